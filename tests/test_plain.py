@@ -145,6 +145,16 @@ def test_json_is_for_strict_readers(hostile):
     assert any(ESCAPES in row["message"] for row in rows)
 
 
+@pytest.mark.parametrize("output_format", ["json-lines", "sarif", "gitlab"])
+def test_other_documents_are_for_strict_readers_too(hostile, output_format):
+    out = run("trl_lint", f"--output-format={output_format}", folder=hostile).stdout.decode("ascii")
+    documents = [json.loads(each) for each in (out.splitlines() if output_format == "json-lines" else [out])]
+    said = json.dumps(documents, ensure_ascii=False)
+    assert said.encode()
+    assert {"json-lines": "byte\ufffd.py", "sarif": "byte%FF.py", "gitlab": "byte\\\\xff.py"}[output_format] in said
+    assert "OWNED" in said
+
+
 def test_flake8_is_told_nothing_that_steers(hostile):
     done = run("flake8", "--select=TRL", "train.py", folder=hostile)
     assert b"OWNED" in done.stdout

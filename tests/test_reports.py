@@ -383,7 +383,7 @@ def test_text_shows_two_places_with_the_chain_between():
     assert lines_of(shown("text", guarded())) == [
         "  |",
         "2 | if main:",
-        "  |    ---- `main` differs",
+        "  |    ---- differs",
         "  |",
         "  because: it was written (train.py:1)",
         "  because: it is called there (train.py:1)",

@@ -104,6 +104,14 @@ def test_places_that_explain_a_finding():
     assert diverging["message"]["text"].partition("\n")[2].startswith("help: ")
 
 
+def test_one_place_is_told_once(project):
+    """A decorator that lets some ranks in is what keeps the others away, and all that there is to say of it."""
+    text = PROGRAM.replace("    if accelerator.is_main_process:\n        acc", "    acc")
+    (project / "train.py").write_text(text.replace("def save", "@accelerator.on_main_process\ndef save"))
+    related = results()[0]["relatedLocations"]
+    assert [(each["id"], each["message"]["text"]) for each in related] == [(1, "its decorator lets only some ranks in")]
+
+
 SAFE = (FIXTURES / "item_before_gather" / "broken.py").read_text(encoding="utf-8")
 
 

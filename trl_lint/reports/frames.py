@@ -92,7 +92,9 @@ def _below(mark: _Mark, line: str, cut: int) -> Line:
     last = mark.end.column - 1 if mark.end.line == mark.start.line else len(line)
     skipped = _width(_shown(line[cut:first]))
     length = max(_width(_shown(line[first : min(last, cut + WIDEST)])), 1)
-    label = [(f" {mark.label}", mark.style.removeprefix("bold "))] * bool(mark.label)
+    # What is underlined is not named again.
+    said = mark.label.removeprefix(f"`{line[first:last]}` ")
+    label = [(f" {said}", mark.style.removeprefix("bold "))] * bool(said)
     return [(" " + " " * skipped, ""), (mark.char * length, mark.style), *label]
 
 

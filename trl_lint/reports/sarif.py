@@ -83,7 +83,8 @@ class Report(reports.Report):
         if guard is not None:
             found.append(_saying(guard.text, self._location(guard.path, guard.start, guard.end)))
         for step in finding.because[:1]:
-            found.append(_saying(step.text, self._location(step.path, step.start)))
+            if guard is None or (step.text, step.start) != (guard.text, guard.start):
+                found.append(_saying(step.text, self._location(step.path, step.start)))
         for each in finding.also:
             found.append(_saying(f"{each.code}: {each.message}", self._location(each.path, each.start)))
         return [{"id": number, **each} for number, each in enumerate(found, 1)]
