@@ -157,6 +157,7 @@ def test_json():
     (row,) = json.loads(shown("json", result("RISKY")))
     path = str(Path.cwd() / "train.py")
     assert row == {
+        "cell": None,
         "code": "TRL003",
         "name": "unreduced-metric",
         "message": "RISKY is here",
@@ -175,7 +176,7 @@ def test_json():
             ],
         },
         "url": None,
-        "because": [{"message": "it was written", "filename": path, "location": {"row": 1, "column": 1}}],
+        "because": [{"cell": None, "message": "it was written", "filename": path, "location": {"row": 1, "column": 1}}],
         "noqa_row": 3,
         "consequence": "wrong-number",
         "also": [],

@@ -73,7 +73,7 @@ class CachedLinter(Linter):
         return known
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
-        self._contents = {path: source for path, source in files if self.analyses(path, source)}
+        self._contents = {name: code for path, source in files for name, code in self.modules(path, source).items()}
         self._kept_beside = {}
         if self._verdicts is not None:
             self._verdicts.save()

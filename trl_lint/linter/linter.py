@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from trl_lint.analysis.program.depth import TooDeep, deeply
 from trl_lint.config import Selection, ignored_in
 from trl_lint.findings import Finding
-from trl_lint.launch.parsers.readers import is_launch_file, may_start
+from trl_lint.launch.parsers.readers import DOCUMENTATION, NOTEBOOK, front_end, is_launch_file, may_start
+from trl_lint.linter.discovery import is_included
 from trl_lint.linter.prefilter import Prefilter
 from trl_lint.linter.results import GIVEN_UP, FixResult, SourceError
 from trl_lint.linter.versions import known_of, versions_of
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module, Project
     from trl_lint.launch.checker import Checked
     from trl_lint.launch.training.launch_project import LaunchProject as Launches
+    from trl_lint.linter.cells.document import Document
+    from trl_lint.linter.cells.places import CodePart
     from trl_lint.linter.dependencies import Dependencies
     from trl_lint.linter.engines import ProjectEngines
     from trl_lint.linter.locate import LocatedViolation, RuleViolation
@@ -77,12 +80,17 @@ class Linter:
         self._passed_over: frozenset[Path] = frozenset()
         # The contents that could not be analysed, and why.
         self._failed: dict[Path, tuple[bytes, Exception]] = {}
+        self.parts: dict[Path, CodePart] = {}  # by the paths that the analysis knows them by; shared, too
+        self._documents: dict[Path, Document] = {}
         # Violations that the analysis of one file found in another, by that file.
         self._elsewhere: dict[Path, list[RuleViolation]] = {}
 
     def matters(self, path: Path, source: bytes) -> bool:
         """Whether any selected rule can have a finding in this file (a search of bytes)."""
-        return self.may_launch(path, source) or self.analyses(path, source)
+        if self.may_launch(path, source) or self.analyses(path, source):
+            return True
+        document = self.document(path, source)
+        return document is not None and document.remark != ""
 
     def may_launch(self, path: Path, source: bytes) -> bool:
         """Whether launch commands are looked for in this file."""
@@ -94,8 +102,39 @@ class Linter:
         return bool(self._launch_rules)
 
     def analyses(self, path: Path, source: bytes) -> bool:
-        """Whether this file is Python code that the analysis looks at."""
-        return not is_launch_file(path, source) and self.may_matter(source)
+        """Whether this file is, or has in parts of it, Python code that the analysis looks at."""
+        return bool(self.modules(path, source))
+
+    def modules(self, path: Path, source: bytes) -> dict[Path, bytes]:
+        """The Python code of a file that the analysis looks at: its own, or that of its parts, by their paths."""
+        document = self.document(path, source)
+        if document is None:
+            is_code = not is_launch_file(path, source) and self.may_matter(source)
+            return {path: source} if is_code else {}
+        return {each.path: each.source for each in document.sound if self.may_matter(each.source)}
+
+    def document(self, path: Path, source: bytes) -> Document | None:
+        """The parts of a file that holds its Python in parts; None for all other files."""
+        if not self._holds_parts(path):
+            return None
+        known = self._documents.get(path)
+        if known is None or known.source != source:
+            from trl_lint.linter.cells import document, reading
+
+            may_matter = self._prefilter.mentions(source)
+            known = (
+                reading.document_of(path, source, self.may_matter) if may_matter else document.Document(path, source)
+            )
+            self._documents[path] = known
+            self.parts.update((each.path, each) for each in known.parts)
+        return known
+
+    def _holds_parts(self, path: Path) -> bool:
+        """Whether a file is a notebook, or documentation whose blocks are asked for."""
+        front = front_end(path)
+        return front == NOTEBOOK or (
+            front in DOCUMENTATION and is_included(path, self.settings.root, self.settings.extend_include)
+        )
 
     def may_matter(self, source: bytes) -> bool:
         """Whether the analysis can find anything in Python code with this content (a search of bytes)."""
@@ -107,11 +146,28 @@ class Linter:
         Raises:
             SourceError: the text can't be decoded or parsed.
         """
+        found = self._check_code_of(path, source)
         if not self.may_launch(path, source):
-            return [] if is_launch_file(path, source) else self.check_code(path, source)
-        found = self.check_code(path, source) if self.analyses(path, source) else []
+            return found
         found += [each.finding for each in self.check_launches(path, source).launches]
         return sorted(found, key=lambda each: each.sort_key)
+
+    def _check_code_of(self, path: Path, source: bytes) -> list[Finding]:
+        """What the analysis finds in the Python code of a file of any kind, at places in the file."""
+        document = self.document(path, source)
+        if document is None and is_launch_file(path, source):
+            return []
+        if document is None and self.may_launch(path, source) and not self.may_matter(source):
+            return []
+        found = self.check_code(path, source) if document is None else []
+        if not self.parts:
+            return found
+        from trl_lint.linter.cells import linting
+
+        if document is not None:
+            return linting.check(self, document)
+        # It may speak of a part of another file.
+        return [linting.told(self.parts, None, each) for each in found]
 
     def check_code(self, path: Path, source: bytes) -> list[Finding]:
         """What the analysis finds in Python code; see `check`."""
@@ -162,8 +218,10 @@ class Linter:
         return self._launches
 
     def remark(self, path: Path, source: bytes) -> str:
-        """Why a file, or a part of it, was not looked at for launch commands; "" if all was."""
-        return self.check_launches(path, source).remark if self.may_launch(path, source) else ""
+        """Why a file, or a part of it, was not looked at; "" if all was."""
+        remark = self.check_launches(path, source).remark if self.may_launch(path, source) else ""
+        document = self.document(path, source)
+        return remark or (document.remark if document is not None else "")
 
     def pass_over(self, paths: Iterable[Path]) -> None:
         """These are linted as well as what is prepared, but name nothing that any rule could be about."""
@@ -172,7 +230,7 @@ class Linter:
     @deeply
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
         """Analyse these files, so that what one of them means for another is known whatever their order."""
-        matter = {path: source for path, source in files if self.analyses(path, source)}
+        matter = {name: code for path, source in files for name, code in self.modules(path, source).items()}
         if matter:
             self.linted.update(matter)
         with _without_collector():
@@ -245,7 +303,8 @@ class Linter:
 
         if not self.settings.per_file_ignores:
             return located(module, found)
-        ignores = ignored_in(self.settings, module.path)
+        part = self.parts.get(module.path)
+        ignores = ignored_in(self.settings, module.path if part is None else part.file)
         return [
             each
             for each in located(module, found)
@@ -254,11 +313,22 @@ class Linter:
 
     def fix(self, path: Path, source: bytes, *, unsafe: bool = False) -> FixResult:
         """Apply the fixes that pass the gate; `unsafe` also applies the unsafe ones."""
-        from trl_lint.linter.fixing import fix, fix_launches
+        from trl_lint.linter.fixing import fix_launches
 
-        if self.may_launch(path, source):
-            return fix_launches(self, path, source, unsafe=unsafe)
-        if is_launch_file(path, source):
+        launches = self.may_launch(path, source)
+        first = self._fix_code_of(path, source, launches=launches, unsafe=unsafe)
+        return fix_launches(self, path, source, first, unsafe=unsafe) if launches else first
+
+    def _fix_code_of(self, path: Path, source: bytes, *, launches: bool, unsafe: bool) -> FixResult:
+        """What `fix` does to the Python code of a file of any kind."""
+        from trl_lint.linter.fixing import fix
+
+        document = self.document(path, source)
+        if document is not None:
+            from trl_lint.linter.cells import linting
+
+            return linting.fix(self, document, unsafe=unsafe)
+        if is_launch_file(path, source) or (launches and not self.may_matter(source)):
             return FixResult(source, (), (), ())
         return fix(self, path, source, unsafe=unsafe)
 
@@ -339,7 +409,9 @@ class Linter:
         except TooDeep as error:
             raise SourceError(str(path), error.line, 1, str(error), GIVEN_UP) from None
         except cst.ParserSyntaxError as error:
-            raise _syntax_error(path, source, error) from None
+            from trl_lint.linter.sources import syntax_error
+
+            raise syntax_error(path, source, error) from None
         except cst.CSTValidationError as error:
             raise SourceError(str(path), 1, 1, f"{type(error).__name__}: {error}") from None
 
@@ -373,14 +445,3 @@ def _without_collector() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def _syntax_error(path: Path, source: bytes, error: Any) -> SourceError:
-    """Where a text stops being Python: in Python's own words, which are better known than the parser's."""
-    from trl_lint.linter.sources import python_error
-
-    known = python_error(source)
-    if known is not None:
-        return SourceError(str(path), *known)
-    message = str(error.message).partition("\n")[0]
-    return SourceError(str(path), max(error.raw_line, 1), error.raw_column + 1, message or "syntax error")

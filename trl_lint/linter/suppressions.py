@@ -13,9 +13,13 @@ import tokenize
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
-from trl_lint.findings import Finding
-from trl_lint.launch.parsers.readers import is_launch_file
+from trl_lint.findings import Finding, Position
+from trl_lint.launch.parsers.readers import NOTEBOOK, front_end, is_launch_file
+
+if TYPE_CHECKING:
+    from trl_lint.linter.cells.places import CodePart
 
 # A file without these bytes holds no suppression, and needs no tokenizing.
 NEEDLE = re.compile(rb"noqa", re.IGNORECASE)
@@ -34,18 +38,53 @@ def split(
     """
     if not findings or not NEEDLE.search(source):
         return list(findings), []
-    lines = source_lines(source)
-    python = path is None or not is_launch_file(path, source)
-    spans = joined_lines(source) if python else {}
-    whole_file = _file_level(lines)
+    places = Places(source, path)
+    whole_file = _file_level(places.lines)
     kept: list[Finding] = []
     silenced: list[Finding] = []
     for finding in findings:
-        own = [spans.get(line, (line, line)) if python else (line, finding.end.line) for line in finding.lines]
-        here = (_inline("".join(lines[first - 1 : last])) for first, last in own)
+        here = (_inline("".join(places.lines[first - 1 : last])) for first, last in places.spans(finding))
         silent = _covers(whole_file, finding) or any(_covers(words, finding) for words in here)
         (silenced if silent else kept).append(finding)
     return kept, silenced
+
+
+class Places:
+    """Where comments count for findings in a text.
+
+    lines: those of the text; of a notebook, of all its cells. path: says what language the text is in.
+    """
+
+    def __init__(self, source: bytes, path: PurePath | None = None) -> None:
+        self._cells: CodePart | None = None
+        if path is not None and front_end(path) == NOTEBOOK:
+            from trl_lint.linter.cells.notebook import all_cells
+
+            self._cells = all_cells(path, source)
+            source = self._cells.source
+        self.python = self._cells is not None or path is None or not is_launch_file(path, source)
+        self.lines = source_lines(source)
+        self._joined = joined_lines(source) if self.python else {}
+
+    def spans(self, finding: Finding) -> list[tuple[int, int]]:
+        """From which of the lines to which a comment counts for a finding, for each line that it is told by."""
+        starts = [self._line(each) for each in (finding.start, *finding.branches)]
+        return [self._joined.get(line, (line, line)) if self.python else (line, finding.end.line) for line in starts]
+
+    def noqa_row(self, finding: Finding) -> int:
+        """The line, in the cell if there is one, at whose end a `# noqa` for a finding belongs."""
+        last = self.spans(finding)[0][1]
+        return last if self._cells is None else self._cells.lines[last - 1].number
+
+    def around(self, finding: Finding) -> list[str]:
+        """The lines among which a finding has its number: those of its cell, or of the whole text."""
+        if self._cells is None or not finding.start.cell:
+            return self.lines
+        return source_lines(self._cells.texts.get(finding.start.cell, "").encode("utf-8", "replace"))
+
+    def _line(self, place: Position) -> int:
+        inside = place if self._cells is None else self._cells.here(place)
+        return place.line if inside is None else inside.line
 
 
 def noqa_row(source: bytes, line: int) -> int:

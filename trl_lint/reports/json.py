@@ -8,7 +8,6 @@ from typing import TextIO
 
 from trl_lint import plain, reports
 from trl_lint.findings import Finding, Fix, Position
-from trl_lint.launch.parsers.readers import is_launch_file
 from trl_lint.linter import suppressions
 from trl_lint.linter.runner import FileResult
 from trl_lint.plain import Json
@@ -25,19 +24,17 @@ class Report(reports.Report):
 
     def show(self, result: FileResult) -> None:
         if result.findings:
-            is_launch = is_launch_file(result.path, result.source)
-            spans = {} if is_launch else suppressions.joined_lines(result.source)
-            self.rows += [_row(finding, spans, is_launch) for finding in result.findings]
+            places = suppressions.Places(result.source, result.path)
+            self.rows += [_row(finding, places.noqa_row(finding)) for finding in result.findings]
 
     def close(self) -> None:
         json.dump(plain.in_json(self.rows), self.out, indent=2)
         self.out.write("\n")
 
 
-def _row(finding: Finding, spans: dict[int, tuple[int, int]], is_launch: bool) -> dict[str, Json]:
-    line = finding.start.line
-    last = finding.end.line if is_launch else line
+def _row(finding: Finding, noqa_row: int) -> dict[str, Json]:
     return {
+        "cell": _cell(finding.start),
         "code": finding.code,
         "name": finding.name,
         "message": finding.message,
@@ -47,12 +44,18 @@ def _row(finding: Finding, spans: dict[int, tuple[int, int]], is_launch: bool) -
         "fix": _fix(finding.fix) if finding.fix else None,
         "url": finding.url,
         "because": [
-            {"message": step.text, "filename": os.path.abspath(step.path), "location": _place(step.start)}
+            {
+                "cell": _cell(step.start),
+                "message": step.text,
+                "filename": os.path.abspath(step.path),
+                "location": _place(step.start),
+            }
             for step in finding.because
         ],
         "consequence": finding.consequence.value,
         "also": [
             {
+                "cell": _cell(each.start),
                 "code": each.code,
                 "message": each.message,
                 "filename": os.path.abspath(each.path),
@@ -60,7 +63,7 @@ def _row(finding: Finding, spans: dict[int, tuple[int, int]], is_launch: bool) -
             }
             for each in finding.also
         ],
-        "noqa_row": spans.get(line, (line, last))[1],
+        "noqa_row": noqa_row,
     }
 
 
@@ -70,6 +73,11 @@ def _fix(fix: Fix) -> dict[str, Json]:
         for edit in fix.edits()
     ]
     return {"applicability": fix.applicability.value, "message": fix.title, "edits": edits}
+
+
+def _cell(position: Position) -> int | None:
+    """The cell of a notebook, as ruff numbers them; None in other files."""
+    return position.cell or None
 
 
 def _place(position: Position) -> dict[str, int]:

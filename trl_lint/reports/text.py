@@ -36,9 +36,9 @@ class Report(reports.Report):
     def show(self, result: FileResult) -> None:
         if not result.findings:
             return
-        lines = suppressions.source_lines(result.source)
+        places = suppressions.Places(result.source, result.path)
         for finding in result.findings:
-            for line in self._finding(finding, lines):
+            for line in self._finding(finding, places.around(finding)):
                 self._write([(plain.line(text), style) for text, style in line])
 
     def close(self) -> None:
@@ -75,7 +75,7 @@ class Report(reports.Report):
     def _also(self, finding: Finding, margin: str) -> Iterator[Line]:
         """The other places of the same cause, as many as a reader looks at."""
         for each in finding.also[:MOST_PLACES]:
-            place = f"{display_path(each.path)}:{each.start.line}"
+            place = f"{display_path(each.path)}:{each.start.row}"
             said = "the same" if each.code == finding.code else f"{each.code}: {each.message}"
             yield [(f"{margin} also: ", "cyan"), (said, ""), (f" ({place})", "dim")]
         left = len(finding.also) - MOST_PLACES
@@ -102,7 +102,7 @@ def shortened(chain_of_notes: Sequence[Note]) -> Iterator[tuple[str, str]]:
             yield f"… {len(steps) - LAST_CALLS} more calls", ""
             steps = steps[-LAST_CALLS:]
         for step in steps:
-            yield step.text, f" ({display_path(step.path)}:{step.start.line})"
+            yield step.text, f" ({display_path(step.path)}:{step.start.row})"
 
 
 def frame(finding: Finding, lines: list[str]) -> Iterator[Line]:
@@ -148,5 +148,5 @@ def _caveat(fix: Fix, margin: str) -> Iterator[Line]:
     reason = f": {fix.reason}" if fix.reason else ""
     yield [(f"{margin} {how[0]}", "dim"), (f"{how[1]}{reason}", "dim")]
     for each in fix.conditions[:MOST_PLACES]:
-        place = f"{display_path(each.path)}:{each.start.line}"
+        place = f"{display_path(each.path)}:{each.start.row}"
         yield [(f"{margin}   as ", "dim"), (each.text, "dim"), (f" ({place})", "dim")]
