@@ -80,7 +80,7 @@ class CachedLinter(Linter):
         self._entry = self._name()
         self._outcomes = self._load()
         if not self._outcomes:
-            super().prepare(self._contents.items())
+            self.analyse(self._contents)
 
     def found_beside(self) -> dict[Path, bytes]:
         if self._project is not None:

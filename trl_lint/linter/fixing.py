@@ -213,7 +213,7 @@ def _fresh(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = None) 
     fresh = Linter(linter.settings, linter.roots, asked, selection=selection)
     fresh.overlay = {key: value for key, value in linter.overlay.items() if key != path}
     fresh.trees, fresh.linted, fresh.found_from = linter.trees, linter.linted, linter.found_from
-    fresh.parts = linter.parts
+    fresh.documents = linter.documents
     fresh.engines = linter.engines
     return fresh
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from trl_lint.analysis.program.depth import TooDeep, deeply
 from trl_lint.config import Selection, ignored_in
 from trl_lint.findings import Finding
-from trl_lint.launch.parsers.readers import DOCUMENTATION, NOTEBOOK, front_end, is_launch_file, may_start
-from trl_lint.linter.discovery import is_included
+from trl_lint.launch.parsers.readers import is_launch_file, may_start
+from trl_lint.linter.documents import Documents
 from trl_lint.linter.prefilter import Prefilter
 from trl_lint.linter.results import GIVEN_UP, FixResult, SourceError
 from trl_lint.linter.versions import known_of, versions_of
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from trl_lint.launch.checker import Checked
     from trl_lint.launch.training.launch_project import LaunchProject as Launches
     from trl_lint.linter.cells.document import Document
-    from trl_lint.linter.cells.places import CodePart
     from trl_lint.linter.dependencies import Dependencies
     from trl_lint.linter.engines import ProjectEngines
     from trl_lint.linter.locate import LocatedViolation, RuleViolation
@@ -80,8 +79,7 @@ class Linter:
         self._passed_over: frozenset[Path] = frozenset()
         # The contents that could not be analysed, and why.
         self._failed: dict[Path, tuple[bytes, Exception]] = {}
-        self.parts: dict[Path, CodePart] = {}  # by the paths that the analysis knows them by; shared, too
-        self._documents: dict[Path, Document] = {}
+        self.documents = Documents(settings, self._prefilter)  # shared, too
         # Violations that the analysis of one file found in another, by that file.
         self._elsewhere: dict[Path, list[RuleViolation]] = {}
 
@@ -115,26 +113,7 @@ class Linter:
 
     def document(self, path: Path, source: bytes) -> Document | None:
         """The parts of a file that holds its Python in parts; None for all other files."""
-        if not self._holds_parts(path):
-            return None
-        known = self._documents.get(path)
-        if known is None or known.source != source:
-            from trl_lint.linter.cells import document, reading
-
-            may_matter = self._prefilter.mentions(source)
-            known = (
-                reading.document_of(path, source, self.may_matter) if may_matter else document.Document(path, source)
-            )
-            self._documents[path] = known
-            self.parts.update((each.path, each) for each in known.parts)
-        return known
-
-    def _holds_parts(self, path: Path) -> bool:
-        """Whether a file is a notebook, or documentation whose blocks are asked for."""
-        front = front_end(path)
-        return front == NOTEBOOK or (
-            front in DOCUMENTATION and is_included(path, self.settings.root, self.settings.extend_include)
-        )
+        return self.documents.of(path, source, self.may_matter)
 
     def may_matter(self, source: bytes) -> bool:
         """Whether the analysis can find anything in Python code with this content (a search of bytes)."""
@@ -155,19 +134,13 @@ class Linter:
     def _check_code_of(self, path: Path, source: bytes) -> list[Finding]:
         """What the analysis finds in the Python code of a file of any kind, at places in the file."""
         document = self.document(path, source)
-        if document is None and is_launch_file(path, source):
-            return []
-        if document is None and self.may_launch(path, source) and not self.may_matter(source):
-            return []
-        found = self.check_code(path, source) if document is None else []
-        if not self.parts:
-            return found
-        from trl_lint.linter.cells import linting
-
         if document is not None:
+            from trl_lint.linter.cells import linting
+
             return linting.check(self, document)
-        # It may speak of a part of another file.
-        return [linting.told(self.parts, None, each) for each in found]
+        if is_launch_file(path, source) or (self.may_launch(path, source) and not self.may_matter(source)):
+            return []
+        return [self.documents.told(each) for each in self.check_code(path, source)]
 
     def check_code(self, path: Path, source: bytes) -> list[Finding]:
         """What the analysis finds in Python code; see `check`."""
@@ -219,18 +192,22 @@ class Linter:
 
     def remark(self, path: Path, source: bytes) -> str:
         """Why a file, or a part of it, was not looked at; "" if all was."""
-        remark = self.check_launches(path, source).remark if self.may_launch(path, source) else ""
         document = self.document(path, source)
-        return remark or (document.remark if document is not None else "")
+        if document is not None and document.remark:
+            return document.remark
+        return self.check_launches(path, source).remark if self.may_launch(path, source) else ""
 
     def pass_over(self, paths: Iterable[Path]) -> None:
         """These are linted as well as what is prepared, but name nothing that any rule could be about."""
         self._passed_over = frozenset(paths)
 
-    @deeply
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
         """Analyse these files, so that what one of them means for another is known whatever their order."""
-        matter = {name: code for path, source in files for name, code in self.modules(path, source).items()}
+        self.analyse({name: code for path, source in files for name, code in self.modules(path, source).items()})
+
+    @deeply
+    def analyse(self, matter: Mapping[Path, bytes]) -> None:
+        """Analyse these modules, all of which matter; see `prepare`."""
         if matter:
             self.linted.update(matter)
         with _without_collector():
@@ -303,8 +280,7 @@ class Linter:
 
         if not self.settings.per_file_ignores:
             return located(module, found)
-        part = self.parts.get(module.path)
-        ignores = ignored_in(self.settings, module.path if part is None else part.file)
+        ignores = ignored_in(self.settings, self.documents.file_of(module.path))
         return [
             each
             for each in located(module, found)
@@ -324,13 +300,15 @@ class Linter:
         from trl_lint.linter.fixing import fix
 
         document = self.document(path, source)
-        if document is not None:
-            from trl_lint.linter.cells import linting
-
-            return linting.fix(self, document, unsafe=unsafe)
-        if is_launch_file(path, source) or (launches and not self.may_matter(source)):
+        if document is None and (is_launch_file(path, source) or (launches and not self.may_matter(source))):
             return FixResult(source, (), (), ())
-        return fix(self, path, source, unsafe=unsafe)
+        if document is None and not self.documents.parts:
+            return fix(self, path, source, unsafe=unsafe)
+        from trl_lint.linter.cells import linting
+
+        if document is not None:
+            return linting.fix(self, document, unsafe=unsafe)
+        return linting.told_result(self, fix(self, path, source, unsafe=unsafe))
 
     def dependencies(self) -> Dependencies | None:
         """What the analysis so far has found on the machine; None when it has changed meanwhile."""

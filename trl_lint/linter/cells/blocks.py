@@ -15,7 +15,7 @@ from trl_lint.launch.commands.source_map import Passage
 from trl_lint.launch.parsers.readers import LARGEST, RESTRUCTURED, front_end
 from trl_lint.linter.cells.document import Document
 from trl_lint.linter.cells.ipython import lines_of, python_lines
-from trl_lint.linter.cells.places import Change, Line, CodePart, ended, with_changes
+from trl_lint.linter.cells.places import Change, CodePart, Line, ended, with_changes
 
 # Words for Python behind a fence or a directive, and directives that run it as a document is built.
 _PYTHON = frozenset({"py", "py3", "pycon", "python", "python3", "ipython", "ipython3"})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trl_lint.findings import Edit, Finding, Position
-from trl_lint.linter.cells.places import Change, NotInside, CodePart, ended
+from trl_lint.linter.cells.places import Change, CodePart, NotInside, ended
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.findings import Finding, Position
 from trl_lint.linter.cells.document import Document, edits_there
-from trl_lint.linter.cells.places import Change, NotInside, CodePart, moved
+from trl_lint.linter.cells.places import Change, CodePart, NotInside, moved
 from trl_lint.linter.cells.reading import document_of
 from trl_lint.linter.results import FixResult, SourceError
 
@@ -30,7 +30,7 @@ def check(linter: Linter, document: Document) -> list[Finding]:
     """
     found: list[Finding] = []
     for part in parts_that_matter(linter, document):
-        with_place = partial(told, linter.parts, part)
+        with_place = partial(told, linter.documents.parts, part)
         try:
             found += map(with_place, linter.check_code(part.path, part.source))
         except SourceError as error:
@@ -100,6 +100,8 @@ def fix(linter: Linter, document: Document, *, unsafe: bool) -> FixResult:
         except NotInside as reason:
             result = _withheld(linter, part, result, str(reason))
         results[part.path] = result, part
+    if not results:
+        return FixResult(document.source, (), (), ())
     new = document.changed(changes)
     after = document_of(document.path, new, linter.may_matter) if changes else document
     if not _holds(document, after, results):
@@ -129,15 +131,29 @@ def _joined(linter: Linter, source: bytes, results: Sequence[tuple[FixResult, Co
     """The outcome for a file, from that of its parts, each as it was and as it is now."""
     joined = FixResult(source, (), (), ())
     for result, old, new in results:
-        was = partial(told, linter.parts, old)
         # The module has the path by which it was looked at, wherever it begins now.
-        now = partial(told, linter.parts, replace(new, path=old.path))
+        each = told_result(linter, result, old, replace(new, path=old.path))
         joined = FixResult(
             source,
-            (*joined.applied, *map(was, result.applied)),
-            (*joined.withheld, *((now(each), reason) for each, reason in result.withheld)),
-            (*joined.remaining, *map(now, result.remaining)),
-            (*joined.partly, *map(was, result.partly)),
-            joined.uncovered + result.uncovered,
+            joined.applied + each.applied,
+            joined.withheld + each.withheld,
+            joined.remaining + each.remaining,
+            joined.partly + each.partly,
+            joined.uncovered + each.uncovered,
         )
     return joined
+
+
+def told_result(
+    linter: Linter, result: FixResult, old: CodePart | None = None, new: CodePart | None = None
+) -> FixResult:
+    """What came of a module's fixes, at places that its users know. old, new: the part that it is, before and after."""
+    was = partial(told, linter.documents.parts, old)
+    now = partial(told, linter.documents.parts, new)
+    return replace(
+        result,
+        applied=tuple(map(was, result.applied)),
+        withheld=tuple((now(each), reason) for each, reason in result.withheld),
+        remaining=tuple(map(now, result.remaining)),
+        partly=tuple(map(was, result.partly)),
+    )

@@ -14,7 +14,7 @@ from trl_lint.launch.parsers.notebook_json import FORMAT, CodeCell, about, code_
 from trl_lint.launch.parsers.readers import NOTEBOOK, front_end
 from trl_lint.linter.cells.document import Document
 from trl_lint.linter.cells.ipython import lines_of, python_lines
-from trl_lint.linter.cells.places import Change, Line, CodePart, ended, with_changes
+from trl_lint.linter.cells.places import Change, CodePart, Line, ended, with_changes
 
 # Where a text says how it is encoded, which the strings of JSON are not concerned with.
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=]")
@@ -87,10 +87,9 @@ def _written(text: str, cells: Sequence[CodeCell], changes: Sequence[Change]) ->
 
 def _source(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
     """The value of a cell's source with changed lines, all else as it is written."""
-    if text[cell.start] == "[":
-        by_line = [each.value for each in cell.strings] == lines_of(cell.text)
-        return _list(text, cell, changes) if by_line else _new_list(text, cell, changes)
-    return _string(text, cell, changes)
+    if text[cell.start] == "[" and [each.value for each in cell.strings] == lines_of(cell.text):
+        return _list(text, cell, changes)
+    return _characters(text, cell, changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,22 +125,14 @@ def _as_written(item: _Item, value: str, text: str) -> str:
     return item.before + (item.written if item.was == value else _quoted(value, text))
 
 
-def _new_list(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
-    """A list whose strings are no lines, written anew as one of lines."""
+def _characters(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
+    """A string for all lines, or some for several: what stays in them is copied, character by character."""
     first, last = cell.strings[0], cell.strings[-1]
-    lines = (_quoted(each, text) for each in lines_of(with_changes(cell.text, changes)))
-    lead = text[cell.start + 1 : first.start]
-    return "[" + lead + f",{lead or ' '}".join(lines) + text[last.end : cell.end]
-
-
-def _string(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
-    """One string for all lines: what changes in it is what lies between these."""
-    (string,) = cell.strings
-    at = string.offsets(text)
-    pieces = ['"']
-    for start, end, content in _spans(string.value, with_changes(string.value, changes)):
+    at = [*(place for each in cell.strings for place in each.offsets(text)[:-1]), last.end - 1]
+    pieces = [text[cell.start : first.start + 1]]
+    for start, end, content in _spans(cell.text, with_changes(cell.text, changes)):
         pieces.append(text[at[start] : at[end]] if content is None else _quoted(content, text)[1:-1])
-    return "".join([*pieces, '"'])
+    return "".join([*pieces, text[last.end - 1 : cell.end]])
 
 
 def _spans(old: str, new: str) -> Iterator[tuple[int, int, str | None]]:
