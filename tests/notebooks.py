@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from trl_lint.launch.parsers.notebook_json import code_cells
+from trl_lint.findings import Position
+from trl_lint.launch.parsers.notebook_places import CellPlaces
 
 PYTHON = {"kernelspec": {"name": "python3", "language": "python"}, "language_info": {"name": "python"}}
 OUTPUT = [{"name": "stdout", "output_type": "stream", "text": ["step é\n", '"10"\n']}]
@@ -29,7 +30,4 @@ def sources_of(text: str) -> list[str]:
 
 def line_in_file(text: str, cell: int, line: int) -> int:
     """The line of a notebook's file in which a line of a cell stands; where there are no cells, that line itself."""
-    if not cell:
-        return line
-    (found,) = (each for each in code_cells(text) if each.number == cell)
-    return text.count("\n", 0, found.strings[line - 1].start) + 1
+    return CellPlaces(text).in_file(Position(line, 1, cell=cell)).line if cell else line

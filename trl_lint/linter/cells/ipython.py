@@ -21,6 +21,8 @@ from trl_lint.analysis.program.source_text import end_of_long
 # Cell magics below which stands Python that runs in the notebook. What is below the others is no code of it.
 RUN_PYTHON = frozenset({"capture", "debug", "ipytest", "memit", "prun", "scalene", "time", "timeit", "wandb"})
 _CELL_MAGIC = re.compile(r"%%(\w*)")
+# What stands before the lines of a session that was pasted.
+_PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.)(?: |(?=\s*\Z))")
 _BLANKS = re.compile(r"[ \t]*")
 # Line magics that run what stands behind them, with their options.
 _RUNNING = re.compile(r"[ \t]*(%(?:memit|prun|time|timeit)[ \t]+(?:-\w+[ \t]*\d*[ \t]+)*)(?=[^\s-])")
@@ -71,12 +73,13 @@ def python_lines(cell: str) -> list[CodeLine]:
 
 
 def _body(lines: Sequence[str]) -> Iterator[CodeLine]:
-    """The lines below the cell magics; those of a cell that is indented as a whole are moved to the left."""
+    """The lines below the cell magics, less the indentation of the whole cell, or the prompts of a pasted session."""
     first = next((each for each in lines if each.strip()), "")
-    indent = _blanks(first)
+    leading = _PROMPT if first.lstrip().startswith(">>>") else re.compile(re.escape(_blanks(first)))
     reading, joined = _Reading(), False
     for line in lines:
-        prefix = indent if indent and line.startswith(indent) else ""
+        found = leading.match(line)
+        prefix = found[0] if found else ""
         text = line[len(prefix) :]
         if joined:
             made = _comment(text)

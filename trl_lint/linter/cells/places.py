@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
 
 from trl_lint.findings import Edit, Finding, Fix, Note, Position, Related
@@ -105,12 +106,26 @@ class _Changes:
         self.part = part
         self.old = lines_of(part.text)
         self.new = lines_of(new)
-        self.hunks = hunks(self.old, self.new)
+        self.hunks = self._hunks()
         self.prompts = part.prompts(new) if part.prompts is not None else None
         self.changed_cells = {part.lines[at].cell for each in self.hunks for at in range(each.first, each.last)}
 
     def found(self) -> tuple[Change, ...]:
         return tuple(self._inserted(each) if each.first == each.last else self._replaced(each) for each in self.hunks)
+
+    def _hunks(self) -> list[Hunk]:
+        """What differs, cell by cell: what is alike in two cells must not be taken for each other."""
+        marks = [at for at, each in enumerate(self.part.lines) if each.is_mark]
+        texts = {self.old[at] for at in marks}
+        kept = [at for at, line in enumerate(self.new) if line in texts]
+        if [self.old[at] for at in marks] != [self.new[at] for at in kept]:
+            return hunks(self.old, self.new)
+        bounds = zip(pairwise([0, *marks, len(self.old)]), pairwise([0, *kept, len(self.new)]), strict=True)
+        return [
+            Hunk(first + each.first, first + each.last, start + each.start, start + each.end)
+            for (first, last), (start, end) in bounds
+            for each in hunks(self.old[first:last], self.new[start:end])
+        ]
 
     def _replaced(self, hunk: Hunk) -> Change:
         lines = self.part.lines[hunk.first : hunk.last]
