@@ -14,7 +14,7 @@ from trl_lint.launch.parsers.notebook_json import FORMAT, CodeCell, about, code_
 from trl_lint.launch.parsers.readers import NOTEBOOK, front_end
 from trl_lint.linter.cells.document import Document
 from trl_lint.linter.cells.ipython import lines_of, python_lines
-from trl_lint.linter.cells.places import Change, CodePart, Line, ended, with_changes
+from trl_lint.linter.cells.places import Change, CodePart, Line, ended, last_first, with_changes
 
 # Where a text says how it is encoded, which the strings of JSON are not concerned with.
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=]")
@@ -111,7 +111,7 @@ def _list(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
         _Item(line, each.value, text[each.start : each.end], before)
         for line, each, before in zip(ended(cell.text), cell.strings, [usual, *between], strict=True)
     ]
-    for change in sorted(changes, key=lambda each: each.first, reverse=True):
+    for change in last_first(changes):
         items[change.first : change.last] = [_Item(line, before=usual) for line in change.lines]
     if not items:
         return "[]"

@@ -211,14 +211,19 @@ def _ends_with_import(cell: str) -> bool:
     return bool(body) and isinstance(body[-1], ast.Import | ast.ImportFrom)
 
 
-def with_changes(text: str, changes: Iterable[Change]) -> str:
+def with_changes(text: str, changes: Sequence[Change]) -> str:
     """A text with other lines; whether it ends with a line end stays as it is."""
     lines = ended(text)
-    for each in sorted(changes, key=lambda change: change.first, reverse=True):
+    for each in last_first(changes):
         lines[each.first : each.last] = each.lines
     new = "".join(lines)
     is_ended = not text or text[-1] in "\r\n"
     return new if is_ended else new.removesuffix("\n").removesuffix("\r")
+
+
+def last_first(changes: Sequence[Change]) -> list[Change]:
+    """Changes in the order in which they can be made one by one: new lines before others come behind these."""
+    return sorted(reversed(changes), key=lambda each: (each.first, each.last), reverse=True)
 
 
 def ended(text: str) -> list[str]:
