@@ -161,6 +161,7 @@ def test_json():
     path = str(Path.cwd() / "train.py")
     assert row == {
         "version": 1,
+        "cell": None,
         "code": "TRL003",
         "name": "unreduced-metric",
         "severity": "warning",
@@ -184,7 +185,7 @@ def test_json():
         },
         "url": None,
         "guard": None,
-        "because": [{"message": "it was written", "filename": path, "location": {"row": 1, "column": 1}}],
+        "because": [{"cell": None, "message": "it was written", "filename": path, "location": {"row": 1, "column": 1}}],
         "noqa_row": 3,
         "consequence": "wrong-number",
         "also": [],

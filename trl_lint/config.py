@@ -183,6 +183,7 @@ def schema() -> type:
         "extend_select": words,
         "preview": bool,
         "exclude": words,
+        "extend_include": words,
         "target_trl": version,
         "target_transformers": version,
         "unsafe_fixes": bool,

@@ -79,10 +79,22 @@ _SEVERITIES = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """A place in a file. `line` and `column` both count from 1, as ruff and editors print them."""
+    """A place in a file. `line` and `column` both count from 1, as ruff and editors print them.
 
+    cell: of a notebook, the cell in which they are counted, itself counted from 1 among all cells; 0 in other files.
+    """
+
+    cell: int = field(default=0, kw_only=True)
     line: int
     column: int
+
+    @property
+    def row(self) -> str:
+        """The line as users read it: `4`, or `cell 3:4`."""
+        return f"cell {self.cell}:{self.line}" if self.cell else str(self.line)
+
+    def __str__(self) -> str:
+        return f"{self.row}:{self.column}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,8 @@ class Settings:
     """Run the preview rules as well. One of them alone runs where it is selected by its own code or name."""
     exclude: tuple[str, ...] = ()
     """Files and folders to leave out, in the language of `.gitignore`, below the folder of `pyproject.toml`."""
+    extend_include: tuple[str, ...] = ()
+    """More files to lint, in the same language: `*.md` or `*.rst` for the Python blocks of documentation."""
     target_trl: str | None = None
     """The release of trl that the code is for, such as `"0.17.0"`. Default: the installed one, if there is one."""
     target_transformers: str | None = None

@@ -120,6 +120,7 @@ def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[F
         options.paths,
         root=settings.root,
         exclude=settings.exclude,
+        include=settings.extend_include,
         respect_gitignore=options.respect_gitignore,
         force_exclude=options.force_exclude,
         launches=linter.looks_for_launches,

@@ -143,6 +143,13 @@ def main() -> None:
     help="Rules to leave out in the files that a glob pattern fits, instead of what the settings say.",
 )
 @click.option(
+    "--extend-include",
+    metavar="PATTERNS",
+    multiple=True,
+    callback=words,
+    help="More files to lint, such as `*.md` for the Python blocks of documentation.",
+)
+@click.option(
     "--output-format",
     type=click.Choice(OUTPUT_FORMATS),
     help="How findings are shown: text (default on a terminal), concise (default elsewhere: a line for each), grouped "

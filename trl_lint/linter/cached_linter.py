@@ -77,14 +77,14 @@ class CachedLinter(Linter):
         return known
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
-        self._contents = {path: source for path, source in files if self.analyses(path, source)}
+        self._contents = {name: code for path, source in files for name, code in self.modules(path, source).items()}
         self._kept_beside = {}
         if self._verdicts is not None:
             self._verdicts.save()
         self._entry = self._name()
         self._outcomes = self._load()
         if not self._outcomes:
-            super().prepare(self._contents.items())
+            self.analyse(self._contents)
 
     def found_beside(self) -> dict[Path, bytes]:
         if self._project is not None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from trl_lint.analysis.program.depth import deeply
 from trl_lint.config import load_settings
 from trl_lint.findings import Applicability, Finding
 from trl_lint.fixes import fix_of
+from trl_lint.launch.parsers.readers import NOTEBOOK, front_end
 from trl_lint.linter import suppressions
-from trl_lint.linter.accounting import Counted, account, standing
+from trl_lint.linter.accounting import Account, Counted, account, standing
 from trl_lint.linter.causes import one_per_cause
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.locate import LocatedViolation
@@ -100,16 +102,14 @@ def mended(path: Path, source: bytes, code: str) -> bytes:
     return Linter(settings, tuple(roots), rules).fix(path, source).source
 
 
-def fix_launches(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult:
-    """Apply the fixes of one file that holds launch commands, those of its code included where it is Python.
+def fix_launches(linter: Linter, path: Path, source: bytes, first: FixResult, *, unsafe: bool) -> FixResult:
+    """Apply the fixes of the launch commands in one file. first: what the fixes of its code have come to.
 
     Raises:
         SourceError: the file can't be decoded or parsed.
     """
     from trl_lint.launch import checker
 
-    code = linter.analyses(path, source)
-    first = fix(linter, path, source, unsafe=unsafe) if code else FixResult(source, (), (), ())
     scout = linter if first.source == source else fresh(linter, path)
     found = scout.check_launches(path, first.source).launches
     trusted = set(_trusted([each.finding for each in found], path, first.source, unsafe))
@@ -122,7 +122,8 @@ def fix_launches(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> 
         [Counted(each.finding, frozenset({(each.finding.message,)})) for each in checked.launches]
         for checked in (linter.check_launches(path, source), last.check_launches(path, current))
     )
-    done = _accounted(current, [(each.finding, reason) for each, reason in withheld], before, after, source)
+    told = _account_of(path)(before, after, source, current)
+    done = _told(current, [(each.finding, reason) for each, reason in withheld], after, told)
     remaining = last.check(path, current)
     return replace(
         done,
@@ -142,8 +143,22 @@ def _accounted(
     source: bytes,
 ) -> FixResult:
     """What has become of the findings of `source`, now that it is `current`."""
+    return _told(current, withheld, after, account(before, after, source, current))
+
+
+def _account_of(path: Path) -> Callable[[Sequence[Counted], Sequence[Counted], bytes, bytes], Account]:
+    """How launches of a file are held against what became of them."""
+    if front_end(path) != NOTEBOOK:
+        return account
+    from trl_lint.linter.cells.launches import accounted
+
+    return partial(accounted, path)
+
+
+def _told(
+    current: bytes, withheld: Sequence[tuple[Finding, str]], after: Sequence[Counted], told: Account
+) -> FixResult:
     remaining = [each.finding for each in after]
-    told = account(before, after, source, current)
     left = standing(withheld, remaining)
     return FixResult(current, told.fixed, left, tuple(remaining), told.partly, told.uncovered)
 
@@ -199,6 +214,7 @@ def fresh(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = None) -
     other = Linter(linter.settings, linter.roots, asked, selection=selection)
     other.overlay = {key: value for key, value in linter.overlay.items() if key != path}
     other.trees, other.linted, other.found_from = linter.trees, linter.linted, linter.found_from
+    other.documents = linter.documents
     other.engines = linter.engines
     other.comments = replace(linter.comments, unasked={}, unasked_launches={})
     return other

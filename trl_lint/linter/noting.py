@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,8 +18,6 @@ from trl_lint.linter.stale import python_comments
 from trl_lint.linter.suppressions import Comments, source_lines
 from trl_lint.linter.writing import write_back
 
-# Where a line of a notebook, which is a string of JSON, has its end.
-_END_IN_JSON = re.compile(r'(?<!\\)(?:\\\\)*(?P<end>(?:\\n)?",?\s*)$')
 _Span = tuple[int, int]
 
 
@@ -48,9 +45,11 @@ def annotate(linter: Linter, path: Path, source: bytes) -> FileResult:
 def noted(path: Path, source: bytes, found: Sequence[Finding]) -> tuple[bytes, list[tuple[Finding, str]]]:
     """A text with comments that silence these findings, and those that no comment can silence, with the reason."""
     places = Comments(source, path)
+    if places.cells is not None:
+        return _noted_in_cells(path, source, places, found)
     groups: dict[_Span, list[Finding]] = {}
     for each in found:
-        groups.setdefault(places.span(each.start.line, each.end.line), []).append(each)
+        groups.setdefault(places.span_of(each), []).append(each)
     new = source
     withheld: list[tuple[Finding, str]] = []
     for span, findings in sorted(groups.items()):
@@ -62,6 +61,25 @@ def noted(path: Path, source: bytes, found: Sequence[Finding]) -> tuple[bytes, l
     if _python_tree(path, source) != _python_tree(path, new):
         return source, [(each, "a comment would change what the code does") for each in found]
     return new, withheld
+
+
+def _noted_in_cells(
+    path: Path, source: bytes, comments: Comments, found: Sequence[Finding]
+) -> tuple[bytes, list[tuple[Finding, str]]]:
+    """The same for a notebook, whose cells are one module."""
+    from trl_lint.linter.cells.notebook import opened
+    from trl_lint.linter.cells.places import NotInside
+
+    part = comments.cells
+    assert part is not None
+    own = {comments.inside(each): each for each in found}
+    new, withheld = noted(path.with_suffix(".py"), part.source, list(own))
+    left = [(own[each], reason) for each, reason in withheld]
+    try:
+        changes = part.changes(new.decode("utf-8", "surrogatepass"))
+    except NotInside as reason:
+        return source, [(each, str(reason)) for each in found]
+    return opened(path, source).changed(changes), left
 
 
 def silencing(path: Path, source: bytes, finding: Finding) -> Edit | None:
@@ -118,12 +136,6 @@ def _merged(there: Directive, codes: Sequence[str]) -> Edit | None:
 def _appended(path: Path, source: bytes, number: int, comment: str) -> Edit | None:
     """The edit that puts a comment at the end of a line; None where the next line goes on with it."""
     line = source_lines(source)[number - 1].rstrip("\n")
-    if readers.front_end(path, source) == readers.NOTEBOOK:
-        end = _END_IN_JSON.search(line)
-        if end is None:
-            return None
-        place = Position(number, end.start("end") + 1)
-        return Edit(place, place, f"  {comment}")
     code = line.rstrip()
     if code.endswith("\\"):
         return None

@@ -124,7 +124,7 @@ def load(name: str) -> type[Report]:
 
 def place(finding: Finding) -> str:
     """`path:line:column` of a finding."""
-    return f"{display_path(finding.path)}:{finding.start.line}:{finding.start.column}"
+    return f"{display_path(finding.path)}:{finding.start}"
 
 
 def headline(finding: Finding, mends: bool) -> str:

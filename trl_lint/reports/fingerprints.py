@@ -1,31 +1,23 @@
-"""What tells a finding from the others of its file and stays the same when code around it moves."""
+"""What tells a finding from the others of its file for services that compare runs, and stays when code moves."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
-from trl_lint.findings import Finding
+from trl_lint.linter import fingerprints
 from trl_lint.linter.cache import digest
-from trl_lint.linter.suppressions import source_lines
+from trl_lint.linter.runner import FileResult
 
 _SHORT = 32
 
 
-def fingerprints(findings: Sequence[Finding], source: bytes) -> list[str]:
-    """One for each finding of a file, by its rule and the code that it is about, and no two of them alike.
-
-    Neither the numbers of the lines nor their indentation count, nor does the path of the file. Of findings alike in
-    all that, the first is told from the second by standing before it.
-    """
-    lines = source_lines(source)
-    seen: Counter[str] = Counter()
+def distinct(result: FileResult) -> list[str]:
+    """One for each finding of a file, no two of them alike: what a baseline knows it by, and which of these it is."""
+    seen: Counter[fingerprints.Fingerprint] = Counter()
     found = []
-    for finding in findings:
-        code = "".join(lines[finding.start.line - 1 : finding.end.line])
-        about = "\0".join((finding.code, *code.split()))
-        found.append(short(f"{about}\0{seen[about]}"))
-        seen[about] += 1
+    for each in fingerprints.fingerprints(result.findings, result.path, result.source):
+        found.append(short(f"{each.code}\0{each.scope}\0{each.statement}\0{seen[each]}"))
+        seen[each] += 1
     return found
 
 

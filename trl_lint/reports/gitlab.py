@@ -6,7 +6,7 @@ from trl_lint import reports
 from trl_lint.findings import Finding, Position, Severity
 from trl_lint.linter.runner import FileResult
 from trl_lint.plain import Json
-from trl_lint.reports.fingerprints import fingerprints, short
+from trl_lint.reports.fingerprints import distinct, short
 from trl_lint.reports.json import write
 from trl_lint.reports.places import base_of, relative
 
@@ -21,7 +21,7 @@ class Report(reports.Report):
         self.rows: list[Json] = []
 
     def show(self, result: FileResult) -> None:
-        known = fingerprints(result.findings, result.source)
+        known = distinct(result)
         self.rows += [self._row(*each) for each in zip(result.findings, known, strict=True)]
 
     def close(self) -> None:

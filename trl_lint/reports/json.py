@@ -13,7 +13,6 @@ from typing import TextIO
 
 from trl_lint import plain, reports
 from trl_lint.findings import Finding, Fix, Guard, Note, Position
-from trl_lint.launch.parsers.readers import is_launch_file
 from trl_lint.linter import suppressions
 from trl_lint.linter.runner import FileResult
 from trl_lint.plain import Json
@@ -45,16 +44,14 @@ def write(out: TextIO, document: Json) -> None:
 def rows(result: FileResult) -> Iterator[dict[str, Json]]:
     """A row for each finding of a file."""
     if result.findings:
-        is_launch = is_launch_file(result.path, result.source)
-        spans = {} if is_launch else suppressions.joined_lines(result.source)
-        yield from (_row(finding, spans, is_launch) for finding in result.findings)
+        comments = suppressions.Comments(result.source, result.path)
+        yield from (_row(finding, comments.noqa_row(finding)) for finding in result.findings)
 
 
-def _row(finding: Finding, spans: dict[int, tuple[int, int]], is_launch: bool) -> dict[str, Json]:
-    line = finding.start.line
-    last = finding.end.line if is_launch else line
+def _row(finding: Finding, noqa_row: int) -> dict[str, Json]:
     return {
         "version": VERSION,
+        "cell": _cell(finding.start),
         "code": finding.code,
         "name": finding.name,
         "severity": finding.severity.value,
@@ -70,6 +67,7 @@ def _row(finding: Finding, spans: dict[int, tuple[int, int]], is_launch: bool) -
         "consequence": finding.consequence.value,
         "also": [
             {
+                "cell": _cell(each.start),
                 "code": each.code,
                 "message": each.message,
                 "filename": os.path.abspath(each.path),
@@ -77,12 +75,13 @@ def _row(finding: Finding, spans: dict[int, tuple[int, int]], is_launch: bool) -
             }
             for each in finding.also
         ],
-        "noqa_row": spans.get(line, (line, last))[1],
+        "noqa_row": noqa_row,
     }
 
 
 def _guard(guard: Guard) -> dict[str, Json]:
     return {
+        "cell": _cell(guard.start),
         "message": guard.text,
         "filename": os.path.abspath(guard.path),
         "location": _place(guard.start),
@@ -92,7 +91,12 @@ def _guard(guard: Guard) -> dict[str, Json]:
 
 
 def _note(note: Note) -> dict[str, Json]:
-    return {"message": note.text, "filename": os.path.abspath(note.path), "location": _place(note.start)}
+    return {
+        "cell": _cell(note.start),
+        "message": note.text,
+        "filename": os.path.abspath(note.path),
+        "location": _place(note.start),
+    }
 
 
 def _fix(fix: Fix) -> dict[str, Json]:
@@ -107,6 +111,11 @@ def _fix(fix: Fix) -> dict[str, Json]:
         "reason": fix.reason or None,
         "conditions": [_note(each) for each in fix.conditions],
     }
+
+
+def _cell(position: Position) -> int | None:
+    """The cell of a notebook, as ruff numbers them; None in other files."""
+    return position.cell or None
 
 
 def _place(position: Position) -> dict[str, int]:

@@ -11,7 +11,7 @@ from trl_lint import __version__, findings, plain, reports
 from trl_lint.findings import Applicability, Finding, Fix, Position
 from trl_lint.linter.runner import FileResult
 from trl_lint.plain import Json
-from trl_lint.reports.fingerprints import fingerprints
+from trl_lint.reports.fingerprints import distinct
 from trl_lint.reports.json import write
 from trl_lint.reports.places import base_of, is_below, uri
 from trl_lint.rules import find_rule
@@ -37,7 +37,7 @@ class Report(reports.Report):
         self.failures: list[Json] = []
 
     def show(self, result: FileResult) -> None:
-        known = fingerprints(result.findings, result.source)
+        known = distinct(result)
         self.results += [self._result(*each) for each in zip(result.findings, known, strict=True)]
         if result.problem:
             self.failures.append({"level": "error", "message": {"text": plain.line(result.problem)}})

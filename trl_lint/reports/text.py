@@ -30,9 +30,9 @@ class Report(reports.Report):
     def show(self, result: FileResult) -> None:
         if not result.findings:
             return
-        lines = suppressions.source_lines(result.source)
+        comments = suppressions.Comments(result.source, result.path)
         for finding in result.findings:
-            for line in self._finding(finding, lines):
+            for line in self._finding(finding, comments.lines_of(finding)):
                 self._write([(plain.line(text), style) for text, style in line])
 
     def close(self) -> None:
@@ -71,7 +71,7 @@ class Report(reports.Report):
     def _also(self, finding: Finding, margin: str) -> Iterator[Line]:
         """The other places of the same cause, as many as a reader looks at."""
         for each in finding.also[:MOST_PLACES]:
-            place = f"{display_path(each.path)}:{each.start.line}"
+            place = f"{display_path(each.path)}:{each.start.row}"
             said = "the same" if each.code == finding.code else f"{each.code}: {each.message}"
             yield [(f"{margin} also: ", "cyan"), (said, ""), (f" ({place})", "dim")]
         left = len(finding.also) - MOST_PLACES
@@ -104,7 +104,7 @@ def shortened(chain_of_notes: Sequence[Note]) -> Iterator[tuple[str, str]]:
             yield f"… {len(steps) - LAST_CALLS} more calls", ""
             steps = steps[-LAST_CALLS:]
         for step in steps:
-            yield step.text, f" ({display_path(step.path)}:{step.start.line})"
+            yield step.text, f" ({display_path(step.path)}:{step.start.row})"
 
 
 def _caveat(fix: Fix, margin: str) -> Iterator[Line]:
@@ -115,5 +115,5 @@ def _caveat(fix: Fix, margin: str) -> Iterator[Line]:
     reason = f": {fix.reason}" if fix.reason else ""
     yield [(f"{margin} {how[0]}", "dim"), (f"{how[1]}{reason}", "dim")]
     for each in fix.conditions[:MOST_PLACES]:
-        place = f"{display_path(each.path)}:{each.start.line}"
+        place = f"{display_path(each.path)}:{each.start.row}"
         yield [(f"{margin}   as ", "dim"), (each.text, "dim"), (f" ({place})", "dim")]
