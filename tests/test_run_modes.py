@@ -113,6 +113,19 @@ def test_what_is_not_shown_is_counted(folder):
     )
 
 
+def test_what_is_left_out_is_counted(folder):
+    for name in ("a.py", "old/b.py", "old/c.py", "d.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(PROGRAM.replace(BUG, "pass"))
+    (folder / "trl-lint.toml").write_text("exclude = ['old']\n")
+    (folder / ".gitignore").write_text("d.py\n")
+    assert run(".").out.endswith("1 file analysed, 2 left out by `exclude` or .gitignore.\n")
+    assert run("--no-respect-gitignore", ".").out.endswith("2 files analysed, 1 left out by `exclude` or .gitignore.\n")
+    assert run("--force-exclude", "d.py", "a.py").out.endswith(
+        "1 file analysed, 1 left out by `exclude` or .gitignore.\n"
+    )
+
+
 # --- slips of the keyboard, and what a shell completes
 
 
