@@ -113,6 +113,23 @@ def test_a_new_bug_shows(train, new):
     assert len(known()) == 2  # it does not grow by itself
 
 
+def test_comments_are_known_by_their_lines(train):
+    first, second = "x = 1  # noqa: mean-of-mean", "y = 2  # noqa: unreduced-metrics"
+    text = TWO.replace(BUG, f"{first}\n        {second}")
+    train.write_text(text)
+    run(*HIDES, "--write-baseline", ".")
+    assert [(row["code"], row["in"].partition(".")[2]) for row in known()] == [
+        ("TRL003", "prediction_step"),
+        ("TRL900", "compute_loss"),
+        ("TRL900", "compute_loss"),
+    ]
+    train.write_text(
+        text.replace(first, "x = 1").replace(second, f"z = 1\n        {second}\n        w = 3  # noqa: truncated-gathr")
+    )
+    assert places(*HIDES, ".") == ["train.py:10:16: TRL900"]
+    assert len(known()) == 2
+
+
 def test_a_copy_in_another_file_is_new(train, folder):
     (folder / "other.py").write_text(TWO)
     assert len(places(*HIDES, ".")) == 2
