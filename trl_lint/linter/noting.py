@@ -16,7 +16,7 @@ from trl_lint.linter.linter import Linter
 from trl_lint.linter.mending_comments import edited
 from trl_lint.linter.runner import FileResult, check
 from trl_lint.linter.stale import python_comments
-from trl_lint.linter.suppressions import Comments, source_lines
+from trl_lint.linter.suppressions import Comments
 from trl_lint.linter.writing import write_back
 
 # Where a line of a notebook, which is a string of JSON, has its end.
@@ -47,75 +47,83 @@ def annotate(linter: Linter, path: Path, source: bytes) -> FileResult:
 
 def noted(path: Path, source: bytes, found: Sequence[Finding]) -> tuple[bytes, list[tuple[Finding, str]]]:
     """A text with comments that silence these findings, and those that no comment can silence, with the reason."""
-    places = Comments(source, path)
+    text = _Text(path, source)
     groups: dict[_Span, list[Finding]] = {}
     for each in found:
-        groups.setdefault(places.span(each.start.line, each.end.line), []).append(each)
-    new = source
+        groups.setdefault(text.comments.span(each.start.line, each.end.line), []).append(each)
+    plans: list[tuple[list[Finding], Edit]] = []
     withheld: list[tuple[Finding, str]] = []
     for span, findings in sorted(groups.items()):
-        text, reason = _with_comment(path, new, span, findings)
-        if reason:
-            withheld += [(each, reason) for each in findings]
+        edit = text.edit(span, sorted({each.code for each in findings}))
+        if isinstance(edit, Edit):
+            plans.append((findings, edit))
         else:
-            new = text
-    if _python_tree(path, source) != _python_tree(path, new):
-        return source, [(each, "a comment would change what the code does") for each in found]
-    return new, withheld
+            withheld += [(each, edit) for each in findings]
+    if not text.reason_against(plans):
+        return text.after(plans), withheld
+    passing: list[tuple[list[Finding], Edit]] = []
+    for plan in plans:  # all together do not do, so each by itself
+        reason = text.reason_against([*passing, plan])
+        if reason:
+            withheld += [(each, reason) for each in plan[0]]
+        else:
+            passing.append(plan)
+    return text.after(passing), withheld
 
 
-def _with_comment(path: Path, source: bytes, span: _Span, findings: Sequence[Finding]) -> tuple[bytes, str]:
-    """The text with a comment for these lines, and why there is none ("" where there is one)."""
-    comments = Comments(source, path)
-    codes = sorted({each.code for each in findings})
-    there = next((each for each in comments.around(span) if each.form is CommentForm.LINE), None)
-    if there is not None:
-        if not _is_comment(comments, source, there):
-            return source, "a string there looks like the comment that would silence it"
-        edit: Edit | None = _merged(there, codes)
-    else:
-        edit = _appended(path, source, span[1], f"# noqa: {', '.join(codes)}")
-    if edit is None:
-        return source, "there is no room for a comment at the end of its last line"
-    new = edited(source, [edit])
-    if not comments.is_python and not _starts_the_same(path, source, new):
-        return source, "a comment would change what is run"
-    if not all(Comments(new, path).silence(each) for each in findings):
-        return source, "no comment at the end of its line is read"
-    return new, ""
+class _Text:
+    """A text that comments are to be put into."""
 
+    def __init__(self, path: Path, source: bytes) -> None:
+        self.path = path
+        self.source = source
+        self.comments = Comments(source, path)
+        self.is_notebook = readers.front_end(path, source) == readers.NOTEBOOK
 
-def _is_comment(comments: Comments, source: bytes, found: Directive) -> bool:
-    """Whether what looks like a comment is one, and not a part of a string."""
-    if not comments.is_python:
-        return True
-    return any(
-        number == found.line and column <= found.start < column + len(text)
-        for number, column, text in python_comments(source)
-    )
+    def after(self, plans: Sequence[tuple[list[Finding], Edit]]) -> bytes:
+        return edited(self.source, [edit for _, edit in plans])
 
+    def edit(self, span: _Span, codes: Sequence[str]) -> Edit | str:
+        """The edit that silences these lines, or why there is none."""
+        there = next((each for each in self.comments.around(span) if each.form is CommentForm.LINE), None)
+        if there is None:
+            appended = self._appended(span[1], f"# noqa: {', '.join(codes)}")
+            return appended or "there is no room for a comment at the end of its last line"
+        if not there.words or not self._is_comment(there):
+            return "a string there looks like the comment that would silence it"
+        place = Position(there.line, there.words[-1].end + 1)  # in front of a reason
+        return Edit(place, place, "".join(f", {code}" for code in codes))
 
-def _merged(there: Directive, codes: Sequence[str]) -> Edit | None:
-    """The edit that adds codes to those that a comment names, in front of its reason."""
-    if not there.words:
-        return None
-    place = Position(there.line, there.words[-1].end + 1)
-    return Edit(place, place, "".join(f", {code}" for code in codes))
+    def reason_against(self, plans: Sequence[tuple[list[Finding], Edit]]) -> str:
+        """Why the text is not to be written with these comments; "" where it may be."""
+        new = self.after(plans)
+        if not self.comments.is_python and not _starts_the_same(self.path, self.source, new):
+            return "a comment would change what is run"
+        if self.comments.is_python and _python_tree(self.source) != _python_tree(new):
+            return "a comment would change what the code does"
+        comments = Comments(new, self.path)
+        if not all(comments.silence(each) for findings, _ in plans for each in findings):
+            return "no comment at the end of its line is read"
+        return ""
 
+    def _is_comment(self, found: Directive) -> bool:
+        """Whether what looks like a comment is one, and not a part of a string."""
+        return not self.comments.is_python or any(
+            number == found.line and column <= found.start < column + len(text)
+            for number, column, text in python_comments(self.source)
+        )
 
-def _appended(path: Path, source: bytes, number: int, comment: str) -> Edit | None:
-    """The edit that puts a comment at the end of a line; None where the next line goes on with it."""
-    line = source_lines(source)[number - 1].rstrip("\n")
-    if readers.front_end(path, source) == readers.NOTEBOOK:
-        end = _END_IN_JSON.search(line)
-        if end is None:
+    def _appended(self, number: int, comment: str) -> Edit | None:
+        """The edit that puts a comment at the end of a line; None where the next line goes on with it."""
+        line = self.comments.lines[number - 1].rstrip("\n")
+        if self.is_notebook:
+            end = _END_IN_JSON.search(line)
+            place = Position(number, end.start("end") + 1) if end else None
+            return Edit(place, place, f"  {comment}") if place else None
+        code = line.rstrip()
+        if code.endswith("\\"):
             return None
-        place = Position(number, end.start("end") + 1)
-        return Edit(place, place, f"  {comment}")
-    code = line.rstrip()
-    if code.endswith("\\"):
-        return None
-    return Edit(Position(number, len(code) + 1), Position(number, len(line) + 1), f"  {comment}")
+        return Edit(Position(number, len(code) + 1), Position(number, len(line) + 1), f"  {comment}")
 
 
 def _starts_the_same(path: Path, before: bytes, after: bytes) -> bool:
@@ -129,10 +137,8 @@ def _words(reading: readers.Reading) -> Iterator[tuple[str | None, ...]]:
         yield tuple(word.raw if word.value is None else word.value for word in command.words)
 
 
-def _python_tree(path: Path, source: bytes) -> str:
-    """What stands for the meaning of Python code; "" for what is none, and for what can't be read by this Python."""
-    if readers.is_launch_file(path, source):
-        return ""
+def _python_tree(source: bytes) -> str:
+    """What stands for the meaning of Python code; "" for what can't be read by this Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the user's code, and not asked for
