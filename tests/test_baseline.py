@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from adopting import BUG, HEAD, PROGRAM, places, released_trl, run, with_method_last
 from forks import module
+from markdowns import FENCE
 
 from trl_lint import ConfigError, check
 from trl_lint.settings import Settings
@@ -220,6 +222,25 @@ def test_where_it_can_not_be_written(folder):
     (folder / "broken.py").write_text("import torch.distributed as dist\ndist.all_gather(((\n")
     assert run(*HIDES, "--write-baseline", ".").code == 2
     assert sorted(path.name for path in folder.iterdir()) == ["broken.py", "train.py"]
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "adopting.md"
+
+
+def test_what_the_page_says_is_what_happens(folder):
+    """Its commands, one after the other, and those in its text that only look."""
+    (folder / "train.py").write_text(TWO)
+    text = PAGE.read_text(encoding="utf-8")
+    blocks = [fence["text"] for fence in FENCE.finditer(text) if fence["language"] == "console"]
+    first, second, third = (command.split()[1:] for block in blocks for command in block.splitlines())
+    assert run(*first).out == "known.json: 2 findings in 1 file\n"
+    assert run(*second).out.startswith("No new findings.\n")
+    assert run(".").code == 1
+    named = [command.split() for command in re.findall(r"`trl-lint (--[^`]+)`", text)]
+    looks = [words for words in named if words[0] != "--fix-only"]
+    assert [run(*words).code for words in looks] == [1, 1, 0, 0] and len(named) == 5
+    assert run(*third).out.startswith("Silenced 2 findings in 1 file.\n")
+    assert run(".").code == 0
 
 
 @pytest.mark.index
