@@ -25,15 +25,16 @@ import click
 import msgspec
 
 import trl_lint
-from trl_lint import codemods, config
-from trl_lint.findings import Applicability, Consequence
+from trl_lint import codemods, config, reports
+from trl_lint.findings import Applicability, Consequence, Severity
 from trl_lint.fixes import fix_of
 from trl_lint.fixes.base import RuleFix
 from trl_lint.frontends.cli import main
 from trl_lint.knowledge.custom import REDUCERS
+from trl_lint.reports import github, gitlab
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import BaseRule
-from trl_lint.settings import ENGINES, Settings
+from trl_lint.settings import ENGINES, OUTPUT_FORMATS, Settings
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 SCHEMA = ROOT / "docs" / "settings.schema.json"
 RULES_INDEX = "rules/index.md"
-MARKER = re.compile(r"^<!-- generated: (?P<table>\w+)(?P<words>[\w ]*) -->$", re.MULTILINE)
+MARKER = re.compile(r"^<!-- generated: (?P<table>\w+)(?P<words>[\w ./-]*) -->$", re.MULTILINE)
 _OPTION = re.compile(r"(?<![`\w-])--[a-z][a-z-]*")
 
 
@@ -135,6 +136,23 @@ def collectives_table() -> str:
     )
 
 
+def formats_table() -> str:
+    """The formats of a report, each with what the first line of its module says of it."""
+    rows = ((name, inspect.getmodule(reports.load(name))) for name in OUTPUT_FORMATS)
+    return _table(
+        ("format", "what it is"), ((f"`{name}`", (module.__doc__ or "").partition("\n")[0]) for name, module in rows)
+    )
+
+
+def severities_table() -> str:
+    """How bad each consequence is, and what that is called where findings are gathered."""
+    rows = (
+        (", ".join(each.value for each in Consequence if each.severity is severity), severity.value, level, grade)
+        for severity, level, grade in ((each, github.LEVELS[each], gitlab.SEVERITIES[each]) for each in Severity)
+    )
+    return _table(("consequence", "severity", "`github`", "`gitlab`"), rows)
+
+
 def codemods_table() -> str:
     rows = ((command.CODE, f"`{codemods.__name__}.{command.__name__}`") for command in codemods.COMMANDS)
     return _table(("rule", "command"), rows)
@@ -170,7 +188,7 @@ def _trust(rule: BaseRule) -> str:
     """How far the fixes of a rule may be trusted, in words."""
     if not rule.has_fix:
         return "no automatic fix yet"
-    fix = fix_of(rule.module)
+    fix = fix_of(rule.fix_module)
     *others, last = (
         "hint" if each is Applicability.DISPLAY else each.value for each in (fix or RuleFix).applicabilities
     )
@@ -189,6 +207,13 @@ def readme(*heading: str) -> str:
 def benchmarks_table() -> str:
     lines = (ROOT / "evaluation" / "README.md").read_text(encoding="utf-8").splitlines()
     return "\n".join(line for line in lines if line.startswith("|"))
+
+
+def file(path: str) -> str:
+    """A file below docs/, as it is."""
+    found = ROOT / "docs" / path
+    kind = {".yml": "yaml", ".sh": "bash"}[found.suffix]
+    return f"```{kind}\n{found.read_text(encoding='utf-8').rstrip()}\n```"
 
 
 # What a collective does, in the words of its row, told to a reader.
@@ -253,10 +278,13 @@ TABLES: Mapping[str, Callable[..., str]] = {
     "settings": settings_table,
     "options": options_table,
     "collectives": collectives_table,
+    "formats": formats_table,
+    "severities": severities_table,
     "guesses": guesses_table,
     "codemods": codemods_table,
     "signature": signature,
     "readme": readme,
+    "file": file,
     "benchmarks": benchmarks_table,
 }
 

@@ -27,7 +27,7 @@ from trl_lint.frontends.cli import main
 from trl_lint.knowledge.custom import REDUCERS
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import Rule
-from trl_lint.settings import ConfigError
+from trl_lint.settings import OUTPUT_FORMATS, ConfigError
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -241,7 +241,11 @@ def test_every_setting_is_explained(pages):
         ("select", "list of strings", '`["DEFAULT"]`'),
         ("preview", "`true`, `false`", "`false`"),
         ("target-trl", "string", "the installed one, if there is one"),
-        ("output-format", '`"concise"`, `"json"`, `"text"`', '`"text"`'),
+        (
+            "output-format",
+            ", ".join(f'`"{each}"`' for each in sorted(OUTPUT_FORMATS)),
+            '`"text"` on a terminal, else `"concise"`',
+        ),
         ("per-file-ignores", "table of lists", "`{}`"),
         ("reducers", "table of strings", "`{}`"),
     ],

@@ -75,7 +75,13 @@ def _findings(paths: list[Path], settings: Settings) -> list[Finding]:
     asked = selection(settings)
     linter = Linter(settings, import_roots(settings.root, paths), asked.rules, selection=asked)
     linter.comments.judged_below = tuple(Path(os.path.abspath(path)) for path in paths if os.path.isdir(path))
-    files = find_files(paths, root=settings.root, exclude=settings.exclude, launches=linter.looks_for_launches)
+    files = find_files(
+        paths,
+        root=settings.root,
+        exclude=settings.exclude,
+        include=settings.extend_include,
+        launches=linter.looks_for_launches,
+    )
     asked_for = {Path(os.path.abspath(path)) for path in paths if not os.path.isdir(path)}
     results = list(runner.run(files, linter, runner.check, asked_for))
     if settings.baseline:

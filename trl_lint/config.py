@@ -183,6 +183,7 @@ def schema() -> type:
         "extend_select": words,
         "preview": bool,
         "exclude": words,
+        "extend_include": words,
         "target_trl": version,
         "target_transformers": version,
         "unsafe_fixes": bool,
@@ -197,6 +198,7 @@ def schema() -> type:
         "trainer_bases": meanings,
         "engines": words,
         "launch_unknown_gpus": bool | None,
+        "plugins": words,
     }
     defaults = Settings()
     columns = [(name, kind, getattr(defaults, name)) for name, kind in kinds.items()]
@@ -214,6 +216,7 @@ class Selection:
     wanted: tuple[str, ...]
     ignored: tuple[str, ...]
     preview: bool
+    plugins: tuple[str, ...] = ()
 
     def wants(self, rule: BaseRule, consequence: Consequence, by_default: bool) -> bool:
         if rule.preview and not self.preview and not any(_names(each, rule) for each in self.wanted):
@@ -226,7 +229,7 @@ class Selection:
         """The rules that may have such findings, sorted by code."""
         from trl_lint.rules import all_rules
 
-        return tuple(rule for rule in all_rules() if any(starmap(partial(self.wants, rule), _kinds(rule))))
+        return tuple(rule for rule in all_rules(self.plugins) if any(starmap(partial(self.wants, rule), _kinds(rule))))
 
 
 def selection(settings: Settings) -> Selection:
@@ -237,7 +240,7 @@ def selection(settings: Settings) -> Selection:
     """
     from trl_lint.rules import all_rules
 
-    rules = all_rules()
+    rules = all_rules(settings.plugins)
     by_file = tuple(selector for _, selectors in settings.per_file_ignores for selector in selectors)
     given = {key: getattr(settings, key.replace("-", "_")) for key in ("select", "extend-select", "ignore")}
     for key, selectors in (given | {"per-file-ignores": by_file}).items():
@@ -245,8 +248,10 @@ def selection(settings: Settings) -> Selection:
             if not any(_fit(selector, rule, *kind) >= 0 for rule in rules for kind in _kinds(rule)):
                 where = _where(settings, key)
                 said = f"{where}{key}: " if where else ""
-                raise ConfigError(f"{said}unknown rule `{selector}`{did_you_mean(selector, selector_words())}")
-    return Selection(settings.select + settings.extend_select, settings.ignore, settings.preview)
+                hint = did_you_mean(selector, selector_words(settings.plugins))
+                raise ConfigError(f"{said}unknown rule `{selector}`{hint}")
+    wanted = settings.select + settings.extend_select
+    return Selection(wanted, settings.ignore, settings.preview, settings.plugins)
 
 
 def selected_rules(settings: Settings) -> tuple[BaseRule, ...]:
@@ -294,16 +299,16 @@ def _speaks_of(pattern: str, path: Path, root: Path) -> bool:
     return any(fnmatchcase(name, each) for name, each in fits)
 
 
-def rule_words() -> list[str]:
+def rule_words(plugins: tuple[str, ...] = ()) -> list[str]:
     """Every code and every name."""
     from trl_lint.rules import all_rules
 
-    return [word for rule in all_rules() for word in (rule.code, rule.name)]
+    return [word for rule in all_rules(plugins) for word in (rule.code, rule.name)]
 
 
-def selector_words() -> list[str]:
+def selector_words(plugins: tuple[str, ...] = ()) -> list[str]:
     """The words that a user may mean who selects something."""
-    return [*rule_words(), *(each.value for each in (*Consequence, *Severity)), EVERY_RULE, DEFAULT_SET]
+    return [*rule_words(plugins), *(each.value for each in (*Consequence, *Severity)), EVERY_RULE, DEFAULT_SET]
 
 
 def _kinds(rule: BaseRule) -> Iterator[tuple[Consequence, bool]]:

@@ -11,7 +11,7 @@ EVERY_RULE = "ALL"
 # Of every rule, the findings that somebody who has not asked for more is glad to have.
 DEFAULT_SET = "DEFAULT"
 
-OUTPUT_FORMATS = ("text", "concise", "json")
+OUTPUT_FORMATS = ("text", "concise", "grouped", "json", "json-lines", "sarif", "github", "gitlab", "junit")
 ENGINES = ("ddp", "fsdp", "deepspeed", "deepspeed-zero3")
 
 _T = TypeVar("_T")
@@ -45,6 +45,8 @@ class Settings:
     """Run the preview rules as well. One of them alone runs where it is selected by its own code or name."""
     exclude: tuple[str, ...] = ()
     """Files and folders to leave out, in the language of `.gitignore`, below the folder of this file."""
+    extend_include: tuple[str, ...] = ()
+    """More files to lint, in the same language: `*.md` or `*.rst` for the Python blocks of documentation."""
     target_trl: str | None = None
     """The release of trl that the code is for, such as `"0.17.0"`. Default: the installed one, if there is one."""
     target_transformers: str | None = None
@@ -52,7 +54,7 @@ class Settings:
     unsafe_fixes: bool = False
     """Let `--fix` and `--diff` take the unsafe fixes as well."""
     output_format: str | None = None
-    """How findings are shown, as `--output-format` says it. Default: `"text"`."""
+    """How findings are shown, as `--output-format` says it. Default: `"text"` on a terminal, else `"concise"`."""
     cache_dir: str | None = None
     """Where results are kept, below the folder of this file. Default: `".trl_lint_cache"`."""
     baseline: str | None = None
@@ -73,6 +75,8 @@ class Settings:
     """What wraps the trained model: `ddp`, `fsdp`, `deepspeed`, `deepspeed-zero3`. Default: what the project shows."""
     launch_unknown_gpus: bool | None = None
     """Report launch commands that say nothing of GPUs (TRL004). Default: only where more than `DEFAULT` is selected."""
+    plugins: tuple[str, ...] = ()
+    """Installed packages whose rules and knowledge are used as well, by the names of their entry points."""
     root: Path | None = None
     # By key, the file that it comes from.
     sources: Pairs[str] = field(default=(), compare=False, repr=False)

@@ -65,9 +65,8 @@ def test_what_is_said(tmp_path):
     assert first.message == "`TRL001` and `TRL003` in `# noqa` silence nothing: there is no such finding here"
     assert first.fix.applicability is Applicability.SAFE
     assert first.consequence.severity.value == "warning"
-    assert (
-        second.message == "`mean-of-mean` in `# noqa` is no rule, so it silences nothing; did you mean `mean-of-means`?"
-    )
+    said = "`mean-of-mean` in `# noqa` is no rule, so it silences nothing; did you mean `mean-of-means`?"
+    assert second.message == said
     assert second.fix.applicability is Applicability.UNSAFE
     assert second.fix.reason == "it then silences what is reported now"
 

@@ -115,6 +115,22 @@ def test_nothing_need_be_configured(tmp_path):
     assert {code for *_, code in found} == {"TRL001", "TRL002", "TRL003"}
 
 
+def test_the_text_ends_with_what_to_write(tmp_path):
+    write(tmp_path, **BROKEN)
+    lines = texts("--isolated", folder=tmp_path)
+    done = module("trl_lint", "--isolated", "--output-format=json", folder=tmp_path)
+    rows = json.loads(done.stdout)
+    expected = {f"{row['code']} [{row['consequence']}] {row['name']}: {row['message']}": row["help"] for row in rows}
+    assert all(expected.values())
+    assert {line.partition(" (help: ")[0]: line.partition(" (help: ")[2][:-1] for line in lines} == expected
+
+
+def texts(*args: str, folder: Path) -> list[str]:
+    """What flake8 says of our rules behind the place."""
+    lines = module("flake8", *args, folder=folder).stdout.splitlines()
+    return [line.split(": ", 1)[1] for line in lines if ": TRL" in line]
+
+
 @pytest.mark.parametrize("args", [("-j1", "mine.py"), ("-j2", "."), ("-j1", ".")])
 def test_a_base_class_in_another_file(tmp_path, args):
     write(tmp_path, base=BASE, mine=MINE)

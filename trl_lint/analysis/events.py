@@ -347,6 +347,17 @@ class Revealed(Event):
     shape: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known(Event):
+    """A statement that somebody asks about (`Module.asked`) has run: what is known of the expressions in it.
+
+    reached: which ranks come to it, by what was known before it ran.
+    """
+
+    values: tuple[tuple[CSTNode, Value], ...]
+    reached: Control
+
+
 @dataclass(slots=True)
 class EventTrace:
     """The events of one run of one function, by node: a later pass over a loop replaces an earlier one's."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from trl_lint.frontends import adopting
 from trl_lint.frontends.options import STDIN, Options
-from trl_lint.frontends.terminal import CLEAN, FAILED, FINDINGS, fail, is_full, say, wants_colour
+from trl_lint.frontends.output import Output
+from trl_lint.frontends.terminal import CLEAN, FAILED, FINDINGS, fail, is_full, say
 from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 
 def check(options: Options, settings: Settings) -> int:
     """Run, report, and give the exit code."""
-    report = _report(options, settings)
+    # Standard output is for the code where it is the code that was asked for.
+    output = Output(options.output_file, sys.stderr if options.fixes_stdin else sys.stdout)
+    report = _report(options, settings, output)
     linter = _linter(options, settings, edits=report.needs_edits)
     linter.comments.judged_below = folders(options)
     left_out: list[Path] = []
@@ -39,9 +42,10 @@ def check(options: Options, settings: Settings) -> int:
             say(problem)
     report.tally.left_out = len(left_out)
     report.close()
+    output.close()
     for stream in (sys.stdout, sys.stderr):  # here click still knows what to do about a closed pipe
         stream.flush()
-    if not report.tally.files:
+    if not report.tally.files and not options.quiet:
         say("warning: no files to lint found under the given paths")
     return _exit_code(options, report)
 
@@ -92,7 +96,7 @@ def _show(report: Report, result: FileResult) -> str | None:
             raise
         report.tally.problems += 1
         return internal_error(result.path, error)
-    return result.problem or result.note
+    return result.problem or (None if report.quiet else result.note)
 
 
 def _results(options: Options, settings: Settings, linter: Linter, left_out: list[Path]) -> Iterator[FileResult]:
@@ -119,6 +123,7 @@ def _results(options: Options, settings: Settings, linter: Linter, left_out: lis
         options.paths,
         root=settings.root,
         exclude=settings.exclude,
+        include=settings.extend_include,
         respect_gitignore=options.respect_gitignore,
         force_exclude=options.force_exclude,
         launches=linter.looks_for_launches,
@@ -157,11 +162,11 @@ def _action(options: Options, settings: Settings) -> Action:
 _STATISTICS = {"text": "statistics", "concise": "statistics", "json": "statistics_json"}
 
 
-def _format(options: Options, settings: Settings) -> str:
+def _format(options: Options, settings: Settings, output: Output) -> str:
     """The report of this run."""
     if options.diff:
         return "diff"
-    chosen = settings.output_format or "text"
+    chosen = settings.output_format or ("text" if output.is_terminal else "concise")
     if not options.statistics:
         return chosen
     if chosen not in _STATISTICS:
@@ -169,16 +174,14 @@ def _format(options: Options, settings: Settings) -> str:
     return _STATISTICS[chosen]
 
 
-def _report(options: Options, settings: Settings) -> Report:
+def _report(options: Options, settings: Settings, output: Output) -> Report:
     from trl_lint import reports
 
-    # Standard output is for the code where it is the code that was asked for.
-    out = sys.stderr if options.fixes_stdin else sys.stdout
-    if hasattr(out, "reconfigure"):  # no message may fail on a terminal that can't show it
-        out.reconfigure(errors="backslashreplace")
-    return reports.load(_format(options, settings))(
-        out,
+    return reports.load(_format(options, settings, output))(
+        output.stream,
         unsafe=settings.unsafe_fixes,
         fixing=options.fix or options.diff,
-        colour=wants_colour(out),
+        colour=output.wants_colour(options.color),
+        quiet=options.quiet,
+        root=settings.root,
     )

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 # Commands that stand in a module of their own, imported once they are asked for.
 ELSEWHERE = {
+    "explain": "trl_lint.frontends.explain_command",
     "rule": "trl_lint.frontends.rule_commands",
     "rules": "trl_lint.frontends.rule_commands",
+    "server": "trl_lint.frontends.server.command",
     "verify": "trl_lint.verify.cli",
 }
 
@@ -142,9 +144,31 @@ def main() -> None:
     help="Rules to leave out in the files that a glob pattern fits, instead of what the settings say.",
 )
 @click.option(
+    "--extend-include",
+    metavar="PATTERNS",
+    multiple=True,
+    callback=words,
+    help="More files to lint, such as `*.md` for the Python blocks of documentation.",
+)
+@click.option(
     "--output-format",
     type=click.Choice(OUTPUT_FORMATS),
-    help="How findings are shown: text (default), concise (a line for each) or json (ruff's form).",
+    help="How findings are shown: text (default on a terminal), concise (default elsewhere: a line for each), grouped "
+    "(the same by file), json (ruff's form), json-lines, sarif, github, gitlab or junit.",
+)
+@click.option(
+    "-o",
+    "--output-file",
+    type=click.Path(path_type=Path),
+    help="Write the report to this file, and not to standard output.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Show findings and failures, and nothing else.")
+@click.option(
+    "--color",
+    type=click.Choice(("auto", "always", "never")),
+    default="auto",
+    show_default=True,
+    help="Whether `text` is coloured; auto: on a terminal, unless NO_COLOR, FORCE_COLOR or TERM says otherwise.",
 )
 @click.option(
     "--stdin-filename",

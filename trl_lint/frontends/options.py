@@ -26,7 +26,11 @@ class Options:
     extend_select: tuple[str, ...]
     preview: bool | None
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...]
+    extend_include: tuple[str, ...]
     output_format: str | None
+    output_file: Path | None
+    quiet: bool
+    color: str
     stdin_filename: Path | None
     exit_zero: bool
     config: Path | None
@@ -134,7 +138,7 @@ def settings_of(options: Options) -> Settings:
     settings = load_settings(options.start, options.config, isolated=options.isolated)
     # Looked at by itself, so that what is wrong with the rest stands in a file.
     chosen = options.select, options.ignore, options.extend_select
-    selection(Settings(None, *chosen, per_file_ignores=options.per_file_ignores))
+    selection(Settings(None, *chosen, per_file_ignores=options.per_file_ignores, plugins=settings.plugins))
     if options.select:
         settings = replace(settings, select=options.select, ignore=(), extend_select=())
     # What the command line asks for by name is not ignored because a file says so.
@@ -145,6 +149,7 @@ def settings_of(options: Options) -> Settings:
         extend_select=settings.extend_select + options.extend_select,
         preview=settings.preview if options.preview is None else options.preview,
         per_file_ignores=options.per_file_ignores or settings.per_file_ignores,
+        extend_include=settings.extend_include + options.extend_include,
         unsafe_fixes=settings.unsafe_fixes if options.unsafe_fixes is None else options.unsafe_fixes,
         output_format=options.output_format or settings.output_format,
         baseline=os.path.abspath(options.baseline) if options.baseline else settings.baseline,

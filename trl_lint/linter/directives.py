@@ -28,6 +28,7 @@ _COLON = re.compile(r":\s?")
 _CANDIDATE = re.compile(r"(?:TRL[-_]\d+|[a-z]+(?:[-_][a-z]+)+)(?![\w-])", re.IGNORECASE)
 _IGNORE = re.compile(r"# ?trl-lint:\s*ignore(?:\[(?P<words>[^\]\n]*)\])?", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"[^,\s]+")
+_Patterns = tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]
 _HYPHENS = str.maketrans("_", "-")
 
 
@@ -170,7 +171,6 @@ def _wordy(found: re.Match[str], number: int) -> Directive:
     return Directive(CommentForm.WORDY, number, found.start(), found.end(), tuple(words))
 
 
-@cache
 def _meant_by(word: str) -> str | None:
     """The code or the name that a word can only be meant for: "" for a code that is not known, None for prose."""
     plain = word.upper().replace("-", "").replace("_", "")
@@ -182,19 +182,22 @@ def _meant_by(word: str) -> str | None:
     return close[0] if close else None
 
 
-@cache
 def _rules() -> tuple[tuple[str, str], ...]:
     """Code and name of each rule."""
-    from trl_lint.rules import all_rules
+    from trl_lint.rules import loaded_rules
 
-    return tuple((rule.code, rule.name) for rule in all_rules())
+    return tuple((rule.code, rule.name) for rule in loaded_rules())
+
+
+def _patterns() -> _Patterns:
+    return _patterns_with(tuple(name for _, name in _rules()))
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """flake8's two patterns, with our rules' names beside the codes; and one such word."""
-    names = "|".join(rf"{re.escape(name)}(?![\w-])" for _, name in _rules())
-    word = rf"(?:{names}|[A-Z]+[0-9]+)"
+def _patterns_with(names: tuple[str, ...]) -> _Patterns:
+    """flake8's two patterns, with the names of rules beside the codes; and one such word."""
+    named = "|".join(rf"{re.escape(name)}(?![\w-])" for name in names)
+    word = rf"(?:{named}|[A-Z]+[0-9]+)"
     codes = rf"(?::[\s]?(?P<codes>(?:{word}(?:[,\s]+)?)+))?"
     return (
         re.compile(rf"# noqa{codes}", re.IGNORECASE),

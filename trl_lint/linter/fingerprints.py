@@ -14,9 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from trl_lint.findings import Finding, Position
-from trl_lint.launch.parsers.readers import is_launch_file
 from trl_lint.linter.stale import python_comments
-from trl_lint.linter.suppressions import source_lines
+from trl_lint.linter.suppressions import Comments
 
 _LENGTH = 16
 # Statements whose text says nothing: where they stand says what they are.
@@ -39,9 +38,12 @@ def fingerprints(found: Sequence[Finding], path: Path, source: bytes) -> list[Fi
     """
     if not found:
         return []
-    lines = source_lines(source)
+    comments = Comments(source, path)
+    if comments.cells is not None:
+        source, found = comments.cells.source, [comments.inside(each) for each in found]
+    lines = list(comments.lines)
     written = list(lines)
-    tree = None if is_launch_file(path, source) else _tree(source)
+    tree = _tree(source) if comments.is_python else None
     if tree is not None:
         for number, column, text in python_comments(source):
             line = lines[number - 1]

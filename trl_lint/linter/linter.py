@@ -16,18 +16,20 @@ from trl_lint.analysis.program.depth import TooDeep, deeply
 from trl_lint.config import Selection, ignored_in
 from trl_lint.findings import Finding
 from trl_lint.launch.parsers.readers import is_launch_file, may_start
+from trl_lint.linter.documents import Documents
 from trl_lint.linter.prefilter import Prefilter
 from trl_lint.linter.results import GIVEN_UP, CommentContext, FixResult, SourceError
-from trl_lint.linter.versions import known_of, versions_of
+from trl_lint.linter.versions import known_of, own_names, versions_of
 from trl_lint.rules import by_event
 from trl_lint.rules.base import BaseRule, LaunchRule, Rule
 from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.events import Event
+    from trl_lint.analysis.events import Event, Known
     from trl_lint.analysis.program.project import Module, Project
     from trl_lint.launch.checker import Checked
     from trl_lint.launch.training.launch_project import LaunchProject as Launches
+    from trl_lint.linter.cells.document import Document
     from trl_lint.linter.dependencies import Dependencies
     from trl_lint.linter.engines import ProjectEngines
     from trl_lint.linter.locate import LocatedViolation, RuleViolation
@@ -38,7 +40,7 @@ class Linter:
 
     mends: whether it may be asked for fixes, for which it watches what all rules ask for: a fix must not bring a
     finding of another rule. Without, only what the selected rules ask for is watched. selection: which findings of the
-    rules are asked for; None: all.
+    rules are asked for; None: all. asks: events that somebody asks for besides the rules (see `known`).
     """
 
     def __init__(
@@ -49,16 +51,17 @@ class Linter:
         *,
         mends: bool = True,
         selection: Selection | None = None,
+        asks: Iterable[type[Event]] = (),
     ) -> None:
-        self.settings = settings
-        self.selection = selection
+        self.settings, self.selection = settings, selection
+        self._asks = frozenset(asks)
         self.mends = mends
         self.roots = tuple(roots)
         self.rules = tuple(rules)
         # Those that the analysis of Python code answers, and the others.
         self._code_rules = tuple(rule for rule in rules if isinstance(rule, Rule))
         self._launch_rules = tuple(rule for rule in rules if isinstance(rule, LaunchRule))
-        self._prefilter = Prefilter(self._code_rules, settings.own_names())
+        self._prefilter = Prefilter(self._code_rules, own_names(settings))
         self._launches: Launches | None = None
         # The file that was last looked through for launch commands, and what came of it.
         self._last: tuple[Path, bytes, Checked] | None = None
@@ -78,12 +81,16 @@ class Linter:
         # The contents that could not be analysed, and why.
         self._failed: dict[Path, tuple[bytes, Exception]] = {}
         self.comments = CommentContext()
+        self.documents = Documents(settings, self._prefilter)  # shared, too
         # Violations that the analysis of one file found in another, by that file.
         self._elsewhere: dict[Path, list[RuleViolation]] = {}
 
     def matters(self, path: Path, source: bytes) -> bool:
         """Whether any selected rule can have a finding in this file (a search of bytes)."""
-        return self.may_launch(path, source) or self.analyses(path, source)
+        if self.may_launch(path, source) or self.analyses(path, source):
+            return True
+        document = self.document(path, source)
+        return document is not None and document.remark != ""
 
     def may_launch(self, path: Path, source: bytes) -> bool:
         """Whether launch commands are looked for in this file."""
@@ -95,8 +102,20 @@ class Linter:
         return bool(self._launch_rules)
 
     def analyses(self, path: Path, source: bytes) -> bool:
-        """Whether this file is Python code that the analysis looks at."""
-        return not is_launch_file(path, source) and self.may_matter(source)
+        """Whether this file is, or has in parts of it, Python code that the analysis looks at."""
+        return bool(self.modules(path, source))
+
+    def modules(self, path: Path, source: bytes) -> dict[Path, bytes]:
+        """The Python code of a file that the analysis looks at: its own, or that of its parts, by their paths."""
+        document = self.document(path, source)
+        if document is None:
+            is_code = not is_launch_file(path, source) and self.may_matter(source)
+            return {path: source} if is_code else {}
+        return {each.path: each.source for each in document.sound if self.may_matter(each.source)}
+
+    def document(self, path: Path, source: bytes) -> Document | None:
+        """The parts of a file that holds its Python in parts; None for all other files."""
+        return self.documents.of(path, source, self.may_matter)
 
     def may_matter(self, source: bytes) -> bool:
         """Whether the analysis can find anything in Python code with this content (a search of bytes)."""
@@ -110,11 +129,22 @@ class Linter:
         """
         if path in self.comments.silent:
             return []
+        found = self._check_code_of(path, source)
         if not self.may_launch(path, source):
-            return [] if is_launch_file(path, source) else self.check_code(path, source)
-        found = self.check_code(path, source) if self.analyses(path, source) else []
+            return found
         found += [each.finding for each in self.check_launches(path, source).launches]
         return sorted(found, key=lambda each: each.sort_key)
+
+    def _check_code_of(self, path: Path, source: bytes) -> list[Finding]:
+        """What the analysis finds in the Python code of a file of any kind, at places in the file."""
+        document = self.document(path, source)
+        if document is not None:
+            from trl_lint.linter.cells import linting
+
+            return linting.check(self, document)
+        if is_launch_file(path, source) or (self.may_launch(path, source) and not self.may_matter(source)):
+            return []
+        return [self.documents.told(each) for each in self.check_code(path, source)]
 
     def check_code(self, path: Path, source: bytes) -> list[Finding]:
         """What the analysis finds in Python code; see `check`."""
@@ -171,17 +201,23 @@ class Linter:
         return self._launches
 
     def remark(self, path: Path, source: bytes) -> str:
-        """Why a file, or a part of it, was not looked at for launch commands; "" if all was."""
+        """Why a file, or a part of it, was not looked at; "" if all was."""
+        document = self.document(path, source)
+        if document is not None and document.remark:
+            return document.remark
         return self.check_launches(path, source).remark if self.may_launch(path, source) else ""
 
     def pass_over(self, paths: Iterable[Path]) -> None:
         """These are linted as well as what is prepared, but name nothing that any rule could be about."""
         self._passed_over = frozenset(paths)
 
-    @deeply
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
         """Analyse these files, so that what one of them means for another is known whatever their order."""
-        matter = {path: source for path, source in files if self.analyses(path, source)}
+        self.analyse({name: code for path, source in files for name, code in self.modules(path, source).items()})
+
+    @deeply
+    def analyse(self, matter: Mapping[Path, bytes]) -> None:
+        """Analyse these modules, all of which matter; see `prepare`."""
         if matter:
             self.linted.update(matter)
         with _without_collector():
@@ -260,7 +296,7 @@ class Linter:
 
         if not self.settings.per_file_ignores:
             return located(module, found)
-        ignores = ignored_in(self.settings, module.path)
+        ignores = ignored_in(self.settings, self.documents.file_of(module.path))
         return [
             each
             for each in located(module, found)
@@ -269,15 +305,28 @@ class Linter:
 
     def fix(self, path: Path, source: bytes, *, unsafe: bool = False) -> FixResult:
         """Apply the fixes that pass the gate; `unsafe` also applies the unsafe ones."""
-        from trl_lint.linter.fixing import fix, fix_launches
+        from trl_lint.linter.fixing import fix_launches
 
         if path in self.comments.silent:
             return FixResult(source, (), (), ())
-        if self.may_launch(path, source):
-            return fix_launches(self, path, source, unsafe=unsafe)
-        if is_launch_file(path, source):
+        launches = self.may_launch(path, source)
+        first = self._fix_code_of(path, source, launches=launches, unsafe=unsafe)
+        return fix_launches(self, path, source, first, unsafe=unsafe) if launches else first
+
+    def _fix_code_of(self, path: Path, source: bytes, *, launches: bool, unsafe: bool) -> FixResult:
+        """What `fix` does to the Python code of a file of any kind."""
+        from trl_lint.linter.fixing import fix
+
+        document = self.document(path, source)
+        if document is None and (is_launch_file(path, source) or (launches and not self.may_matter(source))):
             return FixResult(source, (), (), ())
-        return fix(self, path, source, unsafe=unsafe)
+        if document is None and not self.documents.parts:
+            return fix(self, path, source, unsafe=unsafe)
+        from trl_lint.linter.cells import linting
+
+        if document is not None:
+            return linting.fix(self, document, unsafe=unsafe)
+        return linting.told_result(self, fix(self, path, source, unsafe=unsafe))
 
     def dependencies(self) -> Dependencies | None:
         """What the analysis so far has found on the machine; None when it has changed meanwhile."""
@@ -300,6 +349,26 @@ class Linter:
             releases=dict(self._releases.asked),
             engines=self.engines.answers(),
         )
+
+    @deeply
+    def parsed(self, path: Path, source: bytes) -> Module:
+        """The module of a content, parsed and not analysed yet, if nobody has asked for that before.
+
+        Raises:
+            SourceError: it can't be decoded or parsed.
+        """
+        return self._parse(self._tools()[0], path, source)
+
+    @deeply
+    def known(self, path: Path, source: bytes) -> list[Known]:
+        """What is known at the statements of a file that somebody asks about (`Module.asked`)."""
+        from trl_lint.analysis.events import Known
+
+        with _given_up(path):
+            module, _ = self._analyse(path, source)
+        analysed = self._tools()[0].analysed.values()
+        events = (event for _, _, _, events in analysed for event in events)
+        return [event for event in events if isinstance(event, Known) and event.module is module]
 
     # --- analysis ---
 
@@ -336,7 +405,7 @@ class Linter:
             self._project.trees = self.trees
             self._project.linted = self.linted
             self._project.engines_for = lambda path: self.engines.engines_for(path)
-            events = None if self.mends else frozenset(by_event(self._code_rules))
+            events = None if self.mends else frozenset(by_event(self._code_rules)) | self._asks
             self._engine = Engine(self._project, known_of(self.settings, self._releases), events)
         return self._project, self._engine
 
@@ -356,7 +425,9 @@ class Linter:
         except TooDeep as error:
             raise SourceError(str(path), error.line, 1, str(error), GIVEN_UP) from None
         except cst.ParserSyntaxError as error:
-            raise _syntax_error(path, source, error) from None
+            from trl_lint.linter.sources import syntax_error
+
+            raise syntax_error(path, source, error) from None
         except cst.CSTValidationError as error:
             raise SourceError(str(path), 1, 1, f"{type(error).__name__}: {error}") from None
 
@@ -390,14 +461,3 @@ def _without_collector() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def _syntax_error(path: Path, source: bytes, error: Any) -> SourceError:
-    """Where a text stops being Python: in Python's own words, which are better known than the parser's."""
-    from trl_lint.linter.sources import python_error
-
-    known = python_error(source)
-    if known is not None:
-        return SourceError(str(path), *known)
-    message = str(error.message).partition("\n")[0]
-    return SourceError(str(path), max(error.raw_line, 1), error.raw_column + 1, message or "syntax error")

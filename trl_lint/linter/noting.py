@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,8 +18,6 @@ from trl_lint.linter.stale import python_comments
 from trl_lint.linter.suppressions import Comments
 from trl_lint.linter.writing import write_back
 
-# Where a line of a notebook, which is a string of JSON, has its end.
-_END_IN_JSON = re.compile(r'(?<!\\)(?:\\\\)*(?P<end>(?:\\n)?",?\s*)$')
 _Span = tuple[int, int]
 
 
@@ -47,10 +44,12 @@ def annotate(linter: Linter, path: Path, source: bytes) -> FileResult:
 
 def noted(path: Path, source: bytes, found: Sequence[Finding]) -> tuple[bytes, list[tuple[Finding, str]]]:
     """A text with comments that silence these findings, and those that no comment can silence, with the reason."""
-    text = _Text(path, source)
+    text = _Commented(path, source)
+    if text.comments.cells is not None:
+        return _noted_in_cells(path, source, text.comments, found)
     groups: dict[_Span, list[Finding]] = {}
     for each in found:
-        groups.setdefault(text.comments.span(each.start.line, each.end.line), []).append(each)
+        groups.setdefault(text.comments.span_of(each), []).append(each)
     plans: list[tuple[list[Finding], Edit]] = []
     withheld: list[tuple[Finding, str]] = []
     for span, findings in sorted(groups.items()):
@@ -71,14 +70,39 @@ def noted(path: Path, source: bytes, found: Sequence[Finding]) -> tuple[bytes, l
     return text.after(passing), withheld
 
 
-class _Text:
+def _noted_in_cells(
+    path: Path, source: bytes, comments: Comments, found: Sequence[Finding]
+) -> tuple[bytes, list[tuple[Finding, str]]]:
+    """The same for a notebook, whose cells are one module."""
+    from trl_lint.linter.cells.notebook import opened
+    from trl_lint.linter.cells.places import NotInside
+
+    part = comments.cells
+    assert part is not None
+    own = {comments.inside(each): each for each in found}
+    new, withheld = noted(path.with_suffix(".py"), part.source, list(own))
+    left = [(own[each], reason) for each, reason in withheld]
+    try:
+        changes = part.changes(new.decode("utf-8", "surrogatepass"))
+    except NotInside as reason:
+        return source, [(each, str(reason)) for each in found]
+    return opened(path, source).changed(changes), left
+
+
+def silencing(path: Path, source: bytes, finding: Finding) -> Edit | None:
+    """The edit that silences a finding with a comment; None where there is no room for one."""
+    text = _Commented(path, source)
+    edit = text.edit(text.comments.span_of(finding), [finding.code])
+    return edit if isinstance(edit, Edit) else None
+
+
+class _Commented:
     """A text that comments are to be put into."""
 
     def __init__(self, path: Path, source: bytes) -> None:
         self.path = path
         self.source = source
         self.comments = Comments(source, path)
-        self.is_notebook = readers.front_end(path, source) == readers.NOTEBOOK
 
     def after(self, plans: Sequence[tuple[list[Finding], Edit]]) -> bytes:
         return edited(self.source, [edit for _, edit in plans])
@@ -116,10 +140,6 @@ class _Text:
     def _appended(self, number: int, comment: str) -> Edit | None:
         """The edit that puts a comment at the end of a line; None where the next line goes on with it."""
         line = self.comments.lines[number - 1].rstrip("\n")
-        if self.is_notebook:
-            end = _END_IN_JSON.search(line)
-            place = Position(number, end.start("end") + 1) if end else None
-            return Edit(place, place, f"  {comment}") if place else None
         code = line.rstrip()
         if code.endswith("\\"):
             return None

@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trl_lint.findings import Finding
+from trl_lint.findings import Finding, Position
 
 # The verdict on a file that is valid, and that the analysis can't bear.
 GIVEN_UP = "not analysed"
 
 
 class SourceError(Exception):
-    """A file that can't be read, decoded, parsed or analysed. `line` and `column` count from 1."""
+    """A file that can't be read, decoded, parsed or analysed. `line` and `column` count from 1, as in `Position`."""
 
-    def __init__(self, path: str, line: int, column: int, message: str, verdict: str = "cannot parse") -> None:
-        super().__init__(f"{path}:{line}:{column}: {verdict}: {message}")
+    def __init__(
+        self, path: str, line: int, column: int, message: str, verdict: str = "cannot parse", *, cell: int = 0
+    ) -> None:
+        super().__init__(f"{path}:{Position(line, column, cell=cell)}: {verdict}: {message}")
+        self.cell = cell
         self.line = line
         self.column = column
         self.message = message

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trl_lint import files
 from trl_lint.findings import Finding
-from trl_lint.launch.parsers.readers import unread
+from trl_lint.launch.parsers.readers import NOTEBOOK, front_end, unread
 from trl_lint.linter import stale, suppressions
 from trl_lint.linter.directives import NEEDLE
 from trl_lint.linter.discovery import PathProblem, display_path
@@ -121,7 +121,9 @@ def run_one(path: Path, source: bytes, linter: Linter, action: Action, *, named:
         return FileResult(path, source, problem=problem, relevant=False, understood=problem is None)
     result = _acted(path, source, linter, action)
     if result.note is None:
-        return result
+        # What a notebook starts was looked at; its code may have nothing to do with any rule.
+        problem = _trouble(path, source) if named and not result.problem and front_end(path) == NOTEBOOK else None
+        return result if problem is None else replace(result, problem=problem, understood=False)
     if named:
         return replace(result, problem=result.problem or result.note, note=None, understood=False)
     return replace(result, understood=False)

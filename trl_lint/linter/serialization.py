@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypedDict
 
-from trl_lint.findings import Applicability, Consequence, Edit, Finding, Fix, Note, Position, Related
+from trl_lint.findings import Applicability, Consequence, Edit, Finding, Fix, Guard, Note, Position, Related
 from trl_lint.linter.results import SourceError
 
 
@@ -38,6 +38,14 @@ class RelatedRow(TypedDict):
     start: PositionRow
 
 
+class GuardRow(TypedDict):
+    text: str
+    path: str
+    start: PositionRow
+    end: PositionRow
+    meaning: str
+
+
 class EditRow(TypedDict):
     start: PositionRow
     end: PositionRow
@@ -66,6 +74,7 @@ class FindingRow(TypedDict):
     by_default: bool
     also: list[RelatedRow]
     branches: list[PositionRow]
+    guard: GuardRow | None
 
 
 class ErrorRow(TypedDict):
@@ -120,6 +129,17 @@ def _finding_row(finding: Finding, with_edits: bool) -> FindingRow:
             for each in finding.also
         ],
         "branches": [_position_row(each) for each in finding.branches],
+        "guard": _guard_row(finding.guard) if finding.guard else None,
+    }
+
+
+def _guard_row(guard: Guard) -> GuardRow:
+    return {
+        "text": guard.text,
+        "path": guard.path,
+        "start": _position_row(guard.start),
+        "end": _position_row(guard.end),
+        "meaning": guard.meaning,
     }
 
 
@@ -169,7 +189,13 @@ def _finding(row: FindingRow) -> Finding:
             Related(each["code"], each["message"], each["path"], Position(**each["start"])) for each in row["also"]
         ),
         branches=tuple(Position(**each) for each in row["branches"]),
+        guard=_guard(row["guard"]) if row["guard"] else None,
     )
+
+
+def _guard(row: GuardRow) -> Guard:
+    start, end = Position(**row["start"]), Position(**row["end"])
+    return Guard(row["text"], row["path"], start, end, row["meaning"])
 
 
 def _fix(row: FixRow) -> Fix:

@@ -16,7 +16,7 @@ from trl_lint.launch.parsers import readers
 from trl_lint.linter.directives import Directive, RuleWord, all_in, in_file
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.suppressions import Comments
-from trl_lint.rules import all_rules
+from trl_lint.rules import loaded_rules
 from trl_lint.rules.base import CommentRule
 
 # What a comment has to have behind its word to be about rules of ours: a code, or a name with a hyphen.
@@ -97,7 +97,7 @@ def _used(comments: Comments, found: Iterable[Finding]) -> set[tuple[tuple[int, 
 
 def _with_parts(found: Iterable[Finding]) -> Iterator[Finding]:
     """Findings, and the others that they speak for."""
-    names = {rule.code: rule.name for rule in all_rules()}
+    names = {rule.code: rule.name for rule in loaded_rules()}
     for finding in found:
         yield finding
         for each in finding.also:
@@ -135,7 +135,7 @@ def _hash_comments(lines: Iterable[str]) -> Iterator[tuple[int, int, str]]:
 
 def _is_stale(word: RuleWord, judged: frozenset[str]) -> bool:
     """Whether all that a word may silence is judged. This rule itself is not: it silences what is said of comments."""
-    meant = [rule for rule in all_rules() if word.speaks_of(rule.code, rule.name)]
+    meant = [rule for rule in loaded_rules() if word.speaks_of(rule.code, rule.name)]
     return bool(meant) and all(rule.code in judged and not isinstance(rule, CommentRule) for rule in meant)
 
 
@@ -144,7 +144,7 @@ def _is_unknown(word: RuleWord) -> bool:
     if word.slip:
         return True
     ours = word.text.upper().startswith("TRL") and "-" not in word.text
-    return ours and not any(word.speaks_of(rule.code, rule.name) for rule in all_rules())
+    return ours and not any(word.speaks_of(rule.code, rule.name) for rule in loaded_rules())
 
 
 def _unused(path: Path, comment: Directive, stale: Sequence[RuleWord], line: str) -> Iterator[Finding]:
@@ -180,11 +180,11 @@ def _in_capitals(word: RuleWord) -> str:
 
 
 def _codes() -> list[str]:
-    return [rule.code for rule in all_rules()]
+    return [rule.code for rule in loaded_rules()]
 
 
 def _finding(path: Path, comment: Directive, message: str, fix: Fix) -> Finding:
-    (rule,) = (each for each in all_rules() if isinstance(each, CommentRule))
+    (rule,) = (each for each in loaded_rules() if isinstance(each, CommentRule))
     return Finding(
         code=rule.code,
         name=rule.name,

@@ -10,11 +10,17 @@ from __future__ import annotations
 import io
 import tokenize
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
-from trl_lint.findings import Finding
-from trl_lint.launch.parsers.readers import is_launch_file
+from trl_lint.findings import Finding, Position
+from trl_lint.launch.parsers.readers import NOTEBOOK, front_end, is_launch_file
 from trl_lint.linter.directives import NEEDLE, Directive, in_file, in_text
+
+if TYPE_CHECKING:
+    from trl_lint.linter.cells.places import CodePart
 
 _SILENT_TOKENS = frozenset({tokenize.ENDMARKER, tokenize.DEDENT, tokenize.ENCODING})
 _LINE_ENDS = frozenset({tokenize.NL, tokenize.NEWLINE})
@@ -24,19 +30,33 @@ class Comments:
     """The comments of a text that silence findings, looked up where there is one.
 
     path: says what language the text is in; Python by default. In all others a comment counts for the lines that the
-    finding spans.
+    finding spans. lines: those of the text; of a notebook, of all its cells.
     """
 
     def __init__(self, source: bytes, path: PurePath | None = None) -> None:
+        self.cells: CodePart | None = None
+        if path is not None and front_end(path) == NOTEBOOK:
+            from trl_lint.linter.cells.notebook import all_cells
+
+            self.cells = all_cells(path, source)
+            source = self.cells.source
         self.lines = source_lines(source)
-        self.is_python = path is None or not is_launch_file(path, source)
+        self.is_python = self.cells is not None or path is None or not is_launch_file(path, source)
         self._spans = joined_lines(source) if self.is_python else {}
-        self.for_file = [found for number, line in enumerate(self.lines, 1) if (found := in_file(line, number))]
         self._around: dict[tuple[int, int], tuple[Directive, ...]] = {}
+
+    @cached_property
+    def for_file(self) -> list[Directive]:
+        """The comments that count for all of it."""
+        return [found for number, line in enumerate(self.lines, 1) if (found := in_file(line, number))]
 
     def span(self, line: int, last: int | None = None) -> tuple[int, int]:
         """The first and the last line of what a comment counts for, or of what a finding up to `last` stands in."""
         return self._spans.get(line, (line, line)) if self.is_python else (line, last or line)
+
+    def span_of(self, finding: Finding) -> tuple[int, int]:
+        """The lines in which a comment that silences a finding belongs."""
+        return self.span(self._line(finding.start), finding.end.line)
 
     def around(self, span: tuple[int, int]) -> tuple[Directive, ...]:
         """The comments that count for these lines."""
@@ -48,11 +68,34 @@ class Comments:
     def about(self, finding: Finding) -> Iterator[Directive]:
         """The comments that silence a finding if they cover it."""
         yield from self.for_file
-        for line in finding.lines:
-            yield from self.around(self.span(line, finding.end.line))
+        for place in (finding.start, *finding.branches):
+            yield from self.around(self.span(self._line(place), finding.end.line))
 
     def silence(self, finding: Finding) -> bool:
         return any(each.covers(finding) for each in self.about(finding))
+
+    def noqa_row(self, finding: Finding) -> int:
+        """The line, in the cell if there is one, at whose end a `# noqa` for a finding belongs."""
+        last = self.span_of(finding)[1]
+        return last if self.cells is None else self.cells.lines[last - 1].number
+
+    def inside(self, finding: Finding) -> Finding:
+        """A finding of a notebook at its place among the lines of all cells."""
+        if self.cells is None:
+            return finding
+        start, end = (self.cells.here(each) or each for each in (finding.start, finding.end))
+        branches = tuple(self.cells.here(each) or each for each in finding.branches)
+        return replace(finding, start=start, end=end, branches=branches)
+
+    def lines_of(self, finding: Finding) -> list[str]:
+        """The lines among which a finding has its number: those of its cell, or of the whole text."""
+        if self.cells is None or not finding.start.cell:
+            return self.lines
+        return source_lines(self.cells.texts.get(finding.start.cell, "").encode("utf-8", "replace"))
+
+    def _line(self, place: Position) -> int:
+        inside = place if self.cells is None else self.cells.here(place)
+        return place.line if inside is None else inside.line
 
 
 def split(
@@ -67,11 +110,6 @@ def split(
     for finding in findings:
         (silenced if comments.silence(finding) else kept).append(finding)
     return kept, silenced
-
-
-def noqa_row(source: bytes, line: int) -> int:
-    """The line at whose end a `# noqa` for `line` belongs: inside a string there is no room for a comment."""
-    return joined_lines(source).get(line, (line, line))[1]
 
 
 def decode(source: bytes) -> str:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import ClassVar, TextIO
 
 from trl_lint import plain
@@ -57,18 +58,34 @@ class Tally:
 class Report(ABC):
     """Shows results one by one, then closes.
 
-    `unsafe`: the user lets `--fix` apply unsafe fixes. `fixing`: this run has tried to fix.
+    `unsafe`: the user lets `--fix` apply unsafe fixes. `fixing`: this run has tried to fix. `quiet`: findings are shown
+    and nothing else. `root`: the folder of the project, if there is one.
     """
 
     # Whether the edits of fixes are shown.
     needs_edits: ClassVar[bool] = False
 
-    def __init__(self, out: TextIO, *, unsafe: bool = False, fixing: bool = False, colour: bool = False) -> None:
+    def __init__(
+        self,
+        out: TextIO,
+        *,
+        unsafe: bool = False,
+        fixing: bool = False,
+        colour: bool = False,
+        quiet: bool = False,
+        root: Path | None = None,
+    ) -> None:
         self.out = out
         self.unsafe = unsafe
         self.fixing = fixing
         self.colour = colour
+        self.quiet = quiet
+        self.root = root
         self.tally = Tally()
+        self.begin()
+
+    def begin(self) -> None:  # noqa: B027 (most formats have nothing to make ready)
+        """Make ready what is filled result by result."""
 
     def add(self, result: FileResult) -> None:
         """Show what is left in one file."""
@@ -102,19 +119,24 @@ class Report(ABC):
 
 def load(name: str) -> type[Report]:
     """The class of an output format, imported only now."""
-    report: type[Report] = import_module(f"{__name__}.{name}").Report
+    report: type[Report] = import_module(f"{__name__}.{name.replace('-', '_')}").Report
     return report
 
 
 def place(finding: Finding) -> str:
     """`path:line:column` of a finding."""
-    return f"{display_path(finding.path)}:{finding.start.line}:{finding.start.column}"
+    return f"{display_path(finding.path)}:{finding.start}"
 
 
 def headline(finding: Finding, mends: bool) -> str:
-    """The one line that says it all; `[*]` marks what `--fix` would mend."""
+    """The one line that says it all."""
+    return f"{place(finding)}: {said(finding, mends)}"
+
+
+def said(finding: Finding, mends: bool) -> str:
+    """What is said of a place; `[*]` marks what `--fix` would mend."""
     mark = " [*]" * mends
-    return f"{place(finding)}: {finding.code}{mark} {finding.headline}"
+    return f"{finding.code}{mark} {finding.headline}"
 
 
 def summary(tally: Tally, *, unsafe: bool, fixing: bool) -> Iterator[str]:
@@ -130,6 +152,13 @@ def summary(tally: Tally, *, unsafe: bool, fixing: bool) -> Iterator[str]:
     files = len({finding.path for finding in tally.findings})
     note = f" ({', '.join(notes)})" * bool(notes)
     yield f"Found {many(len(tally.findings), 'finding')} in {many(files, 'file')}{note}."
+
+
+def closing(report: Report) -> Iterator[str]:
+    """What the formats of one line end with: what was mended, and what is left."""
+    if not report.quiet:
+        yield from fixes(report.tally)
+        yield from summary(report.tally, unsafe=report.unsafe, fixing=report.fixing)
 
 
 def looked_at(tally: Tally) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import libcst as cst
 
@@ -30,6 +30,9 @@ from trl_lint.domain.joins import join_elements
 from trl_lint.domain.kinds import NONE, ContainerValue
 from trl_lint.domain.values import UNKNOWN, Value
 
+# Runs a statement of one class. Returns whether its end is reached.
+_Handler: TypeAlias = Callable[[Frame, Any], bool]
+
 
 def run_block(frame: Frame, body: Iterable[cst.CSTNode]) -> bool:
     """Run the statements of a suite in order. Returns whether its end is reached."""
@@ -40,20 +43,28 @@ def run_block(frame: Frame, body: Iterable[cst.CSTNode]) -> bool:
         if type(statement) is cst.SimpleStatementLine:
             if not _simple_line(frame, statement):
                 return False
-        else:
-            frame.statement = statement
-            if not handler(frame, statement):
-                return False
+        elif not _run(frame, statement, handler):
+            return False
     return True
+
+
+def _run(frame: Frame, statement: cst.CSTNode, handler: _Handler) -> bool:
+    """Run one statement. Returns whether its end is reached."""
+    frame.statement = statement
+    if not frame.observers.statement:
+        return handler(frame, statement)
+    before = frame.memory.control
+    goes_on = handler(frame, statement)
+    for observe in frame.observers.statement:
+        observe(frame, statement, before)
+    return goes_on
 
 
 def _simple_line(frame: Frame, line: cst.SimpleStatementLine | cst.SimpleStatementSuite) -> bool:
     for small in line.body:
         handler = HANDLERS.get(type(small))
-        if handler is not None:
-            frame.statement = small
-            if not handler(frame, small):
-                return False
+        if handler is not None and not _run(frame, small, handler):
+            return False
     return True
 
 
@@ -204,7 +215,7 @@ def _class(frame: Frame, node: cst.ClassDef) -> bool:
     return True
 
 
-HANDLERS: dict[type, Callable[[Frame, Any], bool]] = {
+HANDLERS: dict[type, _Handler] = {
     cst.AnnAssign: _annotated,
     cst.Assert: _assert,
     cst.Assign: _assign,

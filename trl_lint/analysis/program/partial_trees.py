@@ -55,7 +55,7 @@ def partly_parsed(text: str) -> cst.Module:
         tree = parsed("".join((*parts, text[place:])))
     except cst.ParserSyntaxError:
         return parsed(text)  # which says what is wrong, if anything is
-    for function in _functions(tree.body):
+    for function in functions_of(tree.body):
         body = function.body
         waits = _number_in(body)
         if waits is not None and isinstance(body, cst.IndentedBlock):
@@ -66,7 +66,7 @@ def partly_parsed(text: str) -> cst.Module:
 
 def is_whole(tree: cst.Module) -> bool:
     """Whether all of a tree can be parsed. Nothing in it waits after that."""
-    blocks = (function.body for function in _functions(tree.body))
+    blocks = (function.body for function in functions_of(tree.body))
     return all(block.is_readable() for block in blocks if isinstance(block, WaitingBlock))
 
 
@@ -104,6 +104,16 @@ class WaitingBlock(cst.IndentedBlock):
             except (TooDeep, cst.ParserSyntaxError):
                 object.__setattr__(self, "is_read", False)
         return bool(known.get("is_read", True))
+
+    def take(self, other: WaitingBlock) -> None:
+        """Have the statements of another block with the same text, if that has been read."""
+        if "is_read" in vars(other) and other.is_readable():
+            leading = self.first.leading_lines
+            first, *others = other.body
+            if leading or other.first.leading_lines:
+                first = first.with_changes(leading_lines=leading)
+            object.__setattr__(self, "body", [first, *others])
+            object.__setattr__(self, "is_read", True)
 
     def _read(self) -> None:
         # What a text is indented by as a rule, its first block says.
@@ -151,7 +161,7 @@ def _number_in(body: cst.BaseSuite) -> int | None:
             return None
 
 
-def _functions(statements: Sequence[cst.CSTNode]) -> Iterator[cst.FunctionDef]:
+def functions_of(statements: Sequence[cst.CSTNode]) -> Iterator[cst.FunctionDef]:
     """The outermost functions among statements."""
     todo = list(statements)
     while todo:

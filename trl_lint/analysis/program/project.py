@@ -55,6 +55,8 @@ class Module:
         self.starts = False  # whether it makes a trainer, an Accelerator or a process group
         self.one_process = False  # whether no launch of it makes several; see `observers.program_starts`
         self.notes = Notes()
+        # What somebody wants to know of: expressions and names that are bound, by the id of their statement.
+        self.asked: Mapping[int, tuple[cst.CSTNode, ...]] = {}
         self.functions: list[FunctionInfo] = []
         self.classes: list[ClassInfo] = []
         self._code: bytes | None = None

@@ -113,6 +113,8 @@ class Observer(Generic[FrameT]):
 
     emits: ClassVar[frozenset[type[Event]]] = frozenset()
     needed_by: ClassVar[frozenset[type[Event]] | None] = frozenset()
+    # Whether it has to be asked for by one of its events, and does not run where all events are.
+    on_request: ClassVar[bool] = False
 
     # --- calls ---
 
@@ -155,6 +157,9 @@ class Observer(Generic[FrameT]):
         """
 
     # --- control flow ---
+
+    def on_statement(self, frame: FrameT, statement: cst.CSTNode, before: Control) -> None:
+        """A statement was run, with all that is in it. before: which ranks came to it."""
 
     def on_enter(self, frame: FrameT, item: cst.BaseExpression, value: Value) -> None:
         """A `with` statement enters this item."""
@@ -202,6 +207,7 @@ class Observers(Generic[FrameT]):
         self.model_call = self._of(Observer.on_model_call)
         self.model_method = self._of(Observer.on_model_method)
         self.instantiate = self._of(Observer.on_instantiate)
+        self.statement = self._of(Observer.on_statement)
         self.enter = self._of(Observer.on_enter)
         self.branch = self._of(Observer.on_branch)
         self.fork = self._of(Observer.on_fork)
@@ -225,5 +231,5 @@ class Observers(Generic[FrameT]):
 def asked_of(observers: Iterable[Observer[FrameT]], events: frozenset[type[Event]] | None) -> list[Observer[FrameT]]:
     """The observers that are needed where these events are asked for (None: all of them)."""
     if events is None:
-        return list(observers)
+        return [each for each in observers if not each.on_request]
     return [each for each in observers if each.needed_by is None or events & (each.emits | each.needed_by)]

@@ -49,6 +49,7 @@ MARKDOWN = "markdown:commands"
 RESTRUCTURED = "restructured:commands"
 NOTEBOOK = "notebooks:commands"
 PYTHON = "python_calls:commands"
+DOCUMENTATION = frozenset({MARKDOWN, RESTRUCTURED})
 JUSTFILE = "tasks:justfile"
 TOX = "tasks:tox"
 PYPROJECT = "tasks:pyproject"

@@ -168,4 +168,5 @@ def _modules(names: Sequence[str], roots: Sequence[Path]) -> Iterator[Path]:
 
 def files_in(named: Iterable[Path]) -> list[Path]:
     """The Python files that were named, and those below the folders that were."""
-    return [found for found in find_files(named) if not isinstance(found, PathProblem)]
+    files = find_files(named, wanted=lambda name: name.endswith(".py"))
+    return [found for found in files if not isinstance(found, PathProblem)]

@@ -1,0 +1,141 @@
+"""`trl-lint explain FILE:LINE`: the facts of the names on a line, and what led to them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from click.testing import CliRunner, Result
+
+from trl_lint.frontends.cli import main
+
+pytestmark = pytest.mark.fast
+
+LOOP = """
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+
+accelerator = Accelerator()
+model, loader = accelerator.prepare(build(), DataLoader(rows))
+for batch in loader:
+    loss = model(**batch).loss
+    mean = accelerator.gather(loss).mean()
+    if accelerator.is_main_process:
+        print(loss.item())
+"""
+
+
+def explain(folder: Path, text: str, marker: str, *options: str) -> Result:
+    """The line with these words, explained."""
+    path = folder / "train.py"
+    path.write_text(dedent(text).lstrip("\n"))
+    line = next(n for n, each in enumerate(path.read_text().splitlines(), 1) if marker in each)
+    return CliRunner().invoke(main, ["explain", f"{path}:{line}", "--isolated", *options])
+
+
+def facts(folder: Path, text: str, marker: str) -> dict[str, list[str]]:
+    """By name, what is known; "" has what is known of who comes there."""
+    done = explain(folder, text, marker, "--output-format", "json")
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.output)
+    named = {each["name"]: [fact["fact"] for fact in each["facts"]] for each in document["names"]}
+    return {"": [fact["fact"] for fact in document["reached"]], **named}
+
+
+def test_a_value_of_this_rank_and_what_made_it_so(tmp_path: Path) -> None:
+    done = explain(tmp_path, LOOP, "print(")
+    assert done.exit_code == 0
+    assert done.output.splitlines()[1:] == [
+        "  not all ranks get here together",
+        f"      because: `.is_main_process` is this rank's own ({tmp_path}/train.py:9)",
+        f"      because: `accelerator.is_main_process` differs between ranks ({tmp_path}/train.py:9)",
+        "",
+        "`loss`, `loss.item()`",
+        "  differs between ranks: computed from this rank's own data (a mean)",
+        f"      because: each rank gets its own batches from this loader ({tmp_path}/train.py:5)",
+    ]
+
+
+def test_what_is_reduced_is_the_same_and_says_so(tmp_path: Path) -> None:
+    found = facts(tmp_path, LOOP, "mean =")
+    assert found[""] == ["all ranks get here together"]
+    assert found["mean"] == ["the same on all ranks (reduced over them)"]
+    assert found["loss"] == ["differs between ranks: computed from this rank's own data (a mean)"]
+
+
+def test_the_target_of_a_loop_and_its_loader(tmp_path: Path) -> None:
+    found = facts(tmp_path, LOOP, "for batch")
+    assert found["batch"] == ["differs between ranks: this rank's share of the data"]
+    assert found["loader"] == ["a data loader: each rank gets batches of its own"]
+
+
+def test_parameters_have_a_fact_for_each_way_in_which_a_function_is_called(tmp_path: Path) -> None:
+    text = """
+    import torch.distributed as dist
+
+
+    def note(value):
+        return value
+
+
+    note(dist.get_rank())
+    note(dist.get_world_size())
+    """
+    found = facts(tmp_path, text, "def note")
+    assert sorted(found["value"]) == ["differs between ranks: depends on the rank", "the same on all ranks"]
+
+
+def test_a_wrapped_model_and_an_elif(tmp_path: Path) -> None:
+    text = """
+    from trl import SFTTrainer
+
+
+    class Mine(SFTTrainer):
+        def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+            if self.args.plain:
+                pass
+            elif model.config.is_encoder_decoder:
+                pass
+            return super().compute_loss(model, inputs)
+    """
+    assert facts(tmp_path, text, "elif")["model"] == ["a model inside its wrapper (DDP or the like)"]
+
+
+def test_what_other_files_hand_to_a_function_counts_where_they_are_named(tmp_path: Path) -> None:
+    (tmp_path / "start.py").write_text(
+        "import torch.distributed as dist\nfrom train import note\n\nnote(dist.get_rank())\n"
+    )
+    text = "def note(value):\n    return value\n"
+    assert facts(tmp_path, text, "def note")["value"] == ["not known to be the same on all ranks, nor to differ"]
+    done = explain(tmp_path, text, "def note", str(tmp_path / "start.py"))
+    assert "differs between ranks: depends on the rank" in done.output
+
+
+def test_a_line_that_is_never_run_says_so(tmp_path: Path) -> None:
+    done = explain(tmp_path, "def f(x):\n    return x\n    x.mean()\n", "x.mean")
+    assert "nothing on this line is run" in done.output
+    assert done.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("train.py", "`train.py` is not FILE:LINE"),
+        ("train.py:x", "`train.py:x` is not FILE:LINE"),
+        ("train.py:99", "train.py: has no line 99"),
+        ("missing.py:1", "missing.py: cannot read: No such file or directory"),
+        ("broken.py:1", "broken.py:1:7: "),
+        ("run.sh:1", "run.sh: is no Python: there are no names to explain"),
+    ],
+)
+def test_what_can_not_be_explained_gets_one_line(tmp_path: Path, monkeypatch, place: str, said: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("x = 1\n")
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    (tmp_path / "run.sh").write_text("python train.py\n")
+    done = CliRunner().invoke(main, ["explain", place])
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,44 @@
+"""What is known at a statement that somebody asks about: `trl-lint explain FILE:LINE`.
+
+What is told of `loss = model(**batch).loss`, where line 3 is asked about:
+
+    1   model, loader = accelerator.prepare(model, loader)
+    2   for batch in loader:
+    3       loss = model(**batch).loss          Known(values=(model: wrapped, batch: shard, …, loss: local(data)))
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.events import Known
+from trl_lint.analysis.state.observing import Observer
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.control import Control
+    from trl_lint.domain.values import Value
+
+
+class KnownFacts(Observer["Frame"]):
+    emits = frozenset({Known})
+    on_request = True
+
+    def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
+        asked = frame.module.asked.get(id(statement), ())
+        values = tuple((node, value) for node in asked if (value := _known(frame, node)) is not None)
+        if asked:
+            frame.emit(Known, statement, values=values, reached=before)
+
+
+def _known(frame: Frame, node: cst.CSTNode) -> Value | None:
+    """The value of an expression, or of a name once it is bound."""
+    value = frame.node_values.get(id(node))
+    if value is None and isinstance(node, cst.Name):
+        value = frame.memory.names.get(node.value)
+    return value
+
+
+OBSERVER = KnownFacts()

@@ -1,0 +1,312 @@
+"""The server: what it answers, and when it looks at a document."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from trl_lint import __version__
+from trl_lint.frontends.server import actions, hovering
+from trl_lint.frontends.server.coordinates import Coordinates
+from trl_lint.frontends.server.documents import Document, Linted, Version
+from trl_lint.frontends.server.linting import lint, mended
+from trl_lint.frontends.server.projects import SETTINGS_FILES, Projects
+from trl_lint.frontends.server.worker import Worker
+from trl_lint.linter.results import SourceError
+
+# Seconds between a change and the look at it: after a pause in typing, and in the middle of it. What a change means for
+# the other open documents can wait longer.
+AFTER_A_PAUSE, WHILE_TYPING, FOR_OTHERS = 0.02, 0.15, 1.0
+_Result = TypeVar("_Result")
+
+
+class TrlLintServer(LanguageServer):
+    """Looks at the open documents, one at a time and always at the newest text."""
+
+    def __init__(self) -> None:
+        # Whole texts are sent: applied in parts, texts with form feeds in them would come out wrong, as pygls takes
+        # these for the ends of lines.
+        super().__init__("trl-lint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        self.documents: dict[str, Document] = {}
+        self.worker = Worker()
+        self.projects = Projects(self._complain)
+        self._looks: dict[str, asyncio.Task[None]] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._said: set[str] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        for method, handler in self._handlers().items():
+            self.feature(method, _OPTIONS.get(method))(partial(handler))  # pygls notes something on what it is given
+
+    def _handlers(self) -> dict[str, Callable[..., object]]:
+        return {
+            types.INITIALIZED: self.on_initialized,
+            types.TEXT_DOCUMENT_DID_OPEN: self.on_open,
+            types.TEXT_DOCUMENT_DID_CHANGE: self.on_change,
+            types.TEXT_DOCUMENT_DID_SAVE: self.on_save,
+            types.TEXT_DOCUMENT_DID_CLOSE: self.on_close,
+            types.WORKSPACE_DID_CHANGE_WATCHED_FILES: self.on_watched_files,
+            types.TEXT_DOCUMENT_DIAGNOSTIC: self.on_diagnostic,
+            types.TEXT_DOCUMENT_CODE_ACTION: self.on_code_action,
+            types.CODE_ACTION_RESOLVE: self.on_resolve,
+            types.TEXT_DOCUMENT_HOVER: self.on_hover,
+        }
+
+    def shutdown(self) -> None:
+        self.worker.stop()
+        super().shutdown()  # type: ignore[no-untyped-call]
+
+    # --- what the editor can do ---
+
+    @property
+    def _pulls(self) -> bool:
+        """Whether the editor asks for diagnostics: pushed as well, it would show each of them twice."""
+        document = self.client_capabilities.text_document
+        return document is not None and document.diagnostic is not None
+
+    @property
+    def _versioned(self) -> bool:
+        """Whether an edit can say which state of a document it is for."""
+        workspace = self.client_capabilities.workspace
+        edit = workspace.workspace_edit if workspace else None
+        return bool(edit and edit.document_changes)
+
+    @property
+    def _resolves(self) -> bool:
+        """Whether the edit of an action can be made once the user has chosen it."""
+        document = self.client_capabilities.text_document
+        action = document.code_action if document else None
+        return bool(action and action.resolve_support and "edit" in action.resolve_support.properties)
+
+    # --- documents ---
+
+    async def on_initialized(self, params: types.InitializedParams) -> None:
+        self._loop = asyncio.get_running_loop()
+        workspace = self.client_capabilities.workspace
+        watched = workspace.did_change_watched_files if workspace else None
+        if watched and watched.dynamic_registration:
+            patterns = [*(f"**/{name}" for name in sorted(SETTINGS_FILES)), "**/*.py"]
+            options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(p) for p in patterns])
+            asked = types.Registration("watched-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+            self.client_register_capability(types.RegistrationParams([asked]))
+
+    async def on_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        document = params.text_document
+        self._text_came(document.uri, document.version, document.text)
+
+    async def on_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        document = params.text_document
+        self._text_came(document.uri, document.version, self.workspace.get_text_document(document.uri).source)
+
+    async def on_save(self, params: types.DidSaveTextDocumentParams) -> None:
+        # Not all editors watch files: what they save themselves may be the settings.
+        self._reload(settings=True)
+
+    async def on_watched_files(self, params: types.DidChangeWatchedFilesParams) -> None:
+        names = {Path(to_fs_path(each.uri) or "").name for each in params.changes}
+        self._reload(settings=not names.isdisjoint(SETTINGS_FILES))
+
+    async def on_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        self._locks.pop(uri, None)
+        look = self._looks.pop(uri, None)
+        if look is not None:
+            look.cancel()
+        if self.documents.pop(uri, None) is not None and not self._pulls:
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+
+    def _text_came(self, uri: str, number: int, text: str) -> None:
+        name = to_fs_path(uri)
+        if name is None:
+            return  # what is not in a file belongs to no project
+        encoding = self.workspace.position_encoding
+        agreed = encoding.value if isinstance(encoding, types.PositionEncodingKind) else encoding
+        coordinates = Coordinates(text, agreed or types.PositionEncodingKind.Utf16.value)
+        version = Version(uri, Path(os.path.abspath(name)), number, coordinates)
+        document = self.documents.setdefault(uri, Document(version))
+        document.now = version
+        now = asyncio.get_running_loop().time()
+        paused = now - document.changed_at > WHILE_TYPING
+        document.changed_at = now
+        if not self._pulls:
+            self._look_after(AFTER_A_PAUSE if paused else WHILE_TYPING, uri)
+        self._others_after(FOR_OTHERS, version)
+
+    def _others_after(self, seconds: float, changed: Version) -> None:
+        """Look at the other open documents again: they may import the one that has changed."""
+        for uri, document in self.documents.items():
+            if uri != changed.uri and document.now.path.suffix == changed.path.suffix:
+                self._look_after(seconds, uri, again=True)
+
+    def _reload(self, *, settings: bool) -> None:
+        """Look at all open documents again, as what is on the disk has changed."""
+        self._said.clear()
+        self.projects.forget(settings=settings)
+        for uri in self.documents:
+            self._look_after(AFTER_A_PAUSE, uri, again=True)
+
+    # --- looking at them ---
+
+    def _look_after(self, seconds: float, uri: str, *, again: bool = False) -> None:
+        """Look at a document some time later, instead of what was to be looked at before.
+
+        again: even if its own text is as it was.
+        """
+        before = self._looks.get(uri)
+        if before is not None:
+            before.cancel()
+        self._looks[uri] = asyncio.get_running_loop().create_task(self._look(seconds, uri, again))
+
+    async def _look(self, seconds: float, uri: str, again: bool) -> None:
+        await asyncio.sleep(seconds)
+        document = self.documents.get(uri)
+        if document is None:
+            return
+        if again:
+            document.linted = None
+        linted = await self.linted(uri)
+        if linted is None or document.told == linted.told:
+            return
+        if not self._pulls:
+            document.told = linted.told
+            number, found = linted.told
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, list(found), version=number))
+        elif self._refreshes:
+            self.workspace_diagnostic_refresh(None)
+
+    @property
+    def _refreshes(self) -> bool:
+        """Whether the editor can be told to ask for diagnostics again."""
+        workspace = self.client_capabilities.workspace
+        return bool(workspace and workspace.diagnostics and workspace.diagnostics.refresh_support)
+
+    async def linted(self, uri: str) -> Linted | None:
+        """What a lint of the newest text of a document comes to; None when it is not open any more."""
+        async with self._locks.setdefault(uri, asyncio.Lock()):
+            while (document := self.documents.get(uri)) is not None and not document.is_linted():
+                version = document.now
+                document.linted = await self._in_worker(partial(self._lint, document, version))
+                self._tell(document.linted)
+                self.worker.tidy()
+            return document.linted if document is not None else None
+
+    def _lint(self, document: Document, version: Version) -> Linted | None:
+        # Where there is a newer text by now, nobody needs to know about this one.
+        return lint(self.projects, version) if document.now is version else None
+
+    async def _in_worker(self, work: Callable[[], _Result]) -> _Result:
+        overlay = {each.now.path: each.now.source for each in self.documents.values()}
+
+        def with_open_texts() -> _Result:
+            self.projects.overlay = overlay
+            return work()
+
+        return await self.worker.do(with_open_texts)
+
+    # --- what the user is told besides ---
+
+    def _tell(self, linted: Linted | None) -> None:
+        if linted is not None and linted.trouble:
+            self._say(linted.trouble)
+
+    def _complain(self, text: str) -> None:
+        """Say what is wrong with the settings; called in the worker's thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._say, text)
+
+    def _say(self, text: str) -> None:
+        """Show a line to the user, once until something changes on the disk."""
+        if text not in self._said:
+            self._said.add(text)
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"trl-lint: {text}"))
+
+    # --- what the editor asks ---
+
+    async def on_diagnostic(self, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+        uri = params.text_document.uri
+        linted = await self.linted(uri)
+        if linted is None:
+            return types.RelatedFullDocumentDiagnosticReport([])
+        self.documents[uri].told = linted.told
+        return types.RelatedFullDocumentDiagnosticReport(list(linted.diagnostics))
+
+    async def on_code_action(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+        document = self.documents.get(params.text_document.uri)
+        if document is None:
+            return []
+        only, version = params.context.only, document.now
+        offered: list[types.CodeAction] = []
+        if actions.is_asked_for(types.CodeActionKind.QuickFix.value, only):
+            for each in await self._asked_about(params, document):
+                offered += actions.quick_fixes(each, version, self._versioned)
+        if actions.is_asked_for(actions.FIX_ALL, only) and document.now is version:
+            offered += await self._fix_all(version)
+        return offered if document.now is version else []
+
+    async def _asked_about(self, params: types.CodeActionParams, document: Document) -> Iterable[types.Diagnostic]:
+        """The diagnostics that actions are wanted for: those handed back, else those that touch the range."""
+        given = [each for each in params.context.diagnostics if actions.is_about(each, document.now)]
+        if given:
+            return given
+        linted = await self.linted(params.text_document.uri)
+        first, last = params.range.start, params.range.end
+        found = linted.diagnostics if linted is not None else ()
+        return [each for each in found if each.range.start <= last and first <= each.range.end]
+
+    async def _fix_all(self, version: Version) -> list[types.CodeAction]:
+        linted = await self.linted(version.uri)
+        if linted is None or linted.version is not version or not actions.has_safe_fix(linted.diagnostics):
+            return []
+        action = actions.fix_all(version)
+        if not self._resolves:
+            action = await self._resolved(action, version)
+        return [action] if self._resolves or action.edit is not None else []
+
+    async def on_resolve(self, action: types.CodeAction) -> types.CodeAction:
+        asked = action.data if isinstance(action.data, dict) else {}
+        document = self.documents.get(str(asked.get("uri")))
+        if document is None or document.now.number != asked.get("version"):
+            return action  # the text has changed: the editor does nothing
+        return await self._resolved(action, document.now)
+
+    async def _resolved(self, action: types.CodeAction, version: Version) -> types.CodeAction:
+        text = await self._in_worker(partial(mended, self.projects, version))
+        if text != version.text:
+            action.edit = actions.rewriting(version, text, self._versioned)
+        return action
+
+    async def on_hover(self, params: types.HoverParams) -> types.Hover | None:
+        document = self.documents.get(params.text_document.uri)
+        if document is None:
+            return None
+        version = document.now
+        place = version.coordinates.place(params.position)
+        in_comment = hovering.rule_in_comment(version, place)
+        if in_comment is not None:
+            return hovering.hover([in_comment[0].page], in_comment[1])
+        try:
+            names = await self._in_worker(partial(hovering.names_at, self.projects, version, place))
+        except SourceError:
+            names = ()
+        known = names[:1]
+        pages = [rule.page for rule in hovering.rules_at(document.linted if document.is_linted() else None, place)]
+        parts = [hovering.shown(each, version) for each in known] + pages
+        return hovering.hover(parts, version.coordinates.span(known[0].start, known[0].end) if known else None)
+
+
+_OPTIONS: dict[str, object] = {
+    types.TEXT_DOCUMENT_DIAGNOSTIC: types.DiagnosticOptions(
+        inter_file_dependencies=True, workspace_diagnostics=False, identifier="trl-lint"
+    ),
+    types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(
+        code_action_kinds=[types.CodeActionKind(each) if each == "quickfix" else each for each in actions.KINDS],
+        resolve_provider=True,
+    ),
+}

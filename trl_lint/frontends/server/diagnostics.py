@@ -1,0 +1,106 @@
+"""Findings as the protocol shows them: with their places, what explains them, and the edits that mend them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from lsprotocol import types
+
+from trl_lint.findings import Applicability, Consequence, Finding, Note, Position
+from trl_lint.frontends.server.coordinates import Coordinates
+from trl_lint.frontends.server.documents import Version
+from trl_lint.linter.noting import silencing
+from trl_lint.linter.results import SourceError
+
+SOURCE = "trl-lint"
+# How an editor marks a finding: what ruins a run, what gives something wrong, and what only costs.
+SEVERITIES = {
+    Consequence.CRASH: types.DiagnosticSeverity.Error,
+    Consequence.DEADLOCK: types.DiagnosticSeverity.Error,
+    Consequence.WRONG_TRAINING: types.DiagnosticSeverity.Error,
+    Consequence.WRONG_NUMBER: types.DiagnosticSeverity.Warning,
+    Consequence.RACE: types.DiagnosticSeverity.Warning,
+    Consequence.WASTE: types.DiagnosticSeverity.Information,
+}
+# What an editor is told of how far a fix may be trusted, behind its title.
+TRUST = {Applicability.SAFE: "", Applicability.UNSAFE: " (unsafe)"}
+
+# The coordinates of another file.
+Elsewhere = Callable[[Path], Coordinates]
+JsonData = dict[str, object]
+
+
+def diagnostic(finding: Finding, version: Version, elsewhere: Elsewhere) -> types.Diagnostic:
+    """A finding in one state of a document."""
+    here = version.coordinates
+    text = f"{finding.message}\nhelp: {finding.help}" if finding.help else finding.message
+    return types.Diagnostic(
+        here.span(finding.start, finding.end),
+        text,
+        severity=SEVERITIES[finding.consequence],
+        code=finding.code,
+        code_description=types.CodeDescription(finding.url) if finding.url else None,
+        source=SOURCE,
+        related_information=list(_related(finding, version, elsewhere)) or None,
+        data=_data(finding, version),
+    )
+
+
+def syntax_error(error: SourceError, version: Version) -> types.Diagnostic:
+    """What keeps a text from being understood: it is why there are no findings."""
+    start = Position(error.line, error.column)
+    end = Position(error.line, max(len(version.coordinates.line(error.line)) + 1, error.column))
+    return types.Diagnostic(
+        version.coordinates.span(start, end),
+        f"{error.verdict}: {error.message}",
+        severity=types.DiagnosticSeverity.Warning,
+        source=SOURCE,
+    )
+
+
+def _related(finding: Finding, version: Version, elsewhere: Elsewhere) -> Iterator[types.DiagnosticRelatedInformation]:
+    """The steps that lead to a finding, what keeps its fix from being safe, and the other places of its cause."""
+    steps: Iterable[Note] = dict.fromkeys((*finding.because, *(finding.fix.conditions if finding.fix else ())))
+    told = [(note.text, note.path, note.start) for note in steps]
+    told += [(f"{each.code}: {each.message}", each.path, each.start) for each in finding.also]
+    for text, path, start in told:
+        there = version.coordinates if Path(path) == version.path else elsewhere(Path(path))
+        uri = version.uri if Path(path) == version.path else Path(path).as_uri()
+        # A step has no end of its own: what is shown is the rest of its line.
+        end = Position(start.line, max(len(there.line(start.line).rstrip()) + 1, start.column))
+        yield types.DiagnosticRelatedInformation(types.Location(uri, there.span(start, end)), text)
+
+
+def _data(finding: Finding, version: Version) -> JsonData:
+    """What a code action is made of, so that nothing has to be linted for it."""
+    silence = silencing(version.path, version.source, finding)
+    return {
+        "version": version.number,
+        "name": finding.name,
+        "fix": _fix(finding, version),
+        "noqa": [] if silence is None else [_json(version.coordinates.text_edit(silence))],
+    }
+
+
+def _fix(finding: Finding, version: Version) -> JsonData | None:
+    fix = finding.fix
+    if fix is None or fix.applicability not in TRUST:
+        return None
+    edits = [_json(version.coordinates.text_edit(each)) for each in fix.edits()]
+    if not edits:
+        return None
+    why = f": {fix.reason}" if fix.reason else ""
+    title = f"{fix.title}{TRUST[fix.applicability]}{why}"
+    return {"title": title, "safe": fix.applicability is Applicability.SAFE, "edits": edits}
+
+
+def _json(edit: types.TextEdit) -> JsonData:
+    start, end = edit.range.start, edit.range.end
+    return {
+        "range": {
+            "start": {"line": start.line, "character": start.character},
+            "end": {"line": end.line, "character": end.character},
+        },
+        "newText": edit.new_text,
+    }

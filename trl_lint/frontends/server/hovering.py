@@ -1,0 +1,83 @@
+"""What an editor shows about the place under the mouse: what is known of a name there, and the page of a rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from lsprotocol import types
+
+from trl_lint.analysis.events import Known
+from trl_lint.findings import Position
+from trl_lint.frontends.server.documents import Linted, Version
+from trl_lint.frontends.server.linting import reuse_trees
+from trl_lint.frontends.server.projects import Projects
+from trl_lint.linter.discovery import display_path
+from trl_lint.linter.explaining import NameFacts, facts_at
+from trl_lint.rules import find_rule
+from trl_lint.rules.base import BaseRule
+
+_NOQA = re.compile(r"#\s*(?:flake8[:=]\s*)?noqa\b.*", re.IGNORECASE)
+_WORD = re.compile(r"[\w-]+")
+
+
+def rule_in_comment(version: Version, place: Position) -> tuple[BaseRule, types.Range] | None:
+    """The rule that a `# noqa` comment names at a place, by its code or name, and where."""
+    comment = _NOQA.search(version.coordinates.line(place.line))
+    if comment is None:
+        return None
+    for word in _WORD.finditer(comment.string, comment.start()):
+        rule = find_rule(word[0]) if word.start() < place.column <= word.end() + 1 else None
+        if rule is not None:
+            start, end = (Position(place.line, offset + 1) for offset in word.span())
+            return rule, version.coordinates.span(start, end)
+    return None
+
+
+def rules_at(linted: Linted | None, place: Position) -> Iterator[BaseRule]:
+    """The rules with a finding at a place, each once."""
+    found = linted.findings if linted is not None else ()
+    codes = dict.fromkeys(each.code for each in found if each.start <= place <= each.end)
+    yield from (rule for rule in map(find_rule, codes) if rule is not None)
+
+
+def names_at(projects: Projects, version: Version, place: Position) -> tuple[NameFacts, ...]:
+    """What the analysis knows of the names at a place, the innermost first.
+
+    Raises:
+        SourceError: the text can't be parsed.
+    """
+    if projects.is_excluded(version.path):
+        return ()
+    linter = projects.linter(version.path, asks=[Known])
+    if not linter.analyses(version.path, version.source):
+        return ()
+    reuse_trees(linter, version.path, version.source)
+    names = facts_at(linter, version.path, version.source, place.line).names
+    there = [each for each in names if each.start <= place <= each.end]
+    return tuple(sorted(there, key=_size))
+
+
+def _size(known: NameFacts) -> tuple[int, int]:
+    """How much of the text an expression takes: of two that hold a place, the one that is inside takes less."""
+    return known.end.line - known.start.line, known.end.column - known.start.column
+
+
+def shown(known: NameFacts, version: Version) -> str:
+    """What is known of a name, in Markdown."""
+    lines = []
+    for fact in known.facts:
+        lines += ["", f"`{known.name}`: {fact.text}", ""]
+        for note in fact.because:
+            path = Path(note.path)
+            place = f"line {note.start.line}" if path == version.path else f"{display_path(path)}:{note.start.line}"
+            lines.append(f"- {place}: {note.text}")
+    return "\n".join(lines).strip()
+
+
+def hover(parts: list[str], span: types.Range | None) -> types.Hover | None:
+    """Parts in Markdown, one below the other."""
+    if not parts:
+        return None
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n---\n\n".join(parts)), span)

@@ -1,0 +1,80 @@
+"""One look at a document: its findings, as the command line would report them for its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from trl_lint import files
+from trl_lint.analysis.program.reparsing import reparsed
+from trl_lint.frontends.server.coordinates import Coordinates
+from trl_lint.frontends.server.diagnostics import diagnostic, syntax_error
+from trl_lint.frontends.server.documents import Linted, Version
+from trl_lint.frontends.server.projects import Projects
+from trl_lint.linter import runner, suppressions
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.results import SourceError
+
+
+def lint(projects: Projects, version: Version) -> Linted:
+    """What a lint of a document comes to; whatever goes wrong is in the result."""
+    path, source = version.path, version.source
+    try:
+        if projects.is_excluded(path):
+            return Linted(version)
+        linter = projects.linter(path)
+        if not linter.matters(path, source):
+            return Linted(version)
+        reuse_trees(linter, path, source)
+        found = linter.check(path, source)
+        findings = tuple(suppressions.split(found, source, path)[0])
+        elsewhere = _coordinates_in(projects, version)
+        return Linted(version, tuple(diagnostic(each, version, elsewhere) for each in findings), findings)
+    except SourceError as error:
+        return Linted(version, (syntax_error(error, version),), error=error)
+    except Exception as error:
+        return Linted(version, trouble=runner.internal_error(path, error))
+
+
+def mended(projects: Projects, version: Version) -> str:
+    """The text that `trl-lint --fix` would write; the text itself where there is nothing to mend, or it can't be."""
+    path, source = version.path, version.source
+    if projects.is_excluded(path):
+        return version.text
+    linter = projects.linter(path, mends=True)
+    # A tree that was put together of parts is as good for looking at; what is written comes from one that was not.
+    linter.trees = {each: tree for each, tree in linter.trees.items() if each != path}
+    result = runner.run_one(path, source, linter, lambda *asked: runner.propose(*asked, unsafe=False))
+    return version.text if result.problem else decoded(result.source)
+
+
+def decoded(source: bytes) -> str:
+    """The text of a file."""
+    return suppressions.decode(source)
+
+
+def reuse_trees(linter: Linter, path: Path, source: bytes) -> None:
+    """Parse a text that was changed in a place or two: of the tree of the text before, all other functions are kept."""
+    if not linter.analyses(path, source):
+        return
+    known = linter.trees.get(path)
+    if known is None or known[0] != source:
+        tree = reparsed(decoded(source), None if known is None else known[1])
+        if tree is not None:
+            linter.trees[path] = (source, tree)
+
+
+def _coordinates_in(projects: Projects, version: Version) -> Callable[[Path], Coordinates]:
+    """The coordinates of other files, each of which is read once, and only if something in it is told."""
+    known: dict[Path, Coordinates] = {}
+
+    def of(path: Path) -> Coordinates:
+        if path not in known:
+            try:
+                source = projects.overlay[path] if path in projects.overlay else files.read(path)
+            except OSError:
+                source = b""
+            known[path] = Coordinates(decoded(source), version.coordinates.encoding)
+        return known[path]
+
+    return of

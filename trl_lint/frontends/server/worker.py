@@ -1,0 +1,46 @@
+"""The one thread in which documents are linted, so that the server goes on listening meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+_Result = TypeVar("_Result")
+# So many looks at documents leave enough behind for it to be worth looking through.
+_LOOKS_PER_COLLECTION = 8
+
+
+class Worker:
+    """Does one thing at a time, in the order in which it is asked."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lint")
+        self._waiting = 0
+        self._looks = 0
+        # Trees are large and live long: the collector looks through them when nobody waits, and not between two steps.
+        gc.disable()
+
+    async def do(self, work: Callable[[], _Result]) -> _Result:
+        """The result of `work`.
+
+        Raises:
+            Exception: what `work` raises.
+        """
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        finally:
+            self._waiting -= 1
+
+    def tidy(self) -> None:
+        """Collect garbage, if there may be much and nothing else is to be done."""
+        self._looks += 1
+        if not self._waiting and self._looks >= _LOOKS_PER_COLLECTION:
+            self._looks = 0
+            self._thread.submit(gc.collect)
+
+    def stop(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,198 @@
+"""What the analysis knows at a line: the facts of the names on it, and the places that led to each.
+
+It is what `trl-lint explain FILE:LINE` prints and what an editor shows where the pointer rests on a name. A function
+that is called in several ways may have several facts for one name: each is given once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trl_lint.findings import Note, Position
+
+if TYPE_CHECKING:
+    import libcst as cst
+    from libcst.metadata import CodeRange
+
+    from trl_lint.analysis.events import Known
+    from trl_lint.analysis.program.project import Module
+    from trl_lint.domain.provenance import Step
+    from trl_lint.domain.values import Value
+    from trl_lint.linter.linter import Linter
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """text: what is known. because: the places that led to it, from its source."""
+
+    text: str
+    because: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NameFacts:
+    """What is known of one expression, in each of the ways in which its line is reached."""
+
+    name: str
+    start: Position
+    end: Position
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LineFacts:
+    """What is known at a line. reached: which ranks come to it; empty where no process does, as far as is known."""
+
+    reached: tuple[Fact, ...]
+    names: tuple[NameFacts, ...]
+
+
+def facts_at(
+    linter: Linter, path: Path, source: bytes, line: int, others: Iterable[tuple[Path, bytes]] = ()
+) -> LineFacts:
+    """What is known at a line of a file, which is counted from 1.
+
+    linter: one that was made for this question (`asks=[Known]`). others: files that are analysed as well, for what
+    they hand to this one.
+
+    Raises:
+        SourceError: the file can't be decoded or parsed.
+    """
+    from trl_lint.wording.facts import tells
+
+    module = linter.parsed(path, source)
+    places = _places(module)
+    asked = _asked(module, places, line)
+    module.asked = {id(statement): tuple(nodes) for statement, nodes in asked.values()}
+    linter.prepare([(path, source), *others])
+    events = linter.known(path, source)
+    found: dict[int, dict[Fact, None]] = defaultdict(dict)
+    reached: dict[Fact, None] = {}
+    for event in events:
+        reached[_reached(event)] = None
+        for node, value in event.values:
+            if tells(value):
+                found[id(node)][_fact(value)] = None
+    nodes = (node for _, each in asked.values() for node in each)
+    names = (_named(module, places, node, found[id(node)]) for node in nodes if id(node) in found)
+    return LineFacts(tuple(reached), tuple(sorted(names, key=lambda each: (each.start, each.end))))
+
+
+def _places(module: Module) -> Mapping[cst.CSTNode, CodeRange]:
+    from trl_lint.linter.locate import positions
+
+    places = positions(module)
+    len(places)  # all of them: which nodes stand on the line nobody knows
+    return places
+
+
+def _named(
+    module: Module, places: Mapping[cst.CSTNode, CodeRange], node: cst.CSTNode, facts: Iterable[Fact]
+) -> NameFacts:
+    from trl_lint.analysis.events import shown_source
+
+    place = places[node]
+    start, end = (Position(each.line, each.column + 1) for each in (place.start, place.end))
+    return NameFacts(shown_source(module, node), start, end, tuple(facts))
+
+
+def _fact(value: Value) -> Fact:
+    from trl_lint.wording.facts import fact_of
+
+    return Fact(fact_of(value), _because(value.why))
+
+
+def _reached(event: Known) -> Fact:
+    from trl_lint.wording.facts import reached_of
+
+    return Fact(reached_of(event.reached), _because(event.reached.why))
+
+
+def _because(why: Step | None) -> tuple[Note, ...]:
+    from trl_lint.analysis.events import steps
+    from trl_lint.linter.locate import notes_of
+
+    return notes_of(steps(why))
+
+
+# --- which expressions -------------------------------------------------------------------------------------
+
+
+def _asked(
+    module: Module, places: Mapping[cst.CSTNode, CodeRange], line: int
+) -> dict[int, tuple[cst.CSTNode, list[cst.CSTNode]]]:
+    """The expressions that start on a line, by the statement that has to run for them to have a value."""
+    found: dict[int, tuple[cst.CSTNode, list[cst.CSTNode]]] = {}
+    for node, statement in _expressions(module.tree):
+        if places[node].start.line == line:
+            found.setdefault(id(statement), (statement, []))[1].append(node)
+    if not found:
+        for statement in _statements(module.tree):
+            if places[statement].start.line == line:
+                found[id(statement)] = (statement, [])
+    return found
+
+
+def _statements(tree: cst.Module) -> Iterator[cst.CSTNode]:
+    import libcst as cst
+
+    from trl_lint.analysis.program.syntax import below
+
+    return (node for node in below(tree) if isinstance(node, (cst.BaseSmallStatement, cst.BaseCompoundStatement)))
+
+
+def _expressions(tree: cst.Module) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+    """What has a value worth asking for, and the statement by whose end it has it.
+
+    Parameters have theirs once the first statement of the body has run; an `elif` belongs to its `if`.
+    """
+    import libcst as cst
+
+    from trl_lint.analysis.program.syntax import below, children
+
+    def visit(node: cst.CSTNode, statement: cst.CSTNode | None) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+        if isinstance(node, cst.FunctionDef):
+            first = _first_statement(node.body)
+            parameters = [each.name for each in below(node.params) if isinstance(each, cst.Param)]
+            yield from ((name, first) for name in parameters if first is not None)
+            yield from visit(node.body, None)
+            return
+        if isinstance(node, (cst.Import, cst.ImportFrom, cst.Annotation, cst.Lambda)):
+            return
+        if isinstance(node, (cst.BaseSmallStatement, cst.BaseCompoundStatement)) and statement is None:
+            statement = node
+        if statement is not None and isinstance(node, (cst.Name, cst.Attribute, cst.Call, cst.Subscript)):
+            yield node, statement
+        for each, inner in _parts(node, statement, children(node)):
+            yield from visit(each, inner)
+
+    return visit(tree, None)
+
+
+def _parts(
+    node: cst.CSTNode, statement: cst.CSTNode | None, inside: Iterable[cst.CSTNode]
+) -> Iterator[tuple[cst.CSTNode, cst.CSTNode | None]]:
+    """The parts of a node that hold expressions with values, each with the statement that it is a part of."""
+    import libcst as cst
+
+    for each in inside:
+        if isinstance(node, cst.Attribute) and each is node.attr:
+            continue
+        if isinstance(node, cst.Arg) and each is node.keyword:
+            continue
+        if isinstance(node, cst.Call) and each is node.func:
+            # Of `loss.mean()` the loss counts; `model(…)` may be one.
+            yield (each.value if isinstance(each, cst.Attribute) else each), statement
+            continue
+        yield each, None if isinstance(each, cst.BaseSuite) else statement
+
+
+def _first_statement(body: cst.BaseSuite) -> cst.CSTNode | None:
+    import libcst as cst
+
+    first = body.body[0] if body.body else None
+    return first.body[0] if isinstance(first, cst.SimpleStatementLine) else first
