@@ -378,6 +378,29 @@ def test_an_import_goes_to_the_imports(folder):
     assert "import torch" in mended[2] and "import torch" not in broken[2]
 
 
+def test_what_stands_behind_a_magic_is_left_and_all_else_is_mended(folder):
+    behind = BUG.replace("    total", "    %time total")
+    path = write("nb.ipynb", SETUP, behind, BUG)
+    assert found() == ["nb.ipynb:cell 2:3:19: TRL001", "nb.ipynb:cell 3:3:13: TRL001"]
+    done = call("--fix")
+    assert sources_of(path.read_text(encoding="utf-8")) == [SETUP, behind, FIXED]
+    withheld = "nb.ipynb:cell 2:3:19: TRL001 item-before-gather: it would change a line that is not written as Python"
+    assert f"Withheld 1 fix:\n  {withheld}\n" in done.stdout
+    (row,) = json.loads(call("--output-format=json").stdout)
+    assert row["fix"]["edits"] == []
+
+
+def test_python_files_alone_cost_nothing_of_it(folder):
+    Path("x.py").write_text(f"{SETUP}\n{BUG}\n")
+    said = "print(*(name for name in sys.modules if '.cells' in name or name == 'markdown_it'))"
+    code = f"import sys\nfrom trl_lint.frontends.cli import main\ntry: main(['.'])\nexcept SystemExit: {said}"
+    for name, known in (("x.py", False), ("nb.ipynb", True)):
+        if known:
+            write(name, SETUP, BUG)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert ("trl_lint.linter.cells.notebook" in done.stdout.splitlines()[-1]) is known
+
+
 def test_a_read_only_notebook_is_left(folder):
     path = write("nb.ipynb", SETUP, BUG)
     path.chmod(0o444)

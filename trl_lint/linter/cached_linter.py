@@ -77,14 +77,15 @@ class CachedLinter(Linter):
         return known
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
-        self._contents = {name: code for path, source in files for name, code in self.modules(path, source).items()}
+        read = list(files)
+        self._contents = {name: code for path, source in read for name, code in self.modules(path, source).items()}
         self._kept_beside = {}
         if self._verdicts is not None:
             self._verdicts.save()
         self._entry = self._name()
         self._outcomes = self._load()
         if not self._outcomes:
-            self.analyse(self._contents)
+            super().prepare(read)
 
     def found_beside(self) -> dict[Path, bytes]:
         if self._project is not None:

@@ -45,6 +45,19 @@ class Documents:
         part = self.parts.get(path)
         return path if part is None else part.file
 
+    def outside(self, path: Path, text: str) -> str:
+        """Why a mended text can't be that of a part, in its file; "" where it can, and for files without parts."""
+        part = self.parts.get(path)
+        if part is None:
+            return ""
+        from trl_lint.linter.cells.places import NotInside
+
+        try:
+            part.changes(text)
+        except NotInside as reason:
+            return str(reason)
+        return ""
+
     def told(self, finding: Finding) -> Finding:
         """A finding in a Python file with the places that its users know, where it speaks of a part of another file."""
         if not self.parts:

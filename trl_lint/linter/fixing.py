@@ -229,7 +229,11 @@ def _passed(
     text, encoding = decode(now.source)
     if written(chosen[0].violation.module).code != text:
         return now, "the parser does not give this file back byte for byte"
-    new = encode(transformed([each.fix for each in chosen]), encoding)
+    mended = transformed([each.fix for each in chosen])
+    outside = linter.documents.outside(path, mended)
+    if outside:
+        return now, outside
+    new = encode(mended, encoding)
     other = fresh(linter, path, all_rules(linter.settings.plugins))
     try:
         after = other.report(path, new)

@@ -211,13 +211,10 @@ class Linter:
         """These are linted as well as what is prepared, but name nothing that any rule could be about."""
         self._passed_over = frozenset(paths)
 
+    @deeply
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
         """Analyse these files, so that what one of them means for another is known whatever their order."""
-        self.analyse({name: code for path, source in files for name, code in self.modules(path, source).items()})
-
-    @deeply
-    def analyse(self, matter: Mapping[Path, bytes]) -> None:
-        """Analyse these modules, all of which matter; see `prepare`."""
+        matter = {name: code for path, source in files for name, code in self.modules(path, source).items()}
         if matter:
             self.linted.update(matter)
         with _without_collector():

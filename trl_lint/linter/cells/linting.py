@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.findings import Finding, Position
 from trl_lint.linter.cells.document import Document, edits_there
-from trl_lint.linter.cells.places import Change, CodePart, NotInside, moved
+from trl_lint.linter.cells.places import Change, CodePart, moved
 from trl_lint.linter.cells.reading import document_of
 from trl_lint.linter.results import FixResult, SourceError
 
@@ -95,10 +95,7 @@ def fix(linter: Linter, document: Document, *, unsafe: bool) -> FixResult:
             result = fixing.fix(linter, part.path, part.source, unsafe=unsafe)
         except SourceError as error:
             raise _located(part, error) from None
-        try:
-            changes += part.changes(result.source.decode())
-        except NotInside as reason:
-            result = _withheld(linter, part, result, str(reason))
+        changes += part.changes(result.source.decode())
         results[part.path] = result, part
     if not results:
         return FixResult(document.source, (), (), ())
@@ -107,12 +104,6 @@ def fix(linter: Linter, document: Document, *, unsafe: bool) -> FixResult:
     if not _holds(document, after, results):
         raise AssertionError("a mended file does not hold the mended code")
     return _joined(linter, new, [(*results[old.path], now) for old, now in _pairs(document, after, results)])
-
-
-def _withheld(linter: Linter, part: CodePart, result: FixResult, reason: str) -> FixResult:
-    """What is left where the fixes of a part can't be made in the file."""
-    kept = tuple((each, reason) for each in (*result.applied, *result.partly))
-    return FixResult(part.source, (), kept, tuple(linter.check_code(part.path, part.source)))
 
 
 def _pairs(before: Document, after: Document, results: Mapping[Path, object]) -> Iterator[tuple[CodePart, CodePart]]:
