@@ -73,20 +73,45 @@ def noted(path: Path, source: bytes, found: Sequence[Finding]) -> tuple[bytes, l
 def _noted_in_cells(
     path: Path, source: bytes, comments: Comments, found: Sequence[Finding]
 ) -> tuple[bytes, list[tuple[Finding, str]]]:
-    """The same for a notebook, whose cells are one module."""
+    """The same for a notebook, whose cells are one module, with lines between that are commands for the shell."""
     from trl_lint.linter.cells.notebook import opened
     from trl_lint.linter.cells.places import NotInside
 
     part = comments.cells
     assert part is not None
-    own = {comments.inside(each): each for each in found}
+    own = {comments.inside(each): each for each in found if comments.is_own(comments.span_of(each)[1])}
     new, withheld = noted(path.with_suffix(".py"), part.source, list(own))
     left = [(own[each], reason) for each, reason in withheld]
     try:
-        changes = part.changes(new.decode("utf-8", "surrogatepass"))
-    except NotInside as reason:
-        return source, [(each, str(reason)) for each in found]
-    return opened(path, source).changed(changes), left
+        current = opened(path, source).changed(part.changes(new.decode("utf-8", "surrogatepass")))
+    except NotInside as error:
+        current, left = source, [(each, str(error)) for each in own.values()]
+    for each in found:
+        if each not in own.values():
+            current, reason = _noted_in_command(path, current, each)
+            left += [(each, reason)] * bool(reason)
+    return current, left
+
+
+def _noted_in_command(path: Path, source: bytes, finding: Finding) -> tuple[bytes, str]:
+    """A notebook with a comment behind a command for the shell, and why there is none ("" where there is one)."""
+    from trl_lint.linter.cells.notebook import opened
+    from trl_lint.linter.cells.places import Change
+
+    comments = Comments(source, path)
+    if comments.silence(finding):  # another command of its line was silenced
+        return source, ""
+    lines = comments.lines_of(finding)
+    number = finding.end.line
+    code = lines[number - 1].rstrip()
+    end = lines[number - 1][len(lines[number - 1].rstrip("\n")) :]
+    if code.endswith("\\"):
+        return source, "there is no room for a comment at the end of its last line"
+    change = Change(finding.end.cell, number - 1, number, (f"{code}  # noqa: {finding.code}{end}",))
+    new = opened(path, source).changed([change])
+    if not _starts_the_same(path, source, new):
+        return source, "a comment would change what is run"
+    return (new, "") if Comments(new, path).silence(finding) else (source, "no comment at the end of its line is read")
 
 
 def silencing(path: Path, source: bytes, finding: Finding) -> Edit | None:
