@@ -44,12 +44,13 @@ class Said(NamedTuple):
 
 
 def run(*args: str | Path) -> Said:
-    """`trl-lint --no-cache` with these arguments, in this process."""
+    """`trl-lint --no-cache` with these arguments, in this process; in text, unless they say else."""
+    chosen = any(str(each).startswith("--output-format") for each in args)
     try:
         runs = CliRunner(mix_stderr=False)
     except TypeError:  # click 8.2 and later never mix the streams
         runs = CliRunner()
-    done = runs.invoke(main, ["check", "--no-cache", *map(str, args)])
+    done = runs.invoke(main, ["check", "--no-cache", *["--output-format=text"] * (not chosen), *map(str, args)])
     return Said(done.exit_code, done.stdout, done.stderr)
 
 

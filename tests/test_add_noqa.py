@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -101,6 +102,31 @@ def test_launch_files(folder):
     assert {path.name for path in before} - {
         path.name for path, content in before.items() if content != path.read_bytes()
     } == {"prepare.py", "train.py"}
+
+
+def test_notebooks(folder):
+    """Python and commands for the shell in the cells of one notebook; what is not code stays to the byte."""
+    (folder / "train.py").write_text("from trl import SFTTrainer\nSFTTrainer(args=1).train()\n")
+    two = "python train.py; python train.py"
+    cells = [
+        PROGRAM.splitlines(keepends=True),
+        ["%env CUDA_VISIBLE_DEVICES=0,1\n", "!python train.py \\\n", "    --seed 1\n", f"!{two}"],
+    ]
+    empty = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": 1}
+    rows = [{**empty, "source": each} for each in cells]
+    path = folder / "train.ipynb"
+    path.write_text(json.dumps({"cells": rows, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1))
+    before = path.read_text().splitlines()
+    done = run("--isolated", "--select=ALL", "--add-noqa", ".")
+    assert (done.code, done.err) == (0, "")
+    lines = zip(before, path.read_text().splitlines(), strict=True)
+    assert sum(old != new for old, new in lines) == 3
+    sources = ["".join(each["source"]) for each in json.loads(path.read_text())["cells"]]
+    assert sources == [
+        PROGRAM.replace(BUG, f"{BUG}  # noqa: TRL003"),
+        f"%env CUDA_VISIBLE_DEVICES=0,1\n!python train.py \\\n    --seed 1  # noqa: TRL004\n!{two}  # noqa: TRL004",
+    ]
+    assert places("--isolated", "--select=ALL", ".") == []
 
 
 def test_a_file_that_may_not_be_written(folder):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from adopting import BUG, HEAD, PROGRAM, places, released_trl, run, with_method_last
 from forks import module
+from markdowns import FENCE
 
 from trl_lint import ConfigError, check
 from trl_lint.settings import Settings
@@ -113,6 +115,23 @@ def test_a_new_bug_shows(train, new):
     assert len(known()) == 2  # it does not grow by itself
 
 
+def test_comments_are_known_by_their_lines(train):
+    first, second = "x = 1  # noqa: mean-of-mean", "y = 2  # noqa: unreduced-metrics"
+    text = TWO.replace(BUG, f"{first}\n        {second}")
+    train.write_text(text)
+    run(*HIDES, "--write-baseline", ".")
+    assert [(row["code"], row["in"].partition(".")[2]) for row in known()] == [
+        ("TRL003", "prediction_step"),
+        ("TRL900", "compute_loss"),
+        ("TRL900", "compute_loss"),
+    ]
+    train.write_text(
+        text.replace(first, "x = 1").replace(second, f"z = 1\n        {second}\n        w = 3  # noqa: truncated-gathr")
+    )
+    assert places(*HIDES, ".") == ["train.py:10:16: TRL900"]
+    assert len(known()) == 2
+
+
 def test_a_copy_in_another_file_is_new(train, folder):
     (folder / "other.py").write_text(TWO)
     assert len(places(*HIDES, ".")) == 2
@@ -203,6 +222,25 @@ def test_where_it_can_not_be_written(folder):
     (folder / "broken.py").write_text("import torch.distributed as dist\ndist.all_gather(((\n")
     assert run(*HIDES, "--write-baseline", ".").code == 2
     assert sorted(path.name for path in folder.iterdir()) == ["broken.py", "train.py"]
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "adopting.md"
+
+
+def test_what_the_page_says_is_what_happens(folder):
+    """Its commands, one after the other, and those in its text that only look."""
+    (folder / "train.py").write_text(TWO)
+    text = PAGE.read_text(encoding="utf-8")
+    blocks = [fence["text"] for fence in FENCE.finditer(text) if fence["language"] == "console"]
+    first, second, third = (command.split()[1:] for block in blocks for command in block.splitlines())
+    assert run(*first).out == "known.json: 2 findings in 1 file\n"
+    assert run(*second).out.startswith("No new findings.\n")
+    assert run(".").code == 1
+    named = [command.split() for command in re.findall(r"`trl-lint (--[^`]+)`", text)]
+    looks = [words for words in named if words[0] != "--fix-only"]
+    assert [run(*words).code for words in looks] == [1, 0, 0, 0] and len(named) == 5
+    assert run(*third).out.startswith("Silenced 2 findings in 1 file.\n")
+    assert run(".").code == 0
 
 
 @pytest.mark.index

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from adopting import BUG, HEAD, PROGRAM, places, run
+from markdowns import FENCE
 
 FIXABLE = (
     "from accelerate import Accelerator\n\n\ndef train(model, loader):\n    accelerator = Accelerator()\n"
@@ -113,6 +115,19 @@ def test_what_is_not_shown_is_counted(folder):
     )
 
 
+def test_what_is_left_out_is_counted(folder):
+    for name in ("a.py", "old/b.py", "old/c.py", "d.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(PROGRAM.replace(BUG, "pass"))
+    (folder / "trl-lint.toml").write_text("exclude = ['old']\n")
+    (folder / ".gitignore").write_text("d.py\n")
+    assert run(".").out.endswith("1 file analysed, 2 left out by `exclude` or .gitignore.\n")
+    assert run("--no-respect-gitignore", ".").out.endswith("2 files analysed, 1 left out by `exclude` or .gitignore.\n")
+    assert run("--force-exclude", "d.py", "a.py").out.endswith(
+        "1 file analysed, 1 left out by `exclude` or .gitignore.\n"
+    )
+
+
 # --- slips of the keyboard, and what a shell completes
 
 
@@ -159,3 +174,24 @@ def completed(*words: str) -> list[str]:
 )
 def test_shells_complete(words, offered):
     assert completed(*words) == offered
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "command-line.md"
+
+
+def test_the_lines_for_the_shells(tmp_path):
+    """What the page tells users to write; bash is there to run it, of the others there is a script."""
+    (tmp_path / "trl-lint").write_text(f"#!{sys.executable}\nfrom trl_lint.__main__ import main\nmain()\n")
+    (tmp_path / "trl-lint").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    shells = [
+        fence["text"] for fence in FENCE.finditer(PAGE.read_text(encoding="utf-8")) if "COMPLETE" in fence["text"]
+    ]
+    assert [re.search(r"=(\w+)_source", text)[1] for text in shells] == ["bash", "zsh", "fish"]
+    script = f"{shells[0]}complete -p trl-lint"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment, check=False)
+    assert done.stdout.rstrip().endswith(" trl-lint"), done.stderr
+    for shell in ("zsh", "fish"):
+        asked = {**environment, "_TRL_LINT_COMPLETE": f"{shell}_source"}
+        done = subprocess.run(["trl-lint"], capture_output=True, text=True, env=asked, check=False)
+        assert "trl-lint" in done.stdout and not done.stderr

@@ -103,12 +103,14 @@ def test_an_unknown_rule_names_the_file(folder, key):
 
 
 def test_severities_select(folder):
-    write(folder / "train.py", PROGRAM + "x = 1  # noqa: mean-of-mean\n")
-    assert places("--isolated", "--select=error", ".") == ["train.py:7:9: TRL003"]
-    assert places("--isolated", "--select=warning", ".") == ["train.py:9:8: TRL900"]
-    assert places("--isolated", "--ignore=error", ".") == ["train.py:9:8: TRL900"]
-    assert places("--isolated", "--select=TRL003", "--ignore=error", ".") == ["train.py:7:9: TRL003"]
-    assert places("--isolated", "--select=error", "--ignore=wrong-number", ".") == []
+    crash = 'self.log({"shard/all": self.accelerator.gather(loss.item())})'
+    write(folder / "train.py", PROGRAM.replace(BUG, f"{BUG}\n        {crash}"))
+    assert places("--isolated", ".") == ["train.py:7:9: TRL003", "train.py:8:32: TRL001"]
+    assert places("--isolated", "--select=error", ".") == ["train.py:8:32: TRL001"]
+    assert places("--isolated", "--select=warning", ".") == ["train.py:7:9: TRL003"]
+    assert places("--isolated", "--ignore=error", ".") == ["train.py:7:9: TRL003"]
+    assert places("--isolated", "--select=TRL003", "--ignore=warning", ".") == ["train.py:7:9: TRL003"]
+    assert places("--isolated", "--select=warning", "--ignore=wrong-number", ".") == []
     assert "did you mean `warning`?" in run("--isolated", "--select=warnin", ".").err
 
 
@@ -118,13 +120,14 @@ def test_shown_settings_can_be_pasted(folder):
         "select = ['TRL0']\nignore = ['TRL001']\nexclude = ['a\\\\b\"']\ntarget-trl = '0.17.0'\n"
         "per-file-ignores = { 'tests/**' = ['ALL'] }\nreducers = { 'a.b' = 'mean' }\ntrainer-bases = ['a.C']\n",
     )
-    done = run("--show-settings", "--ignore=TRL002", "--unsafe-fixes")
+    done = run("--show-settings", "--ignore=TRL002", "--unsafe-fixes", "--output-format=text")
     assert (done.code, done.err) == (0, "")
     assert f'ignore = ["TRL001", "TRL002"]  # {path} and the command line\n' in done.out
     assert f'select = ["TRL0"]  # {path}\n' in done.out
     assert "unsafe-fixes = true  # the command line\n" in done.out
     assert "preview = false  # default\n" in done.out
-    assert "# output-format =  # default\n" in done.out
+    assert 'output-format = "text"  # the command line\n' in done.out
+    assert "# target-transformers =  # default\n" in done.out
     pasted = write(folder / "pasted" / "pyproject.toml", done.out)
     assert load_settings(pasted.parent) == Settings(
         select=("TRL0",),
@@ -132,6 +135,7 @@ def test_shown_settings_can_be_pasted(folder):
         exclude=('a\\\\b"',),
         target_trl="0.17.0",
         unsafe_fixes=True,
+        output_format="text",
         per_file_ignores=(("tests/**", ("ALL",)),),
         reducers=(("a.b", "mean"),),
         trainer_bases=(("a.C", "transformers.Trainer"),),

@@ -44,7 +44,7 @@ class Settings:
     preview: bool = False
     """Run the preview rules as well. One of them alone runs where it is selected by its own code or name."""
     exclude: tuple[str, ...] = ()
-    """Files and folders to leave out, in the language of `.gitignore`, below the folder of `pyproject.toml`."""
+    """Files and folders to leave out, in the language of `.gitignore`, below the folder of this file."""
     extend_include: tuple[str, ...] = ()
     """More files to lint, in the same language: `*.md` or `*.rst` for the Python blocks of documentation."""
     target_trl: str | None = None
@@ -56,9 +56,9 @@ class Settings:
     output_format: str | None = None
     """How findings are shown, as `--output-format` says it. Default: `"text"` on a terminal, else `"concise"`."""
     cache_dir: str | None = None
-    """Where results are kept, below the folder of `pyproject.toml`. Default: `".trl_lint_cache"`."""
+    """Where results are kept, below the folder of this file. Default: `".trl_lint_cache"`."""
     baseline: str | None = None
-    """The file with the findings that are known and not told again, below the folder of `pyproject.toml`."""
+    """The file with the findings that are known and not told again, below the folder of this file."""
     per_file_ignores: Pairs[tuple[str, ...]] = ()
     """By glob pattern, the rules to leave out in the files that it fits."""
     reducers: Pairs[str] = ()

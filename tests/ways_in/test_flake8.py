@@ -434,6 +434,13 @@ def test_the_python_interface(tmp_path, monkeypatch, capsys):
     assert codes("x.py", "y.py") == []
 
 
+def test_the_wordy_comment_is_obeyed(tmp_path):
+    bug = next(line for line in GATHER.splitlines() if "gather" in line and "import" not in line)
+    silenced = GATHER.replace(bug, f"{bug}  # trl-lint: ignore[item-before-gather] -- on purpose")
+    write(tmp_path, x=GATHER, y=silenced)
+    assert {path for path, *_ in flake8("--select=TRL", ".", folder=tmp_path)} == {"x.py"}
+
+
 def test_of_comments_nothing_is_said(tmp_path):
     """What a comment silences is decided by flake8, which the linter does not see."""
     write(tmp_path, x=f"{GATHER}x = 1  # noqa: TRL003\ny = 2  # noqa: E501, unreduced-metrics\n")

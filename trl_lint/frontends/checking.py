@@ -28,7 +28,8 @@ def check(options: Options, settings: Settings) -> int:
     report = _report(options, settings, output)
     linter = _linter(options, settings, edits=report.needs_edits)
     linter.comments.judged_below = folders(options)
-    results: Iterable[FileResult] = _results(options, settings, linter)
+    left_out: list[Path] = []
+    results: Iterable[FileResult] = _results(options, settings, linter, left_out)
     if options.add_noqa:
         return adopting.add_noqa(list(results))
     if options.write_baseline:
@@ -39,6 +40,7 @@ def check(options: Options, settings: Settings) -> int:
         problem = _show(report, replace(result, findings=()) if options.fix_only else result)
         if problem:
             say(problem)
+    report.tally.left_out = len(left_out)
     report.close()
     output.close()
     for stream in (sys.stdout, sys.stderr):  # here click still knows what to do about a closed pipe
@@ -97,7 +99,8 @@ def _show(report: Report, result: FileResult) -> str | None:
     return result.problem or (None if report.quiet else result.note)
 
 
-def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[FileResult]:
+def _results(options: Options, settings: Settings, linter: Linter, left_out: list[Path]) -> Iterator[FileResult]:
+    """What came of each file; `left_out` takes those that patterns hide."""
     from trl_lint.linter.discovery import find_files
     from trl_lint.linter.runner import FileResult, run, run_one
 
@@ -124,6 +127,7 @@ def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[F
         respect_gitignore=options.respect_gitignore,
         force_exclude=options.force_exclude,
         launches=linter.looks_for_launches,
+        left_out=left_out,
     )
     named = {Path(os.path.abspath(path)) for path in options.paths if options.asked_for(path)}
     yield from run(files, linter, action, named)

@@ -112,7 +112,7 @@ def _rules_option(name: str, text: str) -> Callable[[_Decorated], _Decorated]:
 _cache_dir_option = click.option(
     "--cache-dir",
     type=click.Path(path_type=Path),
-    help="Where results are kept; default: .trl_lint_cache beside pyproject.toml.",
+    help="Where results are kept; default: .trl_lint_cache beside the settings.",
 )
 
 
@@ -130,9 +130,10 @@ def main() -> None:
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 @click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Let --fix and --diff take unsafe fixes, too.")
 @_rules_option(
-    "--select", "What to report, instead of the default set: rules by code, prefix or name, consequences, ALL."
+    "--select",
+    "What to report, instead of the default set: rules by code, prefix or name, consequences, severities, ALL.",
 )
-@_rules_option("--ignore", "What to leave out: rules (TRL012) or consequences (waste).")
+@_rules_option("--ignore", "What to leave out: rules (TRL012), consequences (waste) or severities (note).")
 @_rules_option("--extend-select", "What to add to that which the settings select.")
 @click.option("--preview/--no-preview", default=None, help="Run the preview rules as well.")
 @click.option(
@@ -187,7 +188,7 @@ def main() -> None:
 @click.option("--show-settings", is_flag=True, help="Show the settings, and where each comes from.")
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 when anything was fixed.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even when there are findings.")
-@click.option("--config", type=click.Path(path_type=Path), help="Read [tool.trl-lint] from this file.")
+@click.option("--config", type=click.Path(path_type=Path), help="Read the settings from this file.")
 @click.option("--isolated", is_flag=True, help="Read no settings from any file.")
 @click.option(
     "--respect-gitignore/--no-respect-gitignore", default=True, show_default=True, help="Skip what git ignores."

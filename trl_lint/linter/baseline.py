@@ -37,7 +37,7 @@ class Entry:
     mark: Fingerprint
 
 
-class _Row(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class _EntryRow(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """An entry as it is written."""
 
     code: str
@@ -52,7 +52,7 @@ class _File(msgspec.Struct, rename="kebab"):
 
     trl_lint_baseline: int
     paths: list[str]
-    findings: dict[str, list[_Row]]
+    findings: dict[str, list[_EntryRow]]
 
 
 @dataclass(slots=True)
@@ -120,7 +120,7 @@ def _written(baseline: Baseline) -> str:
     by_path: dict[str, list[str]] = {}
     for entry, count in sorted(baseline.entries.items()):
         rule = find_rule(entry.mark.code)
-        row = _Row(
+        row = _EntryRow(
             code=entry.mark.code,
             name=rule.name if rule else "",
             scope=entry.mark.scope,

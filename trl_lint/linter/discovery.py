@@ -106,8 +106,11 @@ def find_files(
     force_exclude: bool = False,
     launches: bool = False,
     wanted: Callable[[str], bool] | None = None,
+    left_out: list[Path] | None = None,
 ) -> Iterator[Path | PathProblem]:
     """The files to lint, in a stable order and each once, with what stood in the way.
+
+    left_out: a list that takes the files and folders that patterns hide.
 
     A file that is named is always among them, unless `force_exclude` asks for it to be treated like the rest.
     Below a folder that is named only Python files and notebooks are, and what `include` (relative to `root`) names,
@@ -118,8 +121,10 @@ def find_files(
     seen: set[str] = set()
     included = _layers(root, include, "extend-include")
     walker = _Walker(_excludes(root, exclude), respect_gitignore, launches=launches, wanted=wanted, included=included)
+    walker.left_out = [] if left_out is None else left_out
     for path in paths:
         if force_exclude and walker.leaves_out(path, root or Path.cwd()):
+            walker.left_out.append(path)
             continue
         for item in walker.walk(path) if os.path.isdir(path) else _named_file(path):
             key = os.path.abspath(item.path if isinstance(item, PathProblem) else item)
@@ -219,6 +224,8 @@ class _Walker:
         self.excludes = excludes
         self.respect_gitignore = respect_gitignore
         self._gitignores: dict[Path, tuple[_Layer, ...]] = {}
+        # What patterns hide.
+        self.left_out: list[Path] = []
         # The .gitignore files that could not be read and have not been told of yet.
         self._unread: list[PathProblem] = []
 
@@ -268,7 +275,9 @@ class _Walker:
             is_dir = _is_folder(entry)
             path = folder / entry.name
             wanted = entry.name not in DEFAULT_EXCLUDES if is_dir else self._is_wanted(entry) or self._adds(path)
-            if wanted and not _hidden(path, is_dir, excludes, gitignores):
+            if wanted and _hidden(path, is_dir, excludes, gitignores):
+                self.left_out.append(path)
+            elif wanted:
                 found.append((path, is_dir))
         return found
 

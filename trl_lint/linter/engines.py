@@ -139,7 +139,7 @@ class ProjectEngines:
                 if (shown := of_file(path, data)).engines or shown.launches or shown.bare or shown.spawns:
                     found.append(FileShown(name, shown))
                 if path.suffix == ".py":
-                    importers.append(Importer(name, imported(data), shown.program))
+                    importers.append(Importer(name, tuple(sorted(imported(data))), shown.program))
         except _Enough:
             whole = False
         return ProjectShown(tuple(found), whole and budget.files > 0, tuple(importers))

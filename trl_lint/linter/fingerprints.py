@@ -32,27 +32,33 @@ class Fingerprint:
 
 
 def fingerprints(found: Sequence[Finding], path: Path, source: bytes) -> list[Fingerprint]:
-    """What stands for each of these findings, which are at places in `source`; findings may share one."""
+    """What stands for each of these findings, which are at places in `source`; findings may share one.
+
+    Of what is said of a comment, and of a file that is no Python, it is the line as it is written.
+    """
     if not found:
         return []
     comments = Comments(source, path)
     if comments.cells is not None:
         source, found = comments.cells.source, [comments.inside(each) for each in found]
     lines = list(comments.lines)
+    written = list(lines)
     tree = _tree(source) if comments.is_python else None
     if tree is not None:
         for number, column, text in python_comments(source):
             line = lines[number - 1]
             lines[number - 1] = line[:column] + line[column + len(text) :]
-    return [_fingerprint(each, tree, lines) for each in found]
+    return [_fingerprint(each, tree, lines, written) for each in found]
 
 
-def _fingerprint(finding: Finding, tree: ast.Module | None, lines: Sequence[str]) -> Fingerprint:
+def _fingerprint(
+    finding: Finding, tree: ast.Module | None, lines: Sequence[str], written: Sequence[str]
+) -> Fingerprint:
     around = list(_around(tree, finding.start, lines)) if tree is not None else []
-    if not around:
-        text = "".join(lines[finding.start.line - 1 : finding.end.line])
-        return Fingerprint(finding.code, "", _digest(text))
     names = [each.name for each in around if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+    if not around or not _is_in_head(around[-1], finding.start):  # no code, or a comment
+        text = "".join(written[finding.start.line - 1 : finding.end.line])
+        return Fingerprint(finding.code, ".".join(names), _digest(text))
     statement = around[-1]
     says_nothing = isinstance(statement, _BARE) or (isinstance(statement, ast.Return) and statement.value is None)
     told = around[-2:] if says_nothing else around[-1:]
@@ -98,6 +104,12 @@ def _start(statement: ast.stmt) -> tuple[int, int]:
 
 def _end(statement: ast.stmt) -> tuple[int, int]:
     return statement.end_lineno or statement.lineno, statement.end_col_offset or 0
+
+
+def _is_in_head(statement: ast.stmt, place: Position) -> bool:
+    """Whether a place that is in a statement stands in front of its body."""
+    inside = next(_below(statement), None)
+    return inside is None or place.line <= max(_start(inside)[0] - 1, statement.lineno)
 
 
 def _head(statement: ast.stmt, lines: Sequence[str]) -> str:

@@ -56,7 +56,7 @@ class Comments:
 
     def span_of(self, finding: Finding) -> tuple[int, int]:
         """The lines in which a comment that silences a finding belongs."""
-        return self.span(self._line(finding.start), finding.end.line)
+        return self._span_at(finding.start, finding)
 
     def around(self, span: tuple[int, int]) -> tuple[Directive, ...]:
         """The comments that count for these lines."""
@@ -69,7 +69,7 @@ class Comments:
         """The comments that silence a finding if they cover it."""
         yield from self.for_file
         for place in (finding.start, *finding.branches):
-            yield from self.around(self.span(self._line(place), finding.end.line))
+            yield from self.around(self._span_at(place, finding))
 
     def silence(self, finding: Finding) -> bool:
         return any(each.covers(finding) for each in self.about(finding))
@@ -92,6 +92,16 @@ class Comments:
         if self.cells is None or not finding.start.cell:
             return self.lines
         return source_lines(self.cells.texts.get(finding.start.cell, "").encode("utf-8", "replace"))
+
+    def _span_at(self, place: Position, finding: Finding) -> tuple[int, int]:
+        line = self._line(place)
+        if not self.is_own(line):  # a command for the shell
+            return line, max(line, self._line(finding.end))
+        return self.span(line, finding.end.line)
+
+    def is_own(self, line: int) -> bool:
+        """Whether a line stands in the file as it is among these: of a notebook, whether it is Python."""
+        return self.cells is None or not 0 < line <= len(self.cells.lines) or self.cells.lines[line - 1].own
 
     def _line(self, place: Position) -> int:
         inside = place if self.cells is None else self.cells.here(place)

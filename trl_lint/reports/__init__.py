@@ -22,6 +22,7 @@ class Tally:
     files: int = 0
     irrelevant: int = 0
     not_understood: int = 0
+    left_out: int = 0
     silenced: int = 0
     hidden: int = 0
     problems: int = 0
@@ -165,6 +166,7 @@ def looked_at(tally: Tally) -> str:
     said = [f"{many(tally.analysed, 'file')} analysed"]
     said += [f"{tally.irrelevant} passed over as irrelevant"] * bool(tally.irrelevant)
     said += [f"{tally.not_understood} not understood"] * bool(tally.not_understood)
+    said += [f"{tally.left_out} left out by `exclude` or .gitignore"] * bool(tally.left_out)
     said[-1] += "".join(f"; {each}" for each in untold(tally))
     return f"{', '.join(said)}."
 
