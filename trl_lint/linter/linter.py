@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.events import Event
     from trl_lint.launch.checker import Checked
     from trl_lint.launch.training.launch_project import LaunchProject as Launches
-    from trl_lint.linter.cells.document import Document
+    from trl_lint.linter.cells.document import CodeDocument
 
 
 class Linter(CodeLinter):
@@ -73,7 +73,7 @@ class Linter(CodeLinter):
             return {path: source} if is_code else {}
         return {each.path: each.source for each in document.sound if self.may_matter(each.source)}
 
-    def document(self, path: Path, source: bytes) -> Document | None:
+    def document(self, path: Path, source: bytes) -> CodeDocument | None:
         """The parts of a file that holds its Python in parts; None for all other files."""
         return self.documents.of(path, source, self.may_matter)
 
