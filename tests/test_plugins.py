@@ -88,6 +88,17 @@ def test_flake8_has_it_too(installed: Path, project: Path) -> None:
     assert [line.split()[1] for line in done.stdout.splitlines()] == ["TRL801", "TRL006"], done.stdout + done.stderr
 
 
+def test_its_output_format_is_used(installed: Path, project: Path) -> None:
+    done = run(project, installed, "--select", "TRL801", "--output-format", "our-rules:table", ".")
+    assert done.stdout.splitlines() == ["TRL801\ttrain.py:12:17\twrong-number"]
+    for name, said in (
+        ("our-rules:other", "the plugin has no format of this name"),
+        ("others:table", "`others` is not among the `plugins` of the settings"),
+    ):
+        done = run(project, installed, "--output-format", name, ".")
+        assert (done.returncode, said in done.stderr, len(done.stderr.splitlines())) == (2, True, 1)
+
+
 def test_results_are_not_kept_over_a_change_of_the_plugin(installed: Path, project: Path, tmp_path: Path) -> None:
     own = tmp_path / "site"
     shutil.copytree(installed, own)

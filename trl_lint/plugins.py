@@ -49,6 +49,22 @@ def rows_of(plugins: tuple[str, ...]) -> tuple[object, ...]:
     return tuple(row for module in modules for row in getattr(module, "ROWS", ()))
 
 
+def report_of(name: str, plugins: tuple[str, ...]) -> type[object]:
+    """The class of an output format of a plugin. name: `PLUGIN:NAME`; plugins: those that the project uses.
+
+    Raises:
+        ConfigError: there is no such format, or the plugin is not used, or can't be imported.
+    """
+    plugin, _, module = name.partition(":")
+    if plugin not in plugins:
+        raise ConfigError(f"--output-format {name}: `{plugin}` is not among the `plugins` of the settings")
+    found = {each.__name__.rpartition(".")[2]: each for each in modules_in(plugin, "reports")}
+    report = getattr(found.get(module.replace("-", "_")), "Report", None)
+    if not isinstance(report, type):
+        raise ConfigError(f"--output-format {name}: the plugin has no format of this name")
+    return report
+
+
 def folders_of(plugins: tuple[str, ...]) -> list[str]:
     """Where the code of plugins lies."""
     return [folder for plugin in plugins for folder in _imported(plugin, _entry(plugin).value).__path__]

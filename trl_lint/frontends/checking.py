@@ -177,7 +177,7 @@ def _format(options: Options, settings: Settings, output: Output) -> str:
 def _report(options: Options, settings: Settings, output: Output) -> Report:
     from trl_lint import reports
 
-    return reports.load(_format(options, settings, output))(
+    return reports.load(_format(options, settings, output), settings.plugins)(
         output.stream,
         unsafe=settings.unsafe_fixes,
         fixing=options.fix or options.diff,

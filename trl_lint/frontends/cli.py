@@ -16,7 +16,7 @@ import click
 
 from trl_lint import __version__, plain
 from trl_lint.frontends.completion import complete_selectors, file_names
-from trl_lint.frontends.options import Options, pairs, refuse_clashes, settings_of, words
+from trl_lint.frontends.options import FormatName, Options, pairs, refuse_clashes, settings_of, words
 from trl_lint.frontends.terminal import fail, is_full, say, stand_in_for_closed_streams
 from trl_lint.linter import ending
 from trl_lint.settings import OUTPUT_FORMATS, ConfigError
@@ -152,9 +152,9 @@ def main() -> None:
 )
 @click.option(
     "--output-format",
-    type=click.Choice(OUTPUT_FORMATS),
+    type=FormatName(OUTPUT_FORMATS),
     help="How findings are shown: text (default on a terminal), concise (default elsewhere: a line for each), grouped "
-    "(the same by file), json (ruff's form), json-lines, sarif, github, gitlab or junit.",
+    "(the same by file), json (ruff's form), json-lines, sarif, github, gitlab or junit; PLUGIN:NAME for a plugin's.",
 )
 @click.option(
     "-o",

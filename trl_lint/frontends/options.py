@@ -113,6 +113,13 @@ def _is_given(options: Options, name: str) -> bool:
     return options.reads_stdin if name == "-" else bool(getattr(options, name.removeprefix("--").replace("-", "_")))
 
 
+class FormatName(click.Choice):  # type: ignore[type-arg]
+    """One of the output formats, or `PLUGIN:NAME`, which only the plugin can tell."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return value if ":" in value else super().convert(value, param, ctx)
+
+
 def words(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Comma separated values, however often the option was given."""
     return tuple(word.strip() for value in values for word in value.split(",") if word.strip())

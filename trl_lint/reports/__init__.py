@@ -13,6 +13,7 @@ from trl_lint import plain
 from trl_lint.findings import Applicability, Finding
 from trl_lint.linter.discovery import display_path
 from trl_lint.linter.runner import FileResult
+from trl_lint.settings import ConfigError
 
 
 @dataclass(slots=True)
@@ -117,8 +118,19 @@ class Report(ABC):
         return unsafe_too or finding.fix.applicability is Applicability.SAFE
 
 
-def load(name: str) -> type[Report]:
-    """The class of an output format, imported only now."""
+def load(name: str, plugins: tuple[str, ...] = ()) -> type[Report]:
+    """The class of an output format, imported only now.
+
+    Raises:
+        ConfigError: `PLUGIN:NAME` is none of those of the plugins that the project uses.
+    """
+    if ":" in name:
+        from trl_lint.plugins import report_of
+
+        found = report_of(name, plugins)
+        if not issubclass(found, Report):
+            raise ConfigError(f"--output-format {name}: its `Report` is none of `trl_lint.reports.Report`")
+        return found
     report: type[Report] = import_module(f"{__name__}.{name.replace('-', '_')}").Report
     return report
 
