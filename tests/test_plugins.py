@@ -90,7 +90,7 @@ def test_flake8_has_it_too(installed: Path, project: Path) -> None:
 
 def test_its_output_format_is_used(installed: Path, project: Path) -> None:
     done = run(project, installed, "--select", "TRL801", "--output-format", "our-rules:table", ".")
-    assert done.stdout.splitlines() == ["TRL801\ttrain.py:12:17\twrong-number"]
+    assert done.stdout.splitlines() == ["TRL801,train.py:12:17,wrong-number"]
     for name, said in (
         ("our-rules:other", "the plugin has no format of this name"),
         ("others:table", "`others` is not among the `plugins` of the settings"),

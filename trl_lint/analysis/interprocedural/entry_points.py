@@ -103,6 +103,10 @@ class Engine(Runs):
             if not function.reached:
                 roots.append(self._run_unreached(function).trace)
         roots.extend(self._handed_over())
+        return self._events(module, roots)
+
+    def _events(self, module: Module, roots: list[EventTrace]) -> list[Event]:
+        """What the runs that begin with these have told, once all are known."""
         events = reachability.events_of(roots, self.observers)
         for settle in self.observers.settled:
             events = settle(events, module.trace, self.imported(module))

@@ -42,7 +42,7 @@ def partly_parsed(text: str) -> cst.Module:
         libcst.ParserSyntaxError: what is around the bodies is not valid Python.
         TooDeep: it is nested more deeply than can be parsed.
     """
-    spans = _bodies(text, logical_lines(text) or ()) if text.endswith("\n") else []
+    spans = bodies(text)
     if not spans:
         return parsed(text)
     parts: list[str] = []
@@ -115,6 +115,10 @@ class WaitingBlock(cst.IndentedBlock):
             object.__setattr__(self, "body", [first, *others])
             object.__setattr__(self, "is_read", True)
 
+    def keep(self, body: Sequence[cst.BaseStatement]) -> None:
+        """Have statements with the same text instead of its own."""
+        object.__setattr__(self, "body", list(body))
+
     def _read(self) -> None:
         # What a text is indented by as a rule, its first block says.
         first, *others = _body_of(f"if 0:\n{self.default_indent}0\ndef _():\n{self.text}")
@@ -127,6 +131,11 @@ def _body_of(text: str) -> Sequence[cst.BaseStatement]:
     function = parsed(text).body[-1]
     assert isinstance(function, cst.FunctionDef)
     return function.body.body  # type: ignore[return-value]
+
+
+def bodies(text: str) -> list[tuple[int, int]]:
+    """Where the bodies stand in a text that wait to be parsed."""
+    return _bodies(text, logical_lines(text) or ()) if text.endswith("\n") else []
 
 
 def _bodies(text: str, lines: Sequence[LogicalLine]) -> list[tuple[int, int]]:
@@ -172,9 +181,25 @@ def functions_of(statements: Sequence[cst.CSTNode]) -> Iterator[cst.FunctionDef]
             todo += _directly_in(statement)
 
 
+def around(tree: cst.Module, function: cst.FunctionDef) -> Sequence[cst.CSTNode]:
+    """The nodes around one of the outermost functions, from the tree inwards."""
+    todo: list[tuple[cst.CSTNode, tuple[cst.CSTNode, ...]]] = [(tree, ())]
+    while todo:
+        node, above = todo.pop()
+        if node is function:
+            return above
+        if not isinstance(node, (cst.FunctionDef, cst.SimpleStatementLine)):
+            todo += ((part, (*above, node)) for part in _directly_in(node))
+    return ()
+
+
+# What of a compound statement holds statements.
+PARTS = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
 def _directly_in(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The statements of the blocks of a compound statement, and its other arms."""
-    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+    for name in PARTS:
         part = getattr(statement, name, None)
         if isinstance(part, cst.CSTNode):
             yield part

@@ -63,6 +63,17 @@ class Module:
         self._mentions: dict[bytes, bool] = {}
         self._shown: dict[Guess, bool] = {}
 
+    def retype(self, source: bytes, tree: cst.Module) -> None:
+        """Give it another text: what was worked out of the old one is not known any more, but for its names."""
+        self.source, self.tree, self.positions, self.written = source, tree, None, None
+        self._code = None
+        self._mentions.clear()
+        self._shown.clear()
+
+    def remembered(self) -> tuple[dict[bytes, bool], dict[Guess, bool]]:
+        """What it was asked about its text, and the answers."""
+        return dict(self._mentions), dict(self._shown)
+
     @property
     def text(self) -> str:
         """What was parsed."""

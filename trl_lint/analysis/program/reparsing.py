@@ -11,14 +11,27 @@ Parsing all of a large file takes longer than a keystroke should; trees never ch
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias, TypeVar
 
 import libcst as cst
 
 from trl_lint.analysis.program.depth import TooDeep
-from trl_lint.analysis.program.partial_trees import WaitingBlock, functions_of, is_whole, partly_parsed
+from trl_lint.analysis.program.partial_trees import (
+    PARTS,
+    WaitingBlock,
+    around,
+    bodies,
+    functions_of,
+    is_whole,
+    partly_parsed,
+)
+from trl_lint.analysis.program.project import DecodeError, Module, decode
 
+_NOTHING = cst.Module([])
+_Statement = TypeVar("_Statement", bound=cst.CSTNode)
 # What a body was parsed from: its text, and what the file is indented by.
 _Read: TypeAlias = tuple[str, str]
 
@@ -51,3 +64,122 @@ def _blocks(tree: cst.Module) -> Iterator[WaitingBlock]:
 
 def _read_of(block: WaitingBlock) -> _Read:
     return block.text, block.default_indent
+
+
+@dataclass(frozen=True)
+class Retyped:
+    """What has become of a text in which the body of one function was changed, and nothing else.
+
+    function, new: what the function was, and is. tree: that of the new text, which shares all nodes with the old one
+    but the function and those around it. instead: by the id of such a node of the old tree, the one in its place.
+    """
+
+    function: cst.FunctionDef
+    new: cst.FunctionDef
+    tree: cst.Module
+    instead: Mapping[int, cst.CSTNode]
+
+    @classmethod
+    def between(cls, module: Module, source: bytes) -> Retyped | None:
+        """What was changed in a module to give another text; None where that is more than a body that can be parsed."""
+        try:
+            old, new = module.text, decode(source)[0]
+        except DecodeError:
+            return None
+        span = _changed_body(old, new)
+        if span is None:
+            return None
+        start, end, new_end = span
+        there = [each for each in functions_of(module.tree.body) if _text_of(each) == old[start:end]]
+        if len(there) != 1 or not isinstance(there[0].body, WaitingBlock):
+            return None
+        before = there[0].body
+        block = WaitingBlock.at(before, new[start:new_end], before.default_indent)
+        if not block.is_readable():
+            return None
+        block.keep(with_old_nodes(before.body, block.body))
+        return cls._with(module.tree, there[0], there[0].with_changes(body=block))
+
+    @classmethod
+    def _with(cls, tree: cst.Module, old: cst.FunctionDef, new: cst.FunctionDef) -> Retyped:
+        """A tree with another function in the place of one, the nodes around which are made anew."""
+        instead: dict[int, cst.CSTNode] = {id(old): new}
+        child: cst.CSTNode = old
+        for parent in reversed(list(around(tree, old))):
+            instead[id(parent)] = _having(parent, child, instead[id(child)])
+            child = parent
+        changed = instead[id(tree)]
+        assert isinstance(changed, cst.Module)
+        return cls(old, new, changed, instead)
+
+
+def _having(parent: cst.CSTNode, child: cst.CSTNode, new: cst.CSTNode) -> cst.CSTNode:
+    """A node with one of its parts exchanged."""
+    for name in PARTS:
+        part = getattr(parent, name, None)
+        if part is child:
+            return parent.with_changes(**{name: new})
+        if isinstance(part, Sequence) and any(each is child for each in part):
+            return parent.with_changes(**{name: [new if each is child else each for each in part]})
+    raise AssertionError("it is no part of it")
+
+
+def with_old_nodes(old: Sequence[_Statement], new: Sequence[_Statement]) -> list[_Statement]:
+    """The statements of a new text, with the old nodes wherever the text is as it was."""
+    before, after = [list(map(_code, each)) for each in (old, new)]
+    head = common(before, after)
+    tail = common(before[head:][::-1], after[head:][::-1])
+    middle = new[head : len(new) - tail]
+    if len(middle) == 1 == len(old) - head - tail:
+        middle = [_merged(old[head], middle[0])]
+    return [*old[:head], *middle, *old[len(old) - tail :]]
+
+
+def common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many items two sequences begin with in common."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _merged(old: _Statement, new: _Statement) -> _Statement:
+    """A compound statement whose text has changed somewhere inside, with the old nodes around that."""
+    if type(old) is not type(new):
+        return new
+    changes: dict[str, object] = {}
+    for name in PARTS:
+        one, other = getattr(old, name, None), getattr(new, name, None)
+        if isinstance(one, cst.IndentedBlock) and isinstance(other, cst.IndentedBlock):
+            changes[name] = one.with_changes(body=with_old_nodes(one.body, other.body), footer=other.footer)
+        elif isinstance(one, cst.CSTNode) and isinstance(other, cst.CSTNode):
+            changes[name] = one if _code(one) == _code(other) else _merged(one, other)
+    merged = old.with_changes(**changes) if changes else new
+    return merged if _code(merged) == _code(new) else new
+
+
+# What has been written out for one key is compared with what is written out for the next one.
+@lru_cache(maxsize=1024)
+def _code(node: cst.CSTNode) -> str:
+    return _NOTHING.code_for_node(node)
+
+
+def _text_of(function: cst.FunctionDef) -> str | None:
+    return function.body.text if isinstance(function.body, WaitingBlock) else None
+
+
+def _changed_body(old: str, new: str) -> tuple[int, int, int] | None:
+    """The body that all of a change lies in: where it starts, and where it ends in the old and the new text."""
+    longer = len(new) - len(old)
+    before, after = bodies(old), bodies(new)
+    if len(before) != len(after):
+        return None
+    changed = [index for index, (one, other) in enumerate(zip(before, after, strict=True)) if one != other]
+    index = changed[0] if changed else -1
+    if not changed:  # as long as it was: which one it is, the text says
+        index = next((i for i, (start, end) in enumerate(before) if old[start:end] != new[start:end]), -1)
+    if index < 0:
+        return None
+    (start, end), (new_start, new_end) = before[index], after[index]
+    shifted = [(first + longer, last + longer) for first, last in before[index + 1 :]]
+    if start != new_start or new_end != end + longer or shifted != after[index + 1 :]:
+        return None
+    return (start, end, new_end) if old[:start] == new[:start] and old[end:] == new[new_end:] else None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from lsprotocol import types
 
+from trl_lint.findings import Edit, Finding
 from trl_lint.frontends.server.diagnostics import SOURCE, JsonData
-from trl_lint.frontends.server.documents import Version
+from trl_lint.frontends.server.documents import Linted, Version
 from trl_lint.linter.text_edits import edits_between
 
 FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.{SOURCE}"
@@ -32,26 +33,35 @@ def is_about(found: types.Diagnostic, version: Version) -> bool:
     return found.source == SOURCE and _data_of(found).get("version") == version.number
 
 
-def quick_fixes(found: types.Diagnostic, version: Version, versioned: bool) -> Iterator[types.CodeAction]:
-    """How one finding can be mended, and silenced. versioned: as for `workspace_edit`."""
-    data = _data_of(found)
-    fix = data.get("fix")
-    if isinstance(fix, dict):
-        yield types.CodeAction(
-            str(fix["title"]),
-            kind=types.CodeActionKind.QuickFix,
-            diagnostics=[found],
-            is_preferred=bool(fix["safe"]),
-            edit=workspace_edit(_edits(fix["edits"]), version, versioned),
-        )
-    silence = _edits(data.get("noqa"))
-    if silence:
-        yield types.CodeAction(
-            f"Silence {found.code} here with a `# noqa` comment",
-            kind=types.CodeActionKind.QuickFix,
-            diagnostics=[found],
-            edit=workspace_edit(silence, version, versioned),
-        )
+def finding_of(found: types.Diagnostic, linted: Linted) -> Finding | None:
+    """The finding that a diagnostic tells."""
+    place = _data_of(found).get("place")
+    known = (each for each in linted.findings if [each.start.line, each.start.column] == place)
+    return next((each for each in known if each.code == found.code), None)
+
+
+def mending(found: types.Diagnostic, edits: Sequence[Edit], version: Version, versioned: bool) -> types.CodeAction:
+    """The action that mends one finding by these edits. versioned: as for `workspace_edit`."""
+    fix = _data_of(found).get("fix")
+    assert isinstance(fix, dict)
+    changes = [version.coordinates.text_edit(each) for each in edits]
+    return types.CodeAction(
+        str(fix["title"]),
+        kind=types.CodeActionKind.QuickFix,
+        diagnostics=[found],
+        is_preferred=bool(fix["safe"]),
+        edit=workspace_edit(changes, version, versioned),
+    )
+
+
+def silencing(found: types.Diagnostic, edit: Edit, version: Version, versioned: bool) -> types.CodeAction:
+    """The action that silences one finding by an edit."""
+    return types.CodeAction(
+        f"Silence {found.code} here with a `# noqa` comment",
+        kind=types.CodeActionKind.QuickFix,
+        diagnostics=[found],
+        edit=workspace_edit([version.coordinates.text_edit(edit)], version, versioned),
+    )
 
 
 def fix_all(version: Version) -> types.CodeAction:
@@ -79,12 +89,3 @@ def workspace_edit(edits: Sequence[types.TextEdit], version: Version, versioned:
 
 def _data_of(found: types.Diagnostic) -> JsonData:
     return found.data if isinstance(found.data, dict) else {}
-
-
-def _edits(rows: object) -> list[types.TextEdit]:
-    """The edits in a diagnostic's data."""
-    found = []
-    for row in rows if isinstance(rows, list) else ():
-        start, end = (types.Position(**row["range"][name]) for name in ("start", "end"))
-        found.append(types.TextEdit(types.Range(start, end), row["newText"]))
-    return found

@@ -14,17 +14,19 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from trl_lint import __version__
+from trl_lint.analysis.interprocedural.rerunning import Interrupted
 from trl_lint.frontends.server import actions, hovering
 from trl_lint.frontends.server.coordinates import Coordinates
 from trl_lint.frontends.server.documents import Document, Linted, Version
-from trl_lint.frontends.server.linting import lint, mended
+from trl_lint.frontends.server.linting import edits_for, lint, mended
 from trl_lint.frontends.server.projects import SETTINGS_FILES, Projects
 from trl_lint.frontends.server.worker import Worker
 from trl_lint.linter.results import SourceError
 
 # Seconds between a change and the look at it: after a pause in typing, and in the middle of it. What a change means for
-# the other open documents can wait longer.
-AFTER_A_PAUSE, WHILE_TYPING, FOR_OTHERS = 0.02, 0.15, 1.0
+# the other open documents can wait longer, and so can another look at all of a document of which only what has changed
+# was looked at.
+AFTER_A_PAUSE, WHILE_TYPING, FOR_OTHERS, FROM_THE_START = 0.02, 0.15, 1.0, 2.0
 _Result = TypeVar("_Result")
 
 
@@ -37,6 +39,7 @@ class TrlLintServer(LanguageServer):
         super().__init__("trl-lint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
         self.documents: dict[str, Document] = {}
         self.worker = Worker()
+        self._texts = 0  # how many texts have come
         self.projects = Projects(self._complain)
         self._looks: dict[str, asyncio.Task[None]] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -132,6 +135,7 @@ class TrlLintServer(LanguageServer):
         version = Version(uri, Path(os.path.abspath(name)), number, coordinates)
         document = self.documents.setdefault(uri, Document(version))
         document.now = version
+        self._texts += 1
         now = asyncio.get_running_loop().time()
         paused = now - document.changed_at > WHILE_TYPING
         document.changed_at = now
@@ -172,11 +176,34 @@ class TrlLintServer(LanguageServer):
         if again:
             document.linted = None
         linted = await self.linted(uri)
-        if linted is None or document.told == linted.told:
+        if linted is None:
+            return
+        self._show(document, linted)
+        if not linted.settled:
+            await self._settle(document, linted)
+
+    async def _settle(self, document: Document, linted: Linted) -> None:
+        """Once nobody types any more, see whether a look at all of a document says the same."""
+        await asyncio.sleep(FROM_THE_START)
+        texts = self._texts
+        whole = partial(lint, self.projects, linted.version, lambda: self._texts != texts, afresh=True)
+        try:
+            settled = await self._in_worker(whole)
+        except Interrupted:
+            return
+        if document.linted is linted:
+            document.linted = settled
+            self._show(document, settled)
+        self.worker.tidy(is_pause=True)
+
+    def _show(self, document: Document, linted: Linted) -> None:
+        """Tell the editor, if that is news."""
+        if document.told == linted.told:
             return
         if not self._pulls:
             document.told = linted.told
             number, found = linted.told
+            uri = linted.version.uri
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, list(found), version=number))
         elif self._refreshes:
             self.workspace_diagnostic_refresh(None)
@@ -194,12 +221,15 @@ class TrlLintServer(LanguageServer):
                 version = document.now
                 document.linted = await self._in_worker(partial(self._lint, document, version))
                 self._tell(document.linted)
-                self.worker.tidy()
+                self.worker.tidy(is_pause=False)
             return document.linted if document is not None else None
 
     def _lint(self, document: Document, version: Version) -> Linted | None:
-        # Where there is a newer text by now, nobody needs to know about this one.
-        return lint(self.projects, version) if document.now is version else None
+        """What a lint comes to; None where there is a newer text by now, so that nobody waits for it."""
+        try:
+            return lint(self.projects, version, lambda: document.now is not version)
+        except Interrupted:
+            return None
 
     async def _in_worker(self, work: Callable[[], _Result]) -> _Result:
         overlay = {each.now.path: each.now.source for each in self.documents.values()}
@@ -234,7 +264,10 @@ class TrlLintServer(LanguageServer):
         linted = await self.linted(uri)
         if linted is None:
             return types.RelatedFullDocumentDiagnosticReport([])
-        self.documents[uri].told = linted.told
+        document = self.documents[uri]
+        document.told = linted.told
+        if not linted.settled:
+            self._look_after(0, uri)  # which goes on to see whether it holds
         return types.RelatedFullDocumentDiagnosticReport(list(linted.diagnostics))
 
     async def on_code_action(self, params: types.CodeActionParams) -> list[types.CodeAction]:
@@ -245,7 +278,7 @@ class TrlLintServer(LanguageServer):
         offered: list[types.CodeAction] = []
         if actions.is_asked_for(types.CodeActionKind.QuickFix.value, only):
             for each in await self._asked_about(params, document):
-                offered += actions.quick_fixes(each, version, self._versioned)
+                offered += await self._quick_fixes(each, version)
         if actions.is_asked_for(actions.FIX_ALL, only) and document.now is version:
             offered += await self._fix_all(version)
         return offered if document.now is version else []
@@ -259,6 +292,20 @@ class TrlLintServer(LanguageServer):
         first, last = params.range.start, params.range.end
         found = linted.diagnostics if linted is not None else ()
         return [each for each in found if each.range.start <= last and first <= each.range.end]
+
+    async def _quick_fixes(self, found: types.Diagnostic, version: Version) -> list[types.CodeAction]:
+        """How one finding can be mended, and silenced."""
+        linted = await self.linted(version.uri)
+        if linted is None or linted.version is not version:
+            return []
+        finding = actions.finding_of(found, linted)
+        if finding is None:
+            return []
+        edits, silence = await self._in_worker(partial(edits_for, finding, version))
+        offered = [actions.mending(found, edits, version, self._versioned)] if edits else []
+        if silence is not None:
+            offered.append(actions.silencing(found, silence, version, self._versioned))
+        return offered
 
     async def _fix_all(self, version: Version) -> list[types.CodeAction]:
         linted = await self.linted(version.uri)

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from trl_lint.findings import Applicability, Consequence, Finding, Note, Position
+from trl_lint.findings import Applicability, Consequence, Finding, Fix, Note, Position
 from trl_lint.frontends.server.coordinates import Coordinates
 from trl_lint.frontends.server.documents import Version
-from trl_lint.linter.noting import silencing
 from trl_lint.linter.results import SourceError
 
 SOURCE = "trl-lint"
@@ -73,34 +72,19 @@ def _related(finding: Finding, version: Version, elsewhere: Elsewhere) -> Iterat
 
 
 def _data(finding: Finding, version: Version) -> JsonData:
-    """What a code action is made of, so that nothing has to be linted for it."""
-    silence = silencing(version.path, version.source, finding)
-    return {
-        "version": version.number,
-        "name": finding.name,
-        "fix": _fix(finding, version),
-        "noqa": [] if silence is None else [_json(version.coordinates.text_edit(silence))],
-    }
+    """By what a code action finds the finding again, so that nothing has to be linted for it.
+
+    The edits themselves are work, and are made once somebody wants to see them.
+    """
+    place = [finding.start.line, finding.start.column]
+    return {"version": version.number, "name": finding.name, "place": place, "fix": _fix(finding.fix)}
 
 
-def _fix(finding: Finding, version: Version) -> JsonData | None:
-    fix = finding.fix
+def _fix(fix: Fix | None) -> JsonData | None:
     if fix is None or fix.applicability not in TRUST:
         return None
-    edits = [_json(version.coordinates.text_edit(each)) for each in fix.edits()]
-    if not edits:
-        return None
     why = f": {fix.reason}" if fix.reason else ""
-    title = f"{fix.title}{TRUST[fix.applicability]}{why}"
-    return {"title": title, "safe": fix.applicability is Applicability.SAFE, "edits": edits}
-
-
-def _json(edit: types.TextEdit) -> JsonData:
-    start, end = edit.range.start, edit.range.end
     return {
-        "range": {
-            "start": {"line": start.line, "character": start.character},
-            "end": {"line": end.line, "character": end.character},
-        },
-        "newText": edit.new_text,
+        "title": f"{fix.title}{TRUST[fix.applicability]}{why}",
+        "safe": fix.applicability is Applicability.SAFE,
     }

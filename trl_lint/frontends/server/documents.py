@@ -41,7 +41,7 @@ class Linted:
     """What a lint of one state of a document came to.
 
     error: where and why its text could not be understood; there are no findings then. trouble: the line for the user
-    when the tool itself failed.
+    when the tool itself failed. settled: whether it was looked at from the start, and not only at what has changed.
     """
 
     version: Version
@@ -49,6 +49,7 @@ class Linted:
     findings: tuple[Finding, ...] = ()
     error: SourceError | None = None
     trouble: str = ""
+    settled: bool = True
 
     @property
     def told(self) -> Told:

@@ -6,30 +6,44 @@ from collections.abc import Callable
 from pathlib import Path
 
 from trl_lint import files
+from trl_lint.analysis.interprocedural.rerunning import Interrupted
 from trl_lint.analysis.program.reparsing import reparsed
+from trl_lint.findings import Edit, Finding
 from trl_lint.frontends.server.coordinates import Coordinates
-from trl_lint.frontends.server.diagnostics import diagnostic, syntax_error
+from trl_lint.frontends.server.diagnostics import TRUST, diagnostic, syntax_error
 from trl_lint.frontends.server.documents import Linted, Version
 from trl_lint.frontends.server.projects import Projects
 from trl_lint.linter import runner, suppressions
 from trl_lint.linter.linter import Linter
+from trl_lint.linter.noting import silencing
 from trl_lint.linter.results import SourceError
 
 
-def lint(projects: Projects, version: Version) -> Linted:
-    """What a lint of a document comes to; whatever goes wrong is in the result."""
+def lint(projects: Projects, version: Version, is_stale: Callable[[], bool], *, afresh: bool = False) -> Linted:
+    """What a lint of a document comes to; whatever goes wrong is in the result.
+
+    is_stale: whether nobody waits for it any more. afresh: begin from the start, even if less would do.
+
+    Raises:
+        Interrupted: it has become stale.
+    """
     path, source = version.path, version.source
+    if is_stale():
+        raise Interrupted
     try:
         if projects.is_excluded(path):
             return Linted(version)
-        linter = projects.linter(path)
+        kept = None if afresh else projects.retyped(path, source)
+        linter = projects.live(path, is_stale) if kept is None else kept
         if not linter.matters(path, source):
             return Linted(version)
         reuse_trees(linter, path, source)
         found = linter.check(path, source)
         findings = tuple(suppressions.split(found, source, path)[0])
         elsewhere = _coordinates_in(projects, version)
-        return Linted(version, tuple(diagnostic(each, version, elsewhere) for each in findings), findings)
+        told = tuple(diagnostic(each, version, elsewhere) for each in findings)
+        projects.keep(path, linter)
+        return Linted(version, told, findings, settled=kept is None)
     except SourceError as error:
         return Linted(version, (syntax_error(error, version),), error=error)
     except Exception as error:
@@ -46,6 +60,17 @@ def mended(projects: Projects, version: Version) -> str:
     linter.trees = {each: tree for each, tree in linter.trees.items() if each != path}
     result = runner.run_one(path, source, linter, lambda *asked: runner.propose(*asked, unsafe=False))
     return version.text if result.problem else decoded(result.source)
+
+
+def edits_for(finding: Finding, version: Version) -> tuple[tuple[Edit, ...], Edit | None]:
+    """The edits that mend a finding, where it has a fix to be made, and the one that silences it."""
+    silence = silencing(version.path, version.source, finding)
+    if finding.fix is None or finding.fix.applicability not in TRUST:
+        return (), silence
+    try:
+        return finding.fix.edits(), silence
+    except Exception:  # of the tool's own: the finding can be silenced all the same
+        return (), silence
 
 
 def decoded(source: bytes) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,8 @@ from trl_lint.config import Selection, load_settings, selection
 from trl_lint.linter.discovery import import_roots, is_excluded
 from trl_lint.linter.engines import ProjectEngines
 from trl_lint.linter.linter import Linter
+from trl_lint.linter.live_linter import LiveLinter
+from trl_lint.rules.base import BaseRule
 from trl_lint.settings import ConfigError, Settings
 
 # The files whose change may change the settings of what lies below.
@@ -24,6 +26,16 @@ class _Chosen:
 
     settings: Settings
     wanted: Selection
+
+
+@dataclass
+class _Live:
+    """The document that is being typed: its linter, and what that was given besides its text."""
+
+    path: Path
+    linter: LiveLinter
+    chosen: _Chosen
+    others: dict[Path, bytes]
 
 
 @dataclass
@@ -42,10 +54,12 @@ class Projects:
     # By the first of the places where imports are looked up: the trees of its files, and its engines.
     _trees: dict[Path, dict[Path, object]] = field(default_factory=dict)
     _engines: dict[tuple[Settings, Path], ProjectEngines] = field(default_factory=dict)
+    _live: _Live | None = None
 
     def forget(self, *, settings: bool) -> None:
         """Look anew at what files on the disk say of the engines of a project, and what the settings say."""
         self._engines.clear()
+        self._live = None
         if settings:
             self._chosen.clear()
             self._excluded.clear()
@@ -63,15 +77,50 @@ class Projects:
         mends: it is asked for the text that `--fix` would write. asks: for what else it is asked; see `Linter`.
         """
         chosen = self._of(path)
-        roots = import_roots(chosen.settings.root, [path])
-        asked = chosen.settings, roots, chosen.wanted.rules
-        linter = Linter(*asked, mends=mends, selection=chosen.wanted, asks=asks)
-        linter.overlay = self.overlay
-        linter.trees = self._trees.setdefault(roots[0], {})
-        linter.engines = self._engines.setdefault(
-            (chosen.settings, roots[0]), ProjectEngines.of(chosen.settings, roots)
-        )
+        linter = Linter(*self._asked(path), mends=mends, selection=chosen.wanted, asks=asks)
+        self._equip(linter, chosen)
         return linter
+
+    def live(self, path: Path, is_stale: Callable[[], bool]) -> LiveLinter:
+        """A linter as `linter` gives it for a document that is being typed, which `keep` keeps for its next texts."""
+        chosen = self._of(path)
+        linter = LiveLinter(*self._asked(path), mends=False, selection=chosen.wanted)
+        linter.is_interrupted = is_stale
+        self._equip(linter, chosen)
+        return linter
+
+    def retyped(self, path: Path, source: bytes) -> LiveLinter | None:
+        """The linter that is kept, once it has looked at the new text of its document; None if it can't."""
+        live, self._live = self._live, None
+        others = {each: text for each, text in self.overlay.items() if each != path}
+        if live is None or (live.path, live.others) != (path, others) or live.chosen is not self._of(path):
+            return None
+        live.linter.overlay[path] = source
+        try:
+            if not live.linter.retyped(path, source):
+                return None
+        except Exception:  # it is looked at from the start, and what is wrong will be said then, if anything is
+            return None
+        self._live = live
+        return live.linter
+
+    def keep(self, path: Path, linter: LiveLinter) -> None:
+        """Keep a linter that has looked at a document, instead of the one that was kept before."""
+        others = {each: text for each, text in self.overlay.items() if each != path}
+        linter.is_interrupted = bool
+        self._live = _Live(path, linter, self._of(path), others)
+
+    def _asked(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[BaseRule]]:
+        chosen = self._of(path)
+        return chosen.settings, import_roots(chosen.settings.root, [path]), chosen.wanted.rules
+
+    def _equip(self, linter: Linter, chosen: _Chosen) -> None:
+        top = linter.roots[0]
+        linter.overlay = dict(self.overlay)
+        linter.trees = self._trees.setdefault(top, {})
+        linter.engines = self._engines.setdefault(
+            (chosen.settings, top), ProjectEngines.of(chosen.settings, linter.roots)
+        )
 
     def _of(self, path: Path) -> _Chosen:
         folder = path.parent

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 _Result = TypeVar("_Result")
-# So many looks at documents leave enough behind for it to be worth looking through.
-_LOOKS_PER_COLLECTION = 8
+# After so many looks at documents what they have left behind is looked through even while somebody types.
+_MOST_LOOKS = 30
 
 
 class Worker:
@@ -35,12 +35,17 @@ class Worker:
         finally:
             self._waiting -= 1
 
-    def tidy(self) -> None:
-        """Collect garbage, if there may be much and nothing else is to be done."""
+    def tidy(self, *, is_pause: bool) -> None:
+        """Collect garbage, if there may be much and nothing else is to be done. is_pause: nobody types."""
         self._looks += 1
-        if not self._waiting and self._looks >= _LOOKS_PER_COLLECTION:
+        if not self._waiting and (is_pause or self._looks >= _MOST_LOOKS):
             self._looks = 0
-            self._thread.submit(gc.collect)
+            self._thread.submit(_collect)
 
     def stop(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _collect() -> None:
+    gc.unfreeze()  # a linter takes what it has parsed out of sight, for a process that ends soon
+    gc.collect()

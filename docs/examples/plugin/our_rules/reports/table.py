@@ -1,4 +1,4 @@
-"""`--output-format our-rules:table`: a line for each finding, with tabs between its columns."""
+"""`--output-format our-rules:table`: a line for each finding, with commas between its columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trl_lint.linter.runner import FileResult
 class Report(reports.Report):
     def show(self, result: FileResult) -> None:
         for finding in result.findings:
-            self.say("\t".join((finding.code, reports.place(finding), finding.consequence.value)))
+            self.say(",".join((finding.code, reports.place(finding), finding.consequence.value)))
 
     def close(self) -> None:
         """There is nothing to sum up."""

@@ -1,0 +1,144 @@
+"""A function that is being typed: the analysis is taken up again, and says what one from the start says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trl_lint.analysis.program.likeness import same
+from trl_lint.analysis.program.partial_trees import functions_of
+from trl_lint.analysis.program.project import Project
+from trl_lint.analysis.program.reparsing import Retyped, reparsed
+from trl_lint.config import selection
+from trl_lint.domain.provenance import Step
+from trl_lint.linter.live_linter import LiveLinter
+from trl_lint.settings import Settings
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+WANTED = selection(Settings(select=("ALL",)))
+PROGRAMS = (
+    "unreduced_metric/broken_preference.py",
+    "item_before_gather/broken.py",
+    "wrapped_model_attribute/broken_dpo.py",
+    "unreduced_metric/broken_callback.py",
+)
+
+
+def linted(path, text):
+    """A linter that has looked at a text from the start, and what it says."""
+    source = text.encode()
+    linter = LiveLinter(Settings(), (path.parent,), WANTED.rules, mends=False)
+    linter.trees[path] = (source, reparsed(text, None))
+    return linter, told(linter, path, text)
+
+
+def told(linter, path, text):
+    findings = linter.check(path, text.encode())
+    return [(each.code, each.start, each.end, each.message, each.help, each.because) for each in findings]
+
+
+def edits(text):
+    """Texts in which one line of a body is gone, has another above it, or another one is half typed."""
+    lines = text.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        indentation = line[: len(line) - len(line.lstrip())]
+        if len(indentation) < 8:
+            continue
+        for changed in ([], [f"{indentation}prin\n", line], [line.replace(".", ".x", 1)]):
+            candidate = "".join((*lines[:number], *changed, *lines[number + 1 :]))
+            try:
+                compile(candidate, "", "exec")
+            except SyntaxError:
+                continue
+            yield candidate
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_an_analysis_that_is_taken_up_says_what_a_new_one_says(name):
+    path = FIXTURES / name
+    text = path.read_text(encoding="utf-8")
+    linter, first = linted(path, text)
+    taken_up = 0
+    for edited in edits(text):
+        if not linter.retyped(path, edited.encode()):
+            linter = linted(path, text)[0]
+            continue
+        taken_up += 1
+        assert told(linter, path, edited) == linted(path, edited)[1]
+        if linter.retyped(path, text.encode()):
+            assert told(linter, path, text) == first
+        else:
+            linter = linted(path, text)[0]
+    assert taken_up >= 5
+
+
+TRAINER = """from transformers import Trainer
+
+
+class MyTrainer(Trainer):
+    def compute_loss(self, model, inputs, **kwargs):
+        loss = self.scaled(model(**inputs).loss)
+        return loss
+
+    def scaled(self, loss):
+        scale = 2
+        return loss * scale
+
+    def log(self, logs):
+        super().log(logs)
+"""
+
+
+def test_what_changes_for_others_asks_for_a_new_analysis(tmp_path):
+    path = tmp_path / "trainer.py"
+    linter, _ = linted(path, TRAINER)
+    assert linter.retyped(path, TRAINER.replace("scale = 2", "scale = 2\n        x").encode())
+    assert linter.retyped(path, TRAINER.encode())
+    assert not linter.retyped(
+        path, TRAINER.replace("return loss * scale", "return self.accelerator.gather(loss)").encode()
+    )
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        TRAINER.replace("log(self, logs)", "log(self, logs, *args)"),
+        TRAINER.replace("scale = 2", "scale = 3").replace("super().log(logs)", "super().log({})"),
+        TRAINER + "\n\ndef more():\n    pass\n",
+        TRAINER.replace("scale = 2", "scale = ("),
+    ],
+)
+def test_only_one_body_may_change(tmp_path, edited):
+    path = tmp_path / "trainer.py"
+    linter, _ = linted(path, TRAINER)
+    assert not linter.retyped(path, edited.encode())
+
+
+def test_a_tree_shares_the_nodes_of_what_has_the_same_text():
+    before = reparsed(TRAINER, None)
+    after = reparsed(TRAINER.replace("scale = 2", "scale = 3"), before)
+    assert after.code == TRAINER.replace("scale = 2", "scale = 3")
+    bodies = [{each.name.value: each.body.body[0] for each in functions_of(tree.body)} for tree in (before, after)]
+    assert [name for name in bodies[0] if bodies[0][name] is not bodies[1][name]] == ["scaled"]
+    assert reparsed("def f(:\n", None) is None
+
+
+def test_a_changed_body_keeps_the_nodes_of_its_other_statements(tmp_path):
+    path = tmp_path / "trainer.py"
+    project = Project((tmp_path,))
+    project.trees[path] = (TRAINER.encode(), reparsed(TRAINER, None))
+    module = project.add(path, TRAINER, TRAINER.encode())
+    edited = TRAINER.replace("return loss * scale", "x\n        return loss * scale")
+    change = Retyped.between(module, edited.encode())
+    assert change.tree.code == edited
+    old, new = change.function.body.body, change.new.body.body
+    assert len(new) == len(old) + 1 and new[0] is old[0] and new[-1] is old[-1]
+
+
+def test_things_are_the_same_if_all_that_they_hold_is():
+    step = Step(None, None, "here", Step(None, None, "there"))
+    assert same(step, Step(None, None, "here", Step(None, None, "there")))
+    assert not same(step, Step(None, None, "here", Step(None, None, "elsewhere")))
+    assert same({"a": [1, (step,)]}, {"a": [1, (step,)]}) and not same({"a": 1}, {"b": 1}) and not same([1], (1,))
+    assert not same(reparsed("x = 1\n", None), reparsed("x = 1\n", None))

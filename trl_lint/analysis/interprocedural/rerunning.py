@@ -1,0 +1,207 @@
+"""An analysis that is kept, and taken up again after the body of one function has changed.
+
+    def f(x):
+        y = g(x)           the text before
+        return y
+
+    def f(x):
+        y = g(x)
+        prin               a name is being typed: `f` is run anew, for all calls of it that were run before
+        return y
+
+If it leaves to others what it left before (what it returns, what it does to its arguments and to objects, where ranks
+meet in it, whom it calls with what), nothing else can have changed, and what it tells of itself is all that is new.
+Otherwise the analysis has to be begun afresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+import libcst as cst
+
+from trl_lint.analysis.events import Event, EventTrace
+from trl_lint.analysis.interprocedural.entry_points import Engine
+from trl_lint.analysis.interprocedural.summaries import Summary
+from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.likeness import same
+from trl_lint.analysis.program.project import Module
+from trl_lint.analysis.program.reparsing import Retyped
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.heap import Memory
+
+# What others look at of the run of a function, besides what it does to objects.
+_LEFT = ("result", "inputs", "final", "exchanged", "sync_points", "attribute_writes", "cell_writes", "pending_used")
+# The same of what it tells.
+_TOLD = ("synchronises", "shows", "backward", "notes")
+# What of a trace is of the walk itself: the rest is for those to say who entered it.
+_WALKED = ("events", "calls", "stepping")
+_Key: TypeAlias = tuple[Hashable, ...]
+
+
+class Interrupted(BaseException):
+    """Nobody waits any more for what is analysed."""
+
+
+class _Asked(NamedTuple):
+    """How a function was run."""
+
+    names: dict[str, Any]
+    inputs: list[Any]
+    cls: ClassInfo | None
+    caller: Memory
+    met: tuple[Any, ...]
+    depth: int
+
+
+class _Rerun(NamedTuple):
+    """What came of running a function again."""
+
+    summary: Summary
+    frame: Frame
+
+
+class RerunEngine(Engine):
+    """An engine that keeps how each function was run, so that it can be run again."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._asked_of: dict[FunctionInfo, dict[_Key, _Asked]] = {}
+        self._frames: list[Frame] = []  # those that functions are being run in
+        self._last: Frame
+        self._baselines: dict[FunctionInfo, dict[_Key, _Rerun]] = {}
+        self._entries: dict[Module, list[EventTrace]] = {}
+        self._runs = 0
+        # Nodes are told apart by their ids, which must not be given to others.
+        self._kept: list[Retyped] = []
+        # Asked before each run of a function.
+        self.is_interrupted: Callable[[], bool] = bool
+
+    def _run(
+        self,
+        function: FunctionInfo,
+        key: _Key,
+        names: dict[str, Any],
+        inputs: list[Any],
+        cls: ClassInfo | None,
+        caller: Memory,
+    ) -> Summary:
+        if self.is_interrupted():
+            raise Interrupted
+        self._runs += 1
+        given = Memory(dict(names), dict(caller.heap), caller.attributes, caller.control)
+        met, depth = self.met, self.depth
+        summary = super()._run(function, key, names, inputs, cls, caller)
+        self._last = self._frames.pop()
+        self._asked_of.setdefault(function, {})[key] = _Asked(dict(names), list(inputs), cls, given, met, depth)
+        return summary
+
+    def _frame(self, *given: Any) -> Frame:
+        frame = super()._frame(*given)
+        self._frames.append(frame)
+        return frame
+
+    def _events(self, module: Module, roots: list[EventTrace]) -> list[Event]:
+        self._entries[module] = roots
+        return super()._events(module, roots)
+
+    def analyse_again(self, module: Module, change: Retyped) -> list[Event] | None:
+        """All events of a module that was analysed before the body of a function changed; None where that won't do.
+
+        Raises:
+            RecursionError: it is nested more deeply than can be followed.
+        """
+        changed = [each for each in self._asked_of if each.node is change.function]
+        if len(changed) != 1 or module not in self._entries or change.function in self._seen_by_name(module):
+            return None
+        (function,) = changed
+        known = {each: each.reached for each in self._in_sight()}
+        before = self._baseline(function)
+        self._exchange(function, change)
+        now = self._again(function)
+        if before is None or now is None or len(before) != len(now):
+            return None
+        if self._entered or any(each.reached is not was for each, was in known.items()):
+            return None
+        if not all(map(_left_alike, before.values(), now.values())):  # they come in one order
+            return None
+        for key, run in now.items():
+            summary = function.summaries[key]
+            for name in _WALKED:
+                setattr(summary.trace, name, getattr(run.summary.trace, name))
+        self._baselines[function] = now
+        return super()._events(module, self._entries[module])
+
+    def _baseline(self, function: FunctionInfo) -> dict[_Key, _Rerun] | None:
+        """What comes of running a function again before it changes: more is known of objects than when it was run."""
+        if function not in self._baselines:
+            runs = self._again(function)
+            if runs is None:
+                return None
+            self._baselines[function] = runs
+        return self._baselines[function]
+
+    @staticmethod
+    def _seen_by_name(module: Module) -> tuple[cst.FunctionDef, ...]:
+        """Functions that the body of the module has run, which is not run again."""
+        called = {function for _, function in module.trace.calls}
+        return tuple(
+            each.node for each in module.functions if id(each) in called and isinstance(each.node, cst.FunctionDef)
+        )
+
+    def _in_sight(self) -> Iterator[FunctionInfo]:
+        yield from self._functions.values()
+        for cls in set(self._classes.values()):
+            yield from cls.methods.values()
+
+    def _exchange(self, function: FunctionInfo, change: Retyped) -> None:
+        """Have what is known of the old nodes stand for the new ones."""
+        self._kept.append(change)
+        for cls in set(self._classes.values()):
+            node = change.instead.get(id(cls.node))
+            if isinstance(node, cst.ClassDef):
+                cls.node = node
+                self._classes[id(node)] = cls
+                cls._assigned = cls._always_made = None
+            for left in cls._left.values():
+                for writer in list(left):
+                    if isinstance(writer, tuple) and writer[0] == id(function.node):
+                        left[(id(change.new), *writer[1:])] = left.pop(writer)
+        if self._functions.get(id(function.node)) is function:
+            self._functions[id(change.new)] = self._functions.pop(id(function.node))
+        function.node = change.new
+        function.summaries = {(id(change.new), *key[1:]): each for key, each in function.summaries.items()}
+        self._asked_of[function] = {(id(change.new), *key[1:]): each for key, each in self._asked_of[function].items()}
+
+    def _again(self, function: FunctionInfo) -> dict[_Key, _Rerun] | None:
+        """Run a function as often as it has been run; None where others have to be run for it, or are to be now."""
+        known = dict(function.summaries)
+        versions = [(cls, dict(cls._versions)) for cls in set(self._classes.values())]
+        found: dict[_Key, _Rerun] = {}
+        ran = self._runs
+        for key, asked in list(self._asked_of[function].items()):
+            if key not in known:
+                continue  # calls like it were joined with others since
+            self.met, self.depth = asked.met, asked.depth
+            summary = self._run(function, key, dict(asked.names), list(asked.inputs), asked.cls, asked.caller)
+            found[key] = _Rerun(summary, self._last)
+            self.met, self.depth = (), 0
+        function.summaries = known
+        same_as_ever = all(versions_of == cls._versions for cls, versions_of in versions)
+        return found if same_as_ever and self._runs == ran + len(found) else None
+
+
+def _left_alike(one: _Rerun, other: _Rerun) -> bool:
+    """Whether two runs, of which one may be in the place of the other, leave the same to others."""
+    first, second = one.summary, other.summary
+    if {callee for _, callee in first.trace.calls} != {callee for _, callee in second.trace.calls}:
+        return False
+    if not all(same(getattr(first, name), getattr(second, name)) for name in _LEFT):
+        return False
+    if not all(same(getattr(first.trace, name), getattr(second.trace, name)) for name in _TOLD):
+        return False
+    a, b = one.frame.memory, other.frame.memory
+    return all(same(a.attributes.get(key), b.attributes.get(key)) for key in first.attribute_writes) and all(
+        same(a.heap.get(identity), b.heap.get(identity)) for identity in first.cell_writes
+    )
