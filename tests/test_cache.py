@@ -70,13 +70,13 @@ def project(tmp_path, monkeypatch) -> Path:
 def analyses(monkeypatch) -> list[Linter]:
     """The runs in which something was analysed."""
     seen: list[Linter] = []
-    prepare = Linter.prepare
+    analyse = Linter.analyse
 
     def counted(self, files):
         seen.append(self)
-        prepare(self, files)
+        analyse(self, files)
 
-    monkeypatch.setattr(Linter, "prepare", counted)
+    monkeypatch.setattr(Linter, "analyse", counted)
     return seen
 
 
@@ -116,7 +116,7 @@ def test_what_one_process_has_kept_another_one_finds(project):
     (project / "mine.py").write_text((FIXTURES / "sharded_save_on_one_rank" / "broken.py").read_text())
     script = (
         "import sys; from trl_lint.frontends.cli import main; from trl_lint.linter.linter import Linter\n"
-        "Linter.prepare = lambda *_: print('analysed', file=sys.stderr)\n"
+        "Linter.analyse = lambda *_: print('analysed', file=sys.stderr)\n"
     )
     run("--output-format=concise", "--select=ALL", ".")
     for seed in "123":

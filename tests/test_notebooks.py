@@ -70,7 +70,7 @@ def write(name: str, *cells: str | tuple[str, str], **layout) -> Path:
 def test_findings_are_told_by_cell_and_line(folder):
     write("nb.ipynb", ("markdown", "# Title"), "%pip install -q trl", SETUP, "%%time\n" + BUG)
     assert found() == ["nb.ipynb:cell 4:4:13: TRL001"]
-    text = call().stdout
+    text = call("--output-format=text").stdout
     assert text.startswith("nb.ipynb:cell 4:4:13: TRL001 [*] ")
     assert "3 |     loss = model(**batch).loss\n4 |     total = accelerator.gather(loss.item())\n" in text
     assert "(nb.ipynb:cell 3:5)" in text
@@ -121,7 +121,7 @@ def test_a_finding_in_a_helper_names_the_cell_that_calls_it(folder, kept):
         "for b in loader:\n    total_of(accelerator, model(**b).loss)",
     )
     for _ in range(2):  # the second time from the cache
-        done = call()
+        done = call("--output-format=text")
         assert done.stdout.startswith("helper.py:2:12: TRL001")
         assert "(nb.ipynb:cell 1:5)" in done.stdout
 

@@ -228,7 +228,7 @@ def test_json_says_why_a_fix_is_not_safe():
     found = replace(found, fix=replace(found.fix, conditions=(condition,)), help="")
     (row,) = json.loads(shown("json", replace(made, findings=(found,))))
     place = {"filename": str(Path.cwd() / "train.py"), "location": {"row": 2, "column": 1}}
-    assert row["fix"]["conditions"] == [{"message": "not all ranks may get here", **place}]
+    assert row["fix"]["conditions"] == [{"cell": None, "message": "not all ranks may get here", **place}]
     assert (row["fix"]["reason"], row["help"]) == ("it is risky", "Write good")
 
 
@@ -426,6 +426,7 @@ def test_text_shows_one_place_where_the_other_is_not_in_sight(there):
 def test_json_has_both_places():
     (row,) = json.loads(shown("json", guarded()))
     assert row["guard"] == {
+        "cell": None,
         "message": "`main` differs",
         "filename": str(Path.cwd() / "train.py"),
         "location": {"row": 2, "column": 4},

@@ -85,7 +85,7 @@ class CachedLinter(Linter):
         self._entry = self._name()
         self._outcomes = self._load()
         if not self._outcomes:
-            super().prepare(read)
+            self.analyse(self._contents)
 
     def found_beside(self) -> dict[Path, bytes]:
         if self._project is not None:

@@ -13,7 +13,7 @@ from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
     from trl_lint.findings import Finding
-    from trl_lint.linter.cells.document import Document
+    from trl_lint.linter.cells.document import CodeDocument
     from trl_lint.linter.cells.places import CodePart
 
 
@@ -24,9 +24,9 @@ class Documents:
         self.parts: dict[Path, CodePart] = {}
         self._settings = settings
         self._prefilter = prefilter
-        self._read: dict[Path, Document] = {}
+        self._read: dict[Path, CodeDocument] = {}
 
-    def of(self, path: Path, source: bytes, may_matter: Callable[[bytes], bool]) -> Document | None:
+    def of(self, path: Path, source: bytes, may_matter: Callable[[bytes], bool]) -> CodeDocument | None:
         """The parts of a file, of which those are looked at that may matter; None for a file that holds none."""
         if not self._holds_parts(path):
             return None
@@ -35,7 +35,7 @@ class Documents:
             from trl_lint.linter.cells import document, reading
 
             mentions = self._prefilter.mentions(source)
-            known = reading.document_of(path, source, may_matter) if mentions else document.Document(path, source)
+            known = reading.document_of(path, source, may_matter) if mentions else document.CodeDocument(path, source)
             self._read[path] = known
             self.parts.update((each.path, each) for each in known.parts)
         return known

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from trl_lint.launch.commands.source_map import Passage
 from trl_lint.launch.parsers.readers import LARGEST, RESTRUCTURED, front_end
-from trl_lint.linter.cells.document import Document
+from trl_lint.linter.cells.document import CodeDocument
 from trl_lint.linter.cells.ipython import lines_of, python_lines
 from trl_lint.linter.cells.places import Change, CodePart, Line, ended, with_changes
 
@@ -29,7 +29,7 @@ _PROMPT = re.compile(r"(?P<indent>[ \t]*)(?P<prompt>>>>|\.\.\.)(?:[ ]|(?=\s*\Z))
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _BlockLine:
     """A line of a document: its number from 1, what stands before the code in it, and the code with the line end."""
 
     number: int
@@ -38,24 +38,24 @@ class _Row:
 
 
 @lru_cache(maxsize=8)
-def opened(path: Path, source: bytes) -> Document:
+def opened(path: Path, source: bytes) -> CodeDocument:
     """A document. Never raises: what can't be read has no parts, and says so."""
     if len(source) > LARGEST:
-        return Document(path, source, remark=f"not looked at: larger than {LARGEST:,} bytes")
+        return CodeDocument(path, source, remark=f"not looked at: larger than {LARGEST:,} bytes")
     try:
         text = source.decode("utf-8")
     except UnicodeDecodeError:
-        return Document(path, source, remark="not looked at: its text is not UTF-8")
+        return CodeDocument(path, source, remark="not looked at: its text is not UTF-8")
     found = _restructured(text) if front_end(path) == RESTRUCTURED else _markdown(text)
     parts = tuple(_part(path, text, rows, is_session) for rows, is_session in found if rows)
-    return Document(path, source, parts, {0: text}, write=partial(_written, text))
+    return CodeDocument(path, source, parts, {0: text}, write=partial(_written, text))
 
 
 def _written(text: str, changes: Sequence[Change]) -> bytes:
     return with_changes(text, changes).encode("utf-8")
 
 
-def _part(path: Path, text: str, rows: Sequence[_Row], is_session: bool) -> CodePart:
+def _part(path: Path, text: str, rows: Sequence[_BlockLine], is_session: bool) -> CodePart:
     """A block as a module, whose name in the analysis says where it begins."""
     code = python_lines("".join(ended("".join(each.text for each in rows))))
     lines = [Line(0, row.number, row.prefix + each.prefix, each.own) for row, each in zip(rows, code, strict=True)]
@@ -67,7 +67,7 @@ def _part(path: Path, text: str, rows: Sequence[_Row], is_session: bool) -> Code
 # --- blocks ---------------------------------------------------------------------------------------------
 
 
-def _markdown(text: str) -> Iterator[tuple[list[_Row], bool]]:
+def _markdown(text: str) -> Iterator[tuple[list[_BlockLine], bool]]:
     from trl_lint.launch.parsers.markdown import code_blocks
 
     for info, block in code_blocks(text):
@@ -79,7 +79,7 @@ def _markdown(text: str) -> Iterator[tuple[list[_Row], bool]]:
             yield rows, False
 
 
-def _restructured(text: str) -> Iterator[tuple[list[_Row], bool]]:
+def _restructured(text: str) -> Iterator[tuple[list[_BlockLine], bool]]:
     """The blocks of directives, and sessions wherever they stand, in order."""
     from trl_lint.launch.parsers.restructured import blocks
 
@@ -88,19 +88,19 @@ def _restructured(text: str) -> Iterator[tuple[list[_Row], bool]]:
     ]
     code = [each for each in rows if not any(map(_is_first, each))]
     taken = {row.number for each in code for row in each}
-    free = [_Row(number, "", line) for number, line in enumerate(lines_of(text), 1) if number not in taken]
+    free = [_BlockLine(number, "", line) for number, line in enumerate(lines_of(text), 1) if number not in taken]
     found = [*((each, False) for each in code), *((each, True) for each in _sessions(free))]
     yield from sorted(found, key=lambda each: each[0][0].number)
 
 
-def _rows(block: Passage) -> list[_Row]:
+def _rows(block: Passage) -> list[_BlockLine]:
     """The lines of a block, with where they stand."""
     starts = [0, *accumulate(map(len, lines_of(block.file)))]
     rows, place = [], 0
     for line in lines_of(block.text):
         offset = block.at[place]
         number = bisect_right(starts, offset)
-        rows.append(_Row(number, block.file[starts[number - 1] : offset], line))
+        rows.append(_BlockLine(number, block.file[starts[number - 1] : offset], line))
         place += len(line)
     return rows
 
@@ -108,27 +108,27 @@ def _rows(block: Passage) -> list[_Row]:
 # --- sessions -------------------------------------------------------------------------------------------
 
 
-def _is_first(row: _Row) -> bool:
+def _is_first(row: _BlockLine) -> bool:
     """Whether a line begins a statement at a prompt."""
     return row.text.lstrip().startswith(">>>") and _PROMPT.match(row.text) is not None
 
 
-def _session(rows: Iterable[_Row]) -> list[_Row]:
+def _session(rows: Iterable[_BlockLine]) -> list[_BlockLine]:
     """What was typed in a session, less its prompts and what it answers."""
-    found: list[_Row] = []
+    found: list[_BlockLine] = []
     is_open = False
     for row in rows:
         prompt = _PROMPT.match(row.text)
         is_open = prompt is not None and (prompt["prompt"] == ">>>" or is_open)
         if prompt is not None and is_open:
             end = prompt.end()
-            found.append(_Row(row.number, row.prefix + row.text[:end], row.text[end:]))
+            found.append(_BlockLine(row.number, row.prefix + row.text[:end], row.text[end:]))
     return found
 
 
-def _sessions(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
+def _sessions(rows: Iterable[_BlockLine]) -> Iterator[list[_BlockLine]]:
     """The sessions among the lines of a document: one ends where, behind a blank line, something else follows."""
-    open_rows: list[_Row] = []
+    open_rows: list[_BlockLine] = []
     indent, is_behind_blank = "", False
     for row in rows:
         prompt = _PROMPT.match(row.text)

@@ -11,7 +11,7 @@ from trl_lint.linter.cells.places import Change, CodePart, NotInside, ended
 
 
 @dataclass(frozen=True)
-class Document:
+class CodeDocument:
     """A file and its parts.
 
     texts: what lines are counted in, by cell (0: the file as a whole). remark: why it, or a part of it, was not looked

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trl_lint.findings import Finding, Position
-from trl_lint.linter.cells.document import Document, edits_there
+from trl_lint.linter.cells.document import CodeDocument, edits_there
 from trl_lint.linter.cells.places import Change, CodePart, moved
 from trl_lint.linter.cells.reading import document_of
 from trl_lint.linter.results import FixResult, SourceError
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from trl_lint.linter.linter import Linter
 
 
-def parts_that_matter(linter: Linter, document: Document) -> list[CodePart]:
+def parts_that_matter(linter: Linter, document: CodeDocument) -> list[CodePart]:
     return [each for each in document.sound if linter.may_matter(each.source)]
 
 
-def check(linter: Linter, document: Document) -> list[Finding]:
+def check(linter: Linter, document: CodeDocument) -> list[Finding]:
     """What the analysis finds in the parts of a file, at places in it.
 
     Raises:
@@ -80,7 +80,7 @@ def broken_cell(part: CodePart) -> tuple[Position, str] | None:
 # --- fixes ----------------------------------------------------------------------------------------------
 
 
-def fix(linter: Linter, document: Document, *, unsafe: bool) -> FixResult:
+def fix(linter: Linter, document: CodeDocument, *, unsafe: bool) -> FixResult:
     """Apply the fixes of the parts of a file, at places in it.
 
     Raises:
@@ -106,12 +106,14 @@ def fix(linter: Linter, document: Document, *, unsafe: bool) -> FixResult:
     return _joined(linter, new, [(*results[old.path], now) for old, now in _pairs(document, after, results)])
 
 
-def _pairs(before: Document, after: Document, results: Mapping[Path, object]) -> Iterator[tuple[CodePart, CodePart]]:
+def _pairs(
+    before: CodeDocument, after: CodeDocument, results: Mapping[Path, object]
+) -> Iterator[tuple[CodePart, CodePart]]:
     pairs = zip(before.parts, after.parts, strict=False)
     return ((old, new) for old, new in pairs if old.path in results)
 
 
-def _holds(before: Document, after: Document, results: Mapping[Path, tuple[FixResult, CodePart]]) -> bool:
+def _holds(before: CodeDocument, after: CodeDocument, results: Mapping[Path, tuple[FixResult, CodePart]]) -> bool:
     """Whether what was written is read as it was meant."""
     return len(before.parts) == len(after.parts) and all(
         new.source == results[old.path][0].source for old, new in _pairs(before, after, results)

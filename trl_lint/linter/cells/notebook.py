@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from trl_lint.launch.commands.commands import Unreadable
 from trl_lint.launch.parsers.notebook_json import FORMAT, CodeCell, about, code_cells
 from trl_lint.launch.parsers.readers import NOTEBOOK, front_end
-from trl_lint.linter.cells.document import Document
+from trl_lint.linter.cells.document import CodeDocument
 from trl_lint.linter.cells.ipython import lines_of, python_lines
 from trl_lint.linter.cells.places import Change, CodePart, Line, ended, last_first, with_changes
 
@@ -25,7 +25,7 @@ def is_notebook(path: PurePath) -> bool:
 
 
 @lru_cache(maxsize=8)
-def opened(path: Path, source: bytes) -> Document:
+def opened(path: Path, source: bytes) -> CodeDocument:
     """A notebook. Never raises: what can't be read has no parts, and says so.
 
     One of another language than Python has no parts either, and there is nothing to say of it.
@@ -34,15 +34,15 @@ def opened(path: Path, source: bytes) -> Document:
         text = source.decode("utf-8")
         said, cells = about(text), tuple(code_cells(text))
     except UnicodeDecodeError:
-        return Document(path, source, remark="not looked at: its text is not UTF-8")
+        return CodeDocument(path, source, remark="not looked at: its text is not UTF-8")
     except Unreadable as error:
-        return Document(path, source, remark=str(error))
+        return CodeDocument(path, source, remark=str(error))
     if said.form is not None and said.form != FORMAT:
-        return Document(path, source, remark=f"not looked at: a notebook of format {said.form}; known is {FORMAT}")
+        return CodeDocument(path, source, remark=f"not looked at: a notebook of format {said.form}; known is {FORMAT}")
     texts = {each.number: each.text for each in cells}
     python = [(each.number, each.text) for each in cells if each.is_python] if said.is_python else []
     parts = (module_of(path, python),) if python else ()
-    return Document(path, source, parts, texts, write=partial(_written, text, cells))
+    return CodeDocument(path, source, parts, texts, write=partial(_written, text, cells))
 
 
 def module_of(path: Path, cells: Iterable[tuple[int, str]]) -> CodePart:

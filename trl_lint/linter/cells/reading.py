@@ -8,10 +8,10 @@ from pathlib import Path
 
 from trl_lint.findings import Position
 from trl_lint.launch.parsers.readers import NOTEBOOK, front_end
-from trl_lint.linter.cells.document import Document
+from trl_lint.linter.cells.document import CodeDocument
 
 
-def document_of(path: Path, source: bytes, may_matter: Callable[[bytes], bool]) -> Document:
+def document_of(path: Path, source: bytes, may_matter: Callable[[bytes], bool]) -> CodeDocument:
     """A notebook, or documentation, of which those parts that may matter are looked at."""
     if front_end(path) == NOTEBOOK:
         from trl_lint.linter.cells import notebook
@@ -22,7 +22,7 @@ def document_of(path: Path, source: bytes, may_matter: Callable[[bytes], bool]) 
     return _without_broken(blocks.opened(path, source), may_matter)
 
 
-def _without_broken(document: Document, may_matter: Callable[[bytes], bool]) -> Document:
+def _without_broken(document: CodeDocument, may_matter: Callable[[bytes], bool]) -> CodeDocument:
     """Examples may have gaps: a block that is no Python is passed over, and said."""
     from trl_lint.linter.sources import python_error
 
