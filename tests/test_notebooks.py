@@ -378,6 +378,19 @@ def test_an_import_goes_to_the_imports(folder):
     assert "import torch" in mended[2] and "import torch" not in broken[2]
 
 
+def test_a_new_line_between_cells_goes_below_the_magic_of_the_one_that_is_mended(folder):
+    loop = "for batch in loader:\n    x = model(**batch).logits.reshape(-1, model.config.vocab_size)"
+    path = write("nb.ipynb", SETUP, f"%%time\n{loop}", "%%bash\nls", RAGGED)
+    done = call("--fix", "--output-format=concise")
+    new = "config = accelerator.unwrap_model(model).config\n"
+    mended = sources_of(path.read_text(encoding="utf-8"))
+    assert mended == [SETUP, f"%%time\n{new}{loop.replace('model.config', 'config')}", "%%bash\nls", RAGGED]
+    assert done.stdout.startswith("nb.ipynb:cell 4:3:12: TRL005")
+    assert "  nb.ipynb:cell 2:3:43: TRL002 wrapped-model-attribute" in done.stdout.splitlines()
+    assert found("--fix") == ["nb.ipynb:cell 4:3:12: TRL005"]
+    assert sources_of(path.read_text(encoding="utf-8")) == mended
+
+
 def test_what_stands_behind_a_magic_is_left_and_all_else_is_mended(folder):
     behind = BUG.replace("    total", "    %time total")
     path = write("nb.ipynb", SETUP, behind, BUG)

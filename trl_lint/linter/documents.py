@@ -45,18 +45,17 @@ class Documents:
         part = self.parts.get(path)
         return path if part is None else part.file
 
-    def outside(self, path: Path, text: str) -> str:
-        """Why a mended text can't be that of a part, in its file; "" where it can, and for files without parts."""
+    def settled(self, path: Path, text: str) -> tuple[str, str]:
+        """A module's new text as its file can hold it, and why it can't; "" where it can, and for files without parts.
+
+        Lines between two cells of a notebook become lines of one of them.
+        """
         part = self.parts.get(path)
         if part is None:
-            return ""
-        from trl_lint.linter.cells.places import NotInside
+            return text, ""
+        from trl_lint.linter.cells.reading import settled
 
-        try:
-            part.changes(text)
-        except NotInside as reason:
-            return str(reason)
-        return ""
+        return settled(self._read[part.file], part, text)
 
     def told(self, finding: Finding) -> Finding:
         """A finding in a Python file with the places that its users know, where it speaks of a part of another file."""
