@@ -231,6 +231,16 @@ def test_what_is_no_notebook_of_python(folder, name):
     assert Path("nb.ipynb").read_text() == text
 
 
+@pytest.mark.parametrize("selected", ["TRL001", "TRL004"])
+def test_one_that_is_too_large(folder, monkeypatch, selected):
+    write("nb.ipynb", SETUP, BUG)
+    monkeypatch.setattr("trl_lint.launch.parsers.readers.LARGEST", 100)
+    monkeypatch.setattr("trl_lint.launch.parsers.readers.LARGEST_NOTEBOOK", 200)
+    below, named = (call(*each, f"--select={selected}") for each in ([], ["nb.ipynb"]))
+    assert (below.exit_code, named.exit_code) == (0, 2)
+    assert {below.stderr, named.stderr} == {"nb.ipynb: not looked at: larger than 200 bytes\n"}
+
+
 def test_cells_of_another_language_are_left_out(folder):
     text = json.loads(notebook(SETUP, "SELECT 1 FROM x", BUG))
     text["cells"][1]["metadata"] = {"vscode": {"languageId": "sql"}}

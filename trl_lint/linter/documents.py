@@ -25,6 +25,7 @@ class Documents:
         self._settings = settings
         self._prefilter = prefilter
         self._read: dict[Path, Document] = {}
+        self._asked_for: dict[Path, bool] = {}
 
     def of(self, path: Path, source: bytes, may_matter: Callable[[bytes], bool]) -> Document | None:
         """The parts of a file, of which those are looked at that may matter; None for a file that holds none."""
@@ -67,6 +68,8 @@ class Documents:
 
     def _holds_parts(self, path: Path) -> bool:
         front = front_end(path)
-        return front == NOTEBOOK or (
-            front in DOCUMENTATION and is_included(path, self._settings.root, self._settings.extend_include)
-        )
+        if front == NOTEBOOK or front not in DOCUMENTATION:
+            return front == NOTEBOOK
+        if path not in self._asked_for:
+            self._asked_for[path] = is_included(path, self._settings.root, self._settings.extend_include)
+        return self._asked_for[path]
