@@ -231,6 +231,16 @@ def test_what_is_no_notebook_of_python(folder, name):
     assert Path("nb.ipynb").read_text() == text
 
 
+@pytest.mark.parametrize("selected", ["TRL001", "TRL004"])
+def test_one_that_is_too_large(folder, monkeypatch, selected):
+    write("nb.ipynb", SETUP, BUG)
+    monkeypatch.setattr("trl_lint.launch.parsers.readers.LARGEST", 100)
+    monkeypatch.setattr("trl_lint.launch.parsers.readers.LARGEST_NOTEBOOK", 200)
+    below, named = (call(*each, f"--select={selected}") for each in ([], ["nb.ipynb"]))
+    assert (below.exit_code, named.exit_code) == (0, 2)
+    assert {below.stderr, named.stderr} == {"nb.ipynb: not looked at: larger than 200 bytes\n"}
+
+
 def test_cells_of_another_language_are_left_out(folder):
     text = json.loads(notebook(SETUP, "SELECT 1 FROM x", BUG))
     text["cells"][1]["metadata"] = {"vscode": {"languageId": "sql"}}
@@ -376,6 +386,19 @@ def test_an_import_goes_to_the_imports(folder):
     mended = sources_of(path.read_text(encoding="utf-8"))
     assert mended[1:-1] == fixed[1:-1]
     assert "import torch" in mended[2] and "import torch" not in broken[2]
+
+
+def test_a_new_line_between_cells_goes_below_the_magic_of_the_one_that_is_mended(folder):
+    loop = "for batch in loader:\n    x = model(**batch).logits.reshape(-1, model.config.vocab_size)"
+    path = write("nb.ipynb", SETUP, f"%%time\n{loop}", "%%bash\nls", RAGGED)
+    done = call("--fix", "--output-format=concise")
+    new = "config = accelerator.unwrap_model(model).config\n"
+    mended = sources_of(path.read_text(encoding="utf-8"))
+    assert mended == [SETUP, f"%%time\n{new}{loop.replace('model.config', 'config')}", "%%bash\nls", RAGGED]
+    assert done.stdout.startswith("nb.ipynb:cell 4:3:12: TRL005")
+    assert "  nb.ipynb:cell 2:3:43: TRL002 wrapped-model-attribute" in done.stdout.splitlines()
+    assert found("--fix") == ["nb.ipynb:cell 4:3:12: TRL005"]
+    assert sources_of(path.read_text(encoding="utf-8")) == mended
 
 
 def test_what_stands_behind_a_magic_is_left_and_all_else_is_mended(folder):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from trl_lint.frontends import adopting
 from trl_lint.frontends.options import STDIN, Options
 from trl_lint.frontends.output import Output
+from trl_lint.frontends.progress import Progress
 from trl_lint.frontends.terminal import CLEAN, FAILED, FINDINGS, fail, is_full, say
 from trl_lint.settings import Settings
 
@@ -27,9 +28,12 @@ def check(options: Options, settings: Settings) -> int:
     output = Output(options.output_file, sys.stderr if options.fixes_stdin else sys.stdout)
     report = _report(options, settings, output)
     linter = _linter(options, settings, edits=report.needs_edits)
+    progress = Progress()
+    if not options.quiet:
+        linter.tell = progress.tell
     linter.comments.judged_below = folders(options)
     left_out: list[Path] = []
-    results: Iterable[FileResult] = _results(options, settings, linter, left_out)
+    results: Iterable[FileResult] = progress.ends_with(_results(options, settings, linter, left_out))
     if options.add_noqa:
         return adopting.add_noqa(list(results))
     if options.write_baseline:

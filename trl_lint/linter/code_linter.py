@@ -6,7 +6,7 @@ LibCST, and all that needs it, is imported only once a file turns out to matter.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,9 @@ class CodeLinter:
     finding of another rule. Without, only what the selected rules ask for is watched. selection: which findings of the
     rules are asked for; None: all. asks: events that somebody asks for besides the rules (see `known`).
     """
+
+    # Is told how many of the files have been analysed, and of how many.
+    tell: Callable[[int, int], None] = staticmethod(lambda done, total: None)
 
     def __init__(
         self,
@@ -81,7 +84,8 @@ class CodeLinter:
         if matter:
             self.linted.update(matter)
         with without_collector():
-            for path, source in self._in_order(matter) if matter else ():
+            for number, (path, source) in enumerate(self._in_order(matter) if matter else ()):
+                self.tell(number, len(matter))
                 try:
                     self._analyse(path, source)
                 except Exception as error:  # said when the file itself is checked

@@ -25,6 +25,7 @@ class Documents:
         self._settings = settings
         self._prefilter = prefilter
         self._read: dict[Path, CodeDocument] = {}
+        self._asked_for: dict[Path, bool] = {}
 
     def of(self, path: Path, source: bytes, may_matter: Callable[[bytes], bool]) -> CodeDocument | None:
         """The parts of a file, of which those are looked at that may matter; None for a file that holds none."""
@@ -45,18 +46,17 @@ class Documents:
         part = self.parts.get(path)
         return path if part is None else part.file
 
-    def outside(self, path: Path, text: str) -> str:
-        """Why a mended text can't be that of a part, in its file; "" where it can, and for files without parts."""
+    def settled(self, path: Path, text: str) -> tuple[str, str]:
+        """A module's new text as its file can hold it, and why it can't; "" where it can, and for files without parts.
+
+        Lines between two cells of a notebook become lines of one of them.
+        """
         part = self.parts.get(path)
         if part is None:
-            return ""
-        from trl_lint.linter.cells.places import NotInside
+            return text, ""
+        from trl_lint.linter.cells.reading import settled
 
-        try:
-            part.changes(text)
-        except NotInside as reason:
-            return str(reason)
-        return ""
+        return settled(self._read[part.file], part, text)
 
     def told(self, finding: Finding) -> Finding:
         """A finding in a Python file with the places that its users know, where it speaks of a part of another file."""
@@ -68,6 +68,8 @@ class Documents:
 
     def _holds_parts(self, path: Path) -> bool:
         front = front_end(path)
-        return front == NOTEBOOK or (
-            front in DOCUMENTATION and is_included(path, self._settings.root, self._settings.extend_include)
-        )
+        if front == NOTEBOOK or front not in DOCUMENTATION:
+            return front == NOTEBOOK
+        if path not in self._asked_for:
+            self._asked_for[path] = is_included(path, self._settings.root, self._settings.extend_include)
+        return self._asked_for[path]

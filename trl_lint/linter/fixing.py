@@ -229,10 +229,9 @@ def _passed(
     text, encoding = decode(now.source)
     if written(chosen[0].violation.module).code != text:
         return now, "the parser does not give this file back byte for byte"
-    mended = transformed([each.fix for each in chosen])
-    outside = linter.documents.outside(path, mended)
-    if outside:
-        return now, outside
+    mended, reason = linter.documents.settled(path, transformed([each.fix for each in chosen]))
+    if reason:
+        return now, reason
     new = encode(mended, encoding)
     other = fresh(linter, path, all_rules(linter.settings.plugins))
     try:

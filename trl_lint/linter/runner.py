@@ -97,7 +97,7 @@ def _read(item: Path | PathProblem, linter: Linter, named: Container[Path]) -> F
 
 def _unread(path: Path, remark: str, linter: Linter, *, is_named: bool) -> FileResult:
     """A file that is not read as it is too large, as `remark` says; "" where it has nothing to do with any rule."""
-    if not remark or not linter.looks_for_launches:
+    if not remark or not (linter.looks_for_launches or front_end(path) == NOTEBOOK):
         return FileResult(path, relevant=False)
     said = f"{display_path(path)}: {_one_line(remark)}"
     if is_named:

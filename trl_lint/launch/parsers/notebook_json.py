@@ -115,7 +115,7 @@ class _Scan:
 
     def _cell(self, place: int, number: int, content: Mapping[str, object]) -> Iterator[CodeCell]:
         sources = list(self._values(place, "source"))
-        if not sources:
+        if not sources or self._text[sources[0]] not in '["':
             return
         strings = tuple(islice(self._strings(sources[0]), MOST_LINES + 1))
         if len(strings) > MOST_LINES:

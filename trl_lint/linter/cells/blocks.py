@@ -15,7 +15,7 @@ from trl_lint.launch.commands.source_map import Passage
 from trl_lint.launch.parsers.readers import LARGEST, RESTRUCTURED, front_end
 from trl_lint.linter.cells.document import CodeDocument
 from trl_lint.linter.cells.ipython import lines_of, python_lines
-from trl_lint.linter.cells.places import Change, CodePart, Line, ended, with_changes
+from trl_lint.linter.cells.places import Change, CodePart, Line, NotInside, ended, with_changes
 
 # Words for Python behind a fence or a directive, and directives that run it as a document is built.
 _PYTHON = frozenset({"py", "py3", "pycon", "python", "python3", "ipython", "ipython3"})
@@ -144,9 +144,17 @@ def _sessions(rows: Iterable[_BlockLine]) -> Iterator[list[_BlockLine]]:
 
 
 def _prompts(code: str) -> list[str]:
-    """The prompt before each line of a session's code."""
+    """The prompt before each line of a session's code.
+
+    Raises:
+        NotInside: it is no Python that this interpreter knows.
+    """
     found = [">>> "] * len(lines_of(code))
-    for each in ast.parse(code).body:
+    try:
+        body = ast.parse(code).body
+    except (SyntaxError, ValueError):
+        raise NotInside("where its statements begin is not known") from None
+    for each in body:
         first = min([each.lineno, *(one.lineno for one in getattr(each, "decorator_list", ()))])
         last = each.end_lineno or each.lineno
         found[first:last] = ["... "] * (last - first)

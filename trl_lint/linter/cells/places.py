@@ -160,7 +160,7 @@ class _Changes:
             return above < 0 if above >= 0 or below < len(lines) else None
         if lines[above].cell == lines[below].cell and above + 1 == hunk.first:
             return self.prompts is not None and lines[below].number != lines[above].number + 1
-        if lines[above].cell == lines[below].cell:
+        if lines[above].cell == lines[below].cell or above + 1 < hunk.first:
             return True
         content = self.new[hunk.start : hunk.end]
         if next((each for each in content if each.strip()), "")[:1].isspace():
