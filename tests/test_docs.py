@@ -15,7 +15,7 @@ import click
 import jsonschema
 import pytest
 from click.testing import CliRunner
-from generating import generate
+from generating import generate, pictures
 from markdown_it import MarkdownIt
 from markdowns import FENCE, block, cells, section
 from ruamel.yaml import YAML
@@ -333,3 +333,19 @@ def test_collectives_are_shown_with_their_releases(pages):
     assert "`accelerate.Accelerator.gather`," in gathered
     assert "`torch.distributed.gather` (on one rank)" in gathered
     assert "`transformers.Trainer._nested_gather` (before 5.2)" in gathered
+
+
+def test_every_feature_names_a_test_that_is_there():
+    rows = [line.split(" | ") for line in (DOCS / "features.md").read_text(encoding="utf-8").splitlines()[6:]]
+    assert len(rows) > 30
+    for feature, there, _, shown in rows:
+        named = shown.strip(" |").strip("`")
+        assert bool(named) is (there == "yes"), feature
+        if named:
+            file, _, function = named.partition("::")
+            assert f"def {function or 'test_'}" in (ROOT / "tests" / file).read_text(encoding="utf-8"), feature
+
+
+def test_pictures_are_those_of_today():
+    for picture in pictures.PICTURES:
+        assert pictures.drawn(picture) == (DOCS / "pictures" / f"{picture.name}.svg").read_text(encoding="utf-8")
