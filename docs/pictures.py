@@ -78,6 +78,8 @@ def _output(picture: Picture) -> str:
         for beside in (ROOT / "fixtures").glob("*.py"):
             shutil.copy(beside, folder)
         words = [sys.executable, "-m", "trl_lint", *shlex.split(picture.command)[1:]]
+        if "--diff" not in words:
+            words += ["--output-format", "text"]  # as on a terminal, which this is none of
         environment = {**os.environ, "FORCE_COLOR": "1", "TRL_LINT_NO_CACHE": "1", "COLUMNS": str(WIDTH)}
         done = subprocess.run(
             words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
