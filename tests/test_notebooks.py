@@ -88,6 +88,7 @@ def test_json_has_the_cell_of_each_place(folder):
     assert row["noqa_row"] == 3
     (edit,) = row["fix"]["edits"]
     assert edit == {
+        "cell": 4,
         "content": ").mean().item(",
         "location": {"row": 3, "column": 36},
         "end_location": {"row": 3, "column": 43},

@@ -214,7 +214,8 @@ def test_json_has_ruffs_keys(tmp_path, monkeypatch):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     (theirs,) = json.loads(done.stdout)
     (ours,) = json.loads(shown("json", result("BUG")))
-    for key in ("code", "message", "filename", "location", "end_location", "fix", "url", "noqa_row", "severity"):
+    same = ("cell", "code", "message", "filename", "location", "end_location", "fix", "url", "noqa_row", "severity")
+    for key in same:
         assert type(ours[key]) is type(theirs[key]), key
     assert ours["fix"].keys() >= theirs["fix"].keys()
     assert ours["fix"]["edits"][0].keys() == theirs["fix"]["edits"][0].keys()

@@ -101,7 +101,9 @@ def _note(note: Note) -> dict[str, Json]:
 
 def _fix(fix: Fix) -> dict[str, Json]:
     edits: list[Json] = [
-        {"content": edit.content, "location": _place(edit.start), "end_location": _place(edit.end)}
+        # ruff's edits have no cell; here one fix may change several.
+        ({"cell": edit.start.cell} if edit.start.cell else {})
+        | {"content": edit.content, "location": _place(edit.start), "end_location": _place(edit.end)}
         for edit in fix.edits()
     ]
     return {
