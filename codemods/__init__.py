@@ -13,7 +13,7 @@ import libcst as cst
 from libcst.codemod import VisitorBasedCodemodCommand
 
 from trl_lint.rules import all_rules
-from trl_lint.rules.base import BaseRule, LaunchRule
+from trl_lint.rules.base import BaseRule, Rule
 
 
 class FindingCommand(VisitorBasedCodemodCommand):
@@ -44,7 +44,7 @@ def _command(rule: BaseRule) -> type[FindingCommand]:
     )
 
 
-COMMANDS = tuple(_command(rule) for rule in all_rules() if rule.has_fix and not isinstance(rule, LaunchRule))
+COMMANDS = tuple(_command(rule) for rule in all_rules() if rule.has_fix and isinstance(rule, Rule))
 globals().update({command.__name__: command for command in COMMANDS})
 
 __all__ = ["COMMANDS", "FindingCommand", "command_name", *(command.__name__ for command in COMMANDS)]

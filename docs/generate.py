@@ -4,8 +4,9 @@ A page of its own per rule, from its docstring; and in the other pages the table
 
     <!-- generated: options check -->
 
-Nothing of this is kept, so none of it can be out of date. README is read where it lies: `python docs/generate.py`
-writes its table of rules anew, and a test says when that has to be done.
+Nothing of this is kept, so none of it can be out of date. README and the schema of the settings are read where they
+lie: `python docs/generate.py` writes the table of rules of the one and all of the other anew, and a test says when that
+has to be done.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import ast
 import html
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
@@ -23,14 +25,16 @@ import click
 import msgspec
 
 import trl_lint
-from trl_lint import codemods, config
-from trl_lint.findings import Applicability, Consequence
+from trl_lint import codemods, config, reports
+from trl_lint.findings import Applicability, Consequence, Severity
 from trl_lint.fixes import fix_of
 from trl_lint.fixes.base import RuleFix
 from trl_lint.frontends.cli import main
+from trl_lint.knowledge.custom import REDUCERS
+from trl_lint.reports import github, gitlab
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import BaseRule
-from trl_lint.settings import Settings
+from trl_lint.settings import ENGINES, OUTPUT_FORMATS, Settings
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -39,8 +43,9 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.schema import Collective
 
 ROOT = Path(__file__).parents[1]
+SCHEMA = ROOT / "docs" / "settings.schema.json"
 RULES_INDEX = "rules/index.md"
-MARKER = re.compile(r"^<!-- generated: (?P<table>\w+)(?P<words>[\w ]*) -->$", re.MULTILINE)
+MARKER = re.compile(r"^<!-- generated: (?P<table>\w+)(?P<words>[\w ./-]*) -->$", re.MULTILINE)
 _OPTION = re.compile(r"(?<![`\w-])--[a-z][a-z-]*")
 
 
@@ -88,7 +93,8 @@ def rules_table() -> str:
 
 
 def consequences_table() -> str:
-    return _table(("consequence", "what it means"), ((f"`{each.value}`", each.meaning) for each in Consequence))
+    rows = ((f"`{each.value}`", each.meaning, f"`{each.severity.value}`") for each in Consequence)
+    return _table(("consequence", "what it means", "severity"), rows)
 
 
 def settings_table() -> str:
@@ -130,6 +136,23 @@ def collectives_table() -> str:
     )
 
 
+def formats_table() -> str:
+    """The formats of a report, each with what the first line of its module says of it."""
+    rows = ((name, inspect.getmodule(reports.load(name))) for name in OUTPUT_FORMATS)
+    return _table(
+        ("format", "what it is"), ((f"`{name}`", (module.__doc__ or "").partition("\n")[0]) for name, module in rows)
+    )
+
+
+def severities_table() -> str:
+    """How bad each consequence is, and what that is called where findings are gathered."""
+    rows = (
+        (", ".join(each.value for each in Consequence if each.severity is severity), severity.value, level, grade)
+        for severity, level, grade in ((each, github.LEVELS[each], gitlab.SEVERITIES[each]) for each in Severity)
+    )
+    return _table(("consequence", "severity", "`github`", "`gitlab`"), rows)
+
+
 def codemods_table() -> str:
     rows = ((command.CODE, f"`{codemods.__name__}.{command.__name__}`") for command in codemods.COMMANDS)
     return _table(("rule", "command"), rows)
@@ -165,7 +188,7 @@ def _trust(rule: BaseRule) -> str:
     """How far the fixes of a rule may be trusted, in words."""
     if not rule.has_fix:
         return "no automatic fix yet"
-    fix = fix_of(rule.module)
+    fix = fix_of(rule.fix_module)
     *others, last = (
         "hint" if each is Applicability.DISPLAY else each.value for each in (fix or RuleFix).applicabilities
     )
@@ -184,6 +207,13 @@ def readme(*heading: str) -> str:
 def benchmarks_table() -> str:
     lines = (ROOT / "evaluation" / "README.md").read_text(encoding="utf-8").splitlines()
     return "\n".join(line for line in lines if line.startswith("|"))
+
+
+def file(path: str) -> str:
+    """A file below docs/, as it is."""
+    found = ROOT / "docs" / path
+    kind = {".yml": "yaml", ".sh": "bash"}[found.suffix]
+    return f"```{kind}\n{found.read_text(encoding='utf-8').rstrip()}\n```"
 
 
 # What a collective does, in the words of its row, told to a reader.
@@ -215,16 +245,46 @@ def _in_names(words: Iterable[str], pattern: str) -> str:
     return ", ".join(f"`{each}`" for each in shown)
 
 
+def settings_schema() -> str:
+    """What a file with nothing but settings may hold, for editors, as JSON Schema: made of the types that read it."""
+    made = msgspec.json.schema(config.schema())
+    table = made["$defs"]["Table"]
+    meanings = _attribute_docstrings(Settings)
+    words = {"anyOf": [{"enum": config.selector_words()}, {"type": "string", "pattern": "^[Tt][Rr][Ll][0-9]{0,3}$"}]}
+    for key, found in table["properties"].items():
+        found |= next((each for each in found.pop("anyOf", []) if each != {"type": "null"}), {})
+        if found.get("default", "") is None:
+            del found["default"]
+        found["description"] = meanings[key.replace("-", "_")].replace("`", "")
+        if key in ("select", "ignore", "extend-select"):
+            found["items"] = words
+        elif key == "engines":
+            found["items"] = {"enum": list(ENGINES)}
+        elif key == "per-file-ignores":
+            found["additionalProperties"] = {"type": "array", "items": words}
+    reducers, bases = table["properties"]["reducers"], table["properties"]["trainer-bases"]
+    # Dotted names may be written as tables in tables, and of trainer bases a list will do.
+    nested = {"anyOf": [{"enum": sorted(REDUCERS)}, {"type": "object"}]}
+    reducers["additionalProperties"] = nested
+    del bases["type"], bases["additionalProperties"]
+    bases["anyOf"] = [{"type": "array", "items": {"type": "string"}}, {"type": "object"}]
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Settings of trl-lint"}
+    return json.dumps(head | table | {"title": head["title"], "additionalProperties": False}, indent=2) + "\n"
+
+
 TABLES: Mapping[str, Callable[..., str]] = {
     "rules": rules_table,
     "consequences": consequences_table,
     "settings": settings_table,
     "options": options_table,
     "collectives": collectives_table,
+    "formats": formats_table,
+    "severities": severities_table,
     "guesses": guesses_table,
     "codemods": codemods_table,
     "signature": signature,
     "readme": readme,
+    "file": file,
     "benchmarks": benchmarks_table,
 }
 
@@ -305,3 +365,4 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 if __name__ == "__main__":
     path = ROOT / "README.md"
     path.write_text(with_rules_table(path.read_text(encoding="utf-8")), encoding="utf-8")
+    SCHEMA.write_text(settings_schema(), encoding="utf-8")

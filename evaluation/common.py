@@ -11,11 +11,11 @@ from evaluation.releases import IndexUnreachable
 from trl_lint.findings import Finding
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
-from trl_lint.rules.base import LaunchRule
+from trl_lint.rules.base import Rule
 from trl_lint.settings import Settings
 
 # Those that ask about events; the one about launch commands has benchmarks of its own.
-ALL_RULES = tuple(rule.code for rule in all_rules() if not isinstance(rule, LaunchRule))
+ALL_RULES = tuple(rule.code for rule in all_rules() if isinstance(rule, Rule))
 # Exit codes: 0 as it should be, 1 the benchmark failed, 2 it could not run.
 PASSED, FAILED, NOT_RUN = 0, 1, 2
 

@@ -41,6 +41,7 @@ from trl_lint.linter.fixing import uncovered_by
 from trl_lint.linter.hunks import Hunk, hunks
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
+from trl_lint.rules import find_rule
 
 CORPORA = (
     Corpus(Release("trl", "0.13.0")),
@@ -323,12 +324,17 @@ class Mender:
             old = _by_symbol(self.sources[path], self.found.get(path, ()))
             new = _by_symbol(sources[path], after.get(path, ()))
             for (code, symbol), count in (new - old).items():
-                if any(where == symbol and code in uncovered_by(mended_by) for mended_by, where in old):
+                if any(where == symbol and code in _uncovered_by(mended_by) for mended_by, where in old):
                     continue
                 yield f"{path.relative_to(self.root).as_posix()}: new: {count} x {code} in {symbol}"
         for path, source in mended.items():
             if linter.fix(path, source, unsafe=unsafe).source != source:
                 yield f"{path.relative_to(self.root).as_posix()}: again: a second run changes it once more"
+
+
+def _uncovered_by(code: str) -> frozenset[str]:
+    rule = find_rule(code)
+    return frozenset() if rule is None else uncovered_by(rule)
 
 
 def _by_symbol(source: bytes, findings: Sequence[Finding]) -> Counter:

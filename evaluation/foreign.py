@@ -26,7 +26,8 @@ from evaluation.checkouts import Checkout, NotToBeHad, tree_of
 from evaluation.common import FAILED, NOT_RUN, PASSED, run, table
 from evaluation.releases import IndexUnreachable, Release, fetch
 from trl_lint import api
-from trl_lint.findings import Finding
+from trl_lint.findings import Finding, Position
+from trl_lint.launch.parsers.notebook_places import CellPlaces
 from trl_lint.rules import find_rule
 from trl_lint.settings import EVERY_RULE, Settings
 
@@ -164,18 +165,27 @@ class Lines:
         lines = self.of(name)
         return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
+    def number(self, name: str, place: Position) -> int:
+        """The line of a file in which a place is, that of a cell included."""
+        if not place.cell:
+            return place.line
+        return CellPlaces((self.tree / name).read_text(encoding="utf-8")).in_file(place).line
+
 
 def reported_of(finding: Finding, code_base: str, lines: Lines) -> Iterator[Reported]:
     name = _within(finding.path, lines.tree)
-    start, end = finding.start.line, finding.end.line
-    because = tuple(f"{_within(note.path, lines.tree)}:{note.start.line}: {note.text}" for note in finding.because)
+    start, end, *branches = (lines.number(name, each) for each in (finding.start, finding.end, *finding.branches))
+    because = tuple(
+        f"{(file := _within(note.path, lines.tree))}:{lines.number(file, note.start)}: {note.text}"
+        for note in finding.because
+    )
     text = lines.text(name, start)
-    _, *branches = finding.lines
     said = (finding.code, finding.message, text, because, finding.by_default)
     yield Reported(code_base, name, start, end, *said, branches=tuple(branches))
     told_with = (f"{name}:{start}: told with the finding here, as one",)
     for each in finding.also:
-        name, line = _within(each.path, lines.tree), each.start.line
+        name = _within(each.path, lines.tree)
+        line = lines.number(name, each.start)
         said = (each.code, each.message, lines.text(name, line), told_with, finding.by_default)
         yield Reported(code_base, name, line, line, *said)
 

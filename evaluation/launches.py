@@ -21,6 +21,7 @@ from evaluation.common import FAILED, PASSED, run, table
 from evaluation.corpora import LAUNCHES, Corpus
 from trl_lint.findings import Finding
 from trl_lint.launch.parsers import readers
+from trl_lint.launch.parsers.notebook_places import CellPlaces
 from trl_lint.linter.discovery import import_roots
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
@@ -67,9 +68,11 @@ def new_linter(root: Path) -> Linter:
 def add(outcome: Outcome, name: str, data: bytes, findings: Iterable[Finding]) -> None:
     lines = data.decode("utf-8", "replace").splitlines()
     for finding in findings:
-        place = (outcome.package, name, finding.start.line)
+        start = finding.start
+        line = CellPlaces(data.decode()).in_file(start).line if start.cell else start.line
+        place = (outcome.package, name, line)
         outcome.findings[place] = finding
-        outcome.texts[place] = lines[finding.start.line - 1].strip()
+        outcome.texts[place] = lines[line - 1].strip()
 
 
 def judged(rows: Iterable[Mapping]) -> dict[Place, str]:

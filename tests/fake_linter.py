@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from trl_lint.findings import Applicability, Edit, Finding, Fix, Note, Position
-from trl_lint.linter.results import FixResult, SourceError
+from trl_lint.linter.results import CommentContext, FixResult, SourceError
 from trl_lint.rules import find_rule
 
 KINDS = {
@@ -21,7 +21,8 @@ class FakeLinter:
 
     def __init__(self, settings, roots, rules, *, mends=True, selection=None):
         self.settings, self.roots = settings, roots
-        self.codes = {rule.code for rule in rules}
+        self.rules, self.codes = rules, {rule.code for rule in rules}
+        self.comments = CommentContext()
 
     def may_matter(self, source: bytes) -> bool:
         return b"harmless" not in source
@@ -35,6 +36,9 @@ class FakeLinter:
 
     def remark(self, path: Path, source: bytes) -> str:
         return ""
+
+    def unasked(self, path: Path) -> list[Finding]:
+        return []
 
     def pass_over(self, paths) -> None:
         """Nothing is found in a file on the way to another."""

@@ -1,10 +1,22 @@
-"""`docs/generate.py`, which is no part of any package, as a module."""
+"""`docs/generate.py` and `docs/pictures.py`, which are no part of any package, as modules."""
 
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
+from types import ModuleType
 
-_spec = importlib.util.spec_from_file_location("generate", Path(__file__).parents[1] / "docs" / "generate.py")
-generate = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(generate)
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def _loaded(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+generate = _loaded("generate")
+pictures = _loaded("pictures")

@@ -96,7 +96,8 @@ def test_a_finding_is_whole(folder):
 def test_comments_are_obeyed(folder):
     write(folder / "x.py", "  # noqa: TRL001")
     write(folder / "y.py", "  # noqa: TRL002")
-    assert places(check(folder)) == [("y.py", 3, "TRL001")]
+    assert places(check(folder)) == [("y.py", 3, "TRL001"), ("y.py", 3, "TRL900")]
+    assert places(check([folder / "x.py", folder / "y.py"])) == [("y.py", 3, "TRL001")]
 
 
 def test_without_settings_those_of_the_folder_hold(folder):

@@ -70,13 +70,13 @@ def project(tmp_path, monkeypatch) -> Path:
 def analyses(monkeypatch) -> list[Linter]:
     """The runs in which something was analysed."""
     seen: list[Linter] = []
-    prepare = Linter.prepare
+    analyse = Linter.analyse
 
     def counted(self, files):
         seen.append(self)
-        prepare(self, files)
+        analyse(self, files)
 
-    monkeypatch.setattr(Linter, "prepare", counted)
+    monkeypatch.setattr(Linter, "analyse", counted)
     return seen
 
 
@@ -106,6 +106,24 @@ def python(*args: str, **options) -> subprocess.CompletedProcess[str]:
 
 
 # The same output, at less cost
+
+
+def test_what_one_process_has_kept_another_one_finds(project):
+    """Sets have their members in another order in each process; what stands for a project has not."""
+    imports = "".join(f"import module_{number}\n" for number in range(20))
+    write(project, loop=f"{imports}{GATHER}", start="import os\nos.system('accelerate launch loop.py')\n")
+    (project / "run.sh").write_text("accelerate launch --use_fsdp --config_file a.yaml loop.py\n")
+    (project / "mine.py").write_text((FIXTURES / "sharded_save_on_one_rank" / "broken.py").read_text())
+    script = (
+        "import sys; from trl_lint.frontends.cli import main; from trl_lint.linter.linter import Linter\n"
+        "Linter.analyse = lambda *_: print('analysed', file=sys.stderr)\n"
+    )
+    run("--output-format=concise", "--select=ALL", ".")
+    for seed in "123":
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = python("-c", f"{script}main(['--select=ALL', '.'])", env=environment)
+        assert (done.returncode, done.stderr) == (1, "")
+        assert "TRL016" in done.stdout
 
 
 @pytest.mark.parametrize("output", ["text", "concise", "json"])

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def folder(tmp_path, monkeypatch):
     """An empty folder to stand in, and a linter that finds words."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("trl_lint.linter.linter.Linter", FakeLinter)
-    for name in ("FORCE_COLOR", "NO_COLOR"):
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 
@@ -36,6 +37,11 @@ def call(*args: str, stdin: str | bytes | None = None):
     except TypeError:  # click 8.2 and later never mix the streams
         runs = CliRunner()
     return runs.invoke(main, list(args), input=stdin)
+
+
+def text(*args: str, **rest):
+    """A run as on a terminal; elsewhere it would be concise."""
+    return call("--output-format=text", *args, **rest)
 
 
 def lint(*args: str, **rest) -> tuple[int, str, str]:
@@ -49,7 +55,7 @@ def lint(*args: str, **rest) -> tuple[int, str, str]:
 
 def test_clean(folder):
     (folder / "x.py").write_text("x = 1\n")
-    done = call()
+    done = text()
     assert (done.exit_code, done.stdout, done.stderr) == (0, "All clear: no findings.\n1 file analysed.\n", "")
 
 
@@ -61,9 +67,43 @@ def test_findings(folder, command):
     assert (done.exit_code, done.stdout, done.stderr) == (1, line + SUMMARY, "")
 
 
-def test_text_is_the_default(folder):
+FRAME = "1 | x = BUG\n  |     ^^^\n"
+
+
+def test_without_a_terminal_each_finding_is_a_line(folder):
     (folder / "x.py").write_text("x = BUG\n")
-    assert "1 | x = BUG\n  |     ^^^\n" in call().stdout
+    assert call().stdout == lint()[1]
+    assert FRAME in text().stdout
+    (folder / "pyproject.toml").write_text("[tool.trl-lint]\noutput-format = 'text'\n")
+    assert FRAME in call().stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no terminals here")
+@pytest.mark.parametrize(("args", "framed"), [((), True), (("--output-format=concise",), False)])
+def test_on_a_terminal_text_is_the_default_and_in_colour(folder, args, framed):
+    (folder / "x.py").write_text("x = BUG\n")
+    shown = on_a_terminal(*args)
+    assert ("1 | " in shown, "\x1b[1;31mTRL001\x1b[0m" in shown) == (framed, framed)
+
+
+def on_a_terminal(*args: str) -> str:
+    """What a run shows on a terminal of its own."""
+    ours, its = os.openpty()
+    script = (
+        "import trl_lint.linter.linter, trl_lint.frontends.cli; from fake_linter import FakeLinter\n"
+        "trl_lint.linter.linter.Linter = FakeLinter; trl_lint.frontends.cli.main()"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "TERM": "xterm"}
+    command = [sys.executable, "-c", script, "--no-cache", *args]
+    with subprocess.Popen(command, stdout=its, stderr=its, stdin=its, env=environment) as done:
+        os.close(its)
+        pieces = []
+        with suppress(OSError):  # Linux says so when the other end is closed
+            while piece := os.read(ours, 10_000):
+                pieces.append(piece)
+    os.close(ours)
+    assert done.returncode == 1
+    return b"".join(pieces).decode()
 
 
 def test_the_settings_choose_the_format_and_the_option_wins(folder):
@@ -86,8 +126,8 @@ def test_no_python_files(folder):
 
 def test_noqa(folder):
     (folder / "x.py").write_text("x = BUG  # noqa: TRL001\ny = BUG  # noqa: TRL002\n")
-    assert lint()[1].startswith("x.py:2:5: ")
-    assert lint()[1].endswith(SUMMARY)
+    assert lint("x.py")[1].startswith("x.py:2:5: ")
+    assert lint("x.py")[1].endswith(SUMMARY)
 
 
 # Selection and settings
@@ -440,13 +480,25 @@ def test_a_reader_that_has_seen_enough(folder):
 
 @pytest.mark.parametrize(
     ("environment", "coloured"),
-    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "0"}, False), ({"NO_COLOR": "1"}, False)],
+    [
+        ({}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"FORCE_COLOR": "0"}, False),
+        ({"CLICOLOR_FORCE": "1"}, True),
+        ({"CLICOLOR_FORCE": "0"}, False),
+        ({"NO_COLOR": "1"}, False),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, True),
+        ({"TERM": "dumb", "CLICOLOR_FORCE": "1"}, True),
+    ],
 )
 def test_colour(folder, monkeypatch, environment, coloured):
     (folder / "x.py").write_text("BUG\n")
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert ("\x1b[" in call().stdout) is coloured
+    assert ("\x1b[" in text().stdout) is coloured
+    assert "\x1b[" in text("--color=always").stdout
+    assert "\x1b[" not in text("--color=never").stdout
+    assert text("--color=auto").stdout == text().stdout
 
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {}])
@@ -468,7 +520,8 @@ def test_output_a_terminal_can_not_show(folder):
         "KINDS['é'] = KINDS['BUG']; trl_lint.linter.linter.Linter = FakeLinter; trl_lint.frontends.cli.main()"
     )
     environment["PYTHONPATH"] = str(Path(__file__).parent)
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=False)
+    command = [sys.executable, "-c", script, "--output-format=text"]
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (1, b"")
     assert b"1 | # \\xe9\n" in done.stdout
 
@@ -594,14 +647,14 @@ def test_the_last_line_says_what_was_looked_at(folder):
     (folder / "c.py").write_text("(((\n")
     (folder / "d.py").write_text("x = 1\n")
     last = "2 files analysed, 1 passed over as irrelevant, 1 not understood."
-    assert call(".").stdout.splitlines()[-2:] == [SUMMARY.strip(), last]
-    assert call("d.py").stdout == "All clear: no findings.\n1 file analysed.\n"
-    assert call("b.py", "d.py").stdout == "All clear: no findings.\n1 file analysed, 1 passed over as irrelevant.\n"
+    assert text(".").stdout.splitlines()[-2:] == [SUMMARY.strip(), last]
+    assert text("d.py").stdout == "All clear: no findings.\n1 file analysed.\n"
+    assert text("b.py", "d.py").stdout == "All clear: no findings.\n1 file analysed, 1 passed over as irrelevant.\n"
     # Of what was not looked into nothing is clear.
-    assert call("b.py").stdout == "0 files analysed, 1 passed over as irrelevant.\n"
-    assert call("c.py").stdout == "0 files analysed, 1 not understood.\n"
-    assert call("d.py", "gone.py").stdout == "1 file analysed, 1 not understood.\n"
-    assert call("-", "--stdin-filename=b.py", stdin="harmless\n").stdout.startswith("0 files analysed, 1 passed over")
+    assert text("b.py").stdout == "0 files analysed, 1 passed over as irrelevant.\n"
+    assert text("c.py").stdout == "0 files analysed, 1 not understood.\n"
+    assert text("d.py", "gone.py").stdout == "1 file analysed, 1 not understood.\n"
+    assert text("-", "--stdin-filename=b.py", stdin="harmless\n").stdout.startswith("0 files analysed, 1 passed over")
 
 
 def test_other_formats_say_nothing_of_it(folder):
@@ -630,7 +683,7 @@ def test_what_was_asked_for_and_not_understood_is_no_all_clear(folder, name):
     code, out, err = lint(name)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(name + said)
-    assert call(name).stdout == "0 files analysed, 1 not understood.\n"
+    assert text(name).stdout == "0 files analysed, 1 not understood.\n"
     assert json.loads(call("--output-format=json", name).stdout) == []
     assert lint("--stdin-filename", name, stdin=content)[0] == 2
     # Nobody asked about it: what can't matter is not parsed.

@@ -237,7 +237,7 @@ def test_an_explicit_file_must_be_there_and_have_the_table(tmp_path):
     [
         ({}, EVERY),
         ({"select": ("TRL",)}, EVERY),
-        ({"select": ("trl0",)}, EVERY),
+        ({"select": ("trl0",)}, [code for code in EVERY if code < "TRL9"]),
         ({"select": ("TRL001",)}, ["TRL001"]),
         ({"select": ("Item-Before-Gather",)}, ["TRL001"]),
         ({"select": ()}, []),

@@ -111,7 +111,9 @@ def test_every_rule_says_what_may_come_of_it():
 
 
 def shown(folder: Path, *options: str) -> str:
-    return CliRunner().invoke(main, ["--isolated", "--no-cache", *options, str(folder / "train.py")]).stdout
+    """What is said, as text unless the options choose otherwise."""
+    chosen = ["--isolated", "--no-cache", "--output-format=text", *options]
+    return CliRunner().invoke(main, [*chosen, str(folder / "train.py")]).stdout
 
 
 def test_reports_show_it(tmp_path: Path):

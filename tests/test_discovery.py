@@ -47,7 +47,7 @@ def test_python_files_in_a_stable_order(tree):
 def test_files_that_people_launch_from(tree):
     known = [".github/ci.yml", "Dockerfile", "Makefile", "README.md", "job.slurm", "run.sh", "x.ipynb", "x.py"]
     tree(**empty(*known, "d.txt", "LICENSE", "data.json", "build/run.sh"), **{"start": "#!/bin/sh\n"})
-    assert found() == ["x.py"]
+    assert found() == ["x.ipynb", "x.py"]
     assert found(launches=True) == sorted([*known, "start"])
 
 

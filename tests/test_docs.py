@@ -12,20 +12,22 @@ from itertools import pairwise
 from pathlib import Path
 
 import click
+import jsonschema
 import pytest
 from click.testing import CliRunner
-from generating import generate
+from generating import generate, pictures
 from markdown_it import MarkdownIt
 from markdowns import FENCE, block, cells, section
 from ruamel.yaml import YAML
 
-from trl_lint import findings
-from trl_lint.config import KEYS
+from trl_lint import findings, toml
+from trl_lint.config import KEYS, load_settings, selection
 from trl_lint.findings import Finding, Position
 from trl_lint.frontends.cli import main
 from trl_lint.knowledge.custom import REDUCERS
 from trl_lint.rules import all_rules
-from trl_lint.rules.base import LaunchRule
+from trl_lint.rules.base import Rule
+from trl_lint.settings import OUTPUT_FORMATS, ConfigError
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -154,7 +156,7 @@ def test_the_link_of_a_finding_leads_to_the_page(rule, pages, monkeypatch):
 
 def test_every_codemod_is_named(pages):
     named = [row[1].strip("`") for row in cells(section(pages["integrations.md"], "## LibCST codemods"))]
-    fixable = [rule for rule in all_rules() if rule.has_fix and not isinstance(rule, LaunchRule)]
+    fixable = [rule for rule in all_rules() if rule.has_fix and isinstance(rule, Rule)]
     assert named == [f"trl_lint.codemods.{type(rule).__name__}Command" for rule in fixable]
     for name, rule in zip(named, fixable, strict=True):
         module, _, command = name.rpartition(".")
@@ -179,6 +181,54 @@ def test_every_option_is_explained(command, pages):
     assert all(len(row) == 2 and len(row[1]) > 10 for row in rows)
 
 
+def test_the_schema_of_the_settings_is_as_it_is_made():
+    """Else: `python docs/generate.py`."""
+    assert (DOCS / "settings.schema.json").read_text(encoding="utf-8") == generate.settings_schema()
+
+
+def valid(document: object) -> bool:
+    schema = json.loads(generate.settings_schema())
+    return jsonschema.validators.validator_for(schema)(schema).is_valid(document)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "extend = '../x.toml'\nselect = ['TRL0', 'unreduced-metric', 'error', 'deadlock']\npreview = true\n",
+        "reducers = { a.b.f = 'mean', 'a.g' = 'sum' }\ntrainer-bases = ['a.B']\nengines = ['ddp']\n",
+        "trainer-bases = { 'a.B' = 'trl.DPOTrainer' }\nper-file-ignores = { 'tests/**' = ['TRL003'] }\n",
+        "target-trl = '0.17.0'\noutput-format = 'json'\nbaseline = 'known.json'\nlaunch-unknown-gpus = false\n",
+    ],
+)
+def test_what_can_be_read_fits_the_schema(text, tmp_path):
+    path = tmp_path / "trl-lint.toml"
+    path.write_text(text.replace("extend = '../x.toml'\n", ""), encoding="utf-8")
+    load_settings(tmp_path)
+    assert valid(toml.parse(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "selct = []\n",
+        "select = 3\n",
+        "select = ['unreduced-metrics']\n",
+        "preview = 1\n",
+        "engines = ['dp']\n",
+        "reducers = { 'a.g' = 'maen' }\n",
+        "target-trl = 'newest'\n",
+        "output-format = 'xml'\n",
+        "per-file-ignores = { 'a.py' = 'TRL001' }\n",
+    ],
+)
+def test_what_can_not_be_read_does_not(text, tmp_path):
+    (tmp_path / "trl-lint.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError):
+        selection(load_settings(tmp_path))
+    assert not valid(toml.parse(text))
+
+
 def test_every_setting_is_explained(pages):
     rows = cells(section(pages["settings.md"], "# Settings"))
     assert [row[0].strip("`") for row in rows] == list(KEYS)
@@ -191,7 +241,11 @@ def test_every_setting_is_explained(pages):
         ("select", "list of strings", '`["DEFAULT"]`'),
         ("preview", "`true`, `false`", "`false`"),
         ("target-trl", "string", "the installed one, if there is one"),
-        ("output-format", '`"concise"`, `"json"`, `"text"`', '`"text"`'),
+        (
+            "output-format",
+            ", ".join(f'`"{each}"`' for each in sorted(OUTPUT_FORMATS)),
+            '`"text"` on a terminal, else `"concise"`',
+        ),
         ("per-file-ignores", "table of lists", "`{}`"),
         ("reducers", "table of strings", "`{}`"),
     ],
@@ -279,3 +333,19 @@ def test_collectives_are_shown_with_their_releases(pages):
     assert "`accelerate.Accelerator.gather`," in gathered
     assert "`torch.distributed.gather` (on one rank)" in gathered
     assert "`transformers.Trainer._nested_gather` (before 5.2)" in gathered
+
+
+def test_every_feature_names_a_test_that_is_there():
+    rows = [line.split(" | ") for line in (DOCS / "features.md").read_text(encoding="utf-8").splitlines()[6:]]
+    assert len(rows) > 30
+    for feature, there, _, shown in rows:
+        named = shown.strip(" |").strip("`")
+        assert bool(named) is (there == "yes"), feature
+        if named:
+            file, _, function = named.partition("::")
+            assert f"def {function or 'test_'}" in (ROOT / "tests" / file).read_text(encoding="utf-8"), feature
+
+
+def test_pictures_are_those_of_today():
+    for picture in pictures.PICTURES:
+        assert pictures.drawn(picture) == (DOCS / "pictures" / f"{picture.name}.svg").read_text(encoding="utf-8")

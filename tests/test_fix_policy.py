@@ -49,7 +49,7 @@ def test_the_place_and_the_plan_say_how_far(plan, uniformity, communication, exp
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_a_fix_is_for_events_of_its_rule(rule):
-    fix = fix_of(rule.module)
+    fix = fix_of(rule.fix_module)
     assert (fix is not None) == rule.has_fix
     if fix is not None:
         assert set(fix.events) <= set(rule.events)
@@ -61,7 +61,7 @@ def test_no_fix_is_trusted_further_than_it_says():
     seen = set()
     for path in sorted(FIXTURES.glob("*/broken*.py")):
         for each in Linter(Settings(), (FIXTURES,), RULES).report(path, path.read_bytes()):
-            fix = fix_of(each.rule.module)
+            fix = fix_of(each.rule.fix_module)
             assert fix is not None
             assert {part.applicability for part in each.parts} - {None} <= set(fix.applicabilities), each.finding
             seen.add((each.rule.code, each.fix.applicability))

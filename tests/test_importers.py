@@ -1,5 +1,9 @@
 """Which programs may run a file, as far as the names of imports tell."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from trl_lint.linter.importers import Importer, imported, programs_of
@@ -24,12 +28,12 @@ def test_what_code_imports(code: str, names: set[str]):
 
 
 FILES = (
-    Importer("train.py", frozenset({"trainer"}), program=True),
-    Importer("lib/trainer.py", frozenset({"losses"}), program=False),
-    Importer("lib/losses.py", frozenset({"trainer"}), program=False),
-    Importer("lib/__init__.py", frozenset({"models"}), program=False),
-    Importer("evaluate.py", frozenset({"lib"}), program=True),
-    Importer("alone.py", frozenset(), program=True),
+    Importer("train.py", ("trainer",), program=True),
+    Importer("lib/trainer.py", ("losses",), program=False),
+    Importer("lib/losses.py", ("trainer",), program=False),
+    Importer("lib/__init__.py", ("models",), program=False),
+    Importer("evaluate.py", ("lib",), program=True),
+    Importer("alone.py", (), program=True),
 )
 
 
@@ -45,3 +49,23 @@ FILES = (
 )
 def test_programs_that_import_a_file(path: str, programs: set[str]):
     assert programs_of(path, FILES) == programs
+
+
+ANSWER = """
+import sys
+from pathlib import Path
+from trl_lint.linter.engines import ProjectEngines
+from trl_lint.settings import Settings
+print(ProjectEngines.of(Settings(), (Path(sys.argv[1]),)).answer(sys.argv[1]))
+"""
+
+
+def test_another_process_gives_the_same_answer(tmp_path):
+    """What is kept of a run holds as long as it does; sets have another order in each process."""
+    (tmp_path / "train.py").write_text("from lib import one, two, three, four, five, six\nimport seven, eight\n")
+    said = set()
+    for seed in ("1", "2", "3"):
+        command = [sys.executable, "-c", ANSWER, str(tmp_path)]
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        said.add(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    assert len(said) == 1

@@ -33,7 +33,7 @@ from trl_lint.rules.base import Rule, Violation
 
 
 class OddRoot(Rule[CollectiveCalled]):
-    code = "TRL900"
+    code = "TRL950"
     name = "odd-root"
     consequences = (Consequence.CRASH,)
     mentions = (named(["from_process"]),)
@@ -92,7 +92,7 @@ PAGES = """
 from generating import generate
 assert "rules/odd-root.md" in generate.pages()
 readme = generate.with_rules_table((generate.ROOT / "README.md").read_text(encoding="utf-8"))
-print([table.count("TRL900") for table in (generate.rules_table(), generate.codemods_table(), readme)])
+print([table.count("TRL950") for table in (generate.rules_table(), generate.codemods_table(), readme)])
 """
 
 
@@ -118,16 +118,16 @@ def said(folder: Path, script: str, *args: str) -> str:
 
 
 def test_it_is_listed_and_explained(folder):
-    assert "TRL900  odd-root                  fix  A value is broadcast" in said(folder, RUN, "rules")
+    assert "TRL950  odd-root                  fix  A value is broadcast" in said(folder, RUN, "rules")
     page = said(folder, RUN, "rule", "odd-root")
-    assert page.startswith("# odd-root (TRL900)\n\nConsequence: crash.\n\nA value is broadcast")
+    assert page.startswith("# odd-root (TRL950)\n\nConsequence: crash.\n\nA value is broadcast")
     assert said(folder, PAGES) == "[1, 1, 1]\n"
 
 
 def test_it_is_asked_and_its_fix_is_offered(folder):
     (found,) = json.loads(said(folder, RUN, "--isolated", "--output-format=json", "train.py"))
     assert (found["code"], found["location"]["row"], found["message"]) == (
-        "TRL900",
+        "TRL950",
         11,
         "it comes from another rank than the first",
     )
@@ -154,7 +154,7 @@ class BellRung(Event):
 
 
 class Bells(Rule[BellRung | CollectiveCalled]):
-    code = "TRL901"
+    code = "TRL951"
     name = "bells"
     mentions = ((b"loud",),)
 

@@ -97,7 +97,17 @@ def run(*args: str, folder: Path, **environment: str) -> subprocess.CompletedPro
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.encode(), done.stderr.encode())
 
 
-@pytest.mark.parametrize("args", [(), ("--output-format=concise",), ("--fix", "--output-format=concise")])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--output-format=text",),
+        ("--output-format=concise",),
+        ("--output-format=grouped",),
+        ("--output-format=github",),
+        ("--output-format=junit",),
+        ("--fix", "--output-format=concise"),
+    ],
+)
 def test_no_name_reaches_the_terminal_as_it_is(hostile, args):
     done = run("trl_lint", *args, folder=hostile)
     assert done.returncode == 2  # a file does not parse
@@ -107,7 +117,7 @@ def test_no_name_reaches_the_terminal_as_it_is(hostile, args):
 
 
 def test_in_colour_the_only_sequences_are_those_of_the_colours(hostile):
-    done = run("trl_lint", folder=hostile, FORCE_COLOR="1")
+    done = run("trl_lint", "--output-format=text", folder=hostile, FORCE_COLOR="1")
     assert b"\x1b[1;31mTRL001\x1b[0m" in done.stdout
     assert harmful(re.sub(rb"\x1b\[[0-9;]*m", b"", done.stdout)) == []
     assert b"\x1b[2J" not in done.stdout
@@ -133,6 +143,16 @@ def test_json_is_for_strict_readers(hostile):
     assert json.dumps(rows, ensure_ascii=False).encode()  # half a pair can't be encoded
     assert any(row["filename"].endswith("byte\ufffd.py") for row in rows)
     assert any(ESCAPES in row["message"] for row in rows)
+
+
+@pytest.mark.parametrize("output_format", ["json-lines", "sarif", "gitlab"])
+def test_other_documents_are_for_strict_readers_too(hostile, output_format):
+    out = run("trl_lint", f"--output-format={output_format}", folder=hostile).stdout.decode("ascii")
+    documents = [json.loads(each) for each in (out.splitlines() if output_format == "json-lines" else [out])]
+    said = json.dumps(documents, ensure_ascii=False)
+    assert said.encode()
+    assert {"json-lines": "byte\ufffd.py", "sarif": "byte%FF.py", "gitlab": "byte\\\\xff.py"}[output_format] in said
+    assert "OWNED" in said
 
 
 def test_flake8_is_told_nothing_that_steers(hostile):

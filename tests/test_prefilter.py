@@ -73,7 +73,7 @@ def test_every_row_that_gives_a_wrapped_model_is_mentioned():
 def test_every_event_is_asked_about():
     """`Revealed` is for the analysis' own tests."""
     kinds = {kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, events.Event)}
-    assert kinds - by_event(RULES).keys() == {events.Event, events.Revealed}
+    assert kinds - by_event(RULES).keys() == {events.Event, events.Known, events.Revealed}
     assert {rule.code for rule in by_event(RULES)[CollectiveCalled]} == {"TRL001", "TRL005", "TRL011", "TRL014"}
 
 

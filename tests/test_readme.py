@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from generating import generate
 from markdowns import block, cells, section
+from notebooks import line_in_file
 
 from trl_lint.frontends.cli import main
 from trl_lint.rules import all_rules
@@ -42,7 +43,7 @@ def test_it_is_one_page():
 
 
 def test_the_output_is_what_the_tool_prints(train):
-    done = CliRunner().invoke(main, ["--isolated", "train.py"])
+    done = CliRunner().invoke(main, ["--isolated", "--output-format=text", "train.py"])  # as on a terminal
     assert (done.exit_code, done.stdout) == (1, block(README, "output"))
 
 
@@ -85,11 +86,15 @@ def expected_launches() -> list[tuple[Path, int, str]]:
     ]
 
 
+def line_of(row: dict) -> int:
+    return line_in_file(Path(row["filename"]).read_text(encoding="utf-8"), row["cell"] or 0, row["location"]["row"])
+
+
 def test_the_first_command_finds_what_is_marked(monkeypatch):
     monkeypatch.chdir(ROOT)
     done = CliRunner().invoke(main, ["--output-format=json", "--select=ALL", "fixtures/"])
     assert done.exit_code == 1
-    found = sorted((Path(row["filename"]), row["location"]["row"], row["code"]) for row in json.loads(done.stdout))
+    found = sorted((Path(row["filename"]), line_of(row), row["code"]) for row in json.loads(done.stdout))
     marked = [
         (path, number, code)
         for path in sorted((ROOT / "fixtures").rglob("*.*"))

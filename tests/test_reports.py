@@ -10,14 +10,15 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from fake_linter import finding
 
 from trl_lint import reports
-from trl_lint.findings import Note, Position
+from trl_lint.findings import Consequence, Guard, Note, Position
 from trl_lint.linter.runner import FileResult
-from trl_lint.reports.text import frame
+from trl_lint.reports.frames import frame
 
 SOURCE = b"import os\nx = BUG + 1\ny = RISKY\nz = HINT\n"
 
@@ -25,6 +26,8 @@ SOURCE = b"import os\nx = BUG + 1\ny = RISKY\nz = HINT\n"
 @pytest.fixture(autouse=True)
 def _stand_in(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def result(*words: str, source: bytes = SOURCE, **rest) -> FileResult:
@@ -157,9 +160,13 @@ def test_json():
     (row,) = json.loads(shown("json", result("RISKY")))
     path = str(Path.cwd() / "train.py")
     assert row == {
+        "version": 1,
+        "cell": None,
         "code": "TRL003",
         "name": "unreduced-metric",
+        "severity": "warning",
         "message": "RISKY is here",
+        "help": "write good",
         "filename": path,
         "location": {"row": 3, "column": 5},
         "end_location": {"row": 3, "column": 10},
@@ -173,9 +180,12 @@ def test_json():
                     "end_location": {"row": 3, "column": 10},
                 }
             ],
+            "reason": "it is risky",
+            "conditions": [],
         },
         "url": None,
-        "because": [{"message": "it was written", "filename": path, "location": {"row": 1, "column": 1}}],
+        "guard": None,
+        "because": [{"cell": None, "message": "it was written", "filename": path, "location": {"row": 1, "column": 1}}],
         "noqa_row": 3,
         "consequence": "wrong-number",
         "also": [],
@@ -204,11 +214,235 @@ def test_json_has_ruffs_keys(tmp_path, monkeypatch):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     (theirs,) = json.loads(done.stdout)
     (ours,) = json.loads(shown("json", result("BUG")))
-    for key in ("code", "message", "filename", "location", "end_location", "fix", "url", "noqa_row"):
+    same = ("cell", "code", "message", "filename", "location", "end_location", "fix", "url", "noqa_row", "severity")
+    for key in same:
         assert type(ours[key]) is type(theirs[key]), key
-    assert ours["fix"].keys() == theirs["fix"].keys()
+    assert ours["fix"].keys() >= theirs["fix"].keys()
     assert ours["fix"]["edits"][0].keys() == theirs["fix"]["edits"][0].keys()
     assert ours["location"].keys() == theirs["location"].keys()
+
+
+def test_json_says_why_a_fix_is_not_safe():
+    made = result("RISKY")
+    (found,) = made.findings
+    condition = Note("not all ranks may get here", "train.py", Position(2, 1))
+    found = replace(found, fix=replace(found.fix, conditions=(condition,)), help="")
+    (row,) = json.loads(shown("json", replace(made, findings=(found,))))
+    place = {"filename": str(Path.cwd() / "train.py"), "location": {"row": 2, "column": 1}}
+    assert row["fix"]["conditions"] == [{"cell": None, "message": "not all ranks may get here", **place}]
+    assert (row["fix"]["reason"], row["help"]) == ("it is risky", "Write good")
+
+
+def test_json_lines_are_the_rows_of_json():
+    made = result("BUG", "RISKY")
+    lines = shown("json-lines", made, result("HINT")).splitlines()
+    assert [json.loads(line) for line in lines] == json.loads(shown("json", made, result("HINT")))
+    assert len(lines) == 3
+
+
+def test_grouped():
+    wide = replace(result("BUG").findings[0], start=Position(2, 15))
+    other = FileResult(Path("other.py"), SOURCE, (wide, *result("HINT").findings))
+    assert shown("grouped", result("BUG"), result(), other) == (
+        "train.py:\n"
+        "  2:5  TRL001 [*] [crash] item-before-gather: BUG is here\n"
+        "\n"
+        "other.py:\n"
+        "  2:15  TRL001 [*] [crash] item-before-gather: BUG is here\n"
+        "  4:5   TRL002 [crash] wrapped-model-attribute: HINT is here\n"
+        "\n"
+        "Found 3 findings in 1 file (2 fixable with --fix).\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["text", "concise", "grouped"])
+def test_quiet_shows_findings_alone(name):
+    mended = result("RISKY", applied=result("BUG").findings)
+    loud, quiet = (shown(name, mended, fixing=True, quiet=each) for each in (False, True))
+    assert loud.startswith(quiet) and "RISKY is here" in quiet
+    assert "Fixed 1 finding" in loud and "Found 1 finding" in loud
+    assert "Fixed" not in quiet and "Found" not in quiet
+    assert shown(name, result(), quiet=True) == ""
+
+
+# For services
+
+
+def test_severity_follows_the_consequence():
+    grades = {each.value: each.severity.value for each in Consequence}
+    assert grades == {
+        "crash": "error",
+        "deadlock": "error",
+        "wrong-training": "error",
+        "wrong-number": "warning",
+        "race": "warning",
+        "waste": "note",
+        "stale": "warning",
+    }
+
+
+def of_kind(consequence: Consequence, **changed) -> FileResult:
+    made = result("BUG")
+    return replace(made, findings=(replace(made.findings[0], consequence=consequence, **changed),))
+
+
+@pytest.mark.parametrize(
+    ("consequence", "github", "gitlab", "sarif"),
+    [
+        (Consequence.DEADLOCK, "error", "critical", "error"),
+        (Consequence.RACE, "warning", "major", "warning"),
+        (Consequence.WASTE, "notice", "info", "note"),
+    ],
+)
+def test_each_service_has_its_own_words_for_it(consequence, github, gitlab, sarif):
+    made = of_kind(consequence)
+    assert shown("github", made).startswith(f"::{github} title=TRL001 item-before-gather,file=train.py,line=2,")
+    assert json.loads(shown("gitlab", made))[0]["severity"] == gitlab
+    assert json.loads(shown("sarif", made))["runs"][0]["results"][0]["level"] == sarif
+
+
+def test_github_takes_no_columns_of_several_lines():
+    one, two = (shown("github", of_kind(Consequence.CRASH, end=Position(row, 6))) for row in (2, 3))
+    assert "file=train.py,line=2,endLine=2,col=5,endColumn=6::train.py:2:5: TRL001 BUG is here" in one
+    assert "file=train.py,line=2,endLine=3::train.py:2:5: TRL001 BUG is here" in two
+
+
+def test_github_is_given_no_other_command(monkeypatch):
+    path = str(Path.cwd() / "a,b:c%0A.py")
+    made = of_kind(Consequence.CRASH, path=path, message="100%\n::stop-commands::x", help="50%")
+    (line,) = shown("github", made).splitlines()
+    assert ",file=a%2Cb%3Ac%250A.py,line=2," in line
+    # A line end in a message is no line end of the note: what is ours is.
+    assert line.endswith("::a,b:c%250A.py:2:5: TRL001 100%25\\n::stop-commands::x%0Ahelp: 50%25")
+
+
+def test_gitlab():
+    (row,) = json.loads(shown("gitlab", result("RISKY")))
+    assert re.fullmatch("[0-9a-f]{32}", row.pop("fingerprint"))
+    assert row == {
+        "check_name": "TRL003",
+        "description": "TRL003 unreduced-metric: RISKY is here",
+        "severity": "major",
+        "categories": ["Bug Risk"],
+        "content": {"body": "write good"},
+        "location": {
+            "path": "train.py",
+            "positions": {"begin": {"line": 3, "column": 5}, "end": {"line": 3, "column": 10}},
+        },
+    }
+    assert shown("gitlab", result()) == "[]\n"
+
+
+def test_gitlab_knows_no_two_findings_by_one_fingerprint():
+    twice = replace(result("BUG"), findings=result("BUG").findings * 2)
+    moved = replace(twice.findings[0], path=str(Path.cwd() / "other.py"))
+    other = FileResult(Path("other.py"), SOURCE, (moved,))
+    rows = json.loads(shown("gitlab", twice, other))
+    assert len({row["fingerprint"] for row in rows}) == len(rows) == 3
+
+
+def test_junit():
+    failed = FileResult(Path("cut.py"), problem="cut.py:1:1: cannot parse: \x1b", understood=False)
+    irrelevant = FileResult(Path("harmless.py"), relevant=False)
+    text = shown("junit", result("BUG"), failed, irrelevant, replace(result(), path=Path("clean.py")))
+    document = ElementTree.fromstring(text)
+    counts = {name: document.get(name) for name in ("tests", "failures", "errors")}
+    assert counts == {"tests": "3", "failures": "1", "errors": "1"}
+    suites = {suite.get("name"): [child.tag for case in suite for child in case] for suite in document}
+    assert suites == {"train.py": ["failure"], "cut.py": ["error"], "clean.py": []}
+    (failure,) = document.iter("failure")
+    assert failure.get("type") == "error: crash"
+    assert failure.text.splitlines() == [
+        "train.py:2:5: TRL001 [crash] item-before-gather: BUG is here",
+        "because: it was written (train.py:1)",
+        "help: write good",
+    ]
+    assert [error.get("message") for error in document.iter("error")] == ["cut.py:1:1: cannot parse: \\x1b"]
+
+
+# What keeps ranks away
+
+GUARDED = b"import os\nif main:\n    pass\n    x = BUG\n"
+
+
+def guarded(line: int = 2, path: str = "train.py", place: int = 4) -> FileResult:
+    """A finding at `place`, and what keeps ranks away at `line`; the chain has a step before that, and one behind."""
+    path = str(Path.cwd() / path)
+    (found,) = result("BUG").findings
+    guard = Guard("`main` differs", path, Position(line, 4), Position(line, 8), "only some get here")
+    step = Note(guard.text, path, guard.start)
+    because = (*found.because, step, Note("it is called there", found.path, Position(1, 1)))
+    start, end = Position(place, 9), Position(place, 12)
+    found = replace(found, guard=guard, because=because, start=start, end=end)
+    return FileResult(Path("train.py"), GUARDED, (found,))
+
+
+def lines_of(text: str) -> list[str]:
+    return text.partition("BUG is here\n")[2].partition("  help")[0].splitlines()
+
+
+def test_text_shows_two_places_with_the_chain_between():
+    assert lines_of(shown("text", guarded())) == [
+        "  |",
+        "2 | if main:",
+        "  |    ---- differs",
+        "  |",
+        "  because: it was written (train.py:1)",
+        "  because: it is called there (train.py:1)",
+        "  |",
+        "3 |     pass",
+        "4 |     x = BUG",
+        "  |         ^^^ only some get here",
+        "  |",
+    ]
+
+
+def test_text_shows_no_line_twice():
+    assert lines_of(shown("text", guarded(line=3)))[-4:] == [
+        "  |",
+        "4 |     x = BUG",
+        "  |         ^^^ only some get here",
+        "  |",
+    ]
+    assert lines_of(shown("text", guarded(line=4)))[:5] == [
+        "  |",
+        "3 |     pass",
+        "4 |     x = BUG",
+        "  |    ---- `main` differs",
+        "  |         ^^^ only some get here",
+    ]
+
+
+@pytest.mark.parametrize("there", [{"path": "other.py"}, {"line": 99}])
+def test_text_shows_one_place_where_the_other_is_not_in_sight(there):
+    assert lines_of(shown("text", guarded(**there)))[:4] == [
+        "  |",
+        "3 |     pass",
+        "4 |     x = BUG",
+        "  |         ^^^",
+    ]
+    assert "because: `main` differs" in shown("text", guarded(**there))
+
+
+def test_json_has_both_places():
+    (row,) = json.loads(shown("json", guarded()))
+    assert row["guard"] == {
+        "cell": None,
+        "message": "`main` differs",
+        "filename": str(Path.cwd() / "train.py"),
+        "location": {"row": 2, "column": 4},
+        "end_location": {"row": 2, "column": 8},
+        "here": "only some get here",
+    }
+    assert len(row["because"]) == 3
+
+
+def test_a_code_is_a_link_in_colour_and_where_there_is_a_page(monkeypatch):
+    assert "\x1b]8;" not in shown("text", result("BUG"), colour=True)
+    monkeypatch.setattr("trl_lint.findings.DOCS_URL", "https://example.org/")
+    linked = re.escape("https://example.org/rules/item-before-gather/\x1b\\")
+    assert re.search(rf"\x1b]8;[^;]*;{linked}.*TRL001", shown("text", result("BUG"), colour=True))
+    assert "example.org" not in shown("text", result("BUG"))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from forks import module
 
 from trl_lint import api
 from trl_lint.findings import Finding, Position
-from trl_lint.linter.suppressions import decode, noqa_row, split
+from trl_lint.linter.suppressions import Comments, decode, split
 from trl_lint.settings import Settings
 
 CODE, NAME = "TRL001", "item-before-gather"
@@ -70,13 +70,13 @@ def test_what_was_silenced_is_told_apart():
 def test_joined_lines_share_a_comment():
     source = 'x = """\n  a\n"""  # noqa\ny = 1 + \\\n    2  # noqa: TRL001\nz = 3\n'
     assert standing(source) == [6]
-    assert [noqa_row(source.encode(), line) for line in range(1, 7)] == [3, 3, 3, 5, 5, 6]
+    assert [Comments(source.encode()).noqa_row(finding(line)) for line in range(1, 7)] == [3, 3, 3, 5, 5, 6]
 
 
 def test_brackets_do_not_join_lines():
     source = "x = f(\n    1,  # noqa\n    2,\n)  # noqa\n"
     assert standing(source) == [1, 3]
-    assert noqa_row(source.encode(), 1) == 1
+    assert Comments(source.encode()).noqa_row(finding(1)) == 1
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -24,11 +25,11 @@ def wheel_of(factory: pytest.TempPathFactory) -> Path:
     return once(factory, "wheel", lambda folder: built(folder / "tree"))
 
 
-def built(tree: Path) -> Path:
+def built(tree: Path, root: Path = ROOT, needed: Iterable[str] = NEEDED) -> Path:
     """The wheel of a copy of the tree in an empty folder, as building leaves files behind."""
-    tree.mkdir(exist_ok=True)
-    for name in NEEDED:
-        source = ROOT / name
+    tree.mkdir(exist_ok=True, parents=True)
+    for name in needed:
+        source = root / name
         if source.is_dir():
             shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
         elif source.is_file():

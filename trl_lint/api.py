@@ -31,21 +31,21 @@ class LintError(Exception):
 def check(paths: StrPath | Iterable[StrPath], settings: Settings | None = None) -> list[Finding]:
     """Lint files and folders, and give what `trl-lint PATHS` reports, in the same order.
 
-    Nothing is changed, imported or run. Comments (`# noqa`) and `per-file-ignores` are obeyed, and below a folder
-    what git ignores is left out. All files of a call are analysed together, as one may matter for another. No result
-    is kept on the disk, nor is one of an earlier run looked up.
+    Nothing is changed, imported or run. Comments (`# noqa`), `per-file-ignores` and a `baseline` are obeyed, and below
+    a folder what git ignores is left out. All files of a call are analysed together, as one may matter for another. No
+    result is kept on the disk, nor is one of an earlier run looked up.
 
     Args:
         paths: a file or a folder, or several.
         settings: which rules run, and how. Without any, those that hold for the first path, from the nearest
-            `pyproject.toml` with a `[tool.trl-lint]` table.
+            file that has some.
 
     Returns:
         The findings, in the order of the files and their lines. `Finding.path` is absolute. A fix makes its edits when
         `finding.fix.edits()` is called, which is work.
 
     Raises:
-        ConfigError: settings that nobody can act on, such as an unknown rule.
+        ConfigError: settings that nobody can act on, such as an unknown rule or a baseline that is not there.
         LintError: some files could not be linted.
     """
     named = [Path(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
@@ -74,9 +74,20 @@ def _findings(paths: list[Path], settings: Settings) -> list[Finding]:
 
     asked = selection(settings)
     linter = Linter(settings, import_roots(settings.root, paths), asked.rules, selection=asked)
-    files = find_files(paths, root=settings.root, exclude=settings.exclude, launches=linter.looks_for_launches)
+    linter.comments.judged_below = tuple(Path(os.path.abspath(path)) for path in paths if os.path.isdir(path))
+    files = find_files(
+        paths,
+        root=settings.root,
+        exclude=settings.exclude,
+        include=settings.extend_include,
+        launches=linter.looks_for_launches,
+    )
     asked_for = {Path(os.path.abspath(path)) for path in paths if not os.path.isdir(path)}
     results = list(runner.run(files, linter, runner.check, asked_for))
+    if settings.baseline:
+        from trl_lint.linter.baseline import without_known
+
+        results = without_known(results, linter)
     findings = [finding for result in results for finding in result.findings]
     problems = [result.problem for result in results if result.problem]
     if problems:

@@ -10,8 +10,9 @@ from itertools import product, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trl_lint import files, toml
-from trl_lint.findings import Consequence
+from trl_lint import setting_files
+from trl_lint.findings import Consequence, Severity
+from trl_lint.setting_files import SettingFile
 from trl_lint.settings import (
     DEFAULT_SET,
     ENGINES,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from trl_lint.rules.base import BaseRule
 
 
-KEYS = tuple(field.name.replace("_", "-") for field in fields(Settings) if field.name != "root")
+KEYS = tuple(field.name.replace("_", "-") for field in fields(Settings) if field.name not in ("root", "sources"))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -43,8 +44,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def load_settings(start: Path, config: Path | None = None, *, isolated: bool = False) -> Settings:
     """The settings that hold for `start`.
 
-    They come from `config` when it is given, else from the nearest pyproject.toml at or above `start` that
-    has a `[tool.trl-lint]` table. As in ruff, a pyproject.toml without the table does not hide one above it.
+    They come from `config` when it is given, else from the nearest file that has some at or above `start`; see
+    `setting_files.py`.
 
     Raises:
         ConfigError: a file that can't be read or a table that says something unknown.
@@ -52,87 +53,47 @@ def load_settings(start: Path, config: Path | None = None, *, isolated: bool = F
     if isolated:
         return Settings()
     if config is not None:
-        table = _table(config)
-        if table is None:
-            raise ConfigError(f"{config}: has no [tool.trl-lint] table")
-        return _settings(config, table, Path.cwd())
-    return _nearest_settings(Path(os.path.abspath(start)))
+        return _settings(setting_files.named(config), Path.cwd())
+    found, root = setting_files.nearest(Path(os.path.abspath(start)))
+    return Settings(root=root) if found is None else _settings(found, root)
 
 
-def _nearest_settings(start: Path) -> Settings:
-    nearest = None
-    for folder in (start, *start.parents):
-        project = folder / "pyproject.toml"
-        if os.path.isfile(project):
-            nearest = nearest or folder
-            table = _table(project)
-            if table is not None:
-                return _settings(project, table, folder)
-    return Settings(root=nearest)
+def _settings(file: SettingFile, root: Path | None) -> Settings:
+    values: dict[str, object] = {}
+    sources: dict[str, SettingFile] = {}
+    for each in setting_files.extended(file):
+        found = _values(each)
+        values |= found
+        sources |= dict.fromkeys(found, each)
+    shown = tuple((name.replace("_", "-"), str(each.path)) for name, each in sources.items())
+    settings = Settings(**values, root=root, sources=shown)  # type: ignore[arg-type]
+    wrong = next(wrong_names(settings), None)
+    if wrong:
+        raise ConfigError(f"{_where(settings, wrong.partition(':')[0])}{wrong}")
+    return settings
 
 
-def _table(path: Path) -> Table | None:
-    """The `[tool.trl-lint]` table of a TOML file; None when it has none."""
-    try:
-        document = toml.parse(files.read(path).decode("utf-8-sig"))
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot read: {error.strerror}") from None
-    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError
-        raise ConfigError(f"{path}: cannot parse: {_one_line(error)}") from None
-    except RecursionError:
-        raise ConfigError(f"{path}: cannot parse: nested too deeply") from None
-    tool = document.get("tool", {})
-    table = tool.get("trl-lint") if isinstance(tool, dict) else None
-    misspelled = next(_misspelled(document), None)
-    if misspelled:
-        raise ConfigError(f"{path}: [{misspelled}] is not read; did you mean `[tool.trl-lint]`?")
-    if table is not None and not isinstance(table, dict):
-        raise ConfigError(f"{path}: [tool.trl-lint] must be a table")
-    return table
+def _where(settings: Settings, key: str) -> str:
+    """The file that a key comes from, as the beginning of what is said of it; "" where none has it."""
+    path = dict(settings.sources).get(key)
+    return SettingFile(Path(path), {}).where if path else ""
 
 
-def _misspelled(document: Table) -> Iterator[str]:
-    """The tables of a TOML file that can only be meant for this tool, as their names stand in it."""
-    tool = document.get("tool")
-    tables = (("", document), ("tool.", tool if isinstance(tool, dict) else {}))
-    for above, names in tables:
-        for name in names:
-            if above + name != "tool.trl-lint" and _is_nearly("trllint", name):
-                quoted = name if all(char.isalnum() or char in "-_" for char in name) else f'"{name}"'
-                yield above + quoted
-
-
-def _is_nearly(word: str, name: str) -> bool:
-    """Whether a name, whatever its case and its punctuation, is a word or a slip of one or two letters away."""
-    plain = "".join(char for char in name.lower() if char.isalnum())
-    if plain == word:
-        return True
-    # Most tables are far from it: only for those that are near is it worth an import.
-    if abs(len(plain) - len(word)) > 2 or not plain.startswith(word[:2]):
-        return False
-    from difflib import SequenceMatcher
-
-    return SequenceMatcher(None, plain, word).ratio() > 0.85
-
-
-def _settings(path: Path, table: Table, root: Path) -> Settings:
+def _values(file: SettingFile) -> dict[str, object]:
+    """What a file says, by the attributes of `Settings`."""
     import msgspec
 
-    for key in table:
+    for key in file.table:
         if key not in KEYS:
-            raise ConfigError(f"{path}: unknown key `{key}` in [tool.trl-lint]{did_you_mean(key, KEYS)}")
-    written_out = {key: _WRITTEN_OUT[key](value) if key in _WRITTEN_OUT else value for key, value in table.items()}
+            raise ConfigError(f"{file.path}: unknown key `{key}`{file.suffix}{did_you_mean(key, KEYS)}")
+    written_out = {key: _WRITTEN_OUT[key](value) if key in _WRITTEN_OUT else value for key, value in file.table.items()}
     try:
         values = msgspec.structs.asdict(msgspec.convert(written_out, schema()))
     except msgspec.ValidationError as error:
         reason, _, place = str(error).replace("`object`", "`table`").partition(" - at `$.")
-        raise ConfigError(f"{path}: [tool.trl-lint] {place.rstrip('`')}: {reason}") from None
-    pairs = {key: tuple(value.items()) for key, value in values.items() if isinstance(value, dict)}
-    settings = Settings(**values | pairs, root=root)
-    wrong = next(wrong_names(settings), None)
-    if wrong:
-        raise ConfigError(f"{path}: [tool.trl-lint] {wrong}")
-    return settings
+        raise ConfigError(f"{file.where}{place.rstrip('`')}: {reason}") from None
+    given = {key: value for key, value in values.items() if key.replace("_", "-") in file.table}
+    return given | {key: tuple(value.items()) for key, value in given.items() if isinstance(value, dict)}
 
 
 def _dotted(value: Toml) -> Toml:
@@ -216,16 +177,19 @@ def schema() -> type:
     meanings = dict[str, str]
     version = Annotated[str, msgspec.Meta(pattern=r"^\d+(\.\w+)*$")] | None
     kinds = {
+        "extend": str | None,
         "select": words,
         "ignore": words,
         "extend_select": words,
         "preview": bool,
         "exclude": words,
+        "extend_include": words,
         "target_trl": version,
         "target_transformers": version,
         "unsafe_fixes": bool,
         "output_format": Literal[OUTPUT_FORMATS] | None,
         "cache_dir": str | None,
+        "baseline": str | None,
         "per_file_ignores": dict[str, words],
         "reducers": meanings,
         "guards": words,
@@ -234,6 +198,7 @@ def schema() -> type:
         "trainer_bases": meanings,
         "engines": words,
         "launch_unknown_gpus": bool | None,
+        "plugins": words,
     }
     defaults = Settings()
     columns = [(name, kind, getattr(defaults, name)) for name, kind in kinds.items()]
@@ -244,13 +209,14 @@ def schema() -> type:
 class Selection:
     """Which findings the settings ask for. The longer selector wins; in a draw, `ignored` does.
 
-    A consequence is as long as a whole code. A preview rule is asked for by its own code or name, or with all others by
-    `preview`.
+    A consequence is as long as a whole code, a severity one less. A preview rule is asked for by its own code or name,
+    or with all others by `preview`.
     """
 
     wanted: tuple[str, ...]
     ignored: tuple[str, ...]
     preview: bool
+    plugins: tuple[str, ...] = ()
 
     def wants(self, rule: BaseRule, consequence: Consequence, by_default: bool) -> bool:
         if rule.preview and not self.preview and not any(_names(each, rule) for each in self.wanted):
@@ -263,7 +229,7 @@ class Selection:
         """The rules that may have such findings, sorted by code."""
         from trl_lint.rules import all_rules
 
-        return tuple(rule for rule in all_rules() if any(starmap(partial(self.wants, rule), _kinds(rule))))
+        return tuple(rule for rule in all_rules(self.plugins) if any(starmap(partial(self.wants, rule), _kinds(rule))))
 
 
 def selection(settings: Settings) -> Selection:
@@ -274,13 +240,18 @@ def selection(settings: Settings) -> Selection:
     """
     from trl_lint.rules import all_rules
 
-    rules = all_rules()
-    wanted = settings.select + settings.extend_select
+    rules = all_rules(settings.plugins)
     by_file = tuple(selector for _, selectors in settings.per_file_ignores for selector in selectors)
-    for selector in wanted + settings.ignore + by_file:
-        if not any(_fit(selector, rule, *kind) >= 0 for rule in rules for kind in _kinds(rule)):
-            raise ConfigError(f"unknown rule `{selector}`{did_you_mean(selector, selector_words())}")
-    return Selection(wanted, settings.ignore, settings.preview)
+    given = {key: getattr(settings, key.replace("-", "_")) for key in ("select", "extend-select", "ignore")}
+    for key, selectors in (given | {"per-file-ignores": by_file}).items():
+        for selector in selectors:
+            if not any(_fit(selector, rule, *kind) >= 0 for rule in rules for kind in _kinds(rule)):
+                where = _where(settings, key)
+                said = f"{where}{key}: " if where else ""
+                hint = did_you_mean(selector, selector_words(settings.plugins))
+                raise ConfigError(f"{said}unknown rule `{selector}`{hint}")
+    wanted = settings.select + settings.extend_select
+    return Selection(wanted, settings.ignore, settings.preview, settings.plugins)
 
 
 def selected_rules(settings: Settings) -> tuple[BaseRule, ...]:
@@ -328,16 +299,16 @@ def _speaks_of(pattern: str, path: Path, root: Path) -> bool:
     return any(fnmatchcase(name, each) for name, each in fits)
 
 
-def rule_words() -> list[str]:
+def rule_words(plugins: tuple[str, ...] = ()) -> list[str]:
     """Every code and every name."""
     from trl_lint.rules import all_rules
 
-    return [word for rule in all_rules() for word in (rule.code, rule.name)]
+    return [word for rule in all_rules(plugins) for word in (rule.code, rule.name)]
 
 
-def selector_words() -> list[str]:
+def selector_words(plugins: tuple[str, ...] = ()) -> list[str]:
     """The words that a user may mean who selects something."""
-    return [*rule_words(), *(each.value for each in Consequence), EVERY_RULE, DEFAULT_SET]
+    return [*rule_words(plugins), *(each.value for each in (*Consequence, *Severity)), EVERY_RULE, DEFAULT_SET]
 
 
 def _kinds(rule: BaseRule) -> Iterator[tuple[Consequence, bool]]:
@@ -358,13 +329,11 @@ def _fit(selector: str, rule: BaseRule, consequence: Consequence, by_default: bo
         return 0 if by_default else -1
     if word == consequence.value.upper() or _names(selector, rule):
         return len(rule.code)
+    if word == consequence.severity.value.upper():
+        return len(rule.code) - 1
     return len(word) if word and rule.code.startswith(word) else -1
 
 
 def _names(selector: str, rule: BaseRule) -> bool:
     """Whether a selector is the very code or name of a rule."""
     return selector.strip().upper() in (rule.code, rule.name.upper())
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

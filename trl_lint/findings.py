@@ -22,6 +22,14 @@ class Applicability(str, Enum):
     DISPLAY = "display"
 
 
+class Severity(str, Enum):
+    """How much a finding matters, in the words that editors and services for reviews have for it."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
 class Consequence(str, Enum):
     """What comes of a finding on several processes, from the worst to the least."""
 
@@ -31,11 +39,17 @@ class Consequence(str, Enum):
     WRONG_NUMBER = "wrong-number"
     RACE = "race"
     WASTE = "waste"
+    STALE = "stale"
 
     @property
     def meaning(self) -> str:
         """What it says, for users."""
         return _MEANINGS[self]
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is, for those who know no more than three grades."""
+        return _SEVERITIES[self]
 
     @property
     def harm(self) -> int:
@@ -50,15 +64,37 @@ _MEANINGS = {
     Consequence.WRONG_NUMBER: "a metric that is logged or printed is not that of all ranks",
     Consequence.RACE: "what is left in a file depends on which rank came last, or is a mixture",
     Consequence.WASTE: "the outcome is right; ranks do the same work again, or stand idle",
+    Consequence.STALE: "nothing at run time: a comment does not silence what it says it silences",
+}
+_SEVERITIES = {
+    Consequence.CRASH: Severity.ERROR,
+    Consequence.DEADLOCK: Severity.ERROR,
+    Consequence.WRONG_TRAINING: Severity.ERROR,
+    Consequence.WRONG_NUMBER: Severity.WARNING,
+    Consequence.RACE: Severity.WARNING,
+    Consequence.WASTE: Severity.NOTE,
+    Consequence.STALE: Severity.WARNING,
 }
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """A place in a file. `line` and `column` both count from 1, as ruff and editors print them."""
+    """A place in a file. `line` and `column` both count from 1, as ruff and editors print them.
 
+    cell: of a notebook, the cell in which they are counted, itself counted from 1 among all cells; 0 in other files.
+    """
+
+    cell: int = field(default=0, kw_only=True)
     line: int
     column: int
+
+    @property
+    def row(self) -> str:
+        """The line as users read it: `4`, or `cell 3:4`."""
+        return f"cell {self.cell}:{self.line}" if self.cell else str(self.line)
+
+    def __str__(self) -> str:
+        return f"{self.row}:{self.column}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +108,20 @@ class Note:
     path: str
     start: Position
     hands_on: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What keeps some ranks away: the text of its step in the chain, and from where to where it stands.
+
+    meaning: what it makes of the place of the finding, in a few words.
+    """
+
+    text: str
+    path: str
+    start: Position
+    end: Position
+    meaning: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +162,8 @@ class Finding:
     `message` is one line: what is wrong and on which launch it shows. `because` leads from the source of the
     fact to the place of the finding. `help` says how to mend it. `consequence` is what comes of it, and `also` are the
     other places of the same cause. `by_default`: it is in the default set of findings; others have to be asked for.
-    `branches`: where some ranks turn off to the statement by which they leave, if it stands there.
+    `branches`: where some ranks turn off to the statement by which they leave, if it stands there. `guard`: what keeps
+    ranks away from a call that all of them have to make; it is a step of `because` as well.
     """
 
     code: str
@@ -128,6 +179,16 @@ class Finding:
     by_default: bool = True
     also: tuple[Related, ...] = ()
     branches: tuple[Position, ...] = ()
+    guard: Guard | None = None
+
+    @property
+    def severity(self) -> Severity:
+        return self.consequence.severity
+
+    @property
+    def advice(self) -> str:
+        """What to write instead, or what the fix does; "" where neither is known."""
+        return self.help or (self.fix.title if self.fix else "")
 
     @property
     def lines(self) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ EVERY_RULE = "ALL"
 # Of every rule, the findings that somebody who has not asked for more is glad to have.
 DEFAULT_SET = "DEFAULT"
 
-OUTPUT_FORMATS = ("text", "concise", "json")
+OUTPUT_FORMATS = ("text", "concise", "grouped", "json", "json-lines", "sarif", "github", "gitlab", "junit")
 ENGINES = ("ddp", "fsdp", "deepspeed", "deepspeed-zero3")
 
 _T = TypeVar("_T")
@@ -33,8 +33,10 @@ class Settings:
     is no project file.
     """
 
+    extend: str | None = None
+    """Another file with settings, beside this one: what it says holds where this one says nothing."""
     select: tuple[str, ...] = (DEFAULT_SET,)
-    """What to report: rules by code, prefix (`TRL0`) or name, consequences (`deadlock`), `DEFAULT`, or `ALL`."""
+    """What to report: rules by code, prefix (`TRL0`) or name, consequences (`deadlock`), severities, `DEFAULT`."""
     ignore: tuple[str, ...] = ()
     """What to leave out, in the same words. Of what is selected as well, the longer code decides; in a draw, this."""
     extend_select: tuple[str, ...] = ()
@@ -42,7 +44,9 @@ class Settings:
     preview: bool = False
     """Run the preview rules as well. One of them alone runs where it is selected by its own code or name."""
     exclude: tuple[str, ...] = ()
-    """Files and folders to leave out, in the language of `.gitignore`, below the folder of `pyproject.toml`."""
+    """Files and folders to leave out, in the language of `.gitignore`, below the folder of this file."""
+    extend_include: tuple[str, ...] = ()
+    """More files to lint, in the same language: `*.md` or `*.rst` for the Python blocks of documentation."""
     target_trl: str | None = None
     """The release of trl that the code is for, such as `"0.17.0"`. Default: the installed one, if there is one."""
     target_transformers: str | None = None
@@ -50,9 +54,11 @@ class Settings:
     unsafe_fixes: bool = False
     """Let `--fix` and `--diff` take the unsafe fixes as well."""
     output_format: str | None = None
-    """How findings are shown, as `--output-format` says it. Default: `"text"`."""
+    """How findings are shown, as `--output-format` says it. Default: `"text"` on a terminal, else `"concise"`."""
     cache_dir: str | None = None
-    """Where results are kept, below the folder of `pyproject.toml`. Default: `".trl_lint_cache"`."""
+    """Where results are kept, below the folder of this file. Default: `".trl_lint_cache"`."""
+    baseline: str | None = None
+    """The file with the findings that are known and not told again, below the folder of this file."""
     per_file_ignores: Pairs[tuple[str, ...]] = ()
     """By glob pattern, the rules to leave out in the files that it fits."""
     reducers: Pairs[str] = ()
@@ -69,7 +75,11 @@ class Settings:
     """What wraps the trained model: `ddp`, `fsdp`, `deepspeed`, `deepspeed-zero3`. Default: what the project shows."""
     launch_unknown_gpus: bool | None = None
     """Report launch commands that say nothing of GPUs (TRL004). Default: only where more than `DEFAULT` is selected."""
+    plugins: tuple[str, ...] = ()
+    """Installed packages whose rules and knowledge are used as well, by the names of their entry points."""
     root: Path | None = None
+    # By key, the file that it comes from.
+    sources: Pairs[str] = field(default=(), compare=False, repr=False)
 
     def own_names(self) -> tuple[str, ...]:
         """All dotted names of the user's own that the settings speak of."""

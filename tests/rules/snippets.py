@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent, indent
 
-from trl_lint.findings import Finding
+from trl_lint.findings import Finding, Guard
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import FixResult
 from trl_lint.rules import find_rule
@@ -79,8 +79,8 @@ class Snippets:
         return result.source.decode()
 
 
-def shown(text: str, finding: Finding) -> str:
-    """The code that a finding points at."""
+def shown(text: str, finding: Finding | Guard) -> str:
+    """The code that a finding points at, or what keeps ranks away from there."""
     lines = text.splitlines(keepends=True)[finding.start.line - 1 : finding.end.line]
     lines[-1] = lines[-1][: finding.end.column - 1]
     lines[0] = lines[0][finding.start.column - 1 :]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from notebooks import line_in_file
 
 from trl_lint.findings import Applicability, Finding
 from trl_lint.frontends.cli import main
@@ -77,7 +78,9 @@ def test_fixture(name: str) -> None:
     }
     checker = linter(folder)
     findings = checker.check(path, path.read_bytes())
-    assert {(each.start.line, each.fix and each.fix.applicability) for each in findings} == wanted
+    text = path.read_text(encoding="utf-8")
+    starts = [line_in_file(text, each.start.cell, each.start.line) for each in findings]
+    assert {(line, each.fix and each.fix.applicability) for line, each in zip(starts, findings, strict=True)} == wanted
     assert len(findings) == len(wanted)
     for unsafe, twins in ((False, "fixed"), (True, "fixed_unsafe")):
         result = checker.fix(path, path.read_bytes(), unsafe=unsafe)

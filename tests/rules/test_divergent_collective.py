@@ -107,6 +107,41 @@ def test_an_exception_that_goes_on_leaves_the_others_behind():
     assert places(body) == ["continue"]
 
 
+DIFFERS = "`{}` differs between ranks"
+
+
+@pytest.mark.parametrize(
+    ("body", "guard", "said", "here"),
+    [
+        ("if mask.any():\n    accelerator.gather(loss)", "mask.any()", DIFFERS, "only some ranks get here"),
+        ("if mask.any():\n    break", "mask.any()", DIFFERS, "some ranks leave here"),
+        ("x = accelerator.gather(loss) if mask.any() else None", "mask.any()", DIFFERS, "only some ranks get here"),
+        ("while mask.sum() > step:\n    accelerator.gather(loss)", "mask.sum() > step", DIFFERS,
+         "not all ranks get here as often"),
+        ("try:\n    x = int(loss)\nexcept ValueError:\n    model(**batch)", "except ValueError",
+         "only ranks on which something raises get here", "only some ranks get here"),
+        ("with accelerator.main_process_first():\n    accelerator.gather(loss)",
+         "with accelerator.main_process_first()", "one rank after the other runs what is inside",
+         "one rank after the other gets here"),
+    ],
+)  # fmt: skip
+def test_what_keeps_ranks_away_has_a_place_of_its_own(body, guard, said, here):
+    text = loop(body)
+    finding = SNIPPETS.finding(text)
+    assert finding.guard is not None
+    assert shown(text, finding.guard) == guard
+    assert (finding.guard.text, finding.guard.meaning) == (said.format(guard), here)
+    # It is the step of the chain that a report shows there, and nowhere else.
+    assert (finding.guard.text, finding.guard.start) in [(step.text, step.start) for step in finding.because]
+
+
+def test_a_guard_may_have_several_lines():
+    text = loop("if (\n    accelerator.is_main_process\n    and mask.any()\n):\n    accelerator.gather(loss)")
+    guard = SNIPPETS.finding(text).guard
+    assert guard is not None
+    assert shown(text, guard).split() == ["accelerator.is_main_process", "and", "mask.any()"]
+
+
 @pytest.mark.parametrize(("what", "speaks"), [("out of memory", True), ("no such file", False)])
 def test_what_a_handler_looks_for_may_come_to_some_ranks_only(what, speaks):
     body = (

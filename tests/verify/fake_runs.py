@@ -11,7 +11,7 @@ from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof.proofs import Proof
 from trl_lint.verify.proof.session import Session
 from trl_lint.verify.rank.job import Job
-from trl_lint.verify.record.traces import Call, End, RankRecord, Run, SourcePlace
+from trl_lint.verify.record.traces import Call, End, Log, RankRecord, Run, SourcePlace
 from trl_lint.verify.reports import load
 
 SCRIPT = "/p/train.py"
@@ -50,6 +50,14 @@ class Runs:
         self.launches.append(launch)
         waiting = self.runs[label]
         return Run(waiting.pop(0) if len(waiting) > 1 else waiting[0], seconds=1.0)
+
+
+def logging(values: list[list[float]], name: str = "rewards/accuracies") -> list[RankRecord]:
+    """Ranks that log a metric: by step, the values of all of them."""
+    ranks = [well(number, world_size=len(values[0])) for number in range(len(values[0]))]
+    for rank in ranks:
+        rank.logs = [Log("Trainer.log", {name: row[rank.number]}, ()) for row in values]
+    return ranks
 
 
 def session(folder: Path, start: Callable[..., Run]) -> Session:

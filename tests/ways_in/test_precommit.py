@@ -152,3 +152,15 @@ def test_the_hooks_need_no_torch(hook, hooks):
     installed = subprocess.run([python, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert "trl-lint" in installed
     assert {"torch", "transformers", "accelerate", "trl", "datasets", "flake8"}.isdisjoint(installed)
+
+
+@pytest.mark.index
+def test_flake8_in_pre_commit_as_the_documentation_has_it(hook, hooks, project):
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    (recipe,) = re.findall(r"```yaml\n(repos:\n.*?)```", page, re.DOTALL)
+    address = "git+https://HOST/OWNER/trl-lint@COMMIT"
+    assert address in recipe
+    (project / ".pre-commit-config.yaml").write_text(recipe.replace(address, f"file://{hooks}"), encoding="utf-8")
+    done = hook("flake8", "--files", "mine.py")
+    assert done.returncode == 1
+    assert " TRL003 [wrong-number] unreduced-metric: " in done.stdout

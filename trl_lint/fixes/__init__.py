@@ -16,14 +16,20 @@ if TYPE_CHECKING:
 
 @cache
 def fix_of(module: str) -> RuleFix[Any] | None:
-    """The fix of the rule whose module has this name; None where the rule only hints."""
+    """The fix in a module, which is named in full (`BaseRule.fix_module`); None where the rule only hints."""
     from trl_lint.fixes.base import RuleFix
 
-    name = f"{__name__}.{module}"
-    if find_spec(name) is None:
+    if not _is_there(module):
         return None
-    kinds = vars(import_module(name)).values()
+    kinds = vars(import_module(module)).values()
     (found,) = (
-        each for each in kinds if isinstance(each, type) and each.__module__ == name and issubclass(each, RuleFix)
+        each for each in kinds if isinstance(each, type) and each.__module__ == module and issubclass(each, RuleFix)
     )
     return found()
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # a plugin without a package of fixes
+        return False

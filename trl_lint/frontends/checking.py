@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trl_lint.frontends import adopting
 from trl_lint.frontends.options import STDIN, Options
-from trl_lint.frontends.terminal import CLEAN, FAILED, FINDINGS, fail, is_full, say, wants_colour
+from trl_lint.frontends.output import Output
+from trl_lint.frontends.progress import Progress
+from trl_lint.frontends.terminal import CLEAN, FAILED, FINDINGS, fail, is_full, say
 from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
@@ -20,20 +24,47 @@ if TYPE_CHECKING:
 
 def check(options: Options, settings: Settings) -> int:
     """Run, report, and give the exit code."""
-    report = _report(options, settings)
+    # Standard output is for the code where it is the code that was asked for.
+    output = Output(options.output_file, sys.stderr if options.fixes_stdin else sys.stdout)
+    report = _report(options, settings, output)
     linter = _linter(options, settings, edits=report.needs_edits)
-    for result in _results(options, settings, linter):
-        problem = _show(report, result)
+    progress = Progress()
+    if not options.quiet:
+        linter.tell = progress.tell
+    linter.comments.judged_below = folders(options)
+    left_out: list[Path] = []
+    results: Iterable[FileResult] = progress.ends_with(_results(options, settings, linter, left_out))
+    if options.add_noqa:
+        return adopting.add_noqa(list(results))
+    if options.write_baseline:
+        return adopting.write_baseline(options, settings, results, linter)
+    if settings.baseline:
+        results = adopting.unknown(options, settings, results, linter)
+    for result in results:
+        problem = _show(report, replace(result, findings=()) if options.fix_only else result)
         if problem:
             say(problem)
+    report.tally.left_out = len(left_out)
     report.close()
+    output.close()
     for stream in (sys.stdout, sys.stderr):  # here click still knows what to do about a closed pipe
         stream.flush()
-    if not report.tally.files:
+    if not report.tally.files and not options.quiet:
         say("warning: no files to lint found under the given paths")
+    return _exit_code(options, report)
+
+
+def _exit_code(options: Options, report: Report) -> int:
     if report.tally.problems:
         return FAILED
-    return FINDINGS if report.anything and not options.exit_zero else CLEAN
+    tells_fixes = options.exit_non_zero_on_fix and (report.tally.applied or report.tally.partly)
+    return FINDINGS if tells_fixes or (report.anything and not options.exit_zero) else CLEAN
+
+
+def folders(options: Options) -> tuple[Path, ...]:
+    """The folders that the user has named."""
+    named = () if options.reads_stdin else options.paths
+    return tuple(Path(os.path.abspath(path)) for path in named if os.path.isdir(path))
 
 
 def _linter(options: Options, settings: Settings, *, edits: bool) -> Linter:
@@ -69,10 +100,11 @@ def _show(report: Report, result: FileResult) -> str | None:
             raise
         report.tally.problems += 1
         return internal_error(result.path, error)
-    return result.problem or result.note
+    return result.problem or (None if report.quiet else result.note)
 
 
-def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[FileResult]:
+def _results(options: Options, settings: Settings, linter: Linter, left_out: list[Path]) -> Iterator[FileResult]:
+    """What came of each file; `left_out` takes those that patterns hide."""
     from trl_lint.linter.discovery import find_files
     from trl_lint.linter.runner import FileResult, run, run_one
 
@@ -95,9 +127,11 @@ def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[F
         options.paths,
         root=settings.root,
         exclude=settings.exclude,
+        include=settings.extend_include,
         respect_gitignore=options.respect_gitignore,
         force_exclude=options.force_exclude,
         launches=linter.looks_for_launches,
+        left_out=left_out,
     )
     named = {Path(os.path.abspath(path)) for path in options.paths if options.asked_for(path)}
     yield from run(files, linter, action, named)
@@ -118,22 +152,40 @@ def _action(options: Options, settings: Settings) -> Action:
 
     from trl_lint.linter import runner
 
+    if options.add_noqa:
+        from trl_lint.linter.noting import annotate
+
+        return annotate
     if not options.fix and not options.diff:
         return runner.check
     in_place = not options.diff and not options.reads_stdin
     return partial(runner.mend if in_place else runner.propose, unsafe=settings.unsafe_fixes)
 
 
-def _report(options: Options, settings: Settings) -> Report:
+# How counts are shown, by the format that findings would have.
+_STATISTICS = {"text": "statistics", "concise": "statistics", "json": "statistics_json"}
+
+
+def _format(options: Options, settings: Settings, output: Output) -> str:
+    """The report of this run."""
+    if options.diff:
+        return "diff"
+    chosen = settings.output_format or ("text" if output.is_terminal else "concise")
+    if not options.statistics:
+        return chosen
+    if chosen not in _STATISTICS:
+        fail(f"--statistics has no `{chosen}` format; it can be {', '.join(f'`{each}`' for each in _STATISTICS)}")
+    return _STATISTICS[chosen]
+
+
+def _report(options: Options, settings: Settings, output: Output) -> Report:
     from trl_lint import reports
 
-    # Standard output is for the code where it is the code that was asked for.
-    out = sys.stderr if options.fixes_stdin else sys.stdout
-    if hasattr(out, "reconfigure"):  # no message may fail on a terminal that can't show it
-        out.reconfigure(errors="backslashreplace")
-    return reports.load("diff" if options.diff else settings.output_format or "text")(
-        out,
+    return reports.load(_format(options, settings, output), settings.plugins)(
+        output.stream,
         unsafe=settings.unsafe_fixes,
         fixing=options.fix or options.diff,
-        colour=wants_colour(out),
+        colour=output.wants_colour(options.color),
+        quiet=options.quiet,
+        root=settings.root,
     )

@@ -10,15 +10,19 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from trl_lint import __version__, plain
-from trl_lint.frontends.options import STDIN, Options, pairs, settings_of, words
+from trl_lint.frontends.completion import complete_selectors, file_names
+from trl_lint.frontends.options import FormatName, Options, pairs, refuse_clashes, settings_of, words
 from trl_lint.frontends.terminal import fail, is_full, say, stand_in_for_closed_streams
 from trl_lint.linter import ending
 from trl_lint.settings import OUTPUT_FORMATS, ConfigError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # Commands that stand in a module of their own, imported once they are asked for.
 ELSEWHERE = {
@@ -34,6 +38,8 @@ class Commands(click.Group):
     """A group that runs `check` when no command is named, and never ends in a traceback."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing and not args:  # a shell asks what may stand here: a command or what `check` takes
+            return super().parse_args(ctx, args)
         if not args or args[0] not in {*self.list_commands(ctx), *self.get_help_option_names(ctx)}:
             if args:
                 self._refuse_typo(ctx, args[0])
@@ -49,6 +55,12 @@ class Commands(click.Group):
         meant = did_you_mean(word, self.list_commands(ctx))
         if meant:
             raise click.UsageError(f"`{word}` is neither a command nor a path{meant}", ctx)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        check = self.commands["check"]
+        found = super().shell_complete(ctx, incomplete)
+        found += check.shell_complete(click.Context(check, info_name="check", parent=ctx), incomplete)
+        return list({each.value: each for each in found}.values()) or file_names(incomplete)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*self.commands, *ELSEWHERE])
@@ -92,13 +104,15 @@ _Decorated = TypeVar("_Decorated", bound=Callable[..., object])
 
 
 def _rules_option(name: str, text: str) -> Callable[[_Decorated], _Decorated]:
-    return click.option(name, metavar="RULES", multiple=True, callback=words, help=text)
+    return click.option(
+        name, metavar="RULES", multiple=True, callback=words, shell_complete=complete_selectors, help=text
+    )
 
 
 _cache_dir_option = click.option(
     "--cache-dir",
     type=click.Path(path_type=Path),
-    help="Where results are kept; default: .trl_lint_cache beside pyproject.toml.",
+    help="Where results are kept; default: .trl_lint_cache beside the settings.",
 )
 
 
@@ -116,9 +130,10 @@ def main() -> None:
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 @click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Let --fix and --diff take unsafe fixes, too.")
 @_rules_option(
-    "--select", "What to report, instead of the default set: rules by code, prefix or name, consequences, ALL."
+    "--select",
+    "What to report, instead of the default set: rules by code, prefix or name, consequences, severities, ALL.",
 )
-@_rules_option("--ignore", "What to leave out: rules (TRL012) or consequences (waste).")
+@_rules_option("--ignore", "What to leave out: rules (TRL012), consequences (waste) or severities (note).")
 @_rules_option("--extend-select", "What to add to that which the settings select.")
 @click.option("--preview/--no-preview", default=None, help="Run the preview rules as well.")
 @click.option(
@@ -129,17 +144,51 @@ def main() -> None:
     help="Rules to leave out in the files that a glob pattern fits, instead of what the settings say.",
 )
 @click.option(
+    "--extend-include",
+    metavar="PATTERNS",
+    multiple=True,
+    callback=words,
+    help="More files to lint, such as `*.md` for the Python blocks of documentation.",
+)
+@click.option(
     "--output-format",
-    type=click.Choice(OUTPUT_FORMATS),
-    help="How findings are shown: text (default), concise (a line for each) or json (ruff's form).",
+    type=FormatName(OUTPUT_FORMATS),
+    help="How findings are shown: text (default on a terminal), concise (default elsewhere: a line for each), grouped "
+    "(the same by file), json (ruff's form), json-lines, sarif, github, gitlab or junit; PLUGIN:NAME for a plugin's.",
+)
+@click.option(
+    "-o",
+    "--output-file",
+    type=click.Path(path_type=Path),
+    help="Write the report to this file, and not to standard output.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Show findings and failures, and nothing else.")
+@click.option(
+    "--color",
+    type=click.Choice(("auto", "always", "never")),
+    default="auto",
+    show_default=True,
+    help="Whether `text` is coloured; auto: on a terminal, unless NO_COLOR, FORCE_COLOR or TERM says otherwise.",
 )
 @click.option(
     "--stdin-filename",
     type=click.Path(path_type=Path),
     help="Read standard input (as `-` does), and call it so; the settings and imports are those of that place.",
 )
+@click.option("--fix-only", is_flag=True, help="Apply the safe fixes, and say nothing of what is left.")
+@click.option("--add-noqa", is_flag=True, help="Silence what is found today: write `# noqa` comments with its codes.")
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    help="Hide the findings that this file knows, and take out of it what is mended.",
+)
+@click.option("--write-baseline", is_flag=True, help="Put what is found today into the baseline.")
+@click.option("--statistics", is_flag=True, help="Show how many findings of each rule there are.")
+@click.option("--show-files", is_flag=True, help="Show which files would be looked at, and look at none.")
+@click.option("--show-settings", is_flag=True, help="Show the settings, and where each comes from.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 when anything was fixed.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even when there are findings.")
-@click.option("--config", type=click.Path(path_type=Path), help="Read [tool.trl-lint] from this file.")
+@click.option("--config", type=click.Path(path_type=Path), help="Read the settings from this file.")
 @click.option("--isolated", is_flag=True, help="Read no settings from any file.")
 @click.option(
     "--respect-gitignore/--no-respect-gitignore", default=True, show_default=True, help="Skip what git ignores."
@@ -157,12 +206,11 @@ def check(paths: tuple[Path, ...], **given: Any) -> NoReturn:
     its work.
     """
     options = Options(paths or (Path("."),), **given)
-    if options.stdin_filename and paths not in ((), (STDIN,)):
-        raise click.UsageError("--stdin-filename can't be combined with paths: it names the code on standard input")
-    if STDIN in options.paths and len(options.paths) > 1:
-        raise click.UsageError("`-` can't be combined with other paths")
-    if options.config and options.isolated:
-        raise click.UsageError("--config can't be combined with --isolated")
+    refuse_clashes(options)
+    if options.show_settings or options.show_files:
+        from trl_lint.frontends import showing
+
+        sys.exit(showing.show(options, settings_of(options)))
     from trl_lint.frontends import checking
 
     sys.exit(checking.check(options, settings_of(options)))

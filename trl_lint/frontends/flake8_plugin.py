@@ -9,18 +9,20 @@ import ast
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint import __version__, files, plain
+from trl_lint.setting_files import NAMES
 
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
 
     from trl_lint.config import Selection
+    from trl_lint.findings import Finding
     from trl_lint.linter.linter import Linter
     from trl_lint.linter.runner import FileResult
     from trl_lint.rules.base import BaseRule
@@ -81,7 +83,8 @@ class LintSession:
         asked = (tuple(options.filenames), *chosen, options.disable_noqa)
         if asked != self._asked:
             self._asked = asked
-            self._rules = _reported_rules(options)
+            self._shows = _shown(options)
+            self._rules = [rule for rule in _all_rules() if self._shows(rule.code)]
             self._folders: dict[Path, Settings] = {}
             self._linters: dict[Path | None, Linter] = {}
             self._outcomes: dict[Path, FileOutcome] | None = None
@@ -139,7 +142,12 @@ class LintSession:
             found = linter.check(path, source)
         except SourceError:  # flake8 says so itself
             return FileResult(path, source)
-        return FileResult(path, source, tuple(found if self.options.disable_noqa else split(found, source)[0]))
+        result = FileResult(path, source, tuple(found if self.options.disable_noqa else split(found, source)[0]))
+        if linter.settings.baseline:
+            from trl_lint.linter.baseline import without_known
+
+            (result,) = without_known([result], linter)
+        return result
 
     # --- which files, which rules, which settings ---
 
@@ -171,7 +179,7 @@ class LintSession:
     def _settings_in(self, folder: Path) -> Settings:
         """The settings of the files in a folder; without a project file of its own it has those of its parent."""
         if folder not in self._folders:
-            inherits = folder != folder.parent and not os.path.isfile(folder / "pyproject.toml")
+            inherits = folder != folder.parent and not any(os.path.isfile(folder / name) for name in NAMES)
             self._folders[folder] = self._settings_in(folder.parent) if inherits else _read_settings(folder)
         return self._folders[folder]
 
@@ -208,7 +216,7 @@ class LintSession:
         settings = self._settings(path)
         named = [Path(name) for name in self.options.filenames or ["."] if name != STDIN]
         wanted = selection(settings)
-        rules = [rule for rule in wanted.rules if rule in self._rules]
+        rules = [rule for rule in wanted.rules if self._shows(rule.code)]
         return settings, import_roots(settings.root, named or [path]), rules, wanted
 
 
@@ -219,19 +227,27 @@ def _read_settings(folder: Path) -> Settings:
     try:
         settings = load_settings(folder)
         selection(settings)
+        if settings.baseline:
+            from trl_lint.linter import baseline
+
+            baseline.of(settings)
     except ConfigError as error:
         raise _stop(f"trl-lint: {error}") from None
     return settings
 
 
-def _reported_rules(options: Namespace) -> tuple[BaseRule, ...]:
-    """The rules whose findings flake8 would show."""
+def _shown(options: Namespace) -> Callable[[str], bool]:
+    """Whether flake8 would show findings with a code."""
     from flake8.style_guide import Decision, DecisionEngine
 
+    decide = DecisionEngine(options).decision_for
+    return lambda code: decide(code) is Decision.Selected
+
+
+def _all_rules() -> tuple[BaseRule, ...]:
     from trl_lint.rules import all_rules
 
-    decide = DecisionEngine(options).decision_for
-    return tuple(rule for rule in all_rules() if decide(rule.code) is Decision.Selected)
+    return all_rules()
 
 
 def encoded(text: str) -> bytes:
@@ -253,10 +269,15 @@ def _outcome(result: FileResult) -> FileOutcome:
     from trl_lint.linter.suppressions import source_lines
 
     findings = (
-        (finding.start.line, finding.start.column - 1, plain.line(f"{finding.code} {finding.headline}"))
-        for finding in result.findings
+        (finding.start.line, finding.start.column - 1, plain.line(_text(finding))) for finding in result.findings
     )
     return FileOutcome("".join(source_lines(result.source)), tuple(findings), result.problem)
+
+
+def _text(finding: Finding) -> str:
+    """All that flake8 says of a finding, which is one line: what to write instead stands at its end."""
+    advice = f" (help: {finding.advice})" if finding.advice else ""
+    return f"{finding.code} {finding.headline}{advice}"
 
 
 def _starts_processes(options: Namespace) -> bool:

@@ -26,7 +26,11 @@ class Options:
     extend_select: tuple[str, ...]
     preview: bool | None
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...]
+    extend_include: tuple[str, ...]
     output_format: str | None
+    output_file: Path | None
+    quiet: bool
+    color: str
     stdin_filename: Path | None
     exit_zero: bool
     config: Path | None
@@ -35,6 +39,18 @@ class Options:
     force_exclude: bool
     no_cache: bool
     cache_dir: Path | None
+    add_noqa: bool = False
+    baseline: Path | None = None
+    write_baseline: bool = False
+    statistics: bool = False
+    show_files: bool = False
+    show_settings: bool = False
+    fix_only: bool = False
+    exit_non_zero_on_fix: bool = False
+
+    def __post_init__(self) -> None:
+        if self.fix_only and not self.diff:
+            object.__setattr__(self, "fix", True)
 
     @property
     def reads_stdin(self) -> bool:
@@ -65,6 +81,45 @@ class Options:
         return self.named[0]
 
 
+# What only looks, or writes something else than code: (how it is asked for, what it can't be combined with).
+_FIXES = ("--fix", "--fix-only", "--diff")
+_CLASHES = {
+    "--add-noqa": (*_FIXES, "--write-baseline", "--statistics", "--show-files", "--show-settings", "-"),
+    "--write-baseline": (*_FIXES, "--statistics", "--show-files", "--show-settings", "-"),
+    "--statistics": ("--diff", "--fix-only"),
+    "--show-files": (*_FIXES, "--show-settings", "--statistics", "-"),
+    "--show-settings": (*_FIXES, "--statistics"),
+    "--config": ("--isolated",),
+}
+
+
+def refuse_clashes(options: Options) -> None:
+    """Stop at options that can't be combined.
+
+    Raises:
+        click.UsageError: there are such.
+    """
+    if options.stdin_filename and options.paths not in ((Path("."),), (STDIN,)):
+        raise click.UsageError("--stdin-filename can't be combined with paths: it names the code on standard input")
+    if STDIN in options.paths and len(options.paths) > 1:
+        raise click.UsageError("`-` can't be combined with other paths")
+    for one, others in _CLASHES.items():
+        for other in others if _is_given(options, one) else ():
+            if _is_given(options, other):
+                raise click.UsageError(f"{one} can't be combined with {'`-`' if other == '-' else other}")
+
+
+def _is_given(options: Options, name: str) -> bool:
+    return options.reads_stdin if name == "-" else bool(getattr(options, name.removeprefix("--").replace("-", "_")))
+
+
+class FormatName(click.Choice):  # type: ignore[type-arg]
+    """One of the output formats, or `PLUGIN:NAME`, which only the plugin can tell."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return value if ":" in value else super().convert(value, param, ctx)
+
+
 def words(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Comma separated values, however often the option was given."""
     return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
@@ -85,9 +140,12 @@ def pairs(
 
 def settings_of(options: Options) -> Settings:
     """The settings of the project with the command line laid over them."""
-    from trl_lint.config import load_settings
+    from trl_lint.config import load_settings, selection
 
     settings = load_settings(options.start, options.config, isolated=options.isolated)
+    # Looked at by itself, so that what is wrong with the rest stands in a file.
+    chosen = options.select, options.ignore, options.extend_select
+    selection(Settings(None, *chosen, per_file_ignores=options.per_file_ignores, plugins=settings.plugins))
     if options.select:
         settings = replace(settings, select=options.select, ignore=(), extend_select=())
     # What the command line asks for by name is not ignored because a file says so.
@@ -98,6 +156,8 @@ def settings_of(options: Options) -> Settings:
         extend_select=settings.extend_select + options.extend_select,
         preview=settings.preview if options.preview is None else options.preview,
         per_file_ignores=options.per_file_ignores or settings.per_file_ignores,
+        extend_include=settings.extend_include + options.extend_include,
         unsafe_fixes=settings.unsafe_fixes if options.unsafe_fixes is None else options.unsafe_fixes,
         output_format=options.output_format or settings.output_format,
+        baseline=os.path.abspath(options.baseline) if options.baseline else settings.baseline,
     )

@@ -39,7 +39,10 @@ def fail(message: str) -> NoReturn:
     sys.exit(FAILED)
 
 
-def wants_colour(out: TextIO) -> bool:
-    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+def wants_colour(out: TextIO, choice: str = "auto") -> bool:
+    """Whether a stream gets colour: what the command line chooses, else what the environment asks for."""
+    if choice != "auto":
+        return choice == "always"
+    if any(os.environ.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
         return True
     return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

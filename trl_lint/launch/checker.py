@@ -8,12 +8,11 @@ import posixpath
 import re
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trl_lint.findings import Applicability, Consequence, Finding, Fix, Note, Position
 from trl_lint.findings import Edit as PlacedEdit
@@ -28,8 +27,7 @@ from trl_lint.launch.training.launch_project import LaunchProject, changed_folde
 from trl_lint.launch.training.trainers import Training
 from trl_lint.rules.bare_python_launch import BarePythonLaunch
 
-if TYPE_CHECKING:
-    pass
+Places = Callable[[int], Position]
 
 # Fixes that do not pass together are tried one by one, and for each the file is read again.
 MOST_TRIED = 50
@@ -88,7 +86,7 @@ def checked(path: Path, source: bytes, project: LaunchProject) -> Checked:
             word = start.interpreter or start.script or command.words[0]
             fault = _fault(start, path, project, untold)
             groups.setdefault((word.start, word.end), []).append(fault)
-    places = _Places(reading.text)
+    places = _places(path, reading.text)
     found = [_launch(path, reading.text, places, group, project) for group in groups.values() if any(group)]
     remark = _remark(reading.problem) if readers.is_launch_file(path, source) else ""
     return Checked(reading.text, tuple(sorted(found, key=lambda each: each.finding.sort_key)), remark)
@@ -130,6 +128,15 @@ def _fault(start: Start, path: Path, project: LaunchProject, untold: bool) -> _F
 # --- findings -------------------------------------------------------------------------------------------
 
 
+def _places(path: Path, text: str) -> Places:
+    """Where an index into the text of a file is, for its users."""
+    if readers.front_end(path) != readers.NOTEBOOK:
+        return _Places(text)
+    from trl_lint.launch.parsers.notebook_places import CellPlaces
+
+    return CellPlaces(text)
+
+
 class _Places:
     """Lines and columns of a text, both counted from 1; a mark of the byte order has no column."""
 
@@ -143,7 +150,7 @@ class _Places:
 
 
 def _launch(
-    path: Path, text: str, places: _Places, group: Sequence[_Fault | None], project: LaunchProject
+    path: Path, text: str, places: Places, group: Sequence[_Fault | None], project: LaunchProject
 ) -> JudgedLaunch:
     """One finding for all starts of one place, such as a line of a function that is called several times."""
     faults = [each for each in group if each is not None]
@@ -211,7 +218,7 @@ def _edits(text: str, group: Sequence[_Fault | None]) -> tuple[tuple[TextEdit, .
     return plans.pop(), ""
 
 
-def _fix(places: _Places, edits: tuple[TextEdit, ...] | None, reason: str, faults: Sequence[_Fault]) -> Fix:
+def _fix(places: Places, edits: tuple[TextEdit, ...] | None, reason: str, faults: Sequence[_Fault]) -> Fix:
     applicability = Applicability.DISPLAY
     if edits is not None:
         certain = all(each.verdict.gpus is Gpus.SEVERAL for each in faults)
@@ -220,7 +227,7 @@ def _fix(places: _Places, edits: tuple[TextEdit, ...] | None, reason: str, fault
     return Fix(applicability, "Start it with `accelerate launch`", partial(_placed, places, edits or ()), reason)
 
 
-def _placed(places: _Places, edits: Iterable[TextEdit]) -> tuple[PlacedEdit, ...]:
+def _placed(places: Places, edits: Iterable[TextEdit]) -> tuple[PlacedEdit, ...]:
     return tuple(PlacedEdit(places(each.start), places(each.end), each.text) for each in edits)
 
 

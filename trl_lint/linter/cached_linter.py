@@ -27,11 +27,13 @@ from trl_lint.linter.dependencies import Dependencies
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
 from trl_lint.linter.serialization import CheckOutcome, outcome_of, row_of, with_edits_built
+from trl_lint.linter.versions import own_names
+from trl_lint.plugins import folders_of
 from trl_lint.rules.base import BaseRule
 from trl_lint.settings import Settings
 
 # Settings that say how findings are shown and where they are kept, not which there are.
-_PRESENTATION = frozenset({"unsafe_fixes", "output_format", "cache_dir"})
+_PRESENTATION = frozenset({"unsafe_fixes", "output_format", "cache_dir", "baseline", "extend", "sources"})
 # How many contents are remembered to matter or not.
 _MAX_VERDICTS = 20_000
 
@@ -65,7 +67,9 @@ class CachedLinter(Linter):
 
     def may_matter(self, source: bytes) -> bool:
         if self._verdicts is None:
-            self._verdicts = _Verdicts(self._kept, f"gate-{_key(tool(), self._codes(), self.settings.own_names())}")
+            self._verdicts = _Verdicts(
+                self._kept, f"gate-{_key(*self._tools_key(), self._codes(), own_names(self.settings))}"
+            )
         known = self._verdicts.of(source)
         if known is None:
             known = super().may_matter(source)
@@ -73,14 +77,15 @@ class CachedLinter(Linter):
         return known
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
-        self._contents = {path: source for path, source in files if self.analyses(path, source)}
+        read = list(files)
+        self._contents = {name: code for path, source in read for name, code in self.modules(path, source).items()}
         self._kept_beside = {}
         if self._verdicts is not None:
             self._verdicts.save()
         self._entry = self._name()
         self._outcomes = self._load()
         if not self._outcomes:
-            super().prepare(self._contents.items())
+            self.analyse(self._contents)
 
     def found_beside(self) -> dict[Path, bytes]:
         if self._project is not None:
@@ -89,7 +94,7 @@ class CachedLinter(Linter):
 
     def check_code(self, path: Path, source: bytes) -> list[Finding]:
         if path in self._kept_beside:
-            return list(self._kept_beside[path].findings)
+            return self._told(path, self._kept_beside[path])
         if self._contents.get(path) != source:
             return super().check_code(path, source)
         outcome = self._outcomes.get(path)
@@ -99,6 +104,10 @@ class CachedLinter(Linter):
                 self._save()
         if outcome.error is not None:
             raise outcome.error
+        return self._told(path, outcome)
+
+    def _told(self, path: Path, outcome: CheckOutcome) -> list[Finding]:
+        self.comments.unasked[path] = list(outcome.unasked)
         return list(outcome.findings)
 
     def _check(self, path: Path, source: bytes) -> CheckOutcome:
@@ -114,8 +123,10 @@ class CachedLinter(Linter):
 
     def _outcome(self, path: Path, source: bytes) -> CheckOutcome:
         found = super().check_code(path, source)
+        unasked = tuple(self.comments.unasked.get(path, ()))
         try:
-            return CheckOutcome(tuple(with_edits_built(each) for each in found) if self._with_edits else tuple(found))
+            built = tuple(with_edits_built(each) for each in found) if self._with_edits else tuple(found)
+            return CheckOutcome(built, unasked)
         except Exception:
             raise _NoEdits(tuple(found)) from None
 
@@ -124,7 +135,7 @@ class CachedLinter(Linter):
         chosen = {each.name: getattr(self.settings, each.name) for each in fields(Settings)}
         contents = sorted((str(path), digest(source)) for path, source in self._contents.items())
         return "run-" + _key(
-            tool(),
+            *self._tools_key(),
             {name: value for name, value in chosen.items() if name not in _PRESENTATION},
             os.getcwd() if self.settings.root is None else None,
             self._codes(),
@@ -133,6 +144,10 @@ class CachedLinter(Linter):
             self._with_edits,
             contents,
         )
+
+    def _tools_key(self) -> tuple[object, ...]:
+        """What stands for the tool, and for the plugins that the project uses."""
+        return tool(), [_code_key(folder) for folder in folders_of(self.settings.plugins)]
 
     def _codes(self) -> list[str]:
         return [rule.code for rule in self.rules]
@@ -219,12 +234,15 @@ def tool() -> str:
     """What stands for the tool itself and the Python it runs on: it changes with every edit of its code."""
     spec = find_spec("trl_lint.codemods")
     packages = [str(Path(__file__).parents[1]), *(spec.submodule_search_locations or () if spec else ())]
-    files = sorted(
+    return _key(__version__, sys.version, [_code_key(package) for package in packages])
+
+
+def _code_key(package: str) -> list[tuple[str, int, int]]:
+    """What changes with every edit of the code in a folder."""
+    return sorted(
         (os.path.relpath(entry.path, package), entry.stat().st_mtime_ns, entry.stat().st_size)
-        for package in packages
         for entry in _code(package)
     )
-    return _key(__version__, sys.version, files)
 
 
 def _code(folder: str) -> Iterator[os.DirEntry[str]]:

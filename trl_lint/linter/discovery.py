@@ -101,22 +101,30 @@ def find_files(
     *,
     root: Path | None = None,
     exclude: Sequence[str] = (),
+    include: Sequence[str] = (),
     respect_gitignore: bool = True,
     force_exclude: bool = False,
     launches: bool = False,
     wanted: Callable[[str], bool] | None = None,
+    left_out: list[Path] | None = None,
 ) -> Iterator[Path | PathProblem]:
     """The files to lint, in a stable order and each once, with what stood in the way.
 
+    left_out: a list that takes the files and folders that patterns hide.
+
     A file that is named is always among them, unless `force_exclude` asks for it to be treated like the rest.
-    Below a folder that is named only Python files are, with `launches` also those that people launch programs from,
-    or those whose names `wanted` asks for, less what `exclude` (relative to `root`), .gitignore files and the default
-    excludes hide. Links to folders are not followed, so a loop of links ends.
+    Below a folder that is named only Python files and notebooks are, and what `include` (relative to `root`) names,
+    with `launches` also those that people launch programs from, or those whose names `wanted` asks for, less what
+    `exclude` (relative to `root`), .gitignore files and the default excludes hide. Links to folders are not followed,
+    so a loop of links ends.
     """
     seen: set[str] = set()
-    walker = _Walker(_excludes(root, exclude), respect_gitignore, launches=launches, wanted=wanted)
+    included = _layers(root, include, "extend-include")
+    walker = _Walker(_excludes(root, exclude), respect_gitignore, launches=launches, wanted=wanted, included=included)
+    walker.left_out = [] if left_out is None else left_out
     for path in paths:
         if force_exclude and walker.leaves_out(path, root or Path.cwd()):
+            walker.left_out.append(path)
             continue
         for item in walker.walk(path) if os.path.isdir(path) else _named_file(path):
             key = os.path.abspath(item.path if isinstance(item, PathProblem) else item)
@@ -128,6 +136,11 @@ def find_files(
 def is_excluded(path: Path, *, root: Path | None, exclude: Sequence[str], respect_gitignore: bool = True) -> bool:
     """Whether a file that somebody named would be left out if its project was walked."""
     return _Walker(_excludes(root, exclude), respect_gitignore).leaves_out(path, root or Path.cwd())
+
+
+def is_included(path: Path, root: Path | None, include: Sequence[str]) -> bool:
+    """Whether the patterns of `extend-include` (relative to `root`) name a file."""
+    return bool(include) and matches(path, root=root, exclude=include)
 
 
 def matches(path: Path, *, root: Path | None, exclude: Sequence[str]) -> bool:
@@ -177,10 +190,15 @@ def _named_file(path: Path) -> Iterator[Path | PathProblem]:
 
 
 def _excludes(root: Path | None, exclude: Sequence[str]) -> tuple[_Layer, ...]:
+    return _layers(root, exclude, "exclude")
+
+
+def _layers(root: Path | None, lines: Sequence[str], key: str) -> tuple[_Layer, ...]:
+    """The patterns of a setting, by which name it has, if it has any."""
     try:
-        return (_layer(root or Path.cwd(), exclude),) if exclude else ()
+        return (_layer(root or Path.cwd(), lines),) if lines else ()
     except patterns.TooMany as error:
-        raise ConfigError(f"exclude: {error}") from None
+        raise ConfigError(f"{key}: {error}") from None
 
 
 def _layer(base: Path, lines: Iterable[str]) -> _Layer:
@@ -197,13 +215,17 @@ class _Walker:
         *,
         launches: bool = False,
         wanted: Callable[[str], bool] | None = None,
+        included: tuple[_Layer, ...] = (),
     ) -> None:
         self._is_wanted = _is_wanted_for_launches if launches else _is_python_file
         if wanted is not None:
             self._is_wanted = partial(_is_file_called, wanted)
+        self._included = included
         self.excludes = excludes
         self.respect_gitignore = respect_gitignore
         self._gitignores: dict[Path, tuple[_Layer, ...]] = {}
+        # What patterns hide.
+        self.left_out: list[Path] = []
         # The .gitignore files that could not be read and have not been told of yet.
         self._unread: list[PathProblem] = []
 
@@ -251,11 +273,21 @@ class _Walker:
         found: list[tuple[Path, bool]] = []
         for entry in entries:
             is_dir = _is_folder(entry)
-            wanted = entry.name not in DEFAULT_EXCLUDES if is_dir else self._is_wanted(entry)
             path = folder / entry.name
-            if wanted and not _hidden(path, is_dir, excludes, gitignores):
+            wanted = entry.name not in DEFAULT_EXCLUDES if is_dir else self._is_wanted(entry) or self._adds(path)
+            if wanted and _hidden(path, is_dir, excludes, gitignores):
+                self.left_out.append(path)
+            elif wanted:
                 found.append((path, is_dir))
         return found
+
+    def _adds(self, path: Path) -> bool:
+        """Whether a file is one of those that are linted besides."""
+        return (
+            bool(self._included)
+            and os.path.isfile(path)
+            and any(layer.hides(Path(os.path.abspath(path))) for layer in self._included)
+        )
 
     def _gitignores_above(self, folder: Path) -> tuple[_Layer, ...]:
         """The .gitignore files between the top of the folder's repository and the folder."""
@@ -298,7 +330,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_python_file(entry: os.DirEntry[str]) -> bool:
-    return _is_file_called(lambda name: name.endswith(".py"), entry)
+    return _is_file_called(lambda name: name.endswith((".py", ".ipynb")), entry)
 
 
 def _is_file_called(wanted: Callable[[str], bool], entry: os.DirEntry[str]) -> bool:

@@ -19,6 +19,8 @@ SAID = "trl-lint: interrupted"
 
 # Files that are being written and are to be gone if they are not finished.
 unfinished: set[str] = set()
+# What takes a line that is only half written off the terminal; "" where there is none.
+clears = ""
 
 
 def take_signals() -> None:
@@ -61,5 +63,5 @@ def _leave(said: str, status: int) -> NoReturn:
         with suppress(Exception):  # one that is in the middle of writing can't be asked
             stream.flush()
     with suppress(OSError):
-        os.write(2, said.encode())
+        os.write(2, f"{clears}{said}".encode())
     os._exit(status)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -120,7 +120,7 @@ class ProjectEngines:
 
     def answer(self, folder: str) -> str:
         """What stands for all that there is to say of one project."""
-        return digest(repr(self._known(Path(folder))).encode())
+        return digest(_written(self._known(Path(folder))).encode())
 
     def _known(self, project: Path) -> ProjectShown:
         if project not in self.asked:
@@ -139,7 +139,7 @@ class ProjectEngines:
                 if (shown := of_file(path, data)).engines or shown.launches or shown.bare or shown.spawns:
                     found.append(FileShown(name, shown))
                 if path.suffix == ".py":
-                    importers.append(Importer(name, imported(data), shown.program))
+                    importers.append(Importer(name, tuple(sorted(imported(data))), shown.program))
         except _Enough:
             whole = False
         return ProjectShown(tuple(found), whole and budget.files > 0, tuple(importers))
@@ -169,6 +169,15 @@ def _content(path: Path) -> bytes:
         return files.read(path, LARGEST)
     except OSError:
         return b""
+
+
+def _written(value: object) -> str:
+    """A value as text that is the same in each process: a set has its members in another order in each."""
+    if isinstance(value, frozenset):
+        return f"{{{', '.join(sorted(map(_written, value)))}}}"
+    if is_dataclass(value):
+        value = tuple(getattr(value, each.name) for each in fields(value))
+    return f"({', '.join(map(_written, value))})" if isinstance(value, tuple) else repr(value)
 
 
 def _is_program(path: Path) -> bool:

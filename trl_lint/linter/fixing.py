@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from trl_lint.analysis.program.depth import deeply
 from trl_lint.config import load_settings
 from trl_lint.findings import Applicability, Finding
 from trl_lint.fixes import fix_of
+from trl_lint.launch.parsers.readers import NOTEBOOK, front_end
 from trl_lint.linter import suppressions
-from trl_lint.linter.accounting import Counted, account, standing
+from trl_lint.linter.accounting import Account, Counted, account, standing
 from trl_lint.linter.causes import one_per_cause
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.locate import LocatedViolation
@@ -26,8 +28,8 @@ from trl_lint.linter.planning import mendable
 from trl_lint.linter.regenerating import written
 from trl_lint.linter.results import FixResult, SourceError
 from trl_lint.linter.text_edits import transformed
-from trl_lint.rules import all_rules, find_rule
-from trl_lint.rules.base import BaseRule, LaunchRule
+from trl_lint.rules import all_rules
+from trl_lint.rules.base import BaseRule, Rule
 
 # How often one rule's fixes are applied to a file: one that lies inside another has to wait for the next round.
 _ROUNDS = 10
@@ -49,7 +51,8 @@ class _FileText:
             asked = self.linter.rules
             if self.linter.selection is not None:
                 asked = ()  # some of their findings are not asked for
-            others = [rule for rule in all_rules() if rule not in asked and not isinstance(rule, LaunchRule)]
+            rules = all_rules(self.linter.settings.plugins)
+            others = [rule for rule in rules if rule not in asked and isinstance(rule, Rule)]
             by_others = self.linter.report_by(others, path, self.source)
             self.by_all = [*self.found, *by_others] if asked else by_others
         return self.by_all
@@ -94,34 +97,33 @@ def mended(path: Path, source: bytes, code: str) -> bytes:
     """
     path = Path(os.path.abspath(path))
     settings = load_settings(path.parent)
-    rules = [rule for rule in all_rules() if rule.code == code]
+    rules = [rule for rule in all_rules(settings.plugins) if rule.code == code]
     roots = dict.fromkeys((settings.root or path.parent, path.parent))
     return Linter(settings, tuple(roots), rules).fix(path, source).source
 
 
-def fix_launches(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult:
-    """Apply the fixes of one file that holds launch commands, those of its code included where it is Python.
+def fix_launches(linter: Linter, path: Path, source: bytes, first: FixResult, *, unsafe: bool) -> FixResult:
+    """Apply the fixes of the launch commands in one file. first: what the fixes of its code have come to.
 
     Raises:
         SourceError: the file can't be decoded or parsed.
     """
     from trl_lint.launch import checker
 
-    code = linter.analyses(path, source)
-    first = fix(linter, path, source, unsafe=unsafe) if code else FixResult(source, (), (), ())
-    scout = linter if first.source == source else _fresh(linter, path)
+    scout = linter if first.source == source else fresh(linter, path)
     found = scout.check_launches(path, first.source).launches
     trusted = set(_trusted([each.finding for each in found], path, first.source, unsafe))
     wanted = [each for each in found if each.edits and each.finding in trusted]
     if not wanted:
         return replace(first, remaining=tuple(scout.check(path, first.source)))
     current, withheld = checker.mended(path, first.source, scout.launches, wanted)
-    last = _fresh(linter, path)
+    last = fresh(linter, path)
     before, after = (
         [Counted(each.finding, frozenset({(each.finding.message,)})) for each in checked.launches]
         for checked in (linter.check_launches(path, source), last.check_launches(path, current))
     )
-    done = _accounted(current, [(each.finding, reason) for each, reason in withheld], before, after, source)
+    told = _account_of(path)(before, after, source, current)
+    done = _told(current, [(each.finding, reason) for each, reason in withheld], after, told)
     remaining = last.check(path, current)
     return replace(
         done,
@@ -141,8 +143,22 @@ def _accounted(
     source: bytes,
 ) -> FixResult:
     """What has become of the findings of `source`, now that it is `current`."""
+    return _told(current, withheld, after, account(before, after, source, current))
+
+
+def _account_of(path: Path) -> Callable[[Sequence[Counted], Sequence[Counted], bytes, bytes], Account]:
+    """How launches of a file are held against what became of them."""
+    if front_end(path) != NOTEBOOK:
+        return account
+    from trl_lint.linter.cells.launches import accounted
+
+    return partial(accounted, path)
+
+
+def _told(
+    current: bytes, withheld: Sequence[tuple[Finding, str]], after: Sequence[Counted], told: Account
+) -> FixResult:
     remaining = [each.finding for each in after]
-    told = account(before, after, source, current)
     left = standing(withheld, remaining)
     return FixResult(current, told.fixed, left, tuple(remaining), told.partly, told.uncovered)
 
@@ -191,15 +207,17 @@ def _wanted(found: Sequence[LocatedViolation], rule: BaseRule, source: bytes, un
     return [each for each in mendable if each.finding not in silenced]
 
 
-def _fresh(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = None) -> Linter:
+def fresh(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = None) -> Linter:
     """A linter that knows nothing of the old text, and as much as the first of the other files."""
     selected = linter.rules, linter.selection
     asked, selection = selected if rules is None else (rules, None)
-    fresh = Linter(linter.settings, linter.roots, asked, selection=selection)
-    fresh.overlay = {key: value for key, value in linter.overlay.items() if key != path}
-    fresh.trees, fresh.linted, fresh.found_from = linter.trees, linter.linted, linter.found_from
-    fresh.engines = linter.engines
-    return fresh
+    other = Linter(linter.settings, linter.roots, asked, selection=selection)
+    other.overlay = {key: value for key, value in linter.overlay.items() if key != path}
+    other.trees, other.linted, other.found_from = linter.trees, linter.linted, linter.found_from
+    other.documents = linter.documents
+    other.engines = linter.engines
+    other.comments = replace(linter.comments, unasked={}, unasked_launches={})
+    return other
 
 
 def _passed(
@@ -211,15 +229,18 @@ def _passed(
     text, encoding = decode(now.source)
     if written(chosen[0].violation.module).code != text:
         return now, "the parser does not give this file back byte for byte"
-    new = encode(transformed([each.fix for each in chosen]), encoding)
-    fresh = _fresh(linter, path, all_rules())
+    mended, reason = linter.documents.settled(path, transformed([each.fix for each in chosen]))
+    if reason:
+        return now, reason
+    new = encode(mended, encoding)
+    other = fresh(linter, path, all_rules(linter.settings.plugins))
     try:
-        after = fresh.report(path, new)
+        after = other.report(path, new)
     except SourceError:
         return now, "the result would not parse"
     asked = set(linter.rules)
     found = [each for each in after if each.rule in asked and linter.wants(each.rule, each.finding)]
-    return _FileText(new, fresh, found, after), _left_over(before, after, chosen)
+    return _FileText(new, other, found, after), _left_over(before, after, chosen)
 
 
 def _left_over(
@@ -228,7 +249,7 @@ def _left_over(
     """What the new text has that it should not: function by function, the old findings without the mended ones."""
     allowed = Counter(place for each in before for place in _places(each))
     allowed.subtract(place for each in chosen for place in _places(each, mended=True))
-    uncovered = {code for each in chosen for code in uncovered_by(each.rule.code)}
+    uncovered = {code for each in chosen for code in uncovered_by(each.rule)}
     now = Counter(place for each in after if each.rule.code not in uncovered for place in _places(each))
     mended = {each.rule.code for each in chosen}
     for code in sorted({place[0] for place, count in now.items() if count > allowed[place]}):
@@ -243,8 +264,7 @@ def _places(located: LocatedViolation, *, mended: bool = False) -> set[tuple[str
     return {(located.rule.code, repr(each.function), each.metric) for each in violations}
 
 
-def uncovered_by(code: str) -> frozenset[str]:
+def uncovered_by(rule: BaseRule) -> frozenset[str]:
     """The codes of findings that were there before a rule's fixes, on the same value, and are only seen with them."""
-    rule = find_rule(code)
-    fix = None if rule is None else fix_of(rule.module)
+    fix = fix_of(rule.fix_module)
     return frozenset() if fix is None else fix.uncovers

@@ -25,7 +25,7 @@ class Importer:
     """A Python file of a project: its path, what it imports (see `imported`), and whether it is a program."""
 
     path: str
-    imports: frozenset[str]
+    imports: tuple[str, ...]
     program: bool
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.program.depth import deeply
+from trl_lint.linter.code_linter import answers, without_collector
 from trl_lint.linter.linter import Linter
 
 if TYPE_CHECKING:
@@ -56,10 +57,12 @@ class LiveLinter(Linter):
             return False
         if any(module.shows(each) != was for each, was in shown.items()):
             return False
-        events = engine.analyse_again(module, change)
+        with without_collector():
+            events = engine.analyse_again(module, change)
         if events is None:
             return False
+        here = [each for each in answers(self._code_rules, events) if each[1].module is module]
         self._elsewhere.clear()
         self.found_from.clear()
-        self._told(path, source, module, events)
+        project.analysed[path] = (source, module, here, events)
         return True

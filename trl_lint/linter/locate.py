@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from trl_lint.analysis.events import steps
 from trl_lint.analysis.program.depth import deeply
 from trl_lint.domain.provenance import Returned, SourceModule
-from trl_lint.findings import Consequence, Edit, Finding, Fix, Note, Position
+from trl_lint.findings import Consequence, Edit, Finding, Fix, Guard, Note, Position
 from trl_lint.linter.messages import help_of, message_of, text_of
 from trl_lint.linter.planning import PlannedFix, combined, planned
 from trl_lint.linter.positions import Positions
@@ -79,6 +79,7 @@ def _located(places: _Places, rule: Rule[Any], violations: Sequence[Violation]) 
         consequence=max((_consequence(rule, each) for each in violations), key=lambda each: each.harm),
         by_default=any(_is_by_default(rule, each) for each in violations),
         branches=_branches(here, violations),
+        guard=_guard(places, violation),
     )
     return LocatedViolation(finding, rule, fix, parts)
 
@@ -109,6 +110,21 @@ def _notes(places: _Places, chain: Iterable[Step]) -> tuple[Note, ...]:
             start = Position(place.start.line, place.start.column + 1)
             found[Note(text_of(step), str(step.module.path), start, isinstance(step, Returned))] = None
     return tuple(found)
+
+
+def _guard(places: _Places, violation: Violation) -> Guard | None:
+    """What keeps ranks away from the place of a violation, where that is not the place itself."""
+    step = violation.guard
+    if step is None or step.node is violation.node:
+        return None
+    if step.module not in places:
+        places[step.module] = positions(step.module)
+    there = places[step.module]
+    place = there.get(step.node)
+    if place is None:
+        return None
+    start = Position(place.start.line, place.start.column + 1)
+    return Guard(text_of(step), str(step.module.path), start, _end(there, step.node), violation.here)
 
 
 def _branches(places: _Ranges, violations: Sequence[Violation]) -> tuple[Position, ...]:

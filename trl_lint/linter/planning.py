@@ -33,7 +33,7 @@ class PlannedFix:
 
 def planned(rule: BaseRule, violation: Violation) -> PlannedFix:
     """How a violation of a rule is mended."""
-    fix, event = fix_of(rule.module), violation.event
+    fix, event = fix_of(rule.fix_module), violation.event
     if fix is None or type(event) not in fix.events:
         return _left_to_author(violation)
     plan = fix.plan(event)

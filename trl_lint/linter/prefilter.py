@@ -23,7 +23,11 @@ class Prefilter:
 
     def may_matter(self, source: bytes) -> bool:
         """Whether a content mentions enough, in its code: comments and docstrings do not count."""
-        return bool(self._wanted) and self._mentions(source) and self._mentions(code_of(source))
+        return self.mentions(source) and self._mentions(code_of(source))
+
+    def mentions(self, source: bytes) -> bool:
+        """Whether a content of any kind mentions enough, wherever in it."""
+        return bool(self._wanted) and self._mentions(source)
 
     def _mentions(self, source: bytes) -> bool:
         if any(name in source for name in self._own):

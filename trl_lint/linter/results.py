@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from trl_lint.findings import Finding
+from trl_lint.findings import Finding, Position
 
 # The verdict on a file that is valid, and that the analysis can't bear.
 GIVEN_UP = "not analysed"
 
 
 class SourceError(Exception):
-    """A file that can't be read, decoded, parsed or analysed. `line` and `column` count from 1."""
+    """A file that can't be read, decoded, parsed or analysed. `line` and `column` count from 1, as in `Position`."""
 
-    def __init__(self, path: str, line: int, column: int, message: str, verdict: str = "cannot parse") -> None:
-        super().__init__(f"{path}:{line}:{column}: {verdict}: {message}")
+    def __init__(
+        self, path: str, line: int, column: int, message: str, verdict: str = "cannot parse", *, cell: int = 0
+    ) -> None:
+        super().__init__(f"{path}:{Position(line, column, cell=cell)}: {verdict}: {message}")
+        self.cell = cell
         self.line = line
         self.column = column
         self.message = message
         self.verdict = verdict
+
+
+@dataclass(slots=True)
+class CommentContext:
+    """What has to be known to judge the comments that silence findings.
+
+    judged_below: the folders below which all that there is to find is known, so that comments can be said to silence
+    nothing. silent: the files that are looked at for their comments alone, as nothing else is to be found in them.
+    unasked, unasked_launches: by file, the findings of the selected rules that were not asked for.
+    """
+
+    judged_below: tuple[Path, ...] = ()
+    silent: set[Path] = field(default_factory=set)
+    unasked: dict[Path, list[Finding]] = field(default_factory=dict)
+    unasked_launches: dict[Path, list[Finding]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

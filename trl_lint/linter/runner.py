@@ -9,8 +9,9 @@ from pathlib import Path
 
 from trl_lint import files
 from trl_lint.findings import Finding
-from trl_lint.launch.parsers.readers import unread
-from trl_lint.linter import suppressions
+from trl_lint.launch.parsers.readers import NOTEBOOK, front_end, unread
+from trl_lint.linter import stale, suppressions
+from trl_lint.linter.directives import NEEDLE
 from trl_lint.linter.discovery import PathProblem, display_path
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
@@ -20,12 +21,13 @@ from trl_lint.linter.results import SourceError
 class FileResult:
     """What came of one file.
 
-    `findings` are what is left, at places in `source`. `before` is the content that was read where it is not
-    `source`; `applied` and `partly` are findings at places in it that are gone, or mended in part, and `uncovered` is
-    how many of those that are left could not be seen there. `problem` is one line for the user when the tool could not
-    do its work, `note` one on what was not looked at, which is no failure. relevant: whether any rule has to do with
-    it; the others are not looked into. understood: whether all of it could be read and parsed. passed_over: there was
-    nothing that was linted, only a note.
+    `findings` are what is left, at places in `source`; `silenced` and `hidden` are how many more of them comments
+    silence and a baseline hides. `before` is the content that was read where it is not `source`; `applied` and `partly`
+    are findings at places in it that are gone, or mended in part, and `uncovered` is how many of those that are left
+    could not be seen there. `problem` is one line for the user when the tool could not do its work, `note` one on what
+    was not looked at, which is no failure. relevant: whether any rule has to do with it; the others are not looked
+    into. understood: whether all of it could be read and parsed. passed_over: there was nothing that was linted, only a
+    note.
     """
 
     path: Path
@@ -41,6 +43,8 @@ class FileResult:
     relevant: bool = True
     understood: bool = True
     passed_over: bool = False
+    silenced: int = 0
+    hidden: int = 0
 
 
 Action = Callable[[Linter, Path, bytes], FileResult]
@@ -87,12 +91,13 @@ def _read(item: Path | PathProblem, linter: Linter, named: Container[Path]) -> F
     except OSError as error:
         return FileResult(path, problem=f"{display_path(path)}: cannot read: {error.strerror}", understood=False)
     relevant = linter.matters(path, source)
-    return FileResult(path, source if relevant or is_named else b"", relevant=relevant)
+    is_kept = relevant or is_named or stale.looks_at(linter, path, source)
+    return FileResult(path, source if is_kept else b"", relevant=relevant)
 
 
 def _unread(path: Path, remark: str, linter: Linter, *, is_named: bool) -> FileResult:
     """A file that is not read as it is too large, as `remark` says; "" where it has nothing to do with any rule."""
-    if not remark or not linter.looks_for_launches:
+    if not remark or not (linter.looks_for_launches or front_end(path) == NOTEBOOK):
         return FileResult(path, relevant=False)
     said = f"{display_path(path)}: {_one_line(remark)}"
     if is_named:
@@ -109,10 +114,16 @@ def run_one(path: Path, source: bytes, linter: Linter, action: Action, *, named:
     path = Path(os.path.abspath(path))
     if not linter.matters(path, source):
         problem = _trouble(path, source) if named else None
+        if problem is None and stale.looks_at(linter, path, source):
+            linter.comments.silent.add(path)
+            result = _acted(path, source, linter, action)
+            return replace(result, relevant=bool(result.findings or result.applied))
         return FileResult(path, source, problem=problem, relevant=False, understood=problem is None)
     result = _acted(path, source, linter, action)
     if result.note is None:
-        return result
+        # What a notebook starts was looked at; its code may have nothing to do with any rule.
+        problem = _trouble(path, source) if named and not result.problem and front_end(path) == NOTEBOOK else None
+        return result if problem is None else replace(result, problem=problem, understood=False)
     if named:
         return replace(result, problem=result.problem or result.note, note=None, understood=False)
     return replace(result, understood=False)
@@ -147,17 +158,23 @@ def internal_error(path: Path, error: Exception) -> str:
 def check(linter: Linter, path: Path, source: bytes) -> FileResult:
     """Lint a file."""
     found = linter.check(path, source)
-    return FileResult(path, source, tuple(suppressions.split(found, source, path)[0]), note=_note(linter, path, source))
+    found = sorted([*found, *stale.found_stale(linter, path, source, found)], key=lambda each: each.sort_key)
+    kept, silenced = suppressions.split(found, source, path)
+    return FileResult(path, source, tuple(kept), note=_note(linter, path, source), silenced=len(silenced))
 
 
 def propose(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileResult:
     """Mend a file's content, and leave the file as it is."""
     fixed = linter.fix(path, source, unsafe=unsafe)
-    if suppressions.NEEDLE.search(source):
+    if NEEDLE.search(source):
         _, silenced = suppressions.split(linter.check(path, source), source, path)
         if not set(silenced).isdisjoint(fixed.applied):
             raise AssertionError("a fix mends what a comment silences")
-    left = suppressions.split(fixed.remaining, fixed.source, path)[0]
+        if stale.looks_at(linter, path, source):
+            from trl_lint.linter.mending_comments import with_comments
+
+            fixed = with_comments(linter, path, source, fixed, unsafe=unsafe)
+    left, silenced = suppressions.split(fixed.remaining, fixed.source, path)
     note = _note(linter, path, source)
     return FileResult(
         path,
@@ -169,6 +186,7 @@ def propose(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileR
         note=note,
         partly=fixed.partly,
         uncovered=fixed.uncovered,
+        silenced=len(silenced),
     )
 
 

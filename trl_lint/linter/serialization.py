@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypedDict
 
-from trl_lint.findings import Applicability, Consequence, Edit, Finding, Fix, Note, Position, Related
+from trl_lint.findings import Applicability, Consequence, Edit, Finding, Fix, Guard, Note, Position, Related
 from trl_lint.linter.results import SourceError
 
 
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
-    """What a check of one content comes to: findings, or why it can't be parsed."""
+    """What a check of one content comes to: findings, those that were not asked for, or why it can't be parsed."""
 
     findings: tuple[Finding, ...] = ()
+    unasked: tuple[Finding, ...] = ()
     error: SourceError | None = None
 
 
@@ -35,6 +36,14 @@ class RelatedRow(TypedDict):
     message: str
     path: str
     start: PositionRow
+
+
+class GuardRow(TypedDict):
+    text: str
+    path: str
+    start: PositionRow
+    end: PositionRow
+    meaning: str
 
 
 class EditRow(TypedDict):
@@ -65,6 +74,7 @@ class FindingRow(TypedDict):
     by_default: bool
     also: list[RelatedRow]
     branches: list[PositionRow]
+    guard: GuardRow | None
 
 
 class ErrorRow(TypedDict):
@@ -76,6 +86,7 @@ class ErrorRow(TypedDict):
 
 class OutcomeRow(TypedDict):
     findings: list[FindingRow]
+    unasked: list[FindingRow]
     error: ErrorRow | None
 
 
@@ -91,6 +102,7 @@ def row_of(outcome: CheckOutcome, with_edits: bool) -> OutcomeRow:
     error = outcome.error
     return {
         "findings": [_finding_row(finding, with_edits) for finding in outcome.findings],
+        "unasked": [_finding_row(replace(finding, fix=None), with_edits) for finding in outcome.unasked],
         "error": None if error is None else _error_row(error),
     }
 
@@ -117,6 +129,17 @@ def _finding_row(finding: Finding, with_edits: bool) -> FindingRow:
             for each in finding.also
         ],
         "branches": [_position_row(each) for each in finding.branches],
+        "guard": _guard_row(finding.guard) if finding.guard else None,
+    }
+
+
+def _guard_row(guard: Guard) -> GuardRow:
+    return {
+        "text": guard.text,
+        "path": guard.path,
+        "start": _position_row(guard.start),
+        "end": _position_row(guard.end),
+        "meaning": guard.meaning,
     }
 
 
@@ -145,7 +168,8 @@ def _position_row(position: Position) -> PositionRow:
 
 def outcome_of(path: str, row: OutcomeRow) -> CheckOutcome:
     error = SourceError(path, **row["error"]) if row["error"] else None
-    return CheckOutcome(tuple(_finding(each) for each in row["findings"]), error)
+    findings, unasked = (tuple(map(_finding, rows)) for rows in (row["findings"], row["unasked"]))
+    return CheckOutcome(findings, unasked, error)
 
 
 def _finding(row: FindingRow) -> Finding:
@@ -165,7 +189,13 @@ def _finding(row: FindingRow) -> Finding:
             Related(each["code"], each["message"], each["path"], Position(**each["start"])) for each in row["also"]
         ),
         branches=tuple(Position(**each) for each in row["branches"]),
+        guard=_guard(row["guard"]) if row["guard"] else None,
     )
+
+
+def _guard(row: GuardRow) -> Guard:
+    start, end = Position(**row["start"]), Position(**row["end"])
+    return Guard(row["text"], row["path"], start, end, row["meaning"])
 
 
 def _fix(row: FixRow) -> Fix:

@@ -12,8 +12,13 @@ import tokenize
 import warnings
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from trl_lint.launch.parsers.readers import is_launch_file
+from trl_lint.launch.parsers.readers import NOTEBOOK, front_end, is_launch_file
+from trl_lint.linter.results import SourceError
+
+if TYPE_CHECKING:
+    from libcst import ParserSyntaxError
 
 _PYTHON_SUFFIXES = frozenset({"", ".py", ".pyi", ".pyw"})
 _PYTHON_SHEBANG = re.compile(rb"#!.*?python")
@@ -30,10 +35,23 @@ def unreadable(path: Path, source: bytes) -> str:
     if not is_launch_file(path, source):
         error = python_error(source)
         return f":{error[0]}:{error[1]}: cannot parse: {error[2]}" if error else ""
+    if front_end(path) == NOTEBOOK:
+        return _unreadable_cell(path, source)
     try:
         return ": not looked at: a binary file" if b"\0" in source else source.decode() and ""
     except UnicodeDecodeError:
         return ": not looked at: its text is not UTF-8"
+
+
+def _unreadable_cell(path: Path, source: bytes) -> str:
+    from trl_lint.linter.cells.linting import broken_cell
+    from trl_lint.linter.cells.notebook import opened
+
+    document = opened(path, source)
+    broken = next((found for part in document.parts if (found := broken_cell(part))), None)
+    if broken is not None:
+        return f":{broken[0]}: cannot parse: {broken[1]}"
+    return f": {document.remark}" if document.remark else ""
 
 
 def python_error(source: bytes) -> tuple[int, int, str] | None:
@@ -54,3 +72,12 @@ def python_error(source: bytes) -> tuple[int, int, str] | None:
     except (RecursionError, MemoryError):
         pass
     return None
+
+
+def syntax_error(path: Path, source: bytes, error: ParserSyntaxError) -> SourceError:
+    """Where a text stops being Python: in Python's own words, which are better known than the parser's."""
+    known = python_error(source)
+    if known is not None:
+        return SourceError(str(path), *known)
+    message = str(error.message).partition("\n")[0]
+    return SourceError(str(path), max(error.raw_line, 1), error.raw_column + 1, message or "syntax error")

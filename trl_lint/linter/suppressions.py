@@ -2,71 +2,138 @@
 
 `# noqa` silences a line, `# noqa: TRL001` one rule on it, `# noqa: item-before-gather` the same by name. A
 line `# flake8: noqa` silences the file, with codes only those. As in flake8 a comment counts for its physical
-line, and for all lines that a string or a backslash joins to it.
+line, and for all lines that a string or a backslash joins to it. `directives.py` says what else there is.
 """
 
 from __future__ import annotations
 
 import io
-import re
 import tokenize
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
-from trl_lint.findings import Finding
-from trl_lint.launch.parsers.readers import is_launch_file
+from trl_lint.findings import Finding, Position
+from trl_lint.launch.parsers.readers import NOTEBOOK, front_end, is_launch_file
+from trl_lint.linter.directives import NEEDLE, Directive, in_file, in_text
 
-# A file without these bytes holds no suppression, and needs no tokenizing.
-NEEDLE = re.compile(rb"noqa", re.IGNORECASE)
-_SEPARATORS = re.compile(r"[,\s]+")
+if TYPE_CHECKING:
+    from trl_lint.linter.cells.places import CodePart
+
 _SILENT_TOKENS = frozenset({tokenize.ENDMARKER, tokenize.DEDENT, tokenize.ENCODING})
 _LINE_ENDS = frozenset({tokenize.NL, tokenize.NEWLINE})
+
+
+class Comments:
+    """The comments of a text that silence findings, looked up where there is one.
+
+    path: says what language the text is in; Python by default. In all others a comment counts for the lines that the
+    finding spans. lines: those of the text; of a notebook, of all its cells.
+    """
+
+    def __init__(self, source: bytes, path: PurePath | None = None) -> None:
+        self.cells: CodePart | None = None
+        if path is not None and front_end(path) == NOTEBOOK:
+            from trl_lint.linter.cells.notebook import all_cells
+
+            self.cells = all_cells(path, source)
+            source = self.cells.source
+        self.lines = source_lines(source)
+        self.is_python = self.cells is not None or path is None or not is_launch_file(path, source)
+        self._spans = joined_lines(source) if self.is_python else {}
+        self._around: dict[tuple[int, int], tuple[Directive, ...]] = {}
+
+    @cached_property
+    def for_file(self) -> list[Directive]:
+        """The comments that count for all of it."""
+        return [found for number, line in enumerate(self.lines, 1) if (found := in_file(line, number))]
+
+    def span(self, line: int, last: int | None = None) -> tuple[int, int]:
+        """The first and the last line of what a comment counts for, or of what a finding up to `last` stands in."""
+        return self._spans.get(line, (line, line)) if self.is_python else (line, last or line)
+
+    def span_of(self, finding: Finding) -> tuple[int, int]:
+        """The lines in which a comment that silences a finding belongs."""
+        return self._span_at(finding.start, finding)
+
+    def around(self, span: tuple[int, int]) -> tuple[Directive, ...]:
+        """The comments that count for these lines."""
+        if span not in self._around:
+            first, last = span
+            self._around[span] = tuple(in_text("".join(self.lines[first - 1 : last]), first))
+        return self._around[span]
+
+    def about(self, finding: Finding) -> Iterator[Directive]:
+        """The comments that silence a finding if they cover it."""
+        yield from self.for_file
+        for place in (finding.start, *finding.branches):
+            yield from self.around(self._span_at(place, finding))
+
+    def silence(self, finding: Finding) -> bool:
+        return any(each.covers(finding) for each in self.about(finding))
+
+    def noqa_row(self, finding: Finding) -> int:
+        """The line, in the cell if there is one, at whose end a `# noqa` for a finding belongs."""
+        last = self.span_of(finding)[1]
+        return last if self.cells is None else self.cells.lines[last - 1].number
+
+    def inside(self, finding: Finding) -> Finding:
+        """A finding of a notebook at its place among the lines of all cells."""
+        if self.cells is None:
+            return finding
+        start, end = (self.cells.here(each) or each for each in (finding.start, finding.end))
+        branches = tuple(self.cells.here(each) or each for each in finding.branches)
+        return replace(finding, start=start, end=end, branches=branches)
+
+    def lines_of(self, finding: Finding) -> list[str]:
+        """The lines among which a finding has its number: those of its cell, or of the whole text."""
+        if self.cells is None or not finding.start.cell:
+            return self.lines
+        return source_lines(self.cells.texts.get(finding.start.cell, "").encode("utf-8", "replace"))
+
+    def _span_at(self, place: Position, finding: Finding) -> tuple[int, int]:
+        line = self._line(place)
+        if not self.is_own(line):  # a command for the shell
+            return line, max(line, self._line(finding.end))
+        return self.span(line, finding.end.line)
+
+    def is_own(self, line: int) -> bool:
+        """Whether a line stands in the file as it is among these: of a notebook, whether it is Python."""
+        return self.cells is None or not 0 < line <= len(self.cells.lines) or self.cells.lines[line - 1].own
+
+    def _line(self, place: Position) -> int:
+        inside = place if self.cells is None else self.cells.here(place)
+        return place.line if inside is None else inside.line
 
 
 def split(
     findings: Sequence[Finding], source: bytes, path: PurePath | None = None
 ) -> tuple[list[Finding], list[Finding]]:
-    """The findings that stand, and those that a comment in `source` silences.
-
-    path: says what language the source is in; Python by default. In all others a comment counts for the lines
-    that the finding spans.
-    """
+    """The findings that stand, and those that a comment in `source` silences; path: see `Comments`."""
     if not findings or not NEEDLE.search(source):
         return list(findings), []
-    lines = source_lines(source)
-    python = path is None or not is_launch_file(path, source)
-    spans = joined_lines(source) if python else {}
-    whole_file = _file_level(lines)
+    comments = Comments(source, path)
     kept: list[Finding] = []
     silenced: list[Finding] = []
     for finding in findings:
-        own = [spans.get(line, (line, line)) if python else (line, finding.end.line) for line in finding.lines]
-        here = (_inline("".join(lines[first - 1 : last])) for first, last in own)
-        silent = _covers(whole_file, finding) or any(_covers(words, finding) for words in here)
-        (silenced if silent else kept).append(finding)
+        (silenced if comments.silence(finding) else kept).append(finding)
     return kept, silenced
-
-
-def noqa_row(source: bytes, line: int) -> int:
-    """The line at whose end a `# noqa` for `line` belongs: inside a string there is no room for a comment."""
-    return joined_lines(source).get(line, (line, line))[1]
-
-
-def end_of_codes(line: str) -> int | None:
-    """Where another code may be added to the `# noqa` comment of a line; None where there is none that lists codes."""
-    match = _patterns()[0].search(line)
-    codes = match["codes"] if match else None
-    return match.start("codes") + len(codes.rstrip(", \t")) if match and codes else None
 
 
 def decode(source: bytes) -> str:
     """The text of a Python file; Latin-1 stands in where its own encoding fails, so this never raises."""
+    return decoded(source)[0]
+
+
+def decoded(source: bytes) -> tuple[str, str]:
+    """The text of a file, and the encoding that makes the same bytes of it again; see `decode`."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
-        return source.decode(encoding)
+        return source.decode(encoding), encoding
     except (SyntaxError, UnicodeError, LookupError):
-        return source.decode("latin-1")
+        return source.decode("latin-1"), "latin-1"
 
 
 def source_lines(source: bytes) -> list[str]:
@@ -94,40 +161,3 @@ def joined_lines(source: bytes) -> dict[int, tuple[int, int]]:
     except (tokenize.TokenError, SyntaxError, UnicodeError, ValueError, RecursionError):
         return {}
     return spans
-
-
-def _covers(words: frozenset[str] | None, finding: Finding) -> bool:
-    """Whether a comment silences a finding. None is no comment; no words is a comment for everything."""
-    if words is None:
-        return False
-    return not words or finding.name in words or finding.code.startswith(tuple(words))
-
-
-def _file_level(lines: Iterable[str]) -> frozenset[str] | None:
-    matches = [match for line in lines if (match := _patterns()[1].match(line))]
-    words = [_words(match) for match in matches]
-    if not words:
-        return None
-    return frozenset() if frozenset() in words else frozenset().union(*words)
-
-
-def _inline(line: str) -> frozenset[str] | None:
-    match = _patterns()[0].search(line)
-    return _words(match) if match else None
-
-
-def _words(match: re.Match[str]) -> frozenset[str]:
-    words = (word for word in _SEPARATORS.split(match["codes"] or "") if word)
-    # A name is known in any case; a code only as it is written, as in flake8.
-    return frozenset(word.lower() if "-" in word else word for word in words)
-
-
-@cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """flake8's two patterns, with our rules' names beside the codes."""
-    from trl_lint.rules import all_rules
-
-    names = "|".join(rf"{re.escape(rule.name)}(?![\w-])" for rule in all_rules())
-    codes = rf"(?::[\s]?(?P<codes>(?:(?:{names}|[A-Z]+[0-9]+)(?:[,\s]+)?)+))?"
-    inline = re.compile(rf"# noqa{codes}", re.IGNORECASE)
-    return inline, re.compile(rf"\s*# flake8[:=]\s*noqa{codes}", re.IGNORECASE)

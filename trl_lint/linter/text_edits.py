@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from trl_lint.findings import Edit, Position
 from trl_lint.linter.hunks import common, hunks
@@ -24,12 +25,29 @@ def transformed(fixes: Sequence[PlannedFix]) -> str:
 
 def edits_between(before: str, after: str) -> tuple[Edit, ...]:
     """The smallest edits, in whole lines trimmed to what differs, that turn one text into the other."""
-    # Not `splitlines`, which also ends lines at a form feed, say, where neither Python nor an editor does.
-    old, new = (io.StringIO(text, newline="").readlines() for text in (before, after))
-    return tuple(_edit(old, each.first, each.last, "".join(new[each.start : each.end])) for each in hunks(old, new))
+    old, new = _lines(before), _lines(after)
+    return tuple(smallest(old, each.first, each.last, "".join(new[each.start : each.end])) for each in hunks(old, new))
 
 
-def _edit(old: list[str], first: int, last: int, content: str) -> Edit:
+def _lines(text: str) -> list[str]:
+    """The lines of a text: not `splitlines`, which ends them at a form feed, say, where no editor does."""
+    return io.StringIO(text, newline="").readlines()
+
+
+def edited(text: str, edits: Iterable[Edit]) -> str:
+    """A text after edits that `edits_between` has made of it."""
+    starts = [0, *accumulate(map(len, _lines(text)))]
+
+    def offset(place: Position) -> int:
+        return min(starts[min(place.line, len(starts)) - 1] + place.column - 1, len(text))
+
+    for each in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        text = text[: offset(each.start)] + each.content + text[offset(each.end) :]
+    return text
+
+
+def smallest(old: list[str], first: int, last: int, content: str) -> Edit:
+    """The edit of a text by which the lines from `first` up to `last`, from 0, become others."""
     replaced = "".join(old[first:last])
     head = common(replaced, content)
     tail = common(replaced[head:][::-1], content[head:][::-1])

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from trl_lint.releases import Releases
 from trl_lint.settings import Settings
+
+if TYPE_CHECKING:
+    from trl_lint.knowledge.schema import Row
 
 
 def versions_of(settings: Settings) -> Releases:
@@ -17,9 +21,23 @@ def versions_of(settings: Settings) -> Releases:
 def known_of(settings: Settings, releases: Releases | None = None) -> Mapping[str, str]:
     """The releases in use, with what the settings say of names of the user's own."""
     versions = versions_of(settings) if releases is None else releases
-    if not settings.own_names():
+    if not own_names(settings):
         return versions
     from trl_lint.knowledge.custom import rows_of
     from trl_lint.knowledge.library import Extended
 
-    return Extended(versions, rows_of(settings))
+    return Extended(versions, (*_rows_of_plugins(settings), *rows_of(settings)))
+
+
+def own_names(settings: Settings) -> tuple[str, ...]:
+    """The dotted names that the settings and the plugins in use speak of."""
+    return (*settings.own_names(), *(row.name for row in _rows_of_plugins(settings)))
+
+
+def _rows_of_plugins(settings: Settings) -> tuple[Row, ...]:
+    if not settings.plugins:
+        return ()
+    from trl_lint.knowledge.schema import Row
+    from trl_lint.plugins import rows_of
+
+    return tuple(row for row in rows_of(settings.plugins) if isinstance(row, Row))

@@ -27,17 +27,70 @@ class _NotTheSame(Exception):
     """A file can't be replaced by one that has the same owner and attributes."""
 
 
-def write_back(path: Path, before: bytes, after: bytes, roots: Sequence[Path] = ()) -> str | None:
+def write_back(
+    path: Path, before: bytes, after: bytes, roots: Sequence[Path] = (), failure: str = "not fixed"
+) -> str | None:
     """Give a file new content if it still has what was read; else say why not.
 
-    roots: the folders of the project, out of which no link is followed.
+    roots: the folders of the project, out of which no link is followed. failure: what has not been done then.
     """
     target = Path(os.path.realpath(path))
     try:
         reason = _forbidden(path, target, roots) or _written(target, before, after)
     except OSError as error:
         reason = f"cannot write: {error.strerror}"
-    return f"{display_path(path)}: not fixed: {reason}" if reason else None
+    return f"{display_path(path)}: {failure}: {reason}" if reason else None
+
+
+def write_whole(path: Path, content: bytes) -> str | None:
+    """Make a file of our own, or give it new content; else say why not."""
+    try:
+        before = path.read_bytes()
+    except FileNotFoundError:
+        return _made(path, content)
+    except OSError as error:
+        return f"{display_path(path)}: not written: {error.strerror}"
+    return write_back(path, before, content, (), "not written") if before != content else None
+
+
+def _made(path: Path, content: bytes) -> str | None:
+    temporary = path.parent / f".trl-lint-{os.urandom(8).hex()}.tmp"
+    ending.unfinished.add(str(temporary))
+    try:
+        with os.fdopen(os.open(temporary, _NEW, 0o666), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        return f"{display_path(path)}: not written: {error.strerror}"
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary)
+        ending.unfinished.discard(str(temporary))
+    return None
+
+
+def write(path: Path, content: bytes) -> str | None:
+    """Give a file this content, whatever it had or whether there was one; else say why not.
+
+    What is no regular file (a pipe, a device) gets it as it is.
+    """
+    try:
+        found = os.stat(path) if os.path.exists(path) else None
+        if found is not None and not stat.S_ISREG(found.st_mode):
+            path.write_bytes(content)
+            return None
+        target = Path(os.path.realpath(path))
+        if found is None:
+            reason = _created(target, content)
+        elif found.st_mode & 0o222:
+            reason = _written(target, target.read_bytes(), content)
+        else:
+            reason = "the file is read-only"
+    except OSError as error:
+        reason = error.strerror or str(error)
+    return f"{display_path(path)}: cannot write: {reason}" if reason else None
 
 
 def _forbidden(path: Path, target: Path, roots: Sequence[Path]) -> str:
@@ -69,10 +122,7 @@ def _replaced(target: Path, before: bytes, after: bytes) -> str:
     Raises:
         _NotTheSame: the other file would have another owner, or lack attributes.
     """
-    # Its own name may leave no room for a longer one.
-    temporary = target.parent / f".trl-lint-{os.urandom(8).hex()}.tmp"
-    ending.unfinished.add(str(temporary))
-    try:
+    with _temporary(target) as temporary:
         with os.fdopen(os.open(temporary, _NEW, 0o600), "wb") as file:
             file.write(after)
             file.flush()
@@ -81,11 +131,32 @@ def _replaced(target: Path, before: bytes, after: bytes) -> str:
         if target.read_bytes() != before:
             return CHANGED
         os.replace(temporary, target)
+    return ""
+
+
+def _created(target: Path, content: bytes) -> str:
+    """Write a file that is not there yet; see `_replaced`."""
+    with _temporary(target) as temporary:
+        with os.fdopen(os.open(temporary, _NEW, 0o666), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    return ""
+
+
+@contextmanager
+def _temporary(target: Path) -> Iterator[Path]:
+    """The path of a file beside another one, which is gone afterwards, however the process ends."""
+    # Its own name may leave no room for a longer one.
+    temporary = target.parent / f".trl-lint-{os.urandom(8).hex()}.tmp"
+    ending.unfinished.add(str(temporary))
+    try:
+        yield temporary
     finally:
         with suppress(OSError):
             os.unlink(temporary)
         ending.unfinished.discard(str(temporary))
-    return ""
 
 
 def _take_over(target: Path, temporary: Path) -> None:

@@ -6,12 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import ClassVar, TextIO
 
 from trl_lint import plain
 from trl_lint.findings import Applicability, Finding
 from trl_lint.linter.discovery import display_path
 from trl_lint.linter.runner import FileResult
+from trl_lint.settings import ConfigError
 
 
 @dataclass(slots=True)
@@ -21,6 +23,9 @@ class Tally:
     files: int = 0
     irrelevant: int = 0
     not_understood: int = 0
+    left_out: int = 0
+    silenced: int = 0
+    hidden: int = 0
     problems: int = 0
     findings: list[Finding] = field(default_factory=list)
     applied: list[Finding] = field(default_factory=list)
@@ -32,6 +37,8 @@ class Tally:
         self.files += not result.passed_over
         self.irrelevant += result.understood and not result.relevant and not result.passed_over
         self.not_understood += not result.understood
+        self.silenced += result.silenced
+        self.hidden += result.hidden
         self.problems += result.problem is not None
         self.findings += result.findings
         self.applied += result.applied
@@ -52,18 +59,34 @@ class Tally:
 class Report(ABC):
     """Shows results one by one, then closes.
 
-    `unsafe`: the user lets `--fix` apply unsafe fixes. `fixing`: this run has tried to fix.
+    `unsafe`: the user lets `--fix` apply unsafe fixes. `fixing`: this run has tried to fix. `quiet`: findings are shown
+    and nothing else. `root`: the folder of the project, if there is one.
     """
 
     # Whether the edits of fixes are shown.
     needs_edits: ClassVar[bool] = False
 
-    def __init__(self, out: TextIO, *, unsafe: bool = False, fixing: bool = False, colour: bool = False) -> None:
+    def __init__(
+        self,
+        out: TextIO,
+        *,
+        unsafe: bool = False,
+        fixing: bool = False,
+        colour: bool = False,
+        quiet: bool = False,
+        root: Path | None = None,
+    ) -> None:
         self.out = out
         self.unsafe = unsafe
         self.fixing = fixing
         self.colour = colour
+        self.quiet = quiet
+        self.root = root
         self.tally = Tally()
+        self.begin()
+
+    def begin(self) -> None:  # noqa: B027 (most formats have nothing to make ready)
+        """Make ready what is filled result by result."""
 
     def add(self, result: FileResult) -> None:
         """Show what is left in one file."""
@@ -95,21 +118,37 @@ class Report(ABC):
         return unsafe_too or finding.fix.applicability is Applicability.SAFE
 
 
-def load(name: str) -> type[Report]:
-    """The class of an output format, imported only now."""
-    report: type[Report] = import_module(f"{__name__}.{name}").Report
+def load(name: str, plugins: tuple[str, ...] = ()) -> type[Report]:
+    """The class of an output format, imported only now.
+
+    Raises:
+        ConfigError: `PLUGIN:NAME` is none of those of the plugins that the project uses.
+    """
+    if ":" in name:
+        from trl_lint.plugins import report_of
+
+        found = report_of(name, plugins)
+        if not issubclass(found, Report):
+            raise ConfigError(f"--output-format {name}: its `Report` is none of `trl_lint.reports.Report`")
+        return found
+    report: type[Report] = import_module(f"{__name__}.{name.replace('-', '_')}").Report
     return report
 
 
 def place(finding: Finding) -> str:
     """`path:line:column` of a finding."""
-    return f"{display_path(finding.path)}:{finding.start.line}:{finding.start.column}"
+    return f"{display_path(finding.path)}:{finding.start}"
 
 
 def headline(finding: Finding, mends: bool) -> str:
-    """The one line that says it all; `[*]` marks what `--fix` would mend."""
+    """The one line that says it all."""
+    return f"{place(finding)}: {said(finding, mends)}"
+
+
+def said(finding: Finding, mends: bool) -> str:
+    """What is said of a place; `[*]` marks what `--fix` would mend."""
     mark = " [*]" * mends
-    return f"{place(finding)}: {finding.code}{mark} {finding.headline}"
+    return f"{finding.code}{mark} {finding.headline}"
 
 
 def summary(tally: Tally, *, unsafe: bool, fixing: bool) -> Iterator[str]:
@@ -127,12 +166,29 @@ def summary(tally: Tally, *, unsafe: bool, fixing: bool) -> Iterator[str]:
     yield f"Found {many(len(tally.findings), 'finding')} in {many(files, 'file')}{note}."
 
 
+def closing(report: Report) -> Iterator[str]:
+    """What the formats of one line end with: what was mended, and what is left."""
+    if not report.quiet:
+        yield from fixes(report.tally)
+        yield from summary(report.tally, unsafe=report.unsafe, fixing=report.fixing)
+
+
 def looked_at(tally: Tally) -> str:
-    """The very last line: of how many files all that is said is said."""
+    """The very last line: of how many files all that is said is said, and what is known and not said."""
     said = [f"{many(tally.analysed, 'file')} analysed"]
     said += [f"{tally.irrelevant} passed over as irrelevant"] * bool(tally.irrelevant)
     said += [f"{tally.not_understood} not understood"] * bool(tally.not_understood)
+    said += [f"{tally.left_out} left out by `exclude` or .gitignore"] * bool(tally.left_out)
+    said[-1] += "".join(f"; {each}" for each in untold(tally))
     return f"{', '.join(said)}."
+
+
+def untold(tally: Tally) -> Iterator[str]:
+    """What was found and is not shown, and why."""
+    if tally.silenced:
+        yield f"{many(tally.silenced, 'finding')} silenced by comments"
+    if tally.hidden:
+        yield f"{many(tally.hidden, 'finding')} hidden by the baseline"
 
 
 def fixes(tally: Tally, verb: str = "Fixed") -> Iterator[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 from trl_lint import reports
 from trl_lint.linter.runner import FileResult
 
@@ -16,6 +14,7 @@ class Report(reports.Report):
             self.say(reports.headline(finding, self.mends(finding)))
 
     def close(self) -> None:
-        closing = reports.summary(self.tally, unsafe=self.unsafe, fixing=self.fixing)
-        for line in chain(reports.fixes(self.tally), closing):
+        # Nobody is to take what a baseline hides for mended.
+        hidden = [reports.looked_at(self.tally)] * bool(self.tally.hidden and not self.quiet)
+        for line in (*reports.closing(self), *hidden):
             self.say(line)

@@ -30,6 +30,8 @@ class Report(reports.Report):
 
     def close(self) -> None:
         self.out.flush()
+        if self.quiet:
+            return
         for line in reports.fixes(self.tally, "Would fix"):
             self.say(line, sys.stderr)
         left = len(self.tally.findings)

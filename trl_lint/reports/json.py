@@ -1,17 +1,23 @@
-"""ruff's JSON, so that what reads ruff's findings reads ours; `because`, `consequence` and `also` are our additions."""
+"""ruff's JSON, so that what reads ruff's findings reads ours, with additions of our own.
+
+ruff's is a list, which has no room for a version of its own: each finding has it, as `version`. It is counted up when
+a key is gone or means something else, not when one is added.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from typing import TextIO
 
 from trl_lint import plain, reports
-from trl_lint.findings import Finding, Fix, Position
-from trl_lint.launch.parsers.readers import is_launch_file
+from trl_lint.findings import Finding, Fix, Guard, Note, Position
 from trl_lint.linter import suppressions
 from trl_lint.linter.runner import FileResult
 from trl_lint.plain import Json
+
+VERSION = 1
 
 
 class Report(reports.Report):
@@ -19,40 +25,49 @@ class Report(reports.Report):
 
     needs_edits = True
 
-    def __init__(self, out: TextIO, *, unsafe: bool = False, fixing: bool = False, colour: bool = False) -> None:
-        super().__init__(out, unsafe=unsafe, fixing=fixing, colour=colour)
-        self.rows: list[dict[str, Json]] = []
+    def begin(self) -> None:
+        self.rows: list[Json] = []
 
     def show(self, result: FileResult) -> None:
-        if result.findings:
-            is_launch = is_launch_file(result.path, result.source)
-            spans = {} if is_launch else suppressions.joined_lines(result.source)
-            self.rows += [_row(finding, spans, is_launch) for finding in result.findings]
+        self.rows += rows(result)
 
     def close(self) -> None:
-        json.dump(plain.in_json(self.rows), self.out, indent=2)
-        self.out.write("\n")
+        write(self.out, self.rows)
 
 
-def _row(finding: Finding, spans: dict[int, tuple[int, int]], is_launch: bool) -> dict[str, Json]:
-    line = finding.start.line
-    last = finding.end.line if is_launch else line
+def write(out: TextIO, document: Json) -> None:
+    """Write a document for machines."""
+    json.dump(plain.in_json(document), out, indent=2)
+    out.write("\n")
+
+
+def rows(result: FileResult) -> Iterator[dict[str, Json]]:
+    """A row for each finding of a file."""
+    if result.findings:
+        comments = suppressions.Comments(result.source, result.path)
+        yield from (_row(finding, comments.noqa_row(finding)) for finding in result.findings)
+
+
+def _row(finding: Finding, noqa_row: int) -> dict[str, Json]:
     return {
+        "version": VERSION,
+        "cell": _cell(finding.start),
         "code": finding.code,
         "name": finding.name,
+        "severity": finding.severity.value,
         "message": finding.message,
+        "help": finding.advice or None,
         "filename": os.path.abspath(finding.path),
         "location": _place(finding.start),
         "end_location": _place(finding.end),
         "fix": _fix(finding.fix) if finding.fix else None,
         "url": finding.url,
-        "because": [
-            {"message": step.text, "filename": os.path.abspath(step.path), "location": _place(step.start)}
-            for step in finding.because
-        ],
+        "guard": _guard(finding.guard) if finding.guard else None,
+        "because": [_note(step) for step in finding.because],
         "consequence": finding.consequence.value,
         "also": [
             {
+                "cell": _cell(each.start),
                 "code": each.code,
                 "message": each.message,
                 "filename": os.path.abspath(each.path),
@@ -60,16 +75,49 @@ def _row(finding: Finding, spans: dict[int, tuple[int, int]], is_launch: bool) -
             }
             for each in finding.also
         ],
-        "noqa_row": spans.get(line, (line, last))[1],
+        "noqa_row": noqa_row,
+    }
+
+
+def _guard(guard: Guard) -> dict[str, Json]:
+    return {
+        "cell": _cell(guard.start),
+        "message": guard.text,
+        "filename": os.path.abspath(guard.path),
+        "location": _place(guard.start),
+        "end_location": _place(guard.end),
+        "here": guard.meaning,
+    }
+
+
+def _note(note: Note) -> dict[str, Json]:
+    return {
+        "cell": _cell(note.start),
+        "message": note.text,
+        "filename": os.path.abspath(note.path),
+        "location": _place(note.start),
     }
 
 
 def _fix(fix: Fix) -> dict[str, Json]:
     edits: list[Json] = [
-        {"content": edit.content, "location": _place(edit.start), "end_location": _place(edit.end)}
+        # ruff's edits have no cell; here one fix may change several.
+        ({"cell": edit.start.cell} if edit.start.cell else {})
+        | {"content": edit.content, "location": _place(edit.start), "end_location": _place(edit.end)}
         for edit in fix.edits()
     ]
-    return {"applicability": fix.applicability.value, "message": fix.title, "edits": edits}
+    return {
+        "applicability": fix.applicability.value,
+        "message": fix.title,
+        "edits": edits,
+        "reason": fix.reason or None,
+        "conditions": [_note(each) for each in fix.conditions],
+    }
+
+
+def _cell(position: Position) -> int | None:
+    """The cell of a notebook, as ruff numbers them; None in other files."""
+    return position.cell or None
 
 
 def _place(position: Position) -> dict[str, int]:

@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, groupby
-from unicodedata import east_asian_width
 
 from trl_lint import plain, reports
-from trl_lint.findings import Applicability, Finding, Fix, Note
+from trl_lint.findings import Applicability, Finding, Fix, Guard, Note
 from trl_lint.linter import suppressions
 from trl_lint.linter.discovery import display_path
 from trl_lint.linter.runner import FileResult
+from trl_lint.reports.frames import Line, framed, margin, shown_guard
 
-# A line is a list of pieces: a text and its style in rich's words.
-Line = list[tuple[str, str]]
-
-TAB = "    "
-WIDEST = 160  # of a line of code; beyond it only the part around the finding is shown
-LEAD = 60
 MOST_PLACES = 5  # of one cause that are listed
 
 MOST_CALLS = 3  # of those that hand a value on, one after the other, that are listed
@@ -36,46 +30,48 @@ class Report(reports.Report):
     def show(self, result: FileResult) -> None:
         if not result.findings:
             return
-        lines = suppressions.source_lines(result.source)
+        comments = suppressions.Comments(result.source, result.path)
         for finding in result.findings:
-            for line in self._finding(finding, lines):
+            for line in self._finding(finding, comments.lines_of(finding)):
                 self._write([(plain.line(text), style) for text, style in line])
 
     def close(self) -> None:
+        if self.quiet:
+            return
         closing = list(reports.summary(self.tally, unsafe=self.unsafe, fixing=self.fixing))
         if not closing and self.tally.analysed and not self.tally.problems:
-            closing = ["All clear: no findings."]
+            closing = ["No new findings." if self.tally.hidden else "All clear: no findings."]
         if self.tally.files:
             closing.append(reports.looked_at(self.tally))
         for text in chain(reports.fixes(self.tally), closing):
             self.say(text)
 
     def _finding(self, finding: Finding, lines: list[str]) -> Iterator[Line]:
-        margin = " " * len(str(finding.start.line))
+        left = margin(finding, lines)
         mark = " [*]" * self.mends(finding)
+        link = f" link {finding.url}" if finding.url else ""
         yield [
             (reports.place(finding), "bold"),
             (": ", ""),
-            (finding.code, "bold red"),
+            (finding.code, f"bold red{link}"),
             (mark, "cyan"),
             (f" [{finding.consequence.value}]", "magenta"),
             (f" {finding.name}: {finding.message}", ""),
         ]
-        yield from frame(finding, lines)
-        for text, place in shortened(finding.because):
-            yield [(f"{margin} because: ", "cyan"), (text, ""), (place, "dim")]
-        yield from self._also(finding, margin)
-        mended_by = finding.help or (finding.fix.title if finding.fix else "")
-        if mended_by:
-            yield [(f"{margin} help: ", "green"), (mended_by, "")]
+        told = _untold(finding.because, shown_guard(finding, lines))
+        because: list[Line] = [[(f"{left} because: ", "cyan"), (text, ""), (place, "dim")] for text, place in told]
+        yield from framed(finding, lines, because)
+        yield from self._also(finding, left)
+        if finding.advice:
+            yield [(f"{left} help: ", "green"), (finding.advice, "")]
         if finding.fix and not self.mends(finding):
-            yield from _caveat(finding.fix, margin)
+            yield from _caveat(finding.fix, left)
         yield []
 
     def _also(self, finding: Finding, margin: str) -> Iterator[Line]:
         """The other places of the same cause, as many as a reader looks at."""
         for each in finding.also[:MOST_PLACES]:
-            place = f"{display_path(each.path)}:{each.start.line}"
+            place = f"{display_path(each.path)}:{each.start.row}"
             said = "the same" if each.code == finding.code else f"{each.code}: {each.message}"
             yield [(f"{margin} also: ", "cyan"), (said, ""), (f" ({place})", "dim")]
         left = len(finding.also) - MOST_PLACES
@@ -94,6 +90,12 @@ class Report(reports.Report):
         return lambda line: console.print(Text.assemble(*line), soft_wrap=True, highlight=False)
 
 
+def _untold(because: Sequence[Note], guard: Guard | None) -> Iterator[tuple[str, str]]:
+    """The chain without the step that stands below the line of what keeps ranks away."""
+    shown = guard and (guard.text, guard.start)
+    return shortened([each for each in because if (each.text, each.start) != shown])
+
+
 def shortened(chain_of_notes: Sequence[Note]) -> Iterator[tuple[str, str]]:
     """The text and the place of each step; of many calls in a row that only hand a value on, the last ones."""
     for hands_on, run in groupby(chain_of_notes, key=lambda each: each.hands_on):
@@ -102,42 +104,7 @@ def shortened(chain_of_notes: Sequence[Note]) -> Iterator[tuple[str, str]]:
             yield f"… {len(steps) - LAST_CALLS} more calls", ""
             steps = steps[-LAST_CALLS:]
         for step in steps:
-            yield step.text, f" ({display_path(step.path)}:{step.start.line})"
-
-
-def frame(finding: Finding, lines: list[str]) -> Iterator[Line]:
-    """The line of a finding and the one above it, with carets under what is meant."""
-    row = finding.start.line
-    if not 1 <= row <= len(lines):
-        return
-    margin = " " * len(str(row))
-    bar = (f"{margin} |", "blue")
-    yield [bar]
-    if row > 1 and lines[row - 2].strip():
-        yield _code(f"{row - 1:>{len(margin)}} | ", lines[row - 2].rstrip("\n")[:WIDEST])
-    line = lines[row - 1].rstrip("\n")
-    first = min(finding.start.column - 1, len(line))
-    last = finding.end.column - 1 if finding.end.line == row else len(line)
-    cut = first - LEAD if len(line) > WIDEST and first > LEAD else 0
-    yield _code(f"{row} | ", line[cut : cut + WIDEST])
-    skipped = _width(_shown(line[cut:first]))
-    carets = max(_width(_shown(line[first : min(last, cut + WIDEST)])), 1)
-    yield [bar, (" " + " " * skipped, ""), ("^" * carets, "bold red")]
-    yield [bar]
-
-
-def _code(gutter: str, text: str) -> Line:
-    shown = _shown(text).rstrip()
-    return [(gutter if shown else gutter.rstrip(), "blue"), (shown, "")]
-
-
-def _shown(text: str) -> str:
-    """Code as it can be shown: no tabs, and nothing that a terminal would obey."""
-    return "".join(char if char.isprintable() else "\N{MIDDLE DOT}" for char in text.replace("\t", TAB))
-
-
-def _width(text: str) -> int:
-    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+            yield step.text, f" ({display_path(step.path)}:{step.start.row})"
 
 
 def _caveat(fix: Fix, margin: str) -> Iterator[Line]:
@@ -148,5 +115,5 @@ def _caveat(fix: Fix, margin: str) -> Iterator[Line]:
     reason = f": {fix.reason}" if fix.reason else ""
     yield [(f"{margin} {how[0]}", "dim"), (f"{how[1]}{reason}", "dim")]
     for each in fix.conditions[:MOST_PLACES]:
-        place = f"{display_path(each.path)}:{each.start.line}"
+        place = f"{display_path(each.path)}:{each.start.row}"
         yield [(f"{margin}   as ", "dim"), (each.text, "dim"), (f" ({place})", "dim")]

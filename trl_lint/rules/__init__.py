@@ -8,7 +8,9 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from trl_lint.plugins import modules_in
 from trl_lint.rules.base import BaseRule, Rule
+from trl_lint.settings import ConfigError
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -16,12 +18,57 @@ if TYPE_CHECKING:
     from trl_lint.analysis.events import Event
 
 
+# The rules of plugins that this process has loaded.
+_of_plugins: dict[str, tuple[BaseRule, ...]] = {}
+
+
 @cache
-def all_rules() -> tuple[BaseRule, ...]:
-    """Every rule, sorted by code. Importing them costs no LibCST: rules only ask questions about events."""
-    names = (module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
-    rules = (_rule_of(import_module(f"{__name__}.{name}")) for name in names)
+def all_rules(plugins: tuple[str, ...] = ()) -> tuple[BaseRule, ...]:
+    """Every rule, those of plugins included, sorted by code.
+
+    Importing them costs no LibCST: rules only ask questions about events.
+
+    Raises:
+        ConfigError: a plugin that can't be used.
+    """
+    rules = list(_own_rules())
+    for plugin in plugins:
+        rules += _rules_of(plugin)
+        _refuse_clash(plugin, rules)
     return tuple(sorted(rules, key=lambda rule: rule.code))
+
+
+def loaded_rules() -> tuple[BaseRule, ...]:
+    """Ours, and those of plugins that some project has used so far: what a word in a comment may mean."""
+    return (*_own_rules(), *(rule for rules in _of_plugins.values() for rule in rules))
+
+
+@cache
+def _own_rules() -> tuple[BaseRule, ...]:
+    names = (module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
+    return tuple(_rule_of(import_module(f"{__name__}.{name}")) for name in names)
+
+
+def _rules_of(plugin: str) -> tuple[BaseRule, ...]:
+    if plugin not in _of_plugins:
+        found = []
+        for module in modules_in(plugin, "rules"):
+            try:
+                found.append(_rule_of(module))
+            except ValueError:
+                raise ConfigError(f"plugins: `{plugin}`: `{module.__name__}` does not define one rule") from None
+        _of_plugins[plugin] = tuple(found)
+    return _of_plugins[plugin]
+
+
+def _refuse_clash(plugin: str, rules: Iterable[BaseRule]) -> None:
+    """See that each code and each name is that of one rule."""
+    taken = set()
+    for rule in rules:
+        for word in (rule.code, rule.name):
+            if word in taken:
+                raise ConfigError(f"plugins: `{plugin}`: there is another rule called `{word}`")
+            taken.add(word)
 
 
 def _rule_of(module: ModuleType) -> BaseRule:
@@ -41,7 +88,7 @@ def by_event(rules: Iterable[BaseRule]) -> Mapping[type[Event], tuple[Rule[Any],
     return found
 
 
-def find_rule(code_or_name: str) -> BaseRule | None:
+def find_rule(code_or_name: str, plugins: tuple[str, ...] = ()) -> BaseRule | None:
     """The rule with this code or name, in any case; None when there is none."""
     wanted = code_or_name.lower()
-    return next((rule for rule in all_rules() if wanted in (rule.code.lower(), rule.name)), None)
+    return next((rule for rule in all_rules(plugins) if wanted in (rule.code.lower(), rule.name)), None)

@@ -39,7 +39,8 @@ class Violation:
     is about, where one statement may concern several. by_hand: why it is for the author to mend, where the fix of the
     rule is for other events. consequence: what comes of it; None for the first of the rule's own. by_default: whether a
     user who has asked for nothing is glad to know; None: unless it is waste. cause: what is the same for all violations
-    of the rule that are one finding. branch: where some ranks turn off to its place, if that is elsewhere.
+    of the rule that are one finding. branch: where some ranks turn off to its place, if that is elsewhere. guard: what
+    keeps ranks away, one of the steps of the chain, and here: what that makes of the place, in a few words.
     """
 
     event: Event
@@ -53,6 +54,8 @@ class Violation:
     by_default: bool | None = None
     cause: Hashable = None
     branch: CSTNode | None = None
+    guard: Step | None = None
+    here: str = ""
 
     @property
     def module(self) -> Module:
@@ -88,6 +91,12 @@ class BaseRule:
     def module(self) -> str:
         """The name of its module, which is that of its fix and its fixtures, too."""
         return type(self).__module__.rpartition(".")[2]
+
+    @property
+    def fix_module(self) -> str:
+        """The full name of the module that says how it is mended, if there is one: in a package beside its own."""
+        package = type(self).__module__.rpartition(".")[0]
+        return f"{package.rpartition('.')[0]}.fixes.{self.module}"
 
     @property
     def has_fix(self) -> bool:
@@ -139,7 +148,7 @@ class Rule(BaseRule, Generic[EventT]):
 
     @property
     def has_fix(self) -> bool:
-        return _is_there(f"trl_lint.fixes.{self.module}")
+        return _is_there(self.fix_module)
 
 
 class LaunchRule(BaseRule):
@@ -150,6 +159,17 @@ class LaunchRule(BaseRule):
         return True
 
 
+class CommentRule(BaseRule):
+    """A question about the comments that silence findings: `trl_lint.linter.stale` answers it, no event does."""
+
+    @property
+    def has_fix(self) -> bool:
+        return True
+
+
 @cache
 def _is_there(module: str) -> bool:
-    return find_spec(module) is not None
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # a plugin without a package of fixes
+        return False

@@ -77,7 +77,7 @@ from trl_lint.domain.ranks import Origin
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
-from trl_lint.wording.divergence import chain, missed
+from trl_lint.wording.divergence import chain, here, missed
 
 # How to mend it, by what divides the ranks. {} says how they agree on a value.
 _AGREE = "let the ranks agree on the condition first ({})"
@@ -119,6 +119,8 @@ def _of_sync_point(event: Divergence) -> Violation:
         provenance=chain(event),
         help=_help(event).format(said("agree", event)),
         branch=event.condition.node if event.way_out else None,
+        guard=event.condition,
+        here=here(event),
         by_default=None if _is_sure(event) else False,
     )
 

@@ -60,7 +60,7 @@ from trl_lint.domain.engines import ShownEngine, TrainingEngine
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
-from trl_lint.wording.divergence import chain, missed
+from trl_lint.wording.divergence import chain, here, missed
 
 _NAMES = {
     TrainingEngine.FSDP: "FSDP",
@@ -85,6 +85,8 @@ class ShardedSaveOnOneRank(Rule[Divergence]):
                 provenance=chain(event),
                 help=_help(event),
                 branch=event.condition.node if event.way_out else None,
+                guard=event.condition,
+                here=here(event),
             )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,6 +18,8 @@ import click
 from trl_lint import plain
 from trl_lint.linter import ending
 from trl_lint.linter.discovery import display_path
+from trl_lint.verify.processes import environment
+from trl_lint.verify.processes.environment import Unusable
 
 if TYPE_CHECKING:
     from trl_lint.rules.base import BaseRule
@@ -26,26 +27,15 @@ if TYPE_CHECKING:
     from trl_lint.verify.processes.launcher import Launch
     from trl_lint.verify.proof.proofs import Proof
     from trl_lint.verify.proof.session import Session, Subject
+    from trl_lint.verify.reports.plot import Plot
 
 CLEAN, FINDINGS, FAILED = 0, 1, 2
 FORMATS = ("text", "json", "markdown")
 # What a user's script needs to be watched, and what the fixtures are made of.
 NEEDED = ("torch",)
 NEEDED_BY_FIXTURES = ("torch", "transformers", "accelerate", "datasets", "trl")
-_HAS_MODULE = """
-import sys
-from importlib.util import find_spec
-try:
-    print(find_spec(sys.argv[1]) and "yes" or "")
-except ModuleNotFoundError:
-    pass
-"""
 # A fixture that takes longer than this has gone wrong in a way that no oracle knows.
 FIXTURE_LIMIT = 600.0
-
-
-class Unusable(Exception):
-    """Nothing can be verified. Its text is one line for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +53,7 @@ class VerifyOptions:
     keep: Path | None
     output_format: str
     reports: tuple[tuple[str, Path], ...]
+    plot: Path | None
     select: str | None
     unsafe_fixes: bool | None
     include: tuple[Path, ...]
@@ -148,6 +139,12 @@ def _report_files(
     callback=_report_files,
     help="Write the same to a file as well, in this format; may be given several times.",
 )
+@click.option(
+    "--plot",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw the metrics by step: of rank 0, of the others, and their mean. SVG, PNG or PDF, by the ending.",
+)
 @click.option("--select", metavar="RULES", help="The rules whose fixes are tried: codes, prefixes or names.")
 @click.option(
     "--unsafe-fixes/--no-unsafe-fixes",
@@ -218,6 +215,7 @@ def run(options: VerifyOptions) -> int:
     if options.config and options.isolated:
         raise click.UsageError("--config can't be combined with --isolated")
     rules = _rules(options)
+    plotted = _plot(options.plot)
     holds, is_unfit, problems = True, False, []
     with ExitStack() as files:
         outs = [(options.output_format, sys.stdout)]
@@ -226,11 +224,15 @@ def run(options: VerifyOptions) -> int:
         for proof in _fixture_proofs(options, rules) if rules is not None else _own_proofs(options):
             for report in reports:
                 report.add(proof)
+            if plotted is not None:
+                plotted.add(proof)
             holds = holds and proof.holds
             is_unfit = is_unfit or proof.alone is not None
             problems += proof.problems
         for report in reports:
             report.close()
+    if plotted is not None and plotted.remark:
+        click.echo(plain.line(plotted.remark), err=True)
     for problem in problems:
         click.echo(plain.line(problem), err=True)
     if problems:
@@ -238,6 +240,19 @@ def run(options: VerifyOptions) -> int:
     if is_unfit:
         return FAILED
     return CLEAN if holds or options.exit_zero else FINDINGS
+
+
+def _plot(target: Path | None) -> Plot | None:
+    """What draws the metrics, if that is asked for.
+
+    Raises:
+        Unusable: it can't be drawn.
+    """
+    if target is None:
+        return None
+    from trl_lint.verify.reports.plot import Plot
+
+    return Plot(target)
 
 
 def _written(path: Path) -> TextIO:
@@ -306,7 +321,7 @@ def _script_proof(options: VerifyOptions) -> Iterator[Proof]:
 
     subject, settings = _subject(options)
     _require(options, NEEDED)
-    if subject.is_module and not _said_by(options.python, _HAS_MODULE, subject.script).strip():
+    if subject.is_module and not environment.has_module(options.python, subject.script):
         raise Unusable(f"no module named {subject.script}")
     with _session(options, options.launch, bare=options.bare) as runner:
         asked = {"one_process": options.one_process, "bare": options.bare}
@@ -388,27 +403,14 @@ def _require(options: VerifyOptions, modules: tuple[str, ...]) -> None:
     Raises:
         Unusable: it does not.
     """
-    program = "import sys\nfrom importlib.util import find_spec\nprint(*[n for n in sys.argv[1:] if not find_spec(n)])"
-    missing = _said_by(options.python, program, *modules).split()
+    missing = environment.missing(options.python, modules)
     if missing:
         raise Unusable(
             f"verify runs trainers and needs {', '.join(missing)}: install them, or name the "
             f"interpreter of your training environment with --python (this is {options.python})"
         )
-    if options.backend == "nccl" and (gpus := _gpus(options)) < options.nproc:
+    if options.backend == "nccl" and (gpus := environment.gpus(options.python)) < options.nproc:
         raise Unusable(f"--backend nccl needs a GPU per process: {gpus} for --nproc {options.nproc}")
-
-
-def _gpus(options: VerifyOptions) -> int:
-    return int(_said_by(options.python, "import torch\nprint(torch.cuda.device_count())"))
-
-
-def _said_by(python: str, program: str, *args: str) -> str:
-    """What a program prints in the training environment."""
-    try:
-        return subprocess.run([python, "-c", program, *args], capture_output=True, text=True, check=True).stdout
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise Unusable(f"{python} can't be run: {getattr(error, 'strerror', None) or 'it is no Python'}") from None
 
 
 @contextmanager
@@ -417,7 +419,7 @@ def _session(options: VerifyOptions, launch: Launch, subjects: int = 1, *, bare:
     from trl_lint.verify.proof.proofs import trace_folder
     from trl_lint.verify.proof.session import Session
 
-    gpus = _gpus(options) if bare else 0
+    gpus = environment.gpus(options.python) if bare else 0
     with trace_folder(options.keep) as folder, _progress(subjects) as tell:
         yield Session(launch, folder, gpus=gpus, tell=tell)
 

@@ -15,6 +15,18 @@ _ON_SOME = {
     DividedBy.EXCEPTION: "ranks on which the `try` fails",
     DividedBy.DECORATOR: "ranks that the decorator lets in",
 }
+# What is said of the place itself, where it is shown beside what divides the ranks.
+_HERE = {
+    DividedBy.LOOP: "not all ranks get here as often",
+    DividedBy.TURNS: "one rank after the other gets here",
+}
+
+
+def here(event: Divergence) -> str:
+    """What the division makes of the place of the finding, in a few words."""
+    if event.way_out:
+        return "some ranks may leave here" if event.may_stay else "some ranks leave here"
+    return _HERE.get(event.by, "only some ranks get here")
 
 
 def missed(event: Divergence, call: str) -> str:

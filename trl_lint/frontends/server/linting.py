@@ -12,10 +12,10 @@ from trl_lint.findings import Edit, Finding
 from trl_lint.frontends.server.coordinates import Coordinates
 from trl_lint.frontends.server.diagnostics import TRUST, diagnostic, syntax_error
 from trl_lint.frontends.server.documents import Linted, Version
-from trl_lint.frontends.server.noqa import silencing
 from trl_lint.frontends.server.projects import Projects
 from trl_lint.linter import runner, suppressions
 from trl_lint.linter.linter import Linter
+from trl_lint.linter.noting import silencing
 from trl_lint.linter.results import SourceError
 
 
@@ -64,7 +64,7 @@ def mended(projects: Projects, version: Version) -> str:
 
 def edits_for(finding: Finding, version: Version) -> tuple[tuple[Edit, ...], Edit | None]:
     """The edits that mend a finding, where it has a fix to be made, and the one that silences it."""
-    silence = silencing(version.source, version.path, finding)
+    silence = silencing(version.path, version.source, finding)
     if finding.fix is None or finding.fix.applicability not in TRUST:
         return (), silence
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import libcst as cst
 
+from trl_lint import setting_files
 from trl_lint.analysis.events import Event
 from trl_lint.config import Selection, load_settings, selection
 from trl_lint.linter.discovery import import_roots, is_excluded
@@ -18,7 +19,7 @@ from trl_lint.rules.base import BaseRule
 from trl_lint.settings import ConfigError, Settings
 
 # The files whose change may change the settings of what lies below.
-SETTINGS_FILES = frozenset({"pyproject.toml", "trl-lint.toml"})
+SETTINGS_FILES = frozenset(setting_files.NAMES)
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -60,7 +60,8 @@ def read(passage: Passage, surroundings: CommandContext) -> Commands:
         elif token.type == "paragraph_open":
             paragraphs[token.level] = tokens[place + 1].content
         elif token.type in ("fence", "code_block"):
-            block = _block(passage, starts, token)
+            may_matter = console_sessions.may_launch(token.content) or "export" in token.content
+            block = _block(passage, starts, token) if may_matter else None
             if block is None:
                 continue
             texts = [*(text for _, text in headings), *(text for _, text in sorted(paragraphs.items()))]
@@ -71,6 +72,16 @@ def read(passage: Passage, surroundings: CommandContext) -> Commands:
             yield from read_block(block, language, here)
             if language in console_sessions.SHELLS | console_sessions.SESSIONS:
                 environment = console_sessions.exported(block, here)
+
+
+def code_blocks(text: str) -> Iterator[tuple[str, Passage]]:
+    """The blocks of code of a document, each with what stands behind its fence; "" for one that is only indented."""
+    passage, starts = Passage.whole(text), _line_starts(text)
+    for token in _parser().parse(text):
+        if token.type in ("fence", "code_block"):
+            block = _block(passage, starts, token)
+            if block is not None:
+                yield token.info, block
 
 
 def _below(tokens: Sequence[Token], place: int) -> list[str]:
@@ -116,8 +127,6 @@ def _language(info: str) -> str:
 
 def _block(passage: Passage, starts: list[int], token: Token) -> Passage | None:
     """The block's contents. Its lines may be indented, in a list, or quoted with `>`."""
-    if not console_sessions.may_launch(token.content) and "export" not in token.content:
-        return None
     if token.map is None:
         return None
     first = token.map[0] + (token.type == "fence")

@@ -49,6 +49,7 @@ MARKDOWN = "markdown:commands"
 RESTRUCTURED = "restructured:commands"
 NOTEBOOK = "notebooks:commands"
 PYTHON = "python_calls:commands"
+DOCUMENTATION = frozenset({MARKDOWN, RESTRUCTURED})
 JUSTFILE = "tasks:justfile"
 TOX = "tasks:tox"
 PYPROJECT = "tasks:pyproject"
@@ -122,7 +123,9 @@ def limit_of(front: str) -> int:
 
 def too_large(front: str) -> str:
     """What is said of a file that has more."""
-    return f"not looked at for launch commands: larger than {limit_of(front):,} bytes"
+    # Of a notebook nothing else is looked at either.
+    what = "" if front == NOTEBOOK else " for launch commands"
+    return f"not looked at{what}: larger than {limit_of(front):,} bytes"
 
 
 def unread(path: Path, most: int = MOST_SEARCHED) -> str | None:

@@ -16,7 +16,7 @@ from trl_lint.launch.parsers.markdown import read_block
 
 LARGEST = 2_000_000
 _DIRECTIVE = re.compile(
-    r"([ \t]*)\.\.[ \t]+(?:code-block|code|sourcecode|prompt|parsed-literal)::[ \t]*([\w+-]*)[^\n]*\Z"
+    r"([ \t]*)\.\.[ \t]+(?:code-block|code|sourcecode|prompt|parsed-literal)::[ \t]*(?P<language>[\w+-]*)[^\n]*\Z"
 )
 _OPTION = re.compile(r"[ \t]+:[\w-]+:")
 _UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}[ \t]*\Z")
@@ -30,13 +30,16 @@ def commands(text: str) -> Commands:
 def read(passage: Passage, surroundings: CommandContext) -> Commands:
     if len(passage.text) > LARGEST:
         raise Unreadable(f"a reStructuredText file of {len(passage.text)} characters is not looked at")
-    for language, above, block in _blocks(passage):
+    for language, above, block in blocks(passage):
         notes = tuple(Hint("note", each, each) for each in above)
         yield from read_block(block, language, replace(surroundings, hints=surroundings.hints + notes))
 
 
-def _blocks(passage: Passage) -> Iterator[tuple[str, list[str], Passage]]:
-    """Language, what stands above (the heading, and the line that leads to it), and the contents of each block."""
+def blocks(passage: Passage, opening: re.Pattern[str] = _DIRECTIVE) -> Iterator[tuple[str, list[str], Passage]]:
+    """Language, what stands above (the heading, and the line that leads to it), and the contents of each block.
+
+    opening: the directives that have blocks, and the name of the language in them.
+    """
     spans = line_spans(passage.text)
     texts = [passage.text[start:end].rstrip("\r\n") for start, end in spans]
     heading, before, place = "", "", 0
@@ -44,7 +47,7 @@ def _blocks(passage: Passage) -> Iterator[tuple[str, list[str], Passage]]:
         line = texts[place]
         if place and _UNDERLINE.match(line) and texts[place - 1].strip() and not texts[place - 1][0].isspace():
             heading = texts[place - 1].strip()
-        directive = _DIRECTIVE.match(line)
+        directive = opening.match(line)
         place += 1
         if directive or _opens_literal(line):
             # The last line of the paragraph that stands in front of the block; a directive is no part of it.
@@ -53,7 +56,7 @@ def _blocks(passage: Passage) -> Iterator[tuple[str, list[str], Passage]]:
             opened = place
             first, place = _block(texts, place, _indent(line), bool(directive))
             if first < place:
-                language = directive[2].lower() if directive else ""
+                language = directive["language"].lower() if directive else ""
                 yield language, above, _dedented(passage, spans[first:place], texts[first:place])
             line = next((each for each in reversed(texts[opened:place]) if each.strip()), line)
         before = line.strip() or before

@@ -40,7 +40,7 @@ def subject(launch: JudgedLaunch, settings: Settings) -> Subject:
         LaunchError: the script is not in sight, or an argument is known only to the shell.
     """
     start, finding = launch.start, launch.finding
-    place = f"{finding.path}:{finding.start.line}"
+    place = f"{finding.path}:{finding.start.row}"
     if launch.script is None:
         raise LaunchError(f"{place}: {start.path} does not lie in this project")
     script = (start.module.value or "").removeprefix("-m") if start.module else str(launch.script)

@@ -19,7 +19,7 @@ from trl_lint.findings import Finding
 from trl_lint.linter.discovery import PathProblem, find_files, import_roots
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.runner import Action, FileResult, propose, run, run_one
-from trl_lint.rules.base import LaunchRule
+from trl_lint.rules.base import Rule
 from trl_lint.settings import Settings
 
 
@@ -54,7 +54,7 @@ def mend(
     instead = {Path(path): Path(text).read_bytes() for path, text in (sources or {}).items()}
     # How a program is launched is not what a fixed copy of it shows.
     asked = selection(settings)
-    rules = [rule for rule in asked.rules if not isinstance(rule, LaunchRule)]
+    rules = [rule for rule in asked.rules if isinstance(rule, Rule)]
     roots = import_roots(settings.root, {_top(file) for file in files}) if roots is None else roots
     linter = Linter(settings, tuple(roots), rules, selection=asked)
     linter.overlay.update(instead)
@@ -168,4 +168,5 @@ def _modules(names: Sequence[str], roots: Sequence[Path]) -> Iterator[Path]:
 
 def files_in(named: Iterable[Path]) -> list[Path]:
     """The Python files that were named, and those below the folders that were."""
-    return [found for found in find_files(named) if not isinstance(found, PathProblem)]
+    files = find_files(named, wanted=lambda name: name.endswith(".py"))
+    return [found for found in files if not isinstance(found, PathProblem)]

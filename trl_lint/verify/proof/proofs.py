@@ -39,6 +39,7 @@ class Column:
 class Proof:
     """One subject. `compared`: whether the fix changes what is trained, where both were run.
 
+    single: the run on one process, which is made when it is first asked for.
     is_fixture: it has an outcome that is wanted, others are a user's own. to_fix: the files that `trl-lint --fix` is
     to be given to make the same fixes; command: that call, with its options. alone: how it ends on one process, where
     it fails there as on several, and nothing more was run. shown: where it fails as it is and passes when fixed,
@@ -57,6 +58,7 @@ class Proof:
     to_fix: list[Path] = field(default_factory=list)
     command: str = ""
     is_fixture: bool = False
+    single: Callable[[], Run] | None = None
 
     @property
     def holds(self) -> bool:
@@ -102,6 +104,7 @@ def of_script(
     subject = replace(subject, program_files=tuple(files), watched=mending.places(mended.applied))
     single = runner.one_process(subject) if one_process else None
     proof = Proof(subject.name, [], fixes=mended.applied, withheld=mended.withheld, problems=mended.problems)
+    proof.single = single
     proof.hints = [finding for finding in mended.findings if finding not in mended.applied]
     if bare:
         proof.columns.append(_column(runner, subject, BARE, single))

@@ -1,0 +1,99 @@
+"""The pictures of the documentation, drawn from what the commands print: `python docs/pictures.py`.
+
+Each is the output of one command on a program of the fixtures, with its colours, as SVG. A test says when one of them
+is out of date.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+from rich.text import Text
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs" / "pictures"
+WIDTH = 110
+# Colours that can be told apart on the dark ground that they are drawn on, whatever theme the page has.
+THEME = TerminalTheme(
+    (24, 26, 32),
+    (222, 224, 228),
+    [
+        (24, 26, 32),
+        (239, 107, 115),
+        (143, 201, 58),
+        (229, 192, 123),
+        (97, 175, 239),
+        (198, 146, 233),
+        (86, 200, 209),
+        (222, 224, 228),
+    ],
+)
+# What fetches a font from elsewhere: a page should not, and a terminal's own is good enough.
+_WEB_FONTS = re.compile(r"\s*@font-face \{\{.*?\}\}", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The output of a command. fixture: the program that is linted, which is called train.py in the picture."""
+
+    name: str
+    fixture: str
+    command: str
+
+
+PICTURES = (
+    Picture("finding", "fixtures/divergent_collective/broken_loop.py", "trl-lint train.py"),
+    Picture("diff", "fixtures/item_before_gather/broken.py", "trl-lint --diff train.py"),
+    Picture("explain", "fixtures/unreduced_metric/broken_loop.py", "trl-lint explain train.py:26"),
+)
+
+
+def drawn(picture: Picture) -> str:
+    """The picture, as SVG: the same output gives the same file."""
+    console = Console(record=True, width=WIDTH, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115
+    console.print(Text.assemble(("$ ", "dim"), (picture.command, "bold")))
+    console.print(Text.from_ansi(_output(picture)), soft_wrap=False)
+    picture_format = _WEB_FONTS.sub("", CONSOLE_SVG_FORMAT).replace("Fira Code", "ui-monospace")
+    name = f"trl-lint-{picture.name}"
+    return console.export_svg(title=picture.command, theme=THEME, code_format=picture_format, unique_id=name)
+
+
+def _output(picture: Picture) -> str:
+    """What the command prints on a terminal with colours."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = (ROOT / picture.fixture).read_text(encoding="utf-8")
+        lines = [line.partition("  # expect:")[0] for line in text.splitlines()]
+        Path(folder, "train.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        for beside in (ROOT / "fixtures").glob("*.py"):
+            shutil.copy(beside, folder)
+        words = [sys.executable, "-m", "trl_lint", *shlex.split(picture.command)[1:]]
+        if "--diff" not in words:
+            words += ["--output-format", "text"]  # as on a terminal, which this is none of
+        environment = {**os.environ, "FORCE_COLOR": "1", "TRL_LINT_NO_CACHE": "1", "COLUMNS": str(WIDTH)}
+        done = subprocess.run(
+            words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+    if done.returncode > 1:
+        raise RuntimeError(done.stdout)
+    return done.stdout.rstrip()
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for picture in PICTURES:
+        (FOLDER / f"{picture.name}.svg").write_text(drawn(picture), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Taking an old code base on: comments for what is found today, or a baseline that hides it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from trl_lint.frontends.options import Options
+from trl_lint.frontends.terminal import CLEAN, FAILED, FINDINGS, say
+from trl_lint.settings import ConfigError, Settings
+
+if TYPE_CHECKING:
+    from trl_lint.linter.linter import Linter
+    from trl_lint.linter.runner import FileResult
+
+
+def add_noqa(results: Sequence[FileResult]) -> int:
+    """Say what was silenced and what could not be, and give the exit code."""
+    from trl_lint import plain, reports
+
+    tally = reports.Tally()
+    for result in results:
+        tally.add(result)
+        if result.problem or result.note:
+            say(result.problem or result.note or "")
+        for finding, reason in result.withheld:
+            say(f"{reports.place(finding)}: {finding.code}: not silenced: {reason}")
+    files = len({finding.path for finding in tally.applied})
+    done = f"Silenced {reports.many(len(tally.applied), 'finding')} in {reports.many(files, 'file')}."
+    for line in (done, reports.looked_at(tally)):
+        print(plain.line(line))
+    sys.stdout.flush()
+    return FAILED if tally.problems else FINDINGS if tally.findings else CLEAN
+
+
+def write_baseline(options: Options, settings: Settings, run: Iterable[FileResult], linter: Linter) -> int:
+    """Put what is found today into the baseline, and give the exit code.
+
+    run: the results, which are not worked out before it is known that there is a place for them.
+
+    Raises:
+        ConfigError: what is there is no baseline, or it is not said where it is to be.
+    """
+    from trl_lint import plain, reports
+    from trl_lint.linter.baseline import Baseline, of_today, path_of, read
+    from trl_lint.linter.discovery import display_path
+
+    path = path_of(settings)
+    if path is None:
+        raise ConfigError("--write-baseline needs --baseline FILE, or the setting `baseline`")
+    before = read(path) if os.path.lexists(path) else Baseline(path)
+    results = list(run)
+    problems = [each.problem for each in results if each.problem]
+    for result in results:
+        if result.problem or result.note:
+            say(result.problem or result.note or "")
+    if problems:
+        say(f"{display_path(path)}: not written, as not all files could be looked at")
+        return FAILED
+    new = of_today(before, results, linter, options.paths)
+    failed = new.write()
+    if failed:
+        say(failed)
+        return FAILED
+    count = reports.many(sum(new.entries.values()), "finding")
+    files = reports.many(len({each.path for each in new.entries}), "file")
+    print(plain.line(f"{display_path(path)}: {count} in {files}"))
+    sys.stdout.flush()
+    return CLEAN
+
+
+def unknown(options: Options, settings: Settings, run: Iterable[FileResult], linter: Linter) -> list[FileResult]:
+    """The results without what the baseline knows. What is mended is taken out of it, after a run on all of it.
+
+    run: see `write_baseline`.
+
+    Raises:
+        ConfigError: there is no such baseline.
+    """
+    from trl_lint import reports
+    from trl_lint.linter.baseline import match, of
+    from trl_lint.linter.discovery import display_path
+
+    baseline = of(settings)
+    if baseline is None:
+        return list(run)
+    results = list(run)
+    matched = match(baseline, results, linter)
+    changes = matched.left != baseline.entries
+    if changes and _is_whole(options) and baseline.is_covered_by(options.paths):
+        gone = sum(baseline.entries.values()) - sum(matched.left.values())
+        baseline.entries = matched.left
+        failed = baseline.write()
+        if failed or gone:
+            say(
+                failed
+                or f"{display_path(baseline.path)}: {reports.many(gone, 'finding')} taken out of it, as no longer there"
+            )
+    return matched.results
+
+
+def _is_whole(options: Options) -> bool:
+    """Whether a run does nothing but look at files."""
+    return options.only_checks_files

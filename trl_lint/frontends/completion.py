@@ -1,0 +1,44 @@
+"""What a shell offers behind `trl-lint`: codes and names of rules, each with what it is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+def complete_rules(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The codes and names that begin so."""
+    from click.shell_completion import CompletionItem
+
+    from trl_lint.rules import all_rules
+
+    told = {word: rule.summary for rule in all_rules() for word in (rule.code, rule.name)}
+    return [CompletionItem(word, help=text) for word, text in told.items() if _begins(word, incomplete)]
+
+
+def complete_selectors(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The words that may stand behind `--select`, of which several are separated by commas."""
+    from click.shell_completion import CompletionItem
+
+    from trl_lint.config import selector_words
+    from trl_lint.rules import all_rules
+
+    told = {word: rule.summary for rule in all_rules() for word in (rule.code, rule.name)}
+    before, comma, last = incomplete.rpartition(",")
+    found = (word for word in selector_words() if _begins(word, last))
+    return [CompletionItem(f"{before}{comma}{word}", help=told.get(word)) for word in found]
+
+
+def file_names(incomplete: str) -> list[CompletionItem]:
+    """What leaves it to the shell to offer files."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+def _begins(word: str, beginning: str) -> bool:
+    return word.lower().startswith(beginning.lower())

@@ -1,0 +1,54 @@
+"""Where a report goes: to a stream, or into a file that is written once all of it is known."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import TextIO
+
+from trl_lint.frontends.terminal import fail, wants_colour
+
+
+class Output:
+    """The stream that a report is written to, until `close`.
+
+    path: the file that it is for; without one it is for `stream`.
+    """
+
+    def __init__(self, path: Path | None, stream: TextIO) -> None:
+        self._path = path
+        self._kept = io.BytesIO()
+        if path is not None:
+            _refuse(path)
+            stream = io.TextIOWrapper(self._kept, encoding="utf-8", errors="backslashreplace", newline="")
+        elif isinstance(stream, io.TextIOWrapper):  # no message may fail on a terminal that can't show it
+            stream.reconfigure(errors="backslashreplace")
+        self.stream = stream
+
+    @property
+    def is_terminal(self) -> bool:
+        return self.stream.isatty()
+
+    def wants_colour(self, choice: str) -> bool:
+        """Whether it gets colour; what the environment says is about a terminal, and not about a file."""
+        return choice == "always" if self._path is not None else wants_colour(self.stream, choice)
+
+    def close(self) -> None:
+        """Write the file, if there is one: as a whole, or not at all and with a line that says why."""
+        if self._path is None:
+            return
+        from trl_lint.linter.writing import write
+
+        self.stream.flush()
+        problem = write(self._path, self._kept.getvalue())
+        if problem:
+            fail(problem)
+
+
+def _refuse(path: Path) -> None:
+    """Stop at a path that can't be written, before a long analysis rather than behind it."""
+    if os.path.isdir(path):
+        fail(f"{path}: cannot write: it is a folder")
+    if not os.path.isdir(path.parent):
+        fail(f"{path}: cannot write: there is no folder {path.parent}")

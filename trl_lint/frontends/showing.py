@@ -1,0 +1,125 @@
+"""`--show-settings` and `--show-files`: what a run would go by, and what it would look at."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+
+from trl_lint import plain
+from trl_lint.frontends.options import Options
+from trl_lint.frontends.terminal import CLEAN, FAILED, say
+from trl_lint.settings import Settings
+
+# By key, what on the command line stands in its place.
+_OPTIONS = {
+    "select": "select",
+    "ignore": "ignore",
+    "extend-select": "extend_select",
+    "preview": "preview",
+    "per-file-ignores": "per_file_ignores",
+    "unsafe-fixes": "unsafe_fixes",
+    "output-format": "output_format",
+    "baseline": "baseline",
+    "cache-dir": "cache_dir",
+}
+
+
+def show(options: Options, settings: Settings) -> int:
+    """Print what was asked for, and give the exit code.
+
+    Raises:
+        ConfigError: the settings can't be acted on.
+    """
+    from trl_lint.config import selection
+
+    selection(settings)
+    if options.cache_dir:
+        settings = replace(settings, cache_dir=str(options.cache_dir))
+    if options.show_settings:
+        for line in _settings(options, settings):
+            print(plain.line(line))
+        code = CLEAN
+    else:
+        code = _show_files(options, settings)
+    sys.stdout.flush()
+    return code
+
+
+def _settings(options: Options, settings: Settings) -> Iterator[str]:
+    """The settings as a table that can be pasted, each with where it comes from; what is not set is a comment."""
+    yield f"# {_about(options, settings)}"
+    yield "[tool.trl-lint]"
+    files, tables = dict(settings.sources), []
+    for field in fields(Settings):
+        key = field.name.replace("_", "-")
+        if key in ("extend", "root", "sources"):
+            continue  # what is taken over from there is among the others
+        value = getattr(settings, field.name)
+        source = _source(options, key, files)
+        if field.name in _TABLES:
+            tables.append((key, dict(value), source))
+        elif value is None:
+            yield f"# {key} =  # {source}"
+        else:
+            yield f"{key} = {_toml(value)}  # {source}"
+    for key, table, source in tables:
+        yield f"{key} = {_toml(table)}  # {source}"
+
+
+def _about(options: Options, settings: Settings) -> str:
+    used = list(dict.fromkeys(path for _, path in settings.sources))
+    said = f"from {' and '.join(used)}" if used else "no file has any"
+    return f"The settings for {options.start.resolve()}: {said}."
+
+
+_TABLES = ("per_file_ignores", "reducers", "trainer_bases")
+
+
+def _source(options: Options, key: str, files: Mapping[str, str]) -> str:
+    given = _OPTIONS.get(key)
+    if given and getattr(options, given) not in (None, (), False):
+        both = key in files and key in ("ignore", "extend-select") and not options.select
+        return f"{files[key]} and the command line" if both else "the command line"
+    overruled = options.select and key in ("ignore", "extend-select")
+    return "default" if overruled else files.get(key, "default")
+
+
+def _toml(value: object) -> str:
+    """A value in TOML, whose strings are those of JSON."""
+    if isinstance(value, dict):
+        return (
+            "{ " * bool(value)
+            + ", ".join(f"{_toml(key)} = {_toml(each)}" for key, each in value.items())
+            + (" }" if value else "{}")
+        )
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _show_files(options: Options, settings: Settings) -> int:
+    from trl_lint.config import selected_rules
+    from trl_lint.linter.discovery import PathProblem, display_path, find_files
+    from trl_lint.rules.base import LaunchRule
+
+    code = CLEAN
+    found = find_files(
+        options.paths,
+        root=settings.root,
+        exclude=settings.exclude,
+        respect_gitignore=options.respect_gitignore,
+        force_exclude=options.force_exclude,
+        launches=any(isinstance(rule, LaunchRule) for rule in selected_rules(settings)),
+    )
+    for item in found:
+        if isinstance(item, PathProblem):
+            say(f"{display_path(item.path)}: {item.message}")
+            code = code if item.passed_over else FAILED
+        else:
+            print(plain.line(display_path(Path(item))))
+    return code

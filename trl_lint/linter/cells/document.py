@@ -1,0 +1,57 @@
+"""A file that holds modules of Python as parts: a notebook holds one, documentation one per block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trl_lint.findings import Edit, Finding, Position
+from trl_lint.linter.cells.places import Change, CodePart, NotInside, ended
+
+
+@dataclass(frozen=True)
+class CodeDocument:
+    """A file and its parts.
+
+    texts: what lines are counted in, by cell (0: the file as a whole). remark: why it, or a part of it, was not looked
+    at. broken: the parts that are no Python, by their paths. write: the content of the file with changes.
+    """
+
+    path: Path
+    source: bytes
+    parts: tuple[CodePart, ...] = ()
+    texts: Mapping[int, str] = field(default_factory=dict)
+    remark: str = ""
+    broken: frozenset[Path] = frozenset()
+    write: Callable[[Sequence[Change]], bytes] | None = None
+
+    @property
+    def sound(self) -> Iterator[CodePart]:
+        """The parts that can be looked at."""
+        return (each for each in self.parts if each.path not in self.broken)
+
+    def changed(self, changes: Sequence[Change]) -> bytes:
+        """The content of the file with changes."""
+        return self.source if self.write is None or not changes else self.write(changes)
+
+
+def edits_there(part: CodePart, finding: Finding) -> tuple[Edit, ...]:
+    """The edits of a finding's fix as those of the file; none where it can't be made in the file."""
+    from trl_lint.linter.text_edits import edited
+
+    if finding.fix is None:
+        return ()
+    try:
+        changes = part.changes(edited(part.text, finding.fix.edits()))
+    except NotInside:
+        return ()
+    return tuple(_edit(part, each) for each in changes)
+
+
+def _edit(part: CodePart, change: Change) -> Edit:
+    from trl_lint.linter.text_edits import smallest
+
+    found = smallest(ended(part.texts[change.cell]), change.first, change.last, "".join(change.lines))
+    start, end = (Position(each.line, each.column, cell=change.cell) for each in (found.start, found.end))
+    return Edit(start, end, found.content)

@@ -1,0 +1,153 @@
+"""The code of a notebook's cell as Python reads it: what only IPython understands becomes a comment.
+
+    %pip install trl            # %pip install trl
+    files = !ls                 files = get_ipython()  # !ls
+    %time trainer.train()       trainer.train()
+    trainer?                    # trainer?
+
+There are as many lines as before. Which lines are IPython's is told as it does it itself: by how they begin, where a
+statement may begin.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trl_lint.analysis.program.source_text import end_of_long
+
+# Cell magics below which stands Python that runs in the notebook. What is below the others is no code of it.
+RUN_PYTHON = frozenset({"capture", "debug", "ipytest", "memit", "prun", "scalene", "time", "timeit", "wandb"})
+_CELL_MAGIC = re.compile(r"%%(\w*)")
+# What stands before the lines of a session that was pasted.
+_PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.)(?: |(?=\s*\Z))")
+_BLANKS = re.compile(r"[ \t]*")
+# Line magics that run what stands behind them, with their options.
+_RUNNING = re.compile(r"[ \t]*(%(?:memit|prun|time|timeit)[ \t]+(?:-\w+[ \t]*\d*[ \t]+)*)(?=[^\s-])")
+# `!ls`, `%cd ..`, `?name` and `name?`; and what IPython takes for a magic without its `%`, if it can be no Python.
+_MAGIC = re.compile(
+    r"[ \t]*(?:[%!?]"
+    r"|%{0,2}[A-Za-z_*][\w*]*(?:\.[A-Za-z_*][\w*]*|\[\d+\])*\?\??[ \t]*(?:\#.*)?\s*\Z"
+    r"|(?:pip|conda|mamba|uv|cd|mkdir|cp|mv|rm|cat)[ \t]+(?:-[\w-]+[ \t]+)*"
+    r"(?!(?:and|else|for|if|in|is|not|or)\b)[\w~./])"
+)
+_ASSIGNED = re.compile(r"([ \t]*[A-Za-z_][\w., \t\[\]*\"'()]*=[ \t]*)(?=[%!])")
+# What stands for a value that a magic gives: nobody knows what it is.
+_UNKNOWN = "get_ipython()"
+_PIECE = re.compile(
+    r"""(?P<long>\"{3}|'{3})|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\#[^\r\n]*"""
+    r"""|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<joined>\\\r?\n)""",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLine:
+    """A line as Python reads it. prefix: what stands before it in the cell. own: whether the cell has it so."""
+
+    text: str
+    prefix: str = ""
+    own: bool = True
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their ends, as Python counts them."""
+    return io.StringIO(text, newline="").readlines()
+
+
+def python_lines(cell: str) -> list[CodeLine]:
+    """The lines of a cell, each for the one that it was."""
+    lines = lines_of(cell)
+    start = 0
+    while start < len(lines):
+        magic = _CELL_MAGIC.match(lines[start])
+        if magic is None and lines[start].strip():
+            break
+        if magic is not None and magic[1] not in RUN_PYTHON:
+            start = len(lines)
+        start += 1
+    head = [CodeLine(each) if not each.strip() else _comment(each) for each in lines[:start]]
+    return [*head, *_body(lines[start:])]
+
+
+def _body(lines: Sequence[str]) -> Iterator[CodeLine]:
+    """The lines below the cell magics, less the indentation of the whole cell, or the prompts of a pasted session."""
+    first = next((each for each in lines if each.strip()), "")
+    leading = _PROMPT if first.lstrip().startswith(">>>") else re.compile(re.escape(_blanks(first)))
+    reading, joined = _Reading(), False
+    for line in lines:
+        found = leading.match(line)
+        prefix = found[0] if found else ""
+        text = line[len(prefix) :]
+        if joined:
+            made = _comment(text)
+        elif reading.is_at_start and _may_be_magic(text):
+            made = _translated(text)
+        else:
+            made = CodeLine(text)
+        joined = made.own is False and _goes_on(text)
+        if made.own or not made.text.lstrip().startswith("#"):
+            reading.go_on(made.text)
+        yield CodeLine(made.text, prefix + made.prefix, made.own)
+
+
+def _may_be_magic(text: str) -> bool:
+    return _MAGIC.match(text) is not None or _ASSIGNED.match(text) is not None
+
+
+def _translated(text: str) -> CodeLine:
+    """A line that only IPython understands."""
+    indent = _blanks(text)
+    running = _RUNNING.match(text)
+    if running is not None:
+        return CodeLine(indent + text[running.end() :], running[1], own=False)
+    assigned = _ASSIGNED.match(text)
+    if assigned is not None:
+        return CodeLine(f"{assigned[1]}{_UNKNOWN}  # {text[assigned.end() :]}", own=False)
+    return CodeLine(f"{indent}pass  # {text[len(indent) :]}", own=False) if indent else _comment(text)
+
+
+def _comment(text: str) -> CodeLine:
+    return CodeLine(f"# {text}", own=False)
+
+
+def _goes_on(text: str) -> bool:
+    """Whether a magic goes on in the next line."""
+    return text.rstrip("\r\n").endswith("\\")
+
+
+def _blanks(text: str) -> str:
+    found = _BLANKS.match(text)
+    return found[0] if found else ""
+
+
+class _Reading:
+    """Follows code line by line: whether the next one begins a statement, or lies within brackets or a string."""
+
+    def __init__(self) -> None:
+        self._quotes = ""
+        self._depth = 0
+        self._joined = False
+
+    @property
+    def is_at_start(self) -> bool:
+        return not (self._quotes or self._depth or self._joined)
+
+    def go_on(self, line: str) -> None:
+        """Take note of a line."""
+        place, self._joined = 0, False
+        while place < len(line):
+            if self._quotes:
+                place = end_of_long(line, place, self._quotes)
+                if place < 0:
+                    return
+                self._quotes = ""
+            piece = _PIECE.search(line, place)
+            if piece is None:
+                return
+            place = piece.end()
+            self._quotes = piece["long"] or ""
+            self._depth = max(0, self._depth + bool(piece["open"]) - bool(piece["close"]))
+            self._joined = piece["joined"] is not None

@@ -1,0 +1,152 @@
+"""Files that hold their Python in parts: each part is checked and mended, and told at its places in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trl_lint.findings import Finding, Position
+from trl_lint.linter.cells.document import CodeDocument, edits_there
+from trl_lint.linter.cells.places import Change, CodePart, moved
+from trl_lint.linter.cells.reading import document_of
+from trl_lint.linter.results import FixResult, SourceError
+
+if TYPE_CHECKING:
+    from trl_lint.linter.linter import Linter
+
+
+def parts_that_matter(linter: Linter, document: CodeDocument) -> list[CodePart]:
+    return [each for each in document.sound if linter.may_matter(each.source)]
+
+
+def check(linter: Linter, document: CodeDocument) -> list[Finding]:
+    """What the analysis finds in the parts of a file, at places in it.
+
+    Raises:
+        SourceError: a part is no Python.
+    """
+    found: list[Finding] = []
+    for part in parts_that_matter(linter, document):
+        with_place = partial(told, linter.documents.parts, part)
+        try:
+            found += map(with_place, linter.check_code(part.path, part.source))
+        except SourceError as error:
+            raise _located(part, error) from None
+    return found
+
+
+def told(parts: Mapping[Path, CodePart], part: CodePart | None, finding: Finding) -> Finding:
+    """A finding of a module with the places that its users know. part: the one that it is in, if it is in one."""
+    own = {} if part is None else {str(part.path): part}
+    edits = None if part is None else partial(edits_there, part)
+    return moved(finding, partial(_there, parts, own), edits)
+
+
+def _there(
+    parts: Mapping[Path, CodePart], own: Mapping[str, CodePart], path: str, place: Position
+) -> tuple[str, Position]:
+    part = own.get(path) or parts.get(Path(path))
+    return (path, place) if part is None else (str(part.file), part.there(place))
+
+
+def _located(part: CodePart, error: SourceError) -> SourceError:
+    """What is wrong about a part, at its place in the file; in a notebook, at the first cell that is no Python."""
+    place, message = part.there(Position(error.line, error.column)), error.message
+    broken = broken_cell(part)
+    if broken is not None:
+        place, message = broken
+    return SourceError(str(part.file), place.line, place.column, message, error.verdict, cell=place.cell)
+
+
+def broken_cell(part: CodePart) -> tuple[Position, str] | None:
+    """The first place of a part that is no Python, cell by cell, and why it is none; None if all is Python."""
+    from trl_lint.linter.cells.notebook import cell_of
+    from trl_lint.linter.sources import python_error
+
+    for number in part.texts:
+        text, above = cell_of(part, number) if number else (part.text, 0)
+        error = python_error(text.encode("utf-8", "surrogatepass"))
+        if error is not None:
+            line, column, message = error
+            # An error behind the end of a cell is one of its last line.
+            line = min(line, max(text.count("\n"), 1))
+            return part.there(Position(line + above, column)), message
+    return None
+
+
+# --- fixes ----------------------------------------------------------------------------------------------
+
+
+def fix(linter: Linter, document: CodeDocument, *, unsafe: bool) -> FixResult:
+    """Apply the fixes of the parts of a file, at places in it.
+
+    Raises:
+        SourceError: a part is no Python.
+    """
+    from trl_lint.linter import fixing
+
+    changes: list[Change] = []
+    results: dict[Path, tuple[FixResult, CodePart]] = {}
+    for part in parts_that_matter(linter, document):
+        try:
+            result = fixing.fix(linter, part.path, part.source, unsafe=unsafe)
+        except SourceError as error:
+            raise _located(part, error) from None
+        changes += part.changes(result.source.decode())
+        results[part.path] = result, part
+    if not results:
+        return FixResult(document.source, (), (), ())
+    new = document.changed(changes)
+    after = document_of(document.path, new, linter.may_matter) if changes else document
+    if not _holds(document, after, results):
+        raise AssertionError("a mended file does not hold the mended code")
+    return _joined(linter, new, [(*results[old.path], now) for old, now in _pairs(document, after, results)])
+
+
+def _pairs(
+    before: CodeDocument, after: CodeDocument, results: Mapping[Path, object]
+) -> Iterator[tuple[CodePart, CodePart]]:
+    pairs = zip(before.parts, after.parts, strict=False)
+    return ((old, new) for old, new in pairs if old.path in results)
+
+
+def _holds(before: CodeDocument, after: CodeDocument, results: Mapping[Path, tuple[FixResult, CodePart]]) -> bool:
+    """Whether what was written is read as it was meant."""
+    return len(before.parts) == len(after.parts) and all(
+        new.source == results[old.path][0].source for old, new in _pairs(before, after, results)
+    )
+
+
+def _joined(linter: Linter, source: bytes, results: Sequence[tuple[FixResult, CodePart, CodePart]]) -> FixResult:
+    """The outcome for a file, from that of its parts, each as it was and as it is now."""
+    joined = FixResult(source, (), (), ())
+    for result, old, new in results:
+        # The module has the path by which it was looked at, wherever it begins now.
+        each = told_result(linter, result, old, replace(new, path=old.path))
+        joined = FixResult(
+            source,
+            joined.applied + each.applied,
+            joined.withheld + each.withheld,
+            joined.remaining + each.remaining,
+            joined.partly + each.partly,
+            joined.uncovered + each.uncovered,
+        )
+    return joined
+
+
+def told_result(
+    linter: Linter, result: FixResult, old: CodePart | None = None, new: CodePart | None = None
+) -> FixResult:
+    """What came of a module's fixes, at places that its users know. old, new: the part that it is, before and after."""
+    was = partial(told, linter.documents.parts, old)
+    now = partial(told, linter.documents.parts, new)
+    return replace(
+        result,
+        applied=tuple(map(was, result.applied)),
+        withheld=tuple((now(each), reason) for each, reason in result.withheld),
+        remaining=tuple(map(now, result.remaining)),
+        partly=tuple(map(was, result.partly)),
+    )

@@ -1,0 +1,156 @@
+"""Notebooks: their code cells, in order, are one module. Only the strings of lines that change are written anew."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path, PurePath
+
+from trl_lint.launch.commands.commands import Unreadable
+from trl_lint.launch.parsers.notebook_json import FORMAT, CodeCell, about, code_cells
+from trl_lint.launch.parsers.readers import NOTEBOOK, front_end
+from trl_lint.linter.cells.document import CodeDocument
+from trl_lint.linter.cells.ipython import lines_of, python_lines
+from trl_lint.linter.cells.places import Change, CodePart, Line, ended, last_first, with_changes
+
+# Where a text says how it is encoded, which the strings of JSON are not concerned with.
+_COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=]")
+
+
+def is_notebook(path: PurePath) -> bool:
+    return front_end(path) == NOTEBOOK
+
+
+@lru_cache(maxsize=8)
+def opened(path: Path, source: bytes) -> CodeDocument:
+    """A notebook. Never raises: what can't be read has no parts, and says so.
+
+    One of another language than Python has no parts either, and there is nothing to say of it.
+    """
+    try:
+        text = source.decode("utf-8")
+        said, cells = about(text), tuple(code_cells(text))
+    except UnicodeDecodeError:
+        return CodeDocument(path, source, remark="not looked at: its text is not UTF-8")
+    except Unreadable as error:
+        return CodeDocument(path, source, remark=str(error))
+    if said.form is not None and said.form != FORMAT:
+        return CodeDocument(path, source, remark=f"not looked at: a notebook of format {said.form}; known is {FORMAT}")
+    texts = {each.number: each.text for each in cells}
+    python = [(each.number, each.text) for each in cells if each.is_python] if said.is_python else []
+    parts = (module_of(path, python),) if python else ()
+    return CodeDocument(path, source, parts, texts, write=partial(_written, text, cells))
+
+
+def module_of(path: Path, cells: Iterable[tuple[int, str]]) -> CodePart:
+    """The module that code cells make, of which each has its number among all cells and its text."""
+    texts = dict(cells)
+    lines: list[Line] = []
+    code: list[str] = []
+    for number, text in texts.items():
+        lines.append(Line(number, 0, own=False, is_mark=True))
+        code.append(f"# %% {number}\n")
+        for place, line in enumerate(python_lines("".join(ended(text))), 1):
+            is_cookie = len(code) == 1 and _COOKIE.match(line.text) is not None
+            lines.append(Line(number, place, line.prefix, line.own and not is_cookie))
+            code.append("#\n" if is_cookie else line.text)
+    return CodePart(path, path, "".join(code), lines, texts)
+
+
+def all_cells(path: PurePath, source: bytes) -> CodePart:
+    """All code cells as one module, those of other languages than Python included: where comments may stand."""
+    known = opened(Path(path), source)
+    return known.parts[0] if known.parts else module_of(known.path, known.texts.items())
+
+
+def cell_of(part: CodePart, number: int) -> tuple[str, int]:
+    """The text of one cell as Python reads it, and the line of the module behind which it begins."""
+    at = [place for place, each in enumerate(part.lines) if each.cell == number and not each.is_mark]
+    lines = lines_of(part.text)
+    return "".join(lines[place] for place in at), at[0] if at else 0
+
+
+# --- writing --------------------------------------------------------------------------------------------
+
+
+def _written(text: str, cells: Sequence[CodeCell], changes: Sequence[Change]) -> bytes:
+    """The JSON with changed lines."""
+    for cell in reversed(cells):
+        own = [each for each in changes if each.cell == cell.number]
+        if own:
+            text = text[: cell.start] + _source(text, cell, own) + text[cell.end :]
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _source(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
+    """The value of a cell's source with changed lines, all else as it is written."""
+    if text[cell.start] == "[" and [each.value for each in cell.strings] == lines_of(cell.text):
+        return _list(text, cell, changes)
+    return _characters(text, cell, changes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A line in a list of them. was: its value as it is written; written: how, and what stands before it."""
+
+    value: str
+    was: str | None = None
+    written: str = ""
+    before: str = ""
+
+
+def _list(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
+    """A list that has a string for each line."""
+    first, last = cell.strings[0], cell.strings[-1]
+    between = [text[one.end : other.start] for one, other in zip(cell.strings, cell.strings[1:], strict=False)]
+    usual = between[0] if between else f",{text[cell.start + 1 : first.start]}"
+    items = [
+        _Item(line, each.value, text[each.start : each.end], before)
+        for line, each, before in zip(ended(cell.text), cell.strings, [usual, *between], strict=True)
+    ]
+    for change in last_first(changes):
+        items[change.first : change.last] = [_Item(line, before=usual) for line in change.lines]
+    if not items:
+        return "[]"
+    values = lines_of(with_changes(cell.text, changes))
+    # One item less where the last line is empty now, and has no end.
+    written = [_as_written(item, value, text) for item, value in zip(items, values, strict=False)]
+    return text[cell.start : first.start] + "".join(written).removeprefix(items[0].before) + text[last.end : cell.end]
+
+
+def _as_written(item: _Item, value: str, text: str) -> str:
+    return item.before + (item.written if item.was == value else _quoted(value, text))
+
+
+def _characters(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
+    """A string for all lines, or some for several: what stays in them is copied, character by character."""
+    first, last = cell.strings[0], cell.strings[-1]
+    at = [*(place for each in cell.strings for place in each.offsets(text)[:-1]), last.end - 1]
+    pieces = [text[cell.start : first.start + 1]]
+    for start, end, content in _spans(cell.text, with_changes(cell.text, changes)):
+        pieces.append(text[at[start] : at[end]] if content is None else _quoted(content, text)[1:-1])
+    return "".join([*pieces, text[last.end - 1 : cell.end]])
+
+
+def _spans(old: str, new: str) -> Iterator[tuple[int, int, str | None]]:
+    """The pieces of a text, in order, and what becomes of each; None: it stays."""
+    from trl_lint.linter.hunks import hunks
+
+    before, after = lines_of(old), lines_of(new)
+    starts = [0]
+    for line in before:
+        starts.append(starts[-1] + len(line))
+    place = 0
+    for each in hunks(before, after):
+        yield starts[place], starts[each.first], None
+        yield starts[each.first], starts[each.last], "".join(after[each.start : each.end])
+        place = each.last
+    yield starts[place], starts[-1], None
+
+
+def _quoted(value: str, text: str) -> str:
+    """A string of JSON, with letters as such where the file has any."""
+    return json.dumps(value, ensure_ascii=text.isascii())

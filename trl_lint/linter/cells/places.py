@@ -1,0 +1,277 @@
+"""A module of Python that stands in a part of a file: its text, and where each of its lines is in the file.
+
+The linter looks at the text alone. `CodePart.there` and `CodePart.here` translate places, `moved` a whole finding, and
+`CodePart.changes` says what a mended text changes in the file.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from pathlib import Path
+
+from trl_lint.findings import Edit, Finding, Fix, Guard, Note, Position, Related
+from trl_lint.linter.cells.ipython import lines_of
+from trl_lint.linter.hunks import Hunk, hunks
+
+# The prompt of a Python session, at the end of what stands before a line.
+_PROMPT = re.compile(r"(?:>>>|\.\.\.) ?\Z")
+
+
+class NotInside(Exception):
+    """A change of a module's text that can't be made in the file; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Where a line of a module stands: in which cell (0: the file has none), and in which line there, from 1.
+
+    prefix: what stands before it there. own: whether it is written there as the module has it; one that is not may not
+    be changed. is_mark: it is not there at all, and only parts what is in two cells.
+    """
+
+    cell: int
+    number: int
+    prefix: str = ""
+    own: bool = True
+    is_mark: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """In a cell (0: in the file) the lines from `first` up to `last`, from 0, become others."""
+
+    cell: int
+    first: int
+    last: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class CodePart:
+    """A module of Python in a file.
+
+    path: by which the analysis knows it; file: in which it is. texts: what the lines are counted in, by cell.
+    """
+
+    path: Path
+    file: Path
+    text: str
+    lines: Sequence[Line]
+    texts: Mapping[int, str]
+    # Of a session with prompts: which prompt stands before which line of a mended text.
+    prompts: Callable[[str], Sequence[str]] | None = None
+
+    @cached_property
+    def source(self) -> bytes:
+        # Halves of surrogates, which JSON may have, are for the reader of the text to complain about.
+        return self.text.encode("utf-8", "surrogatepass")
+
+    def there(self, place: Position) -> Position:
+        """The place in the file of one in the module; behind its end, the place behind the end of its last line."""
+        if not self.lines:
+            return place
+        line = self.lines[min(place.line, len(self.lines)) - 1]
+        beyond = max(place.line - len(self.lines), 0)
+        return Position(line.number + beyond, place.column + len(line.prefix) * (not beyond), cell=line.cell)
+
+    def here(self, place: Position) -> Position | None:
+        """The place in the module of one in the file; None where that is no line of it."""
+        line = self._by_place.get((place.cell, place.line))
+        if line is None:
+            return None
+        return Position(line + 1, max(place.column - len(self.lines[line].prefix), 1))
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[int, int], int]:
+        return {(each.cell, each.number): at for at, each in enumerate(self.lines) if not each.is_mark}
+
+    def changes(self, new: str) -> tuple[Change, ...]:
+        """What the file has to become for its module to be `new`.
+
+        Raises:
+            NotInside: it would change what is no line of the module's own, or can't be told apart by cells.
+        """
+        return _Changes(self, new).found()
+
+
+class _Changes:
+    """Finds the lines of a file that have to change for its module to have another text."""
+
+    def __init__(self, part: CodePart, new: str) -> None:
+        self.part = part
+        self.old = lines_of(part.text)
+        self.new = lines_of(new)
+        self.hunks = self._hunks()
+        self.prompts = part.prompts(new) if part.prompts is not None else None
+        self.changed_cells = {part.lines[at].cell for each in self.hunks for at in range(each.first, each.last)}
+
+    def found(self) -> tuple[Change, ...]:
+        return tuple(self._inserted(each) if each.first == each.last else self._replaced(each) for each in self.hunks)
+
+    def _hunks(self) -> list[Hunk]:
+        """What differs, cell by cell: what is alike in two cells must not be taken for each other."""
+        marks = [at for at, each in enumerate(self.part.lines) if each.is_mark]
+        texts = {self.old[at] for at in marks}
+        kept = [at for at, line in enumerate(self.new) if line in texts]
+        if [self.old[at] for at in marks] != [self.new[at] for at in kept]:
+            return hunks(self.old, self.new)
+        bounds = zip(pairwise([0, *marks, len(self.old)]), pairwise([0, *kept, len(self.new)]), strict=True)
+        return [
+            Hunk(first + each.first, first + each.last, start + each.start, start + each.end)
+            for (first, last), (start, end) in bounds
+            for each in hunks(self.old[first:last], self.new[start:end])
+        ]
+
+    def _replaced(self, hunk: Hunk) -> Change:
+        lines = self.part.lines[hunk.first : hunk.last]
+        if not all(each.own for each in lines):
+            raise NotInside("it would change a line that is not written as Python")
+        first, last = lines[0], lines[-1]
+        # Between lines that follow on each other in the module, the file may have others, such as output.
+        if last.cell != first.cell or last.number - first.number != len(lines) - 1:
+            raise NotInside("it would change several parts of the file at once")
+        prefixes = [each.prefix for each in lines if each.prefix] or [first.prefix]
+        return self._change(hunk, first.cell, first.number - 1, last.number, prefixes)
+
+    def _inserted(self, hunk: Hunk) -> Change:
+        """New lines go where the lines around them are the module's own."""
+        below = self._goes_below(hunk)
+        lines = self.part.lines
+        if below is None:
+            raise NotInside("there is no line of Python beside it")
+        if below:
+            line = lines[self._next_own(hunk.first)]
+            return self._change(hunk, line.cell, line.number - 1, line.number - 1, [line.prefix])
+        line = lines[self._last_own(hunk.first)]
+        if self.prompts is not None and _is_filled(self.part.texts[line.cell], line.number):
+            raise NotInside("it would part a line from its output")
+        return self._change(hunk, line.cell, line.number, line.number, [line.prefix])
+
+    def _goes_below(self, hunk: Hunk) -> bool | None:
+        """Whether new lines belong to what follows, of the lines of the file that are Python; None: there are none."""
+        above, below = self._last_own(hunk.first), self._next_own(hunk.first)
+        lines = self.part.lines
+        if above < 0 or below >= len(lines):
+            return above < 0 if above >= 0 or below < len(lines) else None
+        if lines[above].cell == lines[below].cell and above + 1 == hunk.first:
+            return self.prompts is not None and lines[below].number != lines[above].number + 1
+        if lines[above].cell == lines[below].cell or above + 1 < hunk.first:
+            return True
+        content = self.new[hunk.start : hunk.end]
+        if next((each for each in content if each.strip()), "")[:1].isspace():
+            return False  # the end of a block
+        if _imports("".join(content)):
+            return not _ends_with_import(self.part.texts[lines[above].cell])
+        return lines[below].cell in self.changed_cells or lines[above].cell not in self.changed_cells
+
+    def _last_own(self, at: int) -> int:
+        return next((each for each in range(at - 1, -1, -1) if self.part.lines[each].own), -1)
+
+    def _next_own(self, at: int) -> int:
+        total = len(self.part.lines)
+        return next((each for each in range(at, total) if self.part.lines[each].own), total)
+
+    def _change(self, hunk: Hunk, cell: int, first: int, last: int, prefixes: Sequence[str]) -> Change:
+        lines = []
+        for count, at in enumerate(range(hunk.start, hunk.end)):
+            prefix = prefixes[min(count, len(prefixes) - 1)]
+            if self.prompts is not None:
+                prefix = _PROMPT.sub("", prefix) + self.prompts[at]
+            line = self.new[at]
+            lines.append(prefix + line if line.strip() else prefix.rstrip() + line)
+        return Change(cell, first, last, tuple(lines))
+
+
+def _is_filled(text: str, number: int) -> bool:
+    """Whether the line behind one has anything in it."""
+    return bool("".join(lines_of(text)[number : number + 1]).strip())
+
+
+def _imports(code: str) -> bool:
+    try:
+        body = ast.parse(code).body
+    except (SyntaxError, ValueError):
+        return False
+    return bool(body) and all(isinstance(each, ast.Import | ast.ImportFrom) for each in body)
+
+
+def _ends_with_import(cell: str) -> bool:
+    """Whether the last lines of a cell that Python can read import something."""
+    from trl_lint.linter.cells.ipython import python_lines
+
+    try:
+        body = ast.parse("".join(each.text for each in python_lines(cell))).body
+    except (SyntaxError, ValueError):
+        return False
+    return bool(body) and isinstance(body[-1], ast.Import | ast.ImportFrom)
+
+
+def with_changes(text: str, changes: Sequence[Change]) -> str:
+    """A text with other lines; whether it ends with a line end stays as it is."""
+    lines = ended(text)
+    for each in last_first(changes):
+        lines[each.first : each.last] = each.lines
+    new = "".join(lines)
+    is_ended = not text or text[-1] in "\r\n"
+    return new if is_ended else new.removesuffix("\n").removesuffix("\r")
+
+
+def last_first(changes: Sequence[Change]) -> list[Change]:
+    """Changes in the order in which they can be made one by one: new lines before others come behind these."""
+    return sorted(reversed(changes), key=lambda each: (each.first, each.last), reverse=True)
+
+
+def ended(text: str) -> list[str]:
+    """The lines of a text, the last of which has an end, too."""
+    lines = lines_of(text)
+    if lines and lines[-1][-1] not in "\r\n":
+        lines[-1] += "\r\n" if lines[0].endswith("\r\n") else "\n"
+    return lines
+
+
+# --- findings -------------------------------------------------------------------------------------------
+
+# Where a place is that a finding speaks of, by the path that it has there: the path that it has here, and the place.
+Move = Callable[[str, Position], tuple[str, Position]]
+
+
+def moved(finding: Finding, move: Move, edits: Callable[[Finding], tuple[Edit, ...]] | None = None) -> Finding:
+    """A finding with all places that it speaks of as they are elsewhere. edits: what its fix comes to there."""
+    fix = finding.fix and _fix(finding, finding.fix, move, edits)
+    path, start = move(finding.path, finding.start)
+    return replace(
+        finding,
+        path=path,
+        start=start,
+        end=move(finding.path, finding.end)[1],
+        because=_notes(finding.because, move),
+        fix=fix,
+        also=tuple(_related(each, move) for each in finding.also),
+        branches=tuple(move(finding.path, each)[1] for each in finding.branches),
+        guard=finding.guard and _guard(finding.guard, move),
+    )
+
+
+def _guard(guard: Guard, move: Move) -> Guard:
+    path, start = move(guard.path, guard.start)
+    return replace(guard, path=path, start=start, end=move(guard.path, guard.end)[1])
+
+
+def _fix(finding: Finding, fix: Fix, move: Move, edits: Callable[[Finding], tuple[Edit, ...]] | None) -> Fix:
+    built = fix.edits if edits is None else partial(edits, finding)
+    return replace(fix, edits=built, conditions=_notes(fix.conditions, move))
+
+
+def _notes(notes: Iterable[Note], move: Move) -> tuple[Note, ...]:
+    places = ((each, move(each.path, each.start)) for each in notes)
+    return tuple(replace(each, path=path, start=start) for each, (path, start) in places)
+
+
+def _related(related: Related, move: Move) -> Related:
+    path, start = move(related.path, related.start)
+    return replace(related, path=path, start=start)

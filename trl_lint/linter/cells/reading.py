@@ -1,0 +1,54 @@
+"""Which reader a file has that holds its Python in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from trl_lint.findings import Position
+from trl_lint.launch.parsers.readers import NOTEBOOK, front_end
+from trl_lint.linter.cells.document import CodeDocument
+from trl_lint.linter.cells.places import CodePart, NotInside
+
+
+def document_of(path: Path, source: bytes, may_matter: Callable[[bytes], bool]) -> CodeDocument:
+    """A notebook, or documentation, of which those parts that may matter are looked at."""
+    document = _opened(path, source)
+    return document if front_end(path) == NOTEBOOK else _without_broken(document, may_matter)
+
+
+def settled(document: CodeDocument, part: CodePart, text: str) -> tuple[str, str]:
+    """The text that a part has once its file is written so that the part has this one; and why that can't be, or ""."""
+    try:
+        changed = document.changed(part.changes(text))
+    except NotInside as reason:
+        return text, str(reason)
+    parts = _opened(document.path, changed).parts
+    if len(parts) != len(document.parts):
+        return text, "it would make other blocks of the file"
+    return parts[document.parts.index(part)].text, ""
+
+
+def _opened(path: Path, source: bytes) -> CodeDocument:
+    if front_end(path) == NOTEBOOK:
+        from trl_lint.linter.cells import notebook
+
+        return notebook.opened(path, source)
+    from trl_lint.linter.cells import blocks
+
+    return blocks.opened(path, source)
+
+
+def _without_broken(document: CodeDocument, may_matter: Callable[[bytes], bool]) -> CodeDocument:
+    """Examples may have gaps: a block that is no Python is passed over, and said."""
+    from trl_lint.linter.sources import python_error
+
+    errors = {part: python_error(part.source) for part in document.parts if may_matter(part.source)}
+    broken = {part: error for part, error in errors.items() if error is not None}
+    if not broken:
+        return document
+    part, (line, column, message) = next(iter(broken.items()))
+    more = f" (and {len(broken) - 1} more)" * (len(broken) > 1)
+    remark = f"not looked at: the block at {part.there(Position(line, column))}, which is no Python: {message}{more}"
+    return replace(document, remark=remark, broken=frozenset(each.path for each in broken))

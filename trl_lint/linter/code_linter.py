@@ -1,0 +1,328 @@
+"""Python code: parse it, analyse it, and ask the rules.
+
+LibCST, and all that needs it, is imported only once a file turns out to matter.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trl_lint.analysis.program.depth import TooDeep, deeply
+from trl_lint.config import Selection, ignored_in
+from trl_lint.findings import Finding
+from trl_lint.linter.documents import Documents
+from trl_lint.linter.prefilter import Prefilter
+from trl_lint.linter.results import GIVEN_UP, CommentContext, SourceError
+from trl_lint.linter.versions import known_of, own_names, versions_of
+from trl_lint.rules import by_event
+from trl_lint.rules.base import BaseRule, Rule
+from trl_lint.settings import Settings
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.events import Event, Known
+    from trl_lint.analysis.interprocedural.entry_points import Engine
+    from trl_lint.analysis.program.project import Module, Project
+    from trl_lint.linter.dependencies import Dependencies
+    from trl_lint.linter.engines import ProjectEngines
+    from trl_lint.linter.locate import LocatedViolation, RuleViolation
+
+
+class CodeLinter:
+    """Finds bugs in the Python code of a project. It keeps what it parsed: files that import each other are read once.
+
+    mends: whether it may be asked for fixes, for which it watches what all rules ask for: a fix must not bring a
+    finding of another rule. Without, only what the selected rules ask for is watched. selection: which findings of the
+    rules are asked for; None: all. asks: events that somebody asks for besides the rules (see `known`).
+    """
+
+    # Is told how many of the files have been analysed, and of how many.
+    tell: Callable[[int, int], None] = staticmethod(lambda done, total: None)
+
+    def __init__(
+        self,
+        settings: Settings,
+        roots: Sequence[Path],
+        rules: Sequence[BaseRule],
+        *,
+        mends: bool = True,
+        selection: Selection | None = None,
+        asks: Iterable[type[Event]] = (),
+    ) -> None:
+        self.settings, self.selection = settings, selection
+        self._asks = frozenset(asks)
+        self.mends = mends
+        self.roots = tuple(roots)
+        self.rules = tuple(rules)
+        self._code_rules = tuple(rule for rule in rules if isinstance(rule, Rule))
+        self._prefilter = Prefilter(self._code_rules, own_names(settings))
+        # Contents that stand in for what is on the disk (an editor's unsaved buffers).
+        self.overlay: dict[Path, bytes] = {}
+        # What is parsed already, shared with the linters that look at a mended text.
+        self.trees: dict[Path, Any] = {}
+        # Also shared with those: the files that are linted, and by file the contents of the others whose analysis found
+        # something in it. Without them a finding that lives by another file would be gone as soon as a fix is tried.
+        self.linted: set[Path] = set()
+        self.found_from: dict[Path, dict[Path, bytes]] = {}
+        self._engines: ProjectEngines | None = None
+        self._project: Project | None = None
+        self._engine: Any = None
+        self._releases = versions_of(settings)
+        # The contents that could not be analysed, and why.
+        self._failed: dict[Path, tuple[bytes, Exception]] = {}
+        self.comments = CommentContext()
+        self.documents = Documents(settings, self._prefilter)  # shared, too
+        # Violations that the analysis of one file found in another, by that file.
+        self._elsewhere: dict[Path, list[RuleViolation]] = {}
+
+    @deeply
+    def analyse(self, matter: Mapping[Path, bytes]) -> None:
+        """Analyse these modules, so that what one of them means for another is known whatever their order."""
+        if matter:
+            self.linted.update(matter)
+        with without_collector():
+            for number, (path, source) in enumerate(self._in_order(matter) if matter else ()):
+                self.tell(number, len(matter))
+                try:
+                    self._analyse(path, source)
+                except Exception as error:  # said when the file itself is checked
+                    self._failed[path] = (source, error)
+            if matter:
+                gc.freeze()  # all of it is needed until the end
+
+    def may_matter(self, source: bytes) -> bool:
+        """Whether the analysis can find anything in Python code with this content (a search of bytes)."""
+        return self._prefilter.may_matter(source)
+
+    def check_code(self, path: Path, source: bytes) -> list[Finding]:
+        """What the analysis finds in Python code; see `check`."""
+        found = self.report(path, source)
+        if len(found) > 1:
+            from trl_lint.linter.causes import one_per_cause
+
+            found = one_per_cause(found)
+        return [reported.finding for reported in found]
+
+    @property
+    def engines(self) -> ProjectEngines:
+        """Which engines the projects are shown to run under; shared with the linters that look at a mended text."""
+        if self._engines is None:
+            from trl_lint.linter.engines import ProjectEngines
+
+            self._engines = ProjectEngines.of(self.settings, self.roots)
+        return self._engines
+
+    @engines.setter
+    def engines(self, known: ProjectEngines) -> None:
+        self._engines = known
+
+    def _in_order(self, sources: Mapping[Path, bytes]) -> list[tuple[Path, bytes]]:
+        """The files with their contents in the order in which they are analysed."""
+        from trl_lint.linter.import_order import importers_first
+
+        return importers_first(self._tools()[0], sources)
+
+    def _beside(self) -> dict[Path, bytes]:
+        """The files that do not matter in which something was found, with their contents."""
+        if self._project is None:
+            return {}
+        opened = self._project.opened
+        unseen = (path for path in sorted(self._elsewhere) if path not in self.linted and self._without_library(path))
+        found = {path: content for path in unseen if (content := opened.get(path)) is not None}
+        return {path: content for path, content in found.items() if not self.may_matter(content)}
+
+    def _without_library(self, path: Path) -> list[RuleViolation]:
+        """What others have found in a file that names no library: such as can be there without one."""
+        return [each for each in self._elsewhere.get(path, ()) if each[1].event.anywhere]
+
+    def _located_beside(self, path: Path) -> list[LocatedViolation]:
+        """What others have found in a file that was passed over, which is not analysed itself."""
+        found = self._without_library(path)
+        located = self._located(found[0][1].module, found) if found else []
+        return self._asked_for(path, located)
+
+    def _asked_for(self, path: Path, found: Sequence[LocatedViolation]) -> list[LocatedViolation]:
+        """The findings of a file that are asked for; the others are put aside."""
+        asked = [each for each in found if self.wants(each.rule, each.finding)]
+        self.comments.unasked[path] = [each.finding for each in found if not self.wants(each.rule, each.finding)]
+        return asked
+
+    @deeply
+    def report(self, path: Path, source: bytes) -> list[LocatedViolation]:
+        """The findings with their violations; see `check`."""
+        with _given_up(path):
+            if path in self._elsewhere and path not in self.linted and not self.may_matter(source):
+                return self._located_beside(path)
+            module, found = self._analyse(path, source)
+            for other, content in list(self.found_from.get(path, {}).items()):
+                self._analyse(other, content)
+            found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]
+            return self._asked_for(path, self._located(module, found))
+
+    @deeply
+    def report_by(self, rules: Sequence[BaseRule], path: Path, source: bytes) -> list[LocatedViolation]:
+        """What other rules than the selected say of a file, without another analysis. It is a linter that mends."""
+        with _given_up(path):
+            module, _ = self._analyse(path, source)
+            analysed = self._tools()[0].analysed
+            events = [event for each in (path, *self.found_from.get(path, ())) for event in analysed[each][3]]
+            return self._located(module, [each for each in answers(rules, events) if each[1].module is module])
+
+    def wants(self, rule: BaseRule, finding: Finding) -> bool:
+        """Whether a finding is one of those that are asked for."""
+        return self.selection is None or self.selection.wants(rule, finding.consequence, finding.by_default)
+
+    def _located(self, module: Module, found: Sequence[RuleViolation]) -> list[LocatedViolation]:
+        if not found:
+            return []
+        from trl_lint.linter.locate import located
+
+        if not self.settings.per_file_ignores:
+            return located(module, found)
+        ignores = ignored_in(self.settings, self.documents.file_of(module.path))
+        return [
+            each
+            for each in located(module, found)
+            if not ignores(each.rule, each.finding.consequence, each.finding.by_default)
+        ]
+
+    def dependencies(self) -> Dependencies | None:
+        """What the analysis so far has found on the machine; None when it has changed meanwhile."""
+        from trl_lint.analysis.program.project import MAX_OPENED
+        from trl_lint.linter.cache import digest
+        from trl_lint.linter.dependencies import Dependencies, kinds_of
+
+        project, _ = self._tools()
+        read = {path for path, content in project.opened.items() if content is not None}
+        kinds = kinds_of(project.exists, [*project.analysed, *read])
+        if kinds is None or self.overlay:
+            return None
+        return Dependencies(
+            contents={
+                str(path): None if content is None else digest(content) for path, content in project.opened.items()
+            },
+            kinds=kinds,
+            small={str(path): size <= MAX_OPENED for path, size in project.sizes.items()},
+            limit=MAX_OPENED,
+            releases=dict(self._releases.asked),
+            engines=self.engines.answers(),
+        )
+
+    @deeply
+    def parsed(self, path: Path, source: bytes) -> Module:
+        """The module of a content, parsed and not analysed yet, if nobody has asked for that before.
+
+        Raises:
+            SourceError: it can't be decoded or parsed.
+        """
+        return self._parse(self._tools()[0], path, source)
+
+    @deeply
+    def known(self, path: Path, source: bytes) -> list[Known]:
+        """What is known at the statements of a file that somebody asks about (`Module.asked`)."""
+        from trl_lint.analysis.events import Known
+
+        with _given_up(path):
+            module, _ = self._analyse(path, source)
+        analysed = self._tools()[0].analysed.values()
+        events = (event for _, _, _, events in analysed for event in events)
+        return [event for event in events if isinstance(event, Known) and event.module is module]
+
+    def _analyse(self, path: Path, source: bytes) -> tuple[Module, list[RuleViolation]]:
+        """The parsed module and what the rules say of it; violations in other files are put aside for those."""
+        project, engine = self._tools()
+        known = project.analysed.get(path)
+        if known is not None and known[0] == source:
+            return known[1], known[2]
+        failed = self._failed.get(path)
+        if failed is not None and failed[0] == source:
+            raise failed[1]  # a second attempt would skip what the first had begun
+        self.linted.add(path)
+        with without_collector():
+            module = self._parse(project, path, source)
+            events = engine.analyse(module)
+        here: list[RuleViolation] = []
+        for rule, violation in answers(self._code_rules, events):
+            if violation.module is module:
+                here.append((rule, violation))
+            else:
+                self._elsewhere.setdefault(violation.module.path, []).append((rule, violation))
+                self.found_from.setdefault(violation.module.path, {})[path] = source
+        project.analysed[path] = (source, module, here, events)
+        return module, here
+
+    def _tools(self) -> tuple[Project, Any]:
+        if self._project is None:
+            from trl_lint.analysis.program.project import Project
+
+            self._project = Project(self.roots)
+            self._project.overlay = self.overlay
+            self._project.trees = self.trees
+            self._project.linted = self.linted
+            self._project.engines_for = lambda path: self.engines.engines_for(path)
+            events = None if self.mends else frozenset(by_event(self._code_rules)) | self._asks
+            self._engine = self._new_engine(self._project, known_of(self.settings, self._releases), events)
+        return self._project, self._engine
+
+    def _new_engine(
+        self, project: Project, releases: Mapping[str, str], events: frozenset[type[Event]] | None
+    ) -> Engine:
+        from trl_lint.analysis.interprocedural.entry_points import Engine
+
+        return Engine(project, releases, events)
+
+    def _parse(self, project: Project, path: Path, source: bytes) -> Module:
+        import libcst as cst
+
+        from trl_lint.analysis.program.project import DecodeError, decode
+
+        known = project.loaded(path, source)
+        if known is not None:
+            return known
+        try:
+            text, _ = decode(source)
+            return project.add(path, text, source)
+        except DecodeError as error:
+            raise SourceError(str(path), 1, 1, str(error)) from None
+        except TooDeep as error:
+            raise SourceError(str(path), error.line, 1, str(error), GIVEN_UP) from None
+        except cst.ParserSyntaxError as error:
+            from trl_lint.linter.sources import syntax_error
+
+            raise syntax_error(path, source, error) from None
+        except cst.CSTValidationError as error:
+            raise SourceError(str(path), 1, 1, f"{type(error).__name__}: {error}") from None
+
+
+def answers(rules: Sequence[BaseRule], events: Sequence[Event]) -> Iterator[RuleViolation]:
+    """What rules say of events: each is asked about those of its own classes."""
+    asked = by_event(rules)
+    return (
+        (rule, violation) for event in events for rule in asked.get(type(event), ()) for violation in rule.check(event)
+    )
+
+
+@contextmanager
+def _given_up(path: Path) -> Iterator[None]:
+    """Say in the user's words that a file asks for more than there is."""
+    try:
+        yield
+    except RecursionError:
+        raise SourceError(str(path), 1, 1, "nested too deeply", GIVEN_UP) from None
+    except MemoryError:
+        raise SourceError(str(path), 1, 1, "it takes more memory than there is", GIVEN_UP) from None
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Trees are large and free of cycles: looking through them for garbage costs as much as parsing them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

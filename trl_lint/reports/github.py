@@ -1,0 +1,53 @@
+"""Workflow commands, which GitHub shows beside the lines of a pull request.
+
+The log shows only what stands behind the `::`, so the place is said there once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trl_lint import plain, reports
+from trl_lint.findings import Finding, Severity
+from trl_lint.linter.runner import FileResult
+from trl_lint.reports.places import base_of, relative
+
+LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+# What ends a property or a command, and how it is written inside.
+_IN_MESSAGE = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_IN_PROPERTY = {**_IN_MESSAGE, ":": "%3A", ",": "%2C"}
+
+
+class Report(reports.Report):
+    """`::error title=…,file=…,line=…,…::path:line:column: CODE message`, and the help on a second line of the note."""
+
+    def begin(self) -> None:
+        self.base = base_of(self.root)
+
+    def show(self, result: FileResult) -> None:
+        for finding in result.findings:
+            self._command(finding)
+
+    def close(self) -> None:
+        """Nothing stands at the end: the log shows each line that is not a command as it is."""
+
+    def _command(self, finding: Finding) -> None:
+        path = relative(finding.path, self.base)
+        told = {"title": f"{finding.code} {finding.name}", "file": path, **_region(finding)}
+        properties = ",".join(f"{name}={_escaped(str(value), _IN_PROPERTY)}" for name, value in told.items())
+        place = f"{path}:{finding.start.line}:{finding.start.column}"
+        lines = [f"{place}: {finding.code} {finding.message}"]
+        lines += [f"help: {finding.advice}"] * bool(finding.advice)
+        message = _escaped("\n".join(map(plain.line, lines)), _IN_MESSAGE)
+        print(f"::{LEVELS[finding.severity]} {properties}::{message}", file=self.out)
+
+
+def _region(finding: Finding) -> dict[str, int]:
+    """From where to where; of several lines GitHub takes no columns."""
+    start, end = finding.start, finding.end
+    lines = {"line": start.line, "endLine": end.line}
+    return lines if start.line != end.line else {**lines, "col": start.column, "endColumn": end.column}
+
+
+def _escaped(text: str, table: Mapping[str, str]) -> str:
+    return "".join(table.get(char, char) for char in text)

@@ -1,0 +1,54 @@
+"""What the training environment has: asked of its own interpreter, which need not be the one that runs trl-lint."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+
+_MISSING = "import sys\nfrom importlib.util import find_spec\nprint(*[n for n in sys.argv[1:] if not find_spec(n)])"
+_HAS_MODULE = """
+import sys
+from importlib.util import find_spec
+try:
+    print(find_spec(sys.argv[1]) and "yes" or "")
+except ModuleNotFoundError:
+    pass
+"""
+
+
+class Unusable(Exception):
+    """Nothing can be verified. Its text is one line for the user."""
+
+
+def missing(python: str, packages: Sequence[str]) -> list[str]:
+    """Those of some packages that are not installed.
+
+    Raises:
+        Unusable: the interpreter can't be run.
+    """
+    return _said_by(python, _MISSING, *packages).split()
+
+
+def has_module(python: str, name: str) -> bool:
+    """Whether a module can be found.
+
+    Raises:
+        Unusable: the interpreter can't be run.
+    """
+    return bool(_said_by(python, _HAS_MODULE, name).strip())
+
+
+def gpus(python: str) -> int:
+    """How many GPUs torch sees.
+
+    Raises:
+        Unusable: the interpreter can't be run.
+    """
+    return int(_said_by(python, "import torch\nprint(torch.cuda.device_count())"))
+
+
+def _said_by(python: str, program: str, *args: str) -> str:
+    try:
+        return subprocess.run([python, "-c", program, *args], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Unusable(f"{python} can't be run: {getattr(error, 'strerror', None) or 'it is no Python'}") from None
