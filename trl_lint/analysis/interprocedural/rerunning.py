@@ -10,14 +10,14 @@
         return y
 
 If it leaves to others what it left before (what it returns, what it does to its arguments and to objects, where ranks
-meet in it, whom it calls with what), nothing else can have changed, and what it tells of itself is all that is new.
-Otherwise the analysis has to be begun afresh.
+meet in it, whom it calls), nothing else should have changed, and what it tells of itself is all that is new. Otherwise
+the analysis has to be begun afresh; as it has to be once there is time, to see whether the answer holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
 
 import libcst as cst
 
@@ -26,10 +26,13 @@ from trl_lint.analysis.interprocedural.entry_points import Engine
 from trl_lint.analysis.interprocedural.summaries import Summary
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.likeness import same
-from trl_lint.analysis.program.project import Module
+from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.program.reparsing import Retyped
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.heap import Memory
+from trl_lint.domain.kinds import Identity
+from trl_lint.domain.sync_points import SyncPoint
+from trl_lint.domain.values import Value
 
 # What others look at of the run of a function, besides what it does to objects.
 _LEFT = ("result", "inputs", "final", "exchanged", "sync_points", "attribute_writes", "cell_writes", "pending_used")
@@ -47,11 +50,11 @@ class Interrupted(BaseException):
 class _Asked(NamedTuple):
     """How a function was run."""
 
-    names: dict[str, Any]
-    inputs: list[Any]
+    names: dict[str, Value]
+    inputs: list[Identity]
     cls: ClassInfo | None
     caller: Memory
-    met: tuple[Any, ...]
+    met: tuple[SyncPoint, ...]
     depth: int
 
 
@@ -65,11 +68,17 @@ class _Rerun(NamedTuple):
 class RerunEngine(Engine):
     """An engine that keeps how each function was run, so that it can be run again."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(
+        self,
+        project: Project,
+        versions: Mapping[str, str] | None = None,
+        events: frozenset[type[Event]] | None = None,
+    ) -> None:
+        super().__init__(project, versions, events)
         self._asked_of: dict[FunctionInfo, dict[_Key, _Asked]] = {}
         self._frames: list[Frame] = []  # those that functions are being run in
         self._last: Frame
+        self._told: dict[int, int] = {}  # how many events each run has told: who entered it may have added others
         self._baselines: dict[FunctionInfo, dict[_Key, _Rerun]] = {}
         self._entries: dict[Module, list[EventTrace]] = {}
         self._runs = 0
@@ -82,8 +91,8 @@ class RerunEngine(Engine):
         self,
         function: FunctionInfo,
         key: _Key,
-        names: dict[str, Any],
-        inputs: list[Any],
+        names: dict[str, Value],
+        inputs: list[Identity],
         cls: ClassInfo | None,
         caller: Memory,
     ) -> Summary:
@@ -94,11 +103,20 @@ class RerunEngine(Engine):
         met, depth = self.met, self.depth
         summary = super()._run(function, key, names, inputs, cls, caller)
         self._last = self._frames.pop()
+        self._told[id(summary.trace)] = len(summary.trace.events)
         self._asked_of.setdefault(function, {})[key] = _Asked(dict(names), list(inputs), cls, given, met, depth)
         return summary
 
-    def _frame(self, *given: Any) -> Frame:
-        frame = super()._frame(*given)
+    def _frame(
+        self,
+        function: FunctionInfo,
+        key: _Key,
+        names: dict[str, Value],
+        inputs: list[Identity],
+        cls: ClassInfo | None,
+        caller: Memory,
+    ) -> Frame:
+        frame = super()._frame(function, key, names, inputs, cls, caller)
         self._frames.append(frame)
         return frame
 
@@ -116,6 +134,8 @@ class RerunEngine(Engine):
         if len(changed) != 1 or module not in self._entries or change.function in self._seen_by_name(module):
             return None
         (function,) = changed
+        if any(len(each.trace.events) != self._told[id(each.trace)] for each in function.summaries.values()):
+            return None
         known = {each: each.reached for each in self._in_sight()}
         before = self._baseline(function)
         self._exchange(function, change)
@@ -126,10 +146,14 @@ class RerunEngine(Engine):
             return None
         if not all(map(_left_alike, before.values(), now.values())):  # they come in one order
             return None
+        # What is in a container on an object stays there: what is not written into it any more does not show.
+        if any(run.summary.cell_writes for run in before.values()) and not change.keeps_writes():
+            return None
         for key, run in now.items():
             summary = function.summaries[key]
             for name in _WALKED:
                 setattr(summary.trace, name, getattr(run.summary.trace, name))
+            self._told[id(summary.trace)] = len(run.summary.trace.events)
         self._baselines[function] = now
         return super()._events(module, self._entries[module])
 
@@ -202,6 +226,8 @@ def _left_alike(one: _Rerun, other: _Rerun) -> bool:
     if not all(same(getattr(first.trace, name), getattr(second.trace, name)) for name in _TOLD):
         return False
     a, b = one.frame.memory, other.frame.memory
+    if first.cell_writes and not all(same(value, b.names.get(name)) for name, value in a.names.items()):
+        return False  # what it has written into them may be another
     return all(same(a.attributes.get(key), b.attributes.get(key)) for key in first.attribute_writes) and all(
         same(a.heap.get(identity), b.heap.get(identity)) for identity in first.cell_writes
     )

@@ -11,7 +11,7 @@ Parsing all of a large file takes longer than a keystroke should; trees never ch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
@@ -29,6 +29,7 @@ from trl_lint.analysis.program.partial_trees import (
     partly_parsed,
 )
 from trl_lint.analysis.program.project import DecodeError, Module, decode
+from trl_lint.analysis.program.syntax import of_class
 
 _NOTHING = cst.Module([])
 _Statement = TypeVar("_Statement", bound=cst.CSTNode)
@@ -100,6 +101,19 @@ class Retyped:
         block.keep(with_old_nodes(before.body, block.body))
         return cls._with(module.tree, there[0], there[0].with_changes(body=block))
 
+    def keeps_writes(self) -> bool:
+        """Whether all that the function wrote into containers it still writes, as far as its changed lines show.
+
+        They may have become others that call something, as what is written besides shows in the containers.
+        """
+        before, after = (_lines(each) for each in (self.function, self.new))
+        gone = [line for name, line in before.items() if name not in after]
+        come = [line for name, line in after.items() if name not in before]
+        if any(of_class(line, cst.Call) for line in gone) or not all(map(_goes_on, (*gone, *come))):
+            return False
+        names = {each.value for line in before.values() for each in of_class(line, cst.Name)}
+        return _bound(gone) == _bound(come) & names
+
     @classmethod
     def _with(cls, tree: cst.Module, old: cst.FunctionDef, new: cst.FunctionDef) -> Retyped:
         """A tree with another function in the place of one, the nodes around which are made anew."""
@@ -160,6 +174,29 @@ def _merged(old: _Statement, new: _Statement) -> _Statement:
 @lru_cache(maxsize=1024)
 def _code(node: cst.CSTNode) -> str:
     return _NOTHING.code_for_node(node)
+
+
+def _lines(function: cst.FunctionDef) -> dict[int, cst.SimpleStatementLine]:
+    """The lines of a function, by their ids."""
+    return {id(line): line for line in of_class(function, cst.SimpleStatementLine)}
+
+
+def _goes_on(line: cst.SimpleStatementLine) -> bool:
+    """Whether all that a line does is to look at something, or to bind names."""
+    return all(isinstance(each, (cst.Expr, cst.Pass)) or _names_bound(each) is not None for each in line.body)
+
+
+def _bound(lines: Iterable[cst.SimpleStatementLine]) -> set[str]:
+    return {name for line in lines for each in line.body for name in _names_bound(each) or ()}
+
+
+def _names_bound(statement: cst.BaseSmallStatement) -> list[str] | None:
+    """The names that an assignment to names binds; None of any other statement."""
+    if not isinstance(statement, cst.Assign):
+        return None
+    targets = [each.target for each in statement.targets]
+    names = [each.value for each in targets if isinstance(each, cst.Name)]
+    return names if len(names) == len(targets) else None
 
 
 def _text_of(function: cst.FunctionDef) -> str | None:

@@ -26,7 +26,7 @@ from trl_lint.linter.results import SourceError
 # Seconds between a change and the look at it: after a pause in typing, and in the middle of it. What a change means for
 # the other open documents can wait longer, and so can another look at all of a document of which only what has changed
 # was looked at.
-AFTER_A_PAUSE, WHILE_TYPING, FOR_OTHERS, FROM_THE_START = 0.02, 0.15, 1.0, 2.0
+AFTER_A_PAUSE, WHILE_TYPING, FOR_OTHERS, FROM_THE_START = 0.005, 0.15, 1.0, 2.0
 _Result = TypeVar("_Result")
 
 

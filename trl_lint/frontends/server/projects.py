@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import libcst as cst
+
 from trl_lint import setting_files
 from trl_lint.analysis.events import Event
 from trl_lint.config import Selection, load_settings, selection
@@ -52,7 +54,7 @@ class Projects:
     _last_good: dict[Path, _Chosen] = field(default_factory=dict)
     _excluded: dict[Path, bool] = field(default_factory=dict)
     # By the first of the places where imports are looked up: the trees of its files, and its engines.
-    _trees: dict[Path, dict[Path, object]] = field(default_factory=dict)
+    _trees: dict[Path, dict[Path, tuple[bytes, cst.Module]]] = field(default_factory=dict)
     _engines: dict[tuple[Settings, Path], ProjectEngines] = field(default_factory=dict)
     _live: _Live | None = None
 
