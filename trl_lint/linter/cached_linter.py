@@ -94,7 +94,7 @@ class CachedLinter(Linter):
 
     def check_code(self, path: Path, source: bytes) -> list[Finding]:
         if path in self._kept_beside:
-            return self._told(path, self._kept_beside[path])
+            return self._of_outcome(path, self._kept_beside[path])
         if self._contents.get(path) != source:
             return super().check_code(path, source)
         outcome = self._outcomes.get(path)
@@ -104,9 +104,9 @@ class CachedLinter(Linter):
                 self._save()
         if outcome.error is not None:
             raise outcome.error
-        return self._told(path, outcome)
+        return self._of_outcome(path, outcome)
 
-    def _told(self, path: Path, outcome: CheckOutcome) -> list[Finding]:
+    def _of_outcome(self, path: Path, outcome: CheckOutcome) -> list[Finding]:
         self.comments.unasked[path] = list(outcome.unasked)
         return list(outcome.findings)
 

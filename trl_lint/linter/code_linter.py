@@ -83,7 +83,7 @@ class CodeLinter:
         """Analyse these modules, so that what one of them means for another is known whatever their order."""
         if matter:
             self.linted.update(matter)
-        with without_collector():
+        with _without_collector():
             for number, (path, source) in enumerate(self._in_order(matter) if matter else ()):
                 self.tell(number, len(matter))
                 try:
@@ -169,7 +169,7 @@ class CodeLinter:
             module, _ = self._analyse(path, source)
             analysed = self._tools()[0].analysed
             events = [event for each in (path, *self.found_from.get(path, ())) for event in analysed[each][3]]
-            return self._located(module, [each for each in answers(rules, events) if each[1].module is module])
+            return self._located(module, [each for each in _answers(rules, events) if each[1].module is module])
 
     def wants(self, rule: BaseRule, finding: Finding) -> bool:
         """Whether a finding is one of those that are asked for."""
@@ -241,18 +241,22 @@ class CodeLinter:
         if failed is not None and failed[0] == source:
             raise failed[1]  # a second attempt would skip what the first had begun
         self.linted.add(path)
-        with without_collector():
+        with _without_collector():
             module = self._parse(project, path, source)
             events = engine.analyse(module)
+        return module, self._told(path, source, module, events)
+
+    def _told(self, path: Path, source: bytes, module: Module, events: Sequence[Event]) -> list[RuleViolation]:
+        """What the rules say of the events of a file's analysis, which is noted down."""
         here: list[RuleViolation] = []
-        for rule, violation in answers(self._code_rules, events):
+        for rule, violation in _answers(self._code_rules, events):
             if violation.module is module:
                 here.append((rule, violation))
             else:
                 self._elsewhere.setdefault(violation.module.path, []).append((rule, violation))
                 self.found_from.setdefault(violation.module.path, {})[path] = source
-        project.analysed[path] = (source, module, here, events)
-        return module, here
+        self._tools()[0].analysed[path] = (source, module, here, events)
+        return here
 
     def _tools(self) -> tuple[Project, Any]:
         if self._project is None:
@@ -297,7 +301,7 @@ class CodeLinter:
             raise SourceError(str(path), 1, 1, f"{type(error).__name__}: {error}") from None
 
 
-def answers(rules: Sequence[BaseRule], events: Sequence[Event]) -> Iterator[RuleViolation]:
+def _answers(rules: Sequence[BaseRule], events: Sequence[Event]) -> Iterator[RuleViolation]:
     """What rules say of events: each is asked about those of its own classes."""
     asked = by_event(rules)
     return (
@@ -317,7 +321,7 @@ def _given_up(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def without_collector() -> Iterator[None]:
+def _without_collector() -> Iterator[None]:
     """Trees are large and free of cycles: looking through them for garbage costs as much as parsing them."""
     was_on = gc.isenabled()
     gc.disable()

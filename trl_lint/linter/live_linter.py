@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.program.depth import deeply
-from trl_lint.linter.code_linter import answers, without_collector
 from trl_lint.linter.linter import Linter
 
 if TYPE_CHECKING:
@@ -57,12 +56,10 @@ class LiveLinter(Linter):
             return False
         if any(module.shows(each) != was for each, was in shown.items()):
             return False
-        with without_collector():
-            events = engine.analyse_again(module, change)
+        events = engine.analyse_again(module, change)
         if events is None:
             return False
-        here = [each for each in answers(self._code_rules, events) if each[1].module is module]
         self._elsewhere.clear()
         self.found_from.clear()
-        project.analysed[path] = (source, module, here, events)
+        self._told(path, source, module, events)
         return True

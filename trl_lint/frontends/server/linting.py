@@ -38,8 +38,7 @@ def lint(projects: Projects, version: Version, is_stale: Callable[[], bool], *, 
         if not linter.matters(path, source):
             return Linted(version)
         reuse_trees(linter, path, source)
-        found = linter.check(path, source)
-        findings = tuple(suppressions.split(found, source, path)[0])
+        findings = runner.check(linter, path, source).findings
         elsewhere = _coordinates_in(projects, version)
         told = tuple(diagnostic(each, version, elsewhere) for each in findings)
         projects.keep(path, linter)
