@@ -295,6 +295,24 @@ async def test_a_rule_that_fails_is_said_and_ends_nothing(folder):
         assert "TRL001" in {each.code for each in await crashing.open(other)}
 
 
+FORGETFUL = """
+import sys
+from trl_lint.analysis.interprocedural.rerunning import RerunEngine
+RerunEngine.analyse_again = lambda self, module, change: []
+from trl_lint.frontends.server.command import server
+server(sys.argv[1:])
+"""
+
+
+async def test_what_was_looked_at_in_part_is_looked_at_whole_once_nobody_types(folder):
+    text = unmarked(BROKEN["item_before_gather"])
+    path = written(folder / "broken.py", text)
+    async with editor(command=(sys.executable, "-c", FORGETFUL)) as forgetful:
+        found = await forgetful.open(path)
+        assert await forgetful.retype(path, text.replace("        return ", "        prin\n        return ", 1)) == []
+        assert [each.code for each in await forgetful.told_of(path)] == [each.code for each in found] != []
+
+
 async def test_without_its_library_it_says_what_to_install():
     program = "import sys; sys.modules['pygls'] = None; from trl_lint.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", program, "server"], capture_output=True, text=True, check=False)

@@ -7,20 +7,16 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from trl_lint.findings import Applicability, Consequence, Finding, Fix, Note, Position
+from trl_lint.findings import Applicability, Finding, Fix, Note, Position, Severity
 from trl_lint.frontends.server.coordinates import Coordinates
 from trl_lint.frontends.server.documents import Version
 from trl_lint.linter.results import SourceError
 
 SOURCE = "trl-lint"
-# How an editor marks a finding: what ruins a run, what gives something wrong, and what only costs.
 SEVERITIES = {
-    Consequence.CRASH: types.DiagnosticSeverity.Error,
-    Consequence.DEADLOCK: types.DiagnosticSeverity.Error,
-    Consequence.WRONG_TRAINING: types.DiagnosticSeverity.Error,
-    Consequence.WRONG_NUMBER: types.DiagnosticSeverity.Warning,
-    Consequence.RACE: types.DiagnosticSeverity.Warning,
-    Consequence.WASTE: types.DiagnosticSeverity.Information,
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+    Severity.NOTE: types.DiagnosticSeverity.Information,
 }
 # What an editor is told of how far a fix may be trusted, behind its title.
 TRUST = {Applicability.SAFE: "", Applicability.UNSAFE: " (unsafe)"}
@@ -37,7 +33,7 @@ def diagnostic(finding: Finding, version: Version, elsewhere: Elsewhere) -> type
     return types.Diagnostic(
         here.span(finding.start, finding.end),
         text,
-        severity=SEVERITIES[finding.consequence],
+        severity=SEVERITIES[finding.severity],
         code=finding.code,
         code_description=types.CodeDescription(finding.url) if finding.url else None,
         source=SOURCE,
