@@ -1,7 +1,7 @@
 """The pictures of the documentation, drawn from what is really shown: `python docs/pictures.py`.
 
 Each is the output of one command on a program of the fixtures, with its colours, as SVG. A test says when one of them
-is out of date. The editor's is the screen of Neovim with the language server (`neovim_screen.py`), where it is installed.
+is out of date. The editor's is the screen of Neovim with the language server (`neovim_screen.py`), if that is there.
 """
 
 from __future__ import annotations
