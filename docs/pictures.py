@@ -1,7 +1,7 @@
-"""The pictures of the documentation, drawn from what the commands print: `python docs/pictures.py`.
+"""The pictures of the documentation, drawn from what is really shown: `python docs/pictures.py`.
 
 Each is the output of one command on a program of the fixtures, with its colours, as SVG. A test says when one of them
-is out of date.
+is out of date. The editor's is the screen of Neovim with the language server (`neovim_screen.py`), if that is there.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich._export_format import CONSOLE_SVG_FORMAT
@@ -61,22 +62,22 @@ PICTURES = (
 
 def drawn(picture: Picture) -> str:
     """The picture, as SVG: the same output gives the same file."""
+    shown = Text.assemble(("$ ", "dim"), (picture.command, "bold"), "\n", Text.from_ansi(_output(picture)))
+    return as_svg(shown, picture.command, picture.name)
+
+
+def as_svg(shown: Text, title: str, name: str) -> str:
+    """A text of a terminal in a window."""
     console = Console(record=True, width=WIDTH, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115
-    console.print(Text.assemble(("$ ", "dim"), (picture.command, "bold")))
-    console.print(Text.from_ansi(_output(picture)), soft_wrap=False)
+    console.print(shown)
     picture_format = _WEB_FONTS.sub("", CONSOLE_SVG_FORMAT).replace("Fira Code", "ui-monospace")
-    name = f"trl-lint-{picture.name}"
-    return console.export_svg(title=picture.command, theme=THEME, code_format=picture_format, unique_id=name)
+    return console.export_svg(title=title, theme=THEME, code_format=picture_format, unique_id=f"trl-lint-{name}")
 
 
 def _output(picture: Picture) -> str:
     """What the command prints on a terminal with colours."""
     with tempfile.TemporaryDirectory() as folder:
-        text = (ROOT / picture.fixture).read_text(encoding="utf-8")
-        lines = [line.partition("  # expect:")[0] for line in text.splitlines()]
-        Path(folder, "train.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        for beside in (ROOT / "fixtures").glob("*.py"):
-            shutil.copy(beside, folder)
+        set_up(Path(folder), picture.fixture)
         words = [sys.executable, "-m", "trl_lint", *shlex.split(picture.command)[1:]]
         if "--diff" not in words:
             words += ["--output-format", "text"]  # as on a terminal, which this is none of
@@ -89,8 +90,31 @@ def _output(picture: Picture) -> str:
     return done.stdout.rstrip()
 
 
+def set_up(folder: Path, fixture: str) -> None:
+    """A folder with a program of the fixtures as train.py, without its marks, and what it imports."""
+    text = (ROOT / fixture).read_text(encoding="utf-8")
+    lines = [line.partition("  # expect:")[0] for line in text.splitlines()]
+    (folder / "train.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for beside in (ROOT / "fixtures").glob("*.py"):
+        shutil.copy(beside, folder)
+
+
+def draw_editor() -> None:
+    """The screen of Neovim, where that and pyte are there to draw it with."""
+    if shutil.which("nvim") is None or find_spec("pyte") is None:
+        print("not drawn: editor.svg (it takes nvim and pyte)")
+        return
+    from neovim_screen import screen
+
+    with tempfile.TemporaryDirectory() as folder:
+        set_up(Path(folder), "fixtures/divergent_collective/broken_loop.py")
+        shown = screen(Path(folder), WIDTH)
+    (FOLDER / "editor.svg").write_text(as_svg(shown, "nvim train.py", "editor"), encoding="utf-8")
+
+
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
+    draw_editor()
     for picture in PICTURES:
         (FOLDER / f"{picture.name}.svg").write_text(drawn(picture), encoding="utf-8")
 
