@@ -22,7 +22,8 @@ from trl_lint.analysis.program.notes import Notes
 from trl_lint.analysis.program.project import Project
 from trl_lint.analysis.state.observing import Observer, Observers, asked_of
 from trl_lint.findings import Finding
-from trl_lint.linter.linter import Linter, _answers, known_of, versions_of
+from trl_lint.linter.code_linter import _answers, known_of, versions_of
+from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import Rule
 from trl_lint.settings import Settings
