@@ -16,7 +16,9 @@ from click.testing import CliRunner
 
 from evaluation.releases import IndexUnreachable, Release, fetch
 from trl_lint import reports
+from trl_lint.findings import Position
 from trl_lint.frontends.cli import main
+from trl_lint.launch.parsers.notebook_places import CellPlaces
 from trl_lint.settings import OUTPUT_FORMATS
 
 ROOT = Path(__file__).parents[1]
@@ -34,7 +36,17 @@ def from_json_lines(out: str) -> Iterator[Row]:
 
 def row_of(row: dict) -> Row:
     place = row["location"]
-    return os.path.relpath(row["filename"]), place["row"], place["column"], row["code"], row["message"]
+    path = os.path.relpath(row["filename"]) + f":cell {row['cell']}" * bool(row["cell"])
+    return path, place["row"], place["column"], row["code"], row["message"]
+
+
+def in_file(row: Row) -> Row:
+    """What services are told, which know nothing of cells: the place in the JSON around them."""
+    path, _, cell = row[0].partition(":cell ")
+    if not cell:
+        return row
+    place = CellPlaces(Path(path).read_text(encoding="utf-8")).in_file(Position(row[1], row[2], cell=int(cell)))
+    return path, place.line, place.column, *row[3:]
 
 
 def from_sarif(out: str) -> Iterator[Row]:
@@ -87,7 +99,8 @@ def from_junit(out: str) -> Iterator[Row]:
 
 
 LINE = re.compile(
-    r"(?:(?P<file>\S.*?):| ) ?(?P<row>\d+):(?P<col>\d+):? +(?P<code>TRL\d+) (?:\[\*\] )?\[[a-z-]+\] [a-z-]+: "
+    r"(?:(?P<file>\S.*?):| ) ?(?P<cell>cell \d+:)?(?P<row>\d+):(?P<col>\d+):? +(?P<code>TRL\d+) "
+    r"(?:\[\*\] )?\[[a-z-]+\] [a-z-]+: "
     r"(?P<said>.*?)(?: \((?:and \d+ more|also TRL).*\))?"
 )
 
@@ -97,7 +110,8 @@ def from_lines(out: str) -> Iterator[Row]:
     for line in out.splitlines():
         found = LINE.fullmatch(line)
         if found:
-            yield found["file"] or heading, int(found["row"]), int(found["col"]), found["code"], found["said"]
+            path = (found["file"] or heading) + f":{found['cell']}".rstrip(":") * bool(found["cell"])
+            yield path, int(found["row"]), int(found["col"]), found["code"], found["said"]
         elif line.endswith(":"):
             heading = line[:-1]
 
@@ -112,6 +126,10 @@ READERS: dict[str, Callable[[str], Iterator[Row]]] = {
     "grouped": from_lines,
     "text": from_lines,
 }
+
+
+# Those of which other programs make something, by the lines of the file.
+OF_SERVICES = frozenset({"sarif", "github", "gitlab", "junit"})
 
 
 def test_every_format_is_compared():
@@ -141,16 +159,22 @@ def said(output_format: str, kept: Path) -> str:
 
 
 @cache
-def expected(kept: Path) -> list[Row]:
+def known(kept: Path) -> list[Row]:
     """What JSON has of the current folder."""
     return list(from_json(said("json", kept)))
+
+
+def expected(kept: Path, output_format: str) -> list[Row]:
+    return [in_file(row) if output_format in OF_SERVICES else row for row in known(kept)]
 
 
 @pytest.mark.parametrize("output_format", READERS)
 def test_the_fixtures(monkeypatch, kept, output_format):
     monkeypatch.chdir(ROOT / "fixtures")
-    assert list(READERS[output_format](said(output_format, kept / "fixtures"))) == expected(kept / "fixtures")
-    assert len(expected(kept / "fixtures")) > 100
+    found = list(READERS[output_format](said(output_format, kept / "fixtures")))
+    assert found == expected(kept / "fixtures", output_format)
+    assert len(found) > 100
+    assert any(".ipynb" in path for path, *_ in found)
 
 
 @pytest.mark.index
@@ -160,5 +184,6 @@ def test_a_release(monkeypatch, kept, output_format):
         monkeypatch.chdir(fetch(Release("trl", "0.13.0")))
     except IndexUnreachable as error:
         pytest.skip(str(error))
-    assert list(READERS[output_format](said(output_format, kept / "trl"))) == expected(kept / "trl")
-    assert len(expected(kept / "trl")) > 40
+    found = list(READERS[output_format](said(output_format, kept / "trl")))
+    assert found == expected(kept / "trl", output_format)
+    assert len(found) > 40

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from trl_lint import plain, reports
 from trl_lint.findings import Finding, Severity
 from trl_lint.linter.runner import FileResult
-from trl_lint.reports.places import base_of, relative
+from trl_lint.reports.places import base_of, in_file, relative
 
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 # What ends a property or a command, and how it is written inside.
@@ -25,7 +25,7 @@ class Report(reports.Report):
         self.base = base_of(self.root)
 
     def show(self, result: FileResult) -> None:
-        for finding in result.findings:
+        for finding in in_file(result).findings:
             self._command(finding)
 
     def close(self) -> None:

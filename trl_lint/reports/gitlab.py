@@ -8,7 +8,7 @@ from trl_lint.linter.runner import FileResult
 from trl_lint.plain import Json
 from trl_lint.reports.fingerprints import distinct, short
 from trl_lint.reports.json import write
-from trl_lint.reports.places import base_of, relative
+from trl_lint.reports.places import base_of, in_file, relative
 
 SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NOTE: "info"}
 
@@ -22,7 +22,7 @@ class Report(reports.Report):
 
     def show(self, result: FileResult) -> None:
         known = distinct(result)
-        self.rows += [self._row(*each) for each in zip(result.findings, known, strict=True)]
+        self.rows += [self._row(*each) for each in zip(in_file(result).findings, known, strict=True)]
 
     def close(self) -> None:
         write(self.out, self.rows)

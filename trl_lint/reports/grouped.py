@@ -13,7 +13,7 @@ class Report(reports.Report):
     def show(self, result: FileResult) -> None:
         if not result.findings:
             return
-        places = [f"{each.start.line}:{each.start.column}" for each in result.findings]
+        places = [str(each.start) for each in result.findings]
         width = max(map(len, places))
         self.say(f"{display_path(result.path)}:")
         for place, finding in zip(places, result.findings, strict=True):

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from trl_lint import plain, reports
 from trl_lint.findings import Finding
 from trl_lint.linter.runner import FileResult
-from trl_lint.reports.places import base_of, relative
+from trl_lint.reports.places import base_of, in_file, relative
 
 
 class Report(reports.Report):
@@ -22,7 +22,7 @@ class Report(reports.Report):
         if not (looked_into or result.problem):
             return
         path = relative(result.path, self.base)
-        cases = [self._failed(each, path) for each in result.findings]
+        cases = [self._failed(each, path) for each in in_file(result).findings]
         if result.problem:
             cases.append(_case("linted", path))
             ElementTree.SubElement(cases[-1], "error", message=plain.line(result.problem))

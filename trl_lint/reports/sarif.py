@@ -13,7 +13,7 @@ from trl_lint.linter.runner import FileResult
 from trl_lint.plain import Json
 from trl_lint.reports.fingerprints import distinct
 from trl_lint.reports.json import write
-from trl_lint.reports.places import base_of, is_below, uri
+from trl_lint.reports.places import base_of, in_file, is_below, uri
 from trl_lint.rules import find_rule
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -38,7 +38,7 @@ class Report(reports.Report):
 
     def show(self, result: FileResult) -> None:
         known = distinct(result)
-        self.results += [self._result(*each) for each in zip(result.findings, known, strict=True)]
+        self.results += [self._result(*each) for each in zip(in_file(result).findings, known, strict=True)]
         if result.problem:
             self.failures.append({"level": "error", "message": {"text": plain.line(result.problem)}})
 
