@@ -124,10 +124,11 @@ def test_a_line_that_is_never_run_says_so(tmp_path: Path) -> None:
     [
         ("train.py", "`train.py` is not FILE:LINE"),
         ("train.py:x", "`train.py:x` is not FILE:LINE"),
+        pytest.param(f"train.py:{'9' * 5000}", "is not FILE:LINE", id="digits"),
         ("train.py:99", "train.py: has no line 99"),
         ("missing.py:1", "missing.py: cannot read: No such file or directory"),
         ("broken.py:1", "broken.py:1:7: "),
-        ("run.sh:1", "run.sh: is no Python: there are no names to explain"),
+        ("run.sh:1", "run.sh: is not Python"),
     ],
 )
 def test_what_can_not_be_explained_gets_one_line(tmp_path: Path, monkeypatch, place: str, said: str) -> None:

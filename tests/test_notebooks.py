@@ -209,10 +209,10 @@ def test_a_cell_that_is_no_python(folder, cells, line):
 
 
 NO_NOTEBOOKS = {
-    "cut off": (notebook(SETUP, BUG)[:-30], "nb.ipynb: no notebook: its JSON can't be read"),
+    "cut off": (notebook(SETUP, BUG)[:-30], "nb.ipynb: not a notebook that can be read"),
     "a list": (
         '["from accelerate import Accelerator", "gather()", "item"]',
-        "nb.ipynb: no notebook: its JSON can't be read",
+        "nb.ipynb: not a notebook that can be read",
     ),
     "an old format": (notebook(SETUP, BUG, form=3), "nb.ipynb: not looked at: a notebook of format 3; known is 4"),
     "another language": (notebook(SETUP, BUG, metadata={"kernelspec": {"language": "R"}}), None),
@@ -432,3 +432,15 @@ def test_a_read_only_notebook_is_left(folder):
     assert done.exit_code == 2
     assert "nb.ipynb: not fixed: the file is read-only" in done.stderr
     assert "nb.ipynb:cell 2:3:13: TRL001" in done.stdout
+
+
+def test_a_byte_order_mark_stays(folder):
+    plain = notebook(SETUP, BUG)
+    Path("nb.ipynb").write_bytes(
+        b"\xef\xbb\xbf" + plain.encode() if isinstance(plain, str) else b"\xef\xbb\xbf" + plain
+    )
+    assert found() == ["nb.ipynb:cell 2:3:13: TRL001"]
+    call("--fix")
+    written = Path("nb.ipynb").read_bytes()
+    assert written.startswith(b"\xef\xbb\xbf{")
+    assert found() == []

@@ -99,6 +99,17 @@ def test_its_output_format_is_used(installed: Path, project: Path) -> None:
         assert (done.returncode, said in done.stderr, len(done.stderr.splitlines())) == (2, True, 1)
 
 
+def test_flake8_may_ask_for_it_alone(installed: Path, project: Path) -> None:
+    done = run(project, installed, "--select", "TRL801", "train.py", module="flake8")
+    assert [line.split()[1] for line in done.stdout.splitlines()] == ["TRL801"], done.stdout + done.stderr
+
+
+def test_sarif_describes_its_rule(installed: Path, project: Path) -> None:
+    document = json.loads(run(project, installed, "--select", "TRL801", "--output-format", "sarif", ".").stdout)
+    (rule,) = document["runs"][0]["tool"]["driver"]["rules"]
+    assert rule["shortDescription"]["text"] == "A value is broadcast from another rank than the first"
+
+
 def test_results_are_not_kept_over_a_change_of_the_plugin(installed: Path, project: Path, tmp_path: Path) -> None:
     own = tmp_path / "site"
     shutil.copytree(installed, own)

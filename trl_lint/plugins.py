@@ -66,8 +66,9 @@ def report_of(name: str, plugins: tuple[str, ...]) -> type[object]:
 
 
 def folders_of(plugins: tuple[str, ...]) -> list[str]:
-    """Where the code of plugins lies."""
-    return [folder for plugin in plugins for folder in _imported(plugin, _entry(plugin).value).__path__]
+    """Where the code of plugins lies: all of the package that theirs is in, as they may use the rest of it."""
+    tops = [_imported(plugin, _entry(plugin).value.partition(".")[0]) for plugin in plugins]
+    return [folder for top in tops for folder in getattr(top, "__path__", ())]
 
 
 def _module_in(plugin: str, part: str) -> ModuleType | None:

@@ -43,8 +43,8 @@ HOSTILE = {
     "broken YAML": ("a.yml", b"run: [python\n", "no YAML: "),
     "a tab in YAML": ("a.yml", b"run:\n\t- python\n", "no YAML: "),
     "deep YAML": ("a.yml", b"[" * 3000 + b"python", "no YAML"),
-    "broken notebook": ("a.ipynb", b'{"cells": [{"cell_type": "code", "source": ["!python', "no notebook"),
-    "no notebook": ("a.ipynb", b'["python"]', "no notebook"),
+    "broken notebook": ("a.ipynb", b'{"cells": [{"cell_type": "code", "source": ["!python', "not a notebook"),
+    "no notebook": ("a.ipynb", b'["python"]', "not a notebook"),
     "broken TOML": ("pyproject.toml", b"[tool.poe.tasks]\na = 'python\n", "no TOML: "),
 }
 SILENT = {

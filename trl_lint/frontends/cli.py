@@ -1,4 +1,4 @@
-"""The terminal: `trl-lint [check] PATHS`, `trl-lint rule`, `trl-lint rules`.
+"""The command line: `trl-lint [check] PATHS`, and the other commands, most of them in modules of their own.
 
 Start-up is part of the tool's speed, so everything but click is imported where it is used.
 """

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from trl_lint.settings import Settings
 
 
+# The number of a line has fewer.
+_DIGITS = 10
+
+
 class Place(NamedTuple):
     """A line of a file, which is counted from 1, and the file's content."""
 
@@ -35,7 +39,7 @@ class Place(NamedTuple):
 @click.argument("place", metavar="FILE:LINE")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True))
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="How it is shown.")
-@click.option("--config", type=click.Path(path_type=Path), help="Read [tool.trl-lint] from this file.")
+@click.option("--config", type=click.Path(path_type=Path), help="Read the settings from this file.")
 @click.option("--isolated", is_flag=True, help="Read no settings from any file.")
 def explain(place: str, paths: tuple[Path, ...], output_format: str, config: Path | None, isolated: bool) -> None:
     """Say what is known of each name on LINE of FILE: whether it differs between ranks, and what makes it so.
@@ -60,7 +64,7 @@ def explain(place: str, paths: tuple[Path, ...], output_format: str, config: Pat
 def _place(given: str) -> Place:
     """What the user has asked for; ends with a line that says what is wrong with it."""
     name, colon, number = given.rpartition(":")
-    if not (colon and name and number.isdecimal()):
+    if not (colon and name and number.isdecimal() and len(number) < _DIGITS):
         raise click.UsageError(f"`{given}` is not FILE:LINE")
     path = Path(os.path.abspath(name))
     try:
@@ -71,7 +75,7 @@ def _place(given: str) -> Place:
     from trl_lint.linter.suppressions import source_lines
 
     if is_launch_file(path, source):
-        fail(f"{name}: is no Python: there are no names to explain")
+        fail(f"{name}: is not Python")
     if not 1 <= int(number) <= len(source_lines(source)):
         fail(f"{name}: has no line {number}")
     return Place(path, int(number), source)

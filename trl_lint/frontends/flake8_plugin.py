@@ -84,7 +84,7 @@ class LintSession:
         if asked != self._asked:
             self._asked = asked
             self._shows = _shown(options)
-            self._rules = [rule for rule in _all_rules() if self._shows(rule.code)]
+            self._shows_any = any(self._shows(rule.code) for rule in _known_rules())
             self._folders: dict[Path, Settings] = {}
             self._linters: dict[Path | None, Linter] = {}
             self._outcomes: dict[Path, FileOutcome] | None = None
@@ -96,7 +96,7 @@ class LintSession:
             flake8.exceptions.ExecutionError: the settings can't be acted on.
         """
         self._begin()
-        if not self._rules:
+        if not self._shows_any:
             return ()
         if self._outcomes is None:
             self.lint_all()
@@ -154,7 +154,7 @@ class LintSession:
     def _relevant_files(self) -> dict[Path | None, list[Path]]:
         """By project, the files that matter; a project none of whose files does is among them, too."""
         projects: dict[Path | None, list[Path]] = {}
-        for name in _files(self.options) if self._rules else ():
+        for name in _files(self.options) if self._shows_any else ():
             path = Path(os.path.abspath(name))
             try:
                 source = files.read(path)
@@ -244,10 +244,12 @@ def _shown(options: Namespace) -> Callable[[str], bool]:
     return lambda code: decide(code) is Decision.Selected
 
 
-def _all_rules() -> tuple[BaseRule, ...]:
+def _known_rules() -> Iterator[BaseRule]:
+    """All rules; those of plugins, which take the settings to know, last."""
     from trl_lint.rules import all_rules
 
-    return all_rules()
+    yield from all_rules()
+    yield from all_rules(_read_settings(Path.cwd()).plugins)
 
 
 def encoded(text: str) -> bytes:

@@ -89,6 +89,7 @@ def by_event(rules: Iterable[BaseRule]) -> Mapping[type[Event], tuple[Rule[Any],
 
 
 def find_rule(code_or_name: str, plugins: tuple[str, ...] = ()) -> BaseRule | None:
-    """The rule with this code or name, in any case; None when there is none."""
+    """The rule with this code or name, in any case, of ours or of a plugin in use; None when there is none."""
     wanted = code_or_name.lower()
-    return next((rule for rule in all_rules(plugins) if wanted in (rule.code.lower(), rule.name)), None)
+    known = dict.fromkeys((*all_rules(plugins), *loaded_rules()))
+    return next((rule for rule in known if wanted in (rule.code.lower(), rule.name)), None)

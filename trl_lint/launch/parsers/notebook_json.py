@@ -77,7 +77,7 @@ def code_cells(text: str) -> Iterator[CodeCell]:
     try:
         yield from _Scan(text).code_cells()
     except (ValueError, RecursionError, IndexError):
-        raise Unreadable("no notebook: its JSON can't be read") from None
+        raise Unreadable("not a notebook that can be read") from None
 
 
 def about(text: str) -> About:
@@ -89,7 +89,7 @@ def about(text: str) -> About:
     try:
         return _Scan(text).about()
     except (ValueError, RecursionError, IndexError):
-        raise Unreadable("no notebook: its JSON can't be read") from None
+        raise Unreadable("not a notebook that can be read") from None
 
 
 class _Scan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -11,17 +12,12 @@ from pathlib import Path, PurePath
 
 from trl_lint.launch.commands.commands import Unreadable
 from trl_lint.launch.parsers.notebook_json import FORMAT, CodeCell, about, code_cells
-from trl_lint.launch.parsers.readers import NOTEBOOK, front_end
 from trl_lint.linter.cells.document import CodeDocument
 from trl_lint.linter.cells.ipython import lines_of, python_lines
 from trl_lint.linter.cells.places import Change, CodePart, Line, ended, last_first, with_changes
 
 # Where a text says how it is encoded, which the strings of JSON are not concerned with.
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=]")
-
-
-def is_notebook(path: PurePath) -> bool:
-    return front_end(path) == NOTEBOOK
 
 
 @lru_cache(maxsize=8)
@@ -31,7 +27,7 @@ def opened(path: Path, source: bytes) -> CodeDocument:
     One of another language than Python has no parts either, and there is nothing to say of it.
     """
     try:
-        text = source.decode("utf-8")
+        text = source.decode("utf-8-sig")
         said, cells = about(text), tuple(code_cells(text))
     except UnicodeDecodeError:
         return CodeDocument(path, source, remark="not looked at: its text is not UTF-8")
@@ -42,7 +38,7 @@ def opened(path: Path, source: bytes) -> CodeDocument:
     texts = {each.number: each.text for each in cells}
     python = [(each.number, each.text) for each in cells if each.is_python] if said.is_python else []
     parts = (module_of(path, python),) if python else ()
-    return CodeDocument(path, source, parts, texts, write=partial(_written, text, cells))
+    return CodeDocument(path, source, parts, texts, write=partial(_written, text, cells, source.startswith(BOM_UTF8)))
 
 
 def module_of(path: Path, cells: Iterable[tuple[int, str]]) -> CodePart:
@@ -76,13 +72,13 @@ def cell_of(part: CodePart, number: int) -> tuple[str, int]:
 # --- writing --------------------------------------------------------------------------------------------
 
 
-def _written(text: str, cells: Sequence[CodeCell], changes: Sequence[Change]) -> bytes:
-    """The JSON with changed lines."""
+def _written(text: str, cells: Sequence[CodeCell], has_mark: bool, changes: Sequence[Change]) -> bytes:
+    """The JSON with changed lines. has_mark: whether it begins with a byte order mark."""
     for cell in reversed(cells):
         own = [each for each in changes if each.cell == cell.number]
         if own:
             text = text[: cell.start] + _source(text, cell, own) + text[cell.end :]
-    return text.encode("utf-8", "surrogatepass")
+    return BOM_UTF8 * has_mark + text.encode("utf-8", "surrogatepass")
 
 
 def _source(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
