@@ -435,12 +435,9 @@ def test_a_read_only_notebook_is_left(folder):
 
 
 def test_a_byte_order_mark_stays(folder):
-    plain = notebook(SETUP, BUG)
-    Path("nb.ipynb").write_bytes(
-        b"\xef\xbb\xbf" + plain.encode() if isinstance(plain, str) else b"\xef\xbb\xbf" + plain
-    )
+    write("nb.ipynb", SETUP, BUG)
+    Path("nb.ipynb").write_bytes(b"\xef\xbb\xbf" + Path("nb.ipynb").read_bytes())
     assert found() == ["nb.ipynb:cell 2:3:13: TRL001"]
     call("--fix")
-    written = Path("nb.ipynb").read_bytes()
-    assert written.startswith(b"\xef\xbb\xbf{")
+    assert Path("nb.ipynb").read_bytes().startswith(b"\xef\xbb\xbf{")
     assert found() == []
