@@ -54,8 +54,7 @@ class Settings:
     unsafe_fixes: bool = False
     """Let `--fix` and `--diff` take the unsafe fixes as well."""
     output_format: str | None = None
-    """How findings are shown, as `--output-format` says it, none of a plugin. Default: `"text"` on a terminal, else
-    `"concise"`."""
+    """How findings are shown; not in a plugin's way. Default: `"text"` on a terminal, else `"concise"`."""
     cache_dir: str | None = None
     """Where results are kept, below the folder of this file. Default: `".trl_lint_cache"`."""
     baseline: str | None = None
