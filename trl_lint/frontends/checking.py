@@ -17,6 +17,7 @@ from trl_lint.frontends.terminal import CLEAN, FAILED, FINDINGS, fail, is_full, 
 from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
+    from trl_lint.linter.discovery import PathProblem
     from trl_lint.linter.linter import Linter
     from trl_lint.linter.runner import Action, FileResult
     from trl_lint.reports import Report
@@ -105,7 +106,6 @@ def _show(report: Report, result: FileResult) -> str | None:
 
 def _results(options: Options, settings: Settings, linter: Linter, left_out: list[Path]) -> Iterator[FileResult]:
     """What came of each file; `left_out` takes those that patterns hide."""
-    from trl_lint.linter.discovery import find_files
     from trl_lint.linter.runner import FileResult, run, run_one
 
     action = _action(options, settings)
@@ -123,18 +123,27 @@ def _results(options: Options, settings: Settings, linter: Linter, left_out: lis
             sys.stdout.buffer.write(result.source)
         yield result
         return
-    files = find_files(
+    files = files_of(options, settings, launches=linter.looks_for_launches, left_out=left_out)
+    named = {Path(os.path.abspath(path)) for path in options.paths if options.asked_for(path)}
+    yield from run(files, linter, action, named)
+
+
+def files_of(
+    options: Options, settings: Settings, *, launches: bool, left_out: list[Path] | None = None
+) -> Iterator[Path | PathProblem]:
+    """The files that a run looks at. left_out: is given those that patterns leave out."""
+    from trl_lint.linter.discovery import find_files
+
+    return find_files(
         options.paths,
         root=settings.root,
         exclude=settings.exclude,
         include=settings.extend_include,
         respect_gitignore=options.respect_gitignore,
         force_exclude=options.force_exclude,
-        launches=linter.looks_for_launches,
+        launches=launches,
         left_out=left_out,
     )
-    named = {Path(os.path.abspath(path)) for path in options.paths if options.asked_for(path)}
-    yield from run(files, linter, action, named)
 
 
 def _excluded(path: Path, options: Options, settings: Settings) -> bool:

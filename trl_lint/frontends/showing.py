@@ -105,20 +105,13 @@ def _toml(value: object) -> str:
 
 def _show_files(options: Options, settings: Settings) -> int:
     from trl_lint.config import selected_rules
-    from trl_lint.linter.discovery import PathProblem, display_path, find_files
+    from trl_lint.frontends.checking import files_of
+    from trl_lint.linter.discovery import PathProblem, display_path
     from trl_lint.rules.base import LaunchRule
 
     code = CLEAN
-    found = find_files(
-        options.paths,
-        root=settings.root,
-        exclude=settings.exclude,
-        include=settings.extend_include,
-        respect_gitignore=options.respect_gitignore,
-        force_exclude=options.force_exclude,
-        launches=any(isinstance(rule, LaunchRule) for rule in selected_rules(settings)),
-    )
-    for item in found:
+    launches = any(isinstance(rule, LaunchRule) for rule in selected_rules(settings))
+    for item in files_of(options, settings, launches=launches):
         if isinstance(item, PathProblem):
             say(f"{display_path(item.path)}: {item.message}")
             code = code if item.passed_over else FAILED

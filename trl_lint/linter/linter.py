@@ -5,21 +5,20 @@ LibCST, and all that needs it, is imported only once a file turns out to matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trl_lint.config import Selection, ignored_in
+from trl_lint.config import ignored_in
 from trl_lint.findings import Finding
 from trl_lint.launch.parsers.readers import is_launch_file, may_start
 from trl_lint.linter.code_linter import CodeLinter
 from trl_lint.linter.results import FixResult
-from trl_lint.rules.base import BaseRule, LaunchRule
-from trl_lint.settings import Settings
+from trl_lint.rules.base import LaunchRule
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.events import Event
     from trl_lint.launch.checker import Checked
     from trl_lint.launch.training.launch_project import LaunchProject as Launches
     from trl_lint.linter.cells.document import CodeDocument
@@ -28,22 +27,14 @@ if TYPE_CHECKING:
 class Linter(CodeLinter):
     """Lints files of one project, whatever is in them; see `CodeLinter` for its arguments."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        roots: Sequence[Path],
-        rules: Sequence[BaseRule],
-        *,
-        mends: bool = True,
-        selection: Selection | None = None,
-        asks: Iterable[type[Event]] = (),
-    ) -> None:
-        super().__init__(settings, roots, rules, mends=mends, selection=selection, asks=asks)
-        self._launch_rules = tuple(rule for rule in rules if isinstance(rule, LaunchRule))
-        self._launches: Launches | None = None
-        # The file that was last looked through for launch commands, and what came of it.
-        self._last: tuple[Path, bytes, Checked] | None = None
-        self._passed_over: frozenset[Path] = frozenset()
+    _launches: Launches | None = None
+    # The file that was last looked through for launch commands, and what came of it.
+    _last: tuple[Path, bytes, Checked] | None = None
+    _passed_over: frozenset[Path] = frozenset()
+
+    @cached_property
+    def _launch_rules(self) -> tuple[LaunchRule, ...]:
+        return tuple(rule for rule in self.rules if isinstance(rule, LaunchRule))
 
     def matters(self, path: Path, source: bytes) -> bool:
         """Whether any selected rule can have a finding in this file (a search of bytes)."""
