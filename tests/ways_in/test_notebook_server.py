@@ -36,7 +36,7 @@ class Notebook:
 
     def __init__(self, editor, path):
         self.editor, self.uri, self.path = editor, path.as_uri(), path
-        self.number = 0
+        self.number, self.language = 0, "python"
         self.order, self.texts, self.versions, self.kinds = [], {}, {}, {}
 
     def cell_uri(self, name):
@@ -50,7 +50,7 @@ class Notebook:
             uri = self.cell_uri("abcdefgh"[len(self.versions)])
             self.texts[uri], self.versions[uri], self.kinds[uri] = text, 1, kind
             made.append(types.NotebookCell(kind, uri))
-            language = "python" if kind is types.NotebookCellKind.Code else "markdown"
+            language = self.language if kind is types.NotebookCellKind.Code else "markdown"
             documents.append(types.TextDocumentItem(uri, language, 1, text))
         return made, documents
 
@@ -269,3 +269,45 @@ async def test_an_editor_that_asks_for_diagnostics_is_sent_those_of_cells(tmp_pa
         cell = types.TextDocumentIdentifier(notebook.cell_uri("d"))
         report = await other.client.text_document_diagnostic_async(types.DocumentDiagnosticParams(cell))
         assert list(report.items) == []  # else it would show each of them twice
+
+
+async def test_all_fixes_of_all_cells_are_those_of_the_command_line(notebook):
+    cells = (IMPORTS, BASE, MINE, MINE.replace("Mine", "Other"))
+    notebook.open(*cells)
+    found = await notebook.told("d", [3])
+    path = notebook.saved()
+    (action,) = await notebook.actions("b", found, ["source.fixAll.trl-lint"])
+    command_line(path, "--fix")
+    fixed = ["".join(each["source"]) for each in json.loads(path.read_text(encoding="utf-8"))["cells"]]
+    after = notebook.make(action.edit)
+    assert after == fixed
+    assert [old != new for old, new in zip(cells, after, strict=True)] == [False, False, True, True]
+
+
+async def test_a_notebook_knows_the_unsaved_text_of_what_it_imports(notebook, server):
+    helper = notebook.path.parent / "base.py"
+    helper.write_text(f"from transformers import Trainer\n\n\n{BASE}\n", encoding="utf-8")
+    notebook.open("from transformers import Trainer\nfrom base import Base", MINE)
+    await notebook.told("b", [3])
+    await server.open(helper)
+    server.type(helper, helper.read_text(encoding="utf-8").replace("self.log(", "print("))
+    await notebook.told("b", [])
+
+
+async def test_columns_of_cells_are_counted_as_was_agreed(tmp_path):
+    general = types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind.Utf8])
+    async with editor(
+        types.ClientCapabilities(general=general, notebook_document=NOTEBOOKS.notebook_document)
+    ) as other:
+        notebook = Notebook(other, tmp_path / "train.ipynb")
+        notebook.open(*CELLS)
+        (found,) = await notebook.told("d", [3])
+        line = MINE.splitlines()[3]
+        assert found.range.start.character == len(line[: line.index("self")].encode())
+
+
+async def test_cells_of_other_languages_are_left_out(notebook):
+    notebook.language = "r"
+    notebook.open(*CELLS)
+    for name in "abd":
+        await notebook.told(name, [])
