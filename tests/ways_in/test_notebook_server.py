@@ -15,6 +15,11 @@ import pytest_asyncio
 from lsp_client import SECONDS, applied, editor
 from lsprotocol import types
 
+from trl_lint.findings import Edit, Position
+from trl_lint.frontends.server.coordinates import Coordinates
+from trl_lint.frontends.server.documents import Version
+from trl_lint.frontends.server.notebooks import NotebookVersion
+
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 # What the last cell does can only be judged with the class of the second; a character of two units is before its call.
 IMPORTS = "%pip install trl\nfrom transformers import Trainer"
@@ -311,3 +316,15 @@ async def test_cells_of_other_languages_are_left_out(notebook):
     notebook.open(*CELLS)
     for name in "abd":
         await notebook.told(name, [])
+
+
+@pytest.mark.parametrize(
+    "text, after", [("a\nb", "a\nb\nc"), ("a\nb\n", "a\nb\nc\n"), ("a", "a\nc"), ("a\r\n", "a\r\nc\n")]
+)
+async def test_a_line_behind_the_last_of_a_cell_begins_a_line(tmp_path, text, after):
+    cell = Version("cell", tmp_path, 1, Coordinates(text))
+    notebook = NotebookVersion("notebook", tmp_path, 1, Coordinates("{}"), {2: cell})
+    end = Position(len(text.split()) + 1, 1, cell=2)
+    ((changed, edits),) = notebook.changes([Edit(end, end, "c\n")])
+    assert changed is cell
+    assert applied(text, [cell.coordinates.text_edit(each) for each in edits]) == after
