@@ -117,7 +117,13 @@ def _noted_in_command(path: Path, source: bytes, finding: Finding) -> tuple[byte
 def silencing(path: Path, source: bytes, finding: Finding) -> Edit | None:
     """The edit that silences a finding with a comment; None where there is no room for one."""
     text = _Commented(path, source)
-    edit = text.edit(text.comments.span_of(finding), [finding.code])
+    part, span = text.comments.cells, text.comments.span_of(finding)
+    if part is not None:
+        if not text.comments.is_own(span[1]):  # a command for the shell
+            return None
+        inside = silencing(path.with_suffix(".py"), part.source, text.comments.inside(finding))
+        return inside and Edit(part.there(inside.start), part.there(inside.end), inside.content)
+    edit = text.edit(span, [finding.code])
     return edit if isinstance(edit, Edit) else None
 
 

@@ -8,9 +8,10 @@ function serverOptions(path) {
   return { command: path || "trl-lint", args: ["server"] };
 }
 
-/** The documents that are linted: those in files. */
+/** The documents that are linted: those in files, and the cells of notebooks in files. */
 function documentSelector() {
-  return LANGUAGES.map((language) => ({ scheme: "file", language }));
+  const cells = { notebook: { scheme: "file", notebookType: "jupyter-notebook" }, language: "python" };
+  return [...LANGUAGES.map((language) => ({ scheme: "file", language })), cells];
 }
 
 module.exports = { LANGUAGES, documentSelector, serverOptions };

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from lsprotocol import types
 
 from trl_lint.findings import Edit, Finding
 from trl_lint.frontends.server.diagnostics import SOURCE, JsonData
 from trl_lint.frontends.server.documents import Linted, Version
-from trl_lint.linter.text_edits import edits_between
 
 FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.{SOURCE}"
 KINDS = (types.CodeActionKind.QuickFix.value, FIX_ALL)
@@ -24,8 +24,9 @@ def _word(kind: types.CodeActionKind | str) -> str:
     return kind.value if isinstance(kind, types.CodeActionKind) else kind
 
 
-def has_safe_fix(found: Iterable[types.Diagnostic]) -> bool:
-    return any(fix["safe"] for each in found if (fix := _data_of(each).get("fix")) and isinstance(fix, dict))
+def has_safe_fix(linted: Linted) -> bool:
+    shown = chain.from_iterable(linted.diagnostics.values())
+    return any(fix["safe"] for each in shown if (fix := _data_of(each).get("fix")) and isinstance(fix, dict))
 
 
 def is_about(found: types.Diagnostic, version: Version) -> bool:
@@ -36,21 +37,20 @@ def is_about(found: types.Diagnostic, version: Version) -> bool:
 def finding_of(found: types.Diagnostic, linted: Linted) -> Finding | None:
     """The finding that a diagnostic tells."""
     place = _data_of(found).get("place")
-    known = (each for each in linted.findings if [each.start.line, each.start.column] == place)
-    return next((each for each in known if each.code == found.code), None)
+    starts = ((each, each.start) for each in linted.findings if each.code == found.code)
+    return next((each for each, start in starts if [start.cell, start.line, start.column] == place), None)
 
 
 def mending(found: types.Diagnostic, edits: Sequence[Edit], version: Version, versioned: bool) -> types.CodeAction:
     """The action that mends one finding by these edits. versioned: as for `workspace_edit`."""
     fix = _data_of(found).get("fix")
     assert isinstance(fix, dict)
-    changes = [version.coordinates.text_edit(each) for each in edits]
     return types.CodeAction(
         str(fix["title"]),
         kind=types.CodeActionKind.QuickFix,
         diagnostics=[found],
         is_preferred=bool(fix["safe"]),
-        edit=workspace_edit(changes, version, versioned),
+        edit=workspace_edit(version.changes(edits), versioned),
     )
 
 
@@ -60,7 +60,7 @@ def silencing(found: types.Diagnostic, edit: Edit, version: Version, versioned: 
         f"Silence {found.code} here with a `# noqa` comment",
         kind=types.CodeActionKind.QuickFix,
         diagnostics=[found],
-        edit=workspace_edit([version.coordinates.text_edit(edit)], version, versioned),
+        edit=workspace_edit(version.changes([edit]), versioned),
     )
 
 
@@ -75,16 +75,20 @@ def fix_all(version: Version) -> types.CodeAction:
 
 def rewriting(version: Version, text: str, versioned: bool) -> types.WorkspaceEdit:
     """The edit that turns a document into a text."""
-    edits = [version.coordinates.text_edit(each) for each in edits_between(version.text, text)]
-    return workspace_edit(edits, version, versioned)
+    return workspace_edit(version.changes_to(text), versioned)
 
 
-def workspace_edit(edits: Sequence[types.TextEdit], version: Version, versioned: bool) -> types.WorkspaceEdit:
-    """Edits of a document. versioned: whether the editor can be told which state of it they are for."""
+def workspace_edit(changes: Iterable[tuple[Version, Sequence[Edit]]], versioned: bool) -> types.WorkspaceEdit:
+    """Edits by document. versioned: whether the editor can be told which state of each they are for."""
+    edits = [(each, [each.coordinates.text_edit(edit) for edit in own]) for each, own in changes]
     if not versioned:
-        return types.WorkspaceEdit(changes={version.uri: list(edits)})
-    document = types.OptionalVersionedTextDocumentIdentifier(version.uri, version.number)
-    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(document, list(edits))])
+        return types.WorkspaceEdit(changes={each.uri: own for each, own in edits})
+    return types.WorkspaceEdit(
+        document_changes=[
+            types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(each.uri, each.number), list(own))
+            for each, own in edits
+        ]
+    )
 
 
 def _data_of(found: types.Diagnostic) -> JsonData:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -19,6 +20,7 @@ from trl_lint.frontends.server import actions, hovering
 from trl_lint.frontends.server.coordinates import Coordinates
 from trl_lint.frontends.server.documents import Document, Linted, Version
 from trl_lint.frontends.server.linting import edits_for, lint, mended
+from trl_lint.frontends.server.notebooks import SYNC, Notebook, NotebookVersion
 from trl_lint.frontends.server.projects import SETTINGS_FILES, Projects
 from trl_lint.frontends.server.worker import Worker
 from trl_lint.linter.results import SourceError
@@ -36,8 +38,16 @@ class TrlLintServer(LanguageServer):
     def __init__(self) -> None:
         # Whole texts are sent: applied in parts, texts with form feeds in them would come out wrong, as pygls takes
         # these for the ends of lines.
-        super().__init__("trl-lint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        super().__init__(
+            "trl-lint",
+            __version__,
+            text_document_sync_kind=types.TextDocumentSyncKind.Full,
+            notebook_document_sync=SYNC,
+        )
+        # Of cells parts are sent all the same, at which pygls complains; their texts are kept in `notebooks`.
+        logging.getLogger("pygls.workspace.text_document").setLevel(logging.CRITICAL)
         self.documents: dict[str, Document] = {}
+        self.notebooks: dict[str, Notebook] = {}
         self.worker = Worker()
         self._texts = 0  # how many texts have come
         self.projects = Projects(self._complain)
@@ -55,6 +65,9 @@ class TrlLintServer(LanguageServer):
             types.TEXT_DOCUMENT_DID_CHANGE: self.on_change,
             types.TEXT_DOCUMENT_DID_SAVE: self.on_save,
             types.TEXT_DOCUMENT_DID_CLOSE: self.on_close,
+            types.NOTEBOOK_DOCUMENT_DID_OPEN: self.on_notebook_open,
+            types.NOTEBOOK_DOCUMENT_DID_CHANGE: self.on_notebook_change,
+            types.NOTEBOOK_DOCUMENT_DID_CLOSE: self.on_notebook_close,
             types.WORKSPACE_DID_CHANGE_WATCHED_FILES: self.on_watched_files,
             types.TEXT_DOCUMENT_DIAGNOSTIC: self.on_diagnostic,
             types.TEXT_DOCUMENT_CODE_ACTION: self.on_code_action,
@@ -73,6 +86,10 @@ class TrlLintServer(LanguageServer):
         """Whether the editor asks for diagnostics: pushed as well, it would show each of them twice."""
         document = self.client_capabilities.text_document
         return document is not None and document.diagnostic is not None
+
+    def _pushes(self, version: Version) -> bool:
+        """Whether diagnostics are sent unasked: not all editors that ask for those of texts do so for cells."""
+        return not self._pulls or isinstance(version, NotebookVersion)
 
     @property
     def _versioned(self) -> bool:
@@ -117,36 +134,62 @@ class TrlLintServer(LanguageServer):
         self._reload(settings=not names.isdisjoint(SETTINGS_FILES))
 
     async def on_close(self, params: types.DidCloseTextDocumentParams) -> None:
-        uri = params.text_document.uri
+        self._closed(params.text_document.uri)
+
+    async def on_notebook_open(self, params: types.DidOpenNotebookDocumentParams) -> None:
+        uri = params.notebook_document.uri
+        path = _path_of(uri)
+        if path is not None:
+            self.notebooks[uri] = Notebook(uri, path, params, self._encoding)
+            self._version_came(self.notebooks[uri].version(params.notebook_document.version))
+
+    async def on_notebook_change(self, params: types.DidChangeNotebookDocumentParams) -> None:
+        notebook = self.notebooks.get(params.notebook_document.uri)
+        if notebook is not None:
+            notebook.change(params.change)
+            self._version_came(notebook.version(params.notebook_document.version))
+
+    async def on_notebook_close(self, params: types.DidCloseNotebookDocumentParams) -> None:
+        self.notebooks.pop(params.notebook_document.uri, None)
+        self._closed(params.notebook_document.uri)
+
+    def _closed(self, uri: str) -> None:
         self._locks.pop(uri, None)
         look = self._looks.pop(uri, None)
         if look is not None:
             look.cancel()
-        if self.documents.pop(uri, None) is not None and not self._pulls:
-            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+        document = self.documents.pop(uri, None)
+        if document is not None and self._pushes(document.now):
+            for each in {*document.told, *(each.uri for each in document.now.shown)}:
+                self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(each, []))
 
-    def _text_came(self, uri: str, number: int, text: str) -> None:
-        name = to_fs_path(uri)
-        if name is None:
-            return  # what is not in a file belongs to no project
+    @property
+    def _encoding(self) -> str:
+        """In which columns are counted, as was agreed."""
         encoding = self.workspace.position_encoding
         agreed = encoding.value if isinstance(encoding, types.PositionEncodingKind) else encoding
-        coordinates = Coordinates(text, agreed or types.PositionEncodingKind.Utf16.value)
-        version = Version(uri, Path(os.path.abspath(name)), number, coordinates)
-        document = self.documents.setdefault(uri, Document(version))
+        return agreed or types.PositionEncodingKind.Utf16.value
+
+    def _text_came(self, uri: str, number: int, text: str) -> None:
+        path = _path_of(uri)
+        if path is not None:
+            self._version_came(Version(uri, path, number, Coordinates(text, self._encoding)))
+
+    def _version_came(self, version: Version) -> None:
+        document = self.documents.setdefault(version.uri, Document(version))
         document.now = version
         self._texts += 1
         now = asyncio.get_running_loop().time()
         paused = now - document.changed_at > WHILE_TYPING
         document.changed_at = now
-        if not self._pulls:
-            self._look_after(AFTER_A_PAUSE if paused else WHILE_TYPING, uri)
+        if self._pushes(version):
+            self._look_after(AFTER_A_PAUSE if paused else WHILE_TYPING, version.uri)
         self._others_after(FOR_OTHERS, version)
 
     def _others_after(self, seconds: float, changed: Version) -> None:
         """Look at the other open documents again: they may import the one that has changed."""
         for uri, document in self.documents.items():
-            if uri != changed.uri and document.now.path.suffix == changed.path.suffix:
+            if uri != changed.uri and _may_concern(changed, document.now):
                 self._look_after(seconds, uri, again=True)
 
     def _reload(self, *, settings: bool) -> None:
@@ -200,11 +243,15 @@ class TrlLintServer(LanguageServer):
         """Tell the editor, if that is news."""
         if document.told == linted.told:
             return
-        if not self._pulls:
-            document.told = linted.told
-            number, found = linted.told
-            uri = linted.version.uri
-            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, list(found), version=number))
+        if self._pushes(linted.version):
+            before, document.told = document.told, linted.told
+            for uri, (number, found) in linted.told.items():
+                if before.get(uri) != (number, found):
+                    self.text_document_publish_diagnostics(
+                        types.PublishDiagnosticsParams(uri, list(found), version=number)
+                    )
+            for uri in before.keys() - linted.told.keys():  # cells that are gone
+                self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
         elif self._refreshes:
             self.workspace_diagnostic_refresh(None)
 
@@ -259,6 +306,11 @@ class TrlLintServer(LanguageServer):
 
     # --- what the editor asks ---
 
+    def _shown_in(self, uri: str) -> Document | None:
+        """What is shown in a document: its own text, or, if it is a cell, its notebook."""
+        own = (each for each in self.documents.values() if any(shown.uri == uri for shown in each.now.shown))
+        return next(own, None)
+
     async def on_diagnostic(self, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
         uri = params.text_document.uri
         linted = await self.linted(uri)
@@ -268,10 +320,10 @@ class TrlLintServer(LanguageServer):
         document.told = linted.told
         if not linted.settled:
             self._look_after(0, uri)  # which goes on to see whether it holds
-        return types.RelatedFullDocumentDiagnosticReport(list(linted.diagnostics))
+        return types.RelatedFullDocumentDiagnosticReport(list(linted.diagnostics.get(uri, ())))
 
     async def on_code_action(self, params: types.CodeActionParams) -> list[types.CodeAction]:
-        document = self.documents.get(params.text_document.uri)
+        document = self._shown_in(params.text_document.uri)
         if document is None:
             return []
         only, version = params.context.only, document.now
@@ -288,9 +340,9 @@ class TrlLintServer(LanguageServer):
         given = [each for each in params.context.diagnostics if actions.is_about(each, document.now)]
         if given:
             return given
-        linted = await self.linted(params.text_document.uri)
+        linted = await self.linted(document.now.uri)
         first, last = params.range.start, params.range.end
-        found = linted.diagnostics if linted is not None else ()
+        found = linted.diagnostics.get(params.text_document.uri, ()) if linted is not None else ()
         return [each for each in found if each.range.start <= last and first <= each.range.end]
 
     async def _quick_fixes(self, found: types.Diagnostic, version: Version) -> list[types.CodeAction]:
@@ -309,7 +361,7 @@ class TrlLintServer(LanguageServer):
 
     async def _fix_all(self, version: Version) -> list[types.CodeAction]:
         linted = await self.linted(version.uri)
-        if linted is None or linted.version is not version or not actions.has_safe_fix(linted.diagnostics):
+        if linted is None or linted.version is not version or not actions.has_safe_fix(linted):
             return []
         action = actions.fix_all(version)
         if not self._resolves:
@@ -330,12 +382,12 @@ class TrlLintServer(LanguageServer):
         return action
 
     async def on_hover(self, params: types.HoverParams) -> types.Hover | None:
-        document = self.documents.get(params.text_document.uri)
-        if document is None:
+        document = self._shown_in(params.text_document.uri)
+        placed = document.now.placed(params.text_document.uri, params.position) if document is not None else None
+        if document is None or placed is None:
             return None
-        version = document.now
-        place = version.coordinates.place(params.position)
-        in_comment = hovering.rule_in_comment(version, place)
+        version, (text, place) = document.now, placed
+        in_comment = hovering.rule_in_comment(text, place)
         if in_comment is not None:
             return hovering.hover([in_comment[0].page], in_comment[1])
         try:
@@ -345,7 +397,20 @@ class TrlLintServer(LanguageServer):
         known = names[:1]
         pages = [rule.page for rule in hovering.rules_at(document.linted if document.is_linted() else None, place)]
         parts = [hovering.shown(each, version) for each in known] + pages
-        return hovering.hover(parts, version.coordinates.span(known[0].start, known[0].end) if known else None)
+        return hovering.hover(parts, text.coordinates.span(known[0].start, known[0].end) if known else None)
+
+
+def _path_of(uri: str) -> Path | None:
+    """The path of a document; what is not in a file has none, and belongs to no project."""
+    name = to_fs_path(uri)
+    return None if name is None else Path(os.path.abspath(name))
+
+
+def _may_concern(changed: Version, other: Version) -> bool:
+    """Whether another document may import one that has changed."""
+    if isinstance(other, NotebookVersion):
+        return changed.path.suffix == ".py"
+    return changed.path.suffix == other.path.suffix
 
 
 _OPTIONS: dict[str, object] = {

@@ -38,7 +38,9 @@ class Coordinates:
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     def position(self, place: Position) -> types.Position:
-        """A place of ours in the protocol's terms."""
+        """A place of ours in the protocol's terms; behind the last line it is the end of that."""
+        if place.line > len(self.lines):
+            place = Position(len(self.lines), len(self.lines[-1]) + 1)
         codec, width = _UNITS[self.encoding]
         before = self.line(place.line)[: place.column - 1]
         return types.Position(place.line - 1, len(before.encode(codec, "surrogatepass")) // width)

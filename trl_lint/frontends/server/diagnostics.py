@@ -27,8 +27,8 @@ JsonData = dict[str, object]
 
 
 def diagnostic(finding: Finding, version: Version, elsewhere: Elsewhere) -> types.Diagnostic:
-    """A finding in one state of a document."""
-    here = version.coordinates
+    """A finding in one state of a document, at a place that the editor shows."""
+    here = (version.text_at(finding.start) or version).coordinates
     text = f"{finding.message}\nhelp: {finding.help}" if finding.help else finding.message
     return types.Diagnostic(
         here.span(finding.start, finding.end),
@@ -44,14 +44,19 @@ def diagnostic(finding: Finding, version: Version, elsewhere: Elsewhere) -> type
 
 def syntax_error(error: SourceError, version: Version) -> types.Diagnostic:
     """What keeps a text from being understood: it is why there are no findings."""
-    start = Position(error.line, error.column)
-    end = Position(error.line, max(len(version.coordinates.line(error.line)) + 1, error.column))
+    start = place_of(error)
+    here = (version.text_at(start) or version).coordinates
+    end = Position(error.line, max(len(here.line(error.line)) + 1, error.column))
     return types.Diagnostic(
-        version.coordinates.span(start, end),
+        here.span(start, end),
         f"{error.verdict}: {error.message}",
         severity=types.DiagnosticSeverity.Warning,
         source=SOURCE,
     )
+
+
+def place_of(error: SourceError) -> Position:
+    return Position(error.line, error.column, cell=error.cell)
 
 
 def _related(finding: Finding, version: Version, elsewhere: Elsewhere) -> Iterator[types.DiagnosticRelatedInformation]:
@@ -60,8 +65,9 @@ def _related(finding: Finding, version: Version, elsewhere: Elsewhere) -> Iterat
     told = [(note.text, note.path, note.start) for note in steps]
     told += [(f"{each.code}: {each.message}", each.path, each.start) for each in finding.also]
     for text, path, start in told:
-        there = version.coordinates if Path(path) == version.path else elsewhere(Path(path))
-        uri = version.uri if Path(path) == version.path else Path(path).as_uri()
+        own = version.text_at(start) if Path(path) == version.path else None
+        there = own.coordinates if own is not None else elsewhere(Path(path))
+        uri = own.uri if own is not None else Path(path).as_uri()
         # A step has no end of its own: what is shown is the rest of its line.
         end = Position(start.line, max(len(there.line(start.line).rstrip()) + 1, start.column))
         yield types.DiagnosticRelatedInformation(types.Location(uri, there.span(start, end)), text)
@@ -72,7 +78,7 @@ def _data(finding: Finding, version: Version) -> JsonData:
 
     The edits themselves are work, and are made once somebody wants to see them.
     """
-    place = [finding.start.line, finding.start.column]
+    place = [finding.start.cell, finding.start.line, finding.start.column]
     return {"version": version.number, "name": finding.name, "place": place, "fix": _fix(finding.fix)}
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from lsprotocol import types
 
 from trl_lint.analysis.events import Known
-from trl_lint.findings import Position
+from trl_lint.findings import Note, Position
 from trl_lint.frontends.server.documents import Linted, Version
 from trl_lint.frontends.server.linting import reuse_trees
 from trl_lint.frontends.server.projects import Projects
+from trl_lint.linter.cells.places import CodePart
 from trl_lint.linter.discovery import display_path
 from trl_lint.linter.explaining import NameFacts, facts_at
+from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 from trl_lint.rules.base import BaseRule
 
@@ -54,9 +57,31 @@ def names_at(projects: Projects, version: Version, place: Position) -> tuple[Nam
     if not linter.analyses(version.path, version.source):
         return ()
     reuse_trees(linter, version.path, version.source)
-    names = facts_at(linter, version.path, version.source, place.line).names
+    document = linter.document(version.path, version.source)
+    if document is None:
+        return _names_in(linter, version.path, version.source, place)
+    for part in document.sound:
+        inside = part.here(place)
+        if inside is not None:
+            return tuple(_outside(part, each) for each in _names_in(linter, part.path, part.source, inside))
+    return ()
+
+
+def _names_in(linter: Linter, path: Path, source: bytes, place: Position) -> tuple[NameFacts, ...]:
+    names = facts_at(linter, path, source, place.line).names
     there = [each for each in names if each.start <= place <= each.end]
     return tuple(sorted(there, key=_size))
+
+
+def _outside(part: CodePart, known: NameFacts) -> NameFacts:
+    """What is known of a name in a part of a file, with the places that the file has."""
+
+    def noted(note: Note) -> Note:
+        own = note.path == str(part.path)
+        return replace(note, path=str(part.file), start=part.there(note.start)) if own else note
+
+    facts = tuple(replace(each, because=tuple(map(noted, each.because))) for each in known.facts)
+    return replace(known, start=part.there(known.start), end=part.there(known.end), facts=facts)
 
 
 def _size(known: NameFacts) -> tuple[int, int]:
@@ -71,7 +96,8 @@ def shown(known: NameFacts, version: Version) -> str:
         lines += ["", f"`{known.name}`: {fact.text}", ""]
         for note in fact.because:
             path = Path(note.path)
-            place = f"line {note.start.line}" if path == version.path else f"{display_path(path)}:{note.start.line}"
+            line = f"cell {note.start.cell}, line {note.start.line}" if note.start.cell else f"line {note.start.line}"
+            place = line if path == version.path else f"{display_path(path)}:{note.start.line}"
             lines.append(f"- {place}: {note.text}")
     return "\n".join(lines).strip()
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+
+from lsprotocol import types
 
 from trl_lint import files
 from trl_lint.analysis.interprocedural.rerunning import Interrupted
 from trl_lint.analysis.program.reparsing import reparsed
-from trl_lint.findings import Edit, Finding
+from trl_lint.findings import Edit, Finding, Position
 from trl_lint.frontends.server.coordinates import Coordinates
-from trl_lint.frontends.server.diagnostics import TRUST, diagnostic, syntax_error
+from trl_lint.frontends.server.diagnostics import TRUST, diagnostic, place_of, syntax_error
 from trl_lint.frontends.server.documents import Linted, Version
 from trl_lint.frontends.server.projects import Projects
 from trl_lint.linter import runner, suppressions
@@ -39,16 +41,29 @@ def lint(projects: Projects, version: Version, is_stale: Callable[[], bool], *, 
             return Linted(version)
         reuse_trees(linter, path, source)
         found = runner.check(linter, path, source).findings
-        # Places in the cells of a notebook are none in its text.
-        findings = tuple(each for each in found if not each.start.cell)
+        # Places in the cells of a notebook that is open as a text are none in that.
+        findings = tuple(each for each in found if version.text_at(each.start) is not None)
         elsewhere = _coordinates_in(projects, version)
-        told = tuple(diagnostic(each, version, elsewhere) for each in findings)
+        told = _by_document(version, ((each.start, diagnostic(each, version, elsewhere)) for each in findings))
         projects.keep(path, linter)
         return Linted(version, told, findings, settled=kept is None)
     except SourceError as error:
-        return Linted(version, (syntax_error(error, version),), error=error)
+        told = _by_document(version, [(place_of(error), syntax_error(error, version))])
+        return Linted(version, told, error=error)
     except Exception as error:
         return Linted(version, trouble=runner.internal_error(path, error))
+
+
+def _by_document(
+    version: Version, found: Iterable[tuple[Position, types.Diagnostic]]
+) -> dict[str, tuple[types.Diagnostic, ...]]:
+    """Diagnostics by the documents in which their places are shown."""
+    told: dict[str, tuple[types.Diagnostic, ...]] = {}
+    for place, each in found:
+        there = version.text_at(place)
+        if there is not None:
+            told[there.uri] = (*told.get(there.uri, ()), each)
+    return told
 
 
 def mended(projects: Projects, version: Version) -> str:
@@ -81,13 +96,14 @@ def decoded(source: bytes) -> str:
 
 def reuse_trees(linter: Linter, path: Path, source: bytes) -> None:
     """Parse a text that was changed in a place or two: of the tree of the text before, all other functions are kept."""
-    if not linter.analyses(path, source):
+    code = linter.modules(path, source).get(path)
+    if code is None:
         return
     known = linter.trees.get(path)
-    if known is None or known[0] != source:
-        tree = reparsed(decoded(source), None if known is None else known[1])
+    if known is None or known[0] != code:
+        tree = reparsed(decoded(code), None if known is None else known[1])
         if tree is not None:
-            linter.trees[path] = (source, tree)
+            linter.trees[path] = (code, tree)
 
 
 def _coordinates_in(projects: Projects, version: Version) -> Callable[[Path], Coordinates]:

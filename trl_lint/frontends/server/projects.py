@@ -99,7 +99,8 @@ class Projects:
             return None
         live.linter.overlay[path] = source
         try:
-            if not live.linter.retyped(path, source):
+            code = live.linter.modules(path, source).get(path)
+            if code is None or not live.linter.retyped(path, code):
                 return None
         except Exception:  # it is looked at from the start, and what is wrong will be said then, if anything is
             return None
