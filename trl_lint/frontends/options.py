@@ -83,11 +83,17 @@ class Options:
 
 # What only looks, or writes something else than code: (how it is asked for, what it can't be combined with).
 _FIXES = ("--fix", "--fix-only", "--diff")
-# What says how findings are reported, where none are.
-_REPORTS = ("--output-format", "--output-file")
 _CLASHES = {
-    "--add-noqa": (*_FIXES, *_REPORTS, "--write-baseline", "--statistics", "--show-files", "--show-settings", "-"),
-    "--write-baseline": (*_FIXES, *_REPORTS, "--statistics", "--show-files", "--show-settings", "-"),
+    "--add-noqa": (
+        *_FIXES,
+        "--output-file",
+        "--write-baseline",
+        "--statistics",
+        "--show-files",
+        "--show-settings",
+        "-",
+    ),
+    "--write-baseline": (*_FIXES, "--output-file", "--statistics", "--show-files", "--show-settings", "-"),
     "--statistics": ("--diff", "--fix-only"),
     "--show-files": (*_FIXES, "--output-file", "--show-settings", "--statistics", "-"),
     "--show-settings": (*_FIXES, "--output-file", "--statistics"),
