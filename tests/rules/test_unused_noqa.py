@@ -158,6 +158,32 @@ def test_shell_scripts_are_looked_at_and_prose_is_not(tmp_path):
     assert stale(tmp_path, start, "train.sh") == []
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("train.sh", 'sed -i "s/# noqa: TRL004 -- //" train.sh\n'),
+        ("train.sh", 'echo "# noqa: TRL004" >> train.sh\n'),
+        ("train.sh", 'python make.py --comment "# noqa: TRL001, E501"\n'),
+        ("train.sh", 'echo "it\\"s\n  # noqa: TRL004\n"\n'),
+        ("train.sh", "cat <<END\n# noqa: TRL004\nEND\n"),
+        ("train.sh", "echo a# noqa: TRL004\n"),
+        ("Makefile", "all:\n\techo '# noqa: TRL004'\n"),
+        ("ci.yml", 'jobs:\n  a:\n    steps:\n      - run: |\n          echo "# noqa: TRL004"\n'),
+        ("train.py", "# use # noqa: item-before-gather to hide it\n"),
+        ("train.py", "x = 1  # TODO: write  # noqa: TRL001 there\n"),
+    ],
+)
+def test_what_is_in_a_string_or_in_prose_is_no_comment(name, text, tmp_path):
+    assert stale(tmp_path, text, name) == []
+    assert len(stale(tmp_path, text + "# noqa: TRL001\n", name)) == 1
+
+
+def test_a_fix_that_would_change_a_command_is_a_hint(tmp_path):
+    """In a Dockerfile there are no comments behind an instruction."""
+    (found,) = stale(tmp_path, 'FROM python\nCMD ["python", "prepare.py"] # noqa: TRL001\n', "Dockerfile")
+    assert found.fix.applicability is Applicability.DISPLAY
+
+
 def test_kept_results_say_the_same(tmp_path, monkeypatch):
     monkeypatch.setenv("TRL_LINT_NO_CACHE", "0")
     (tmp_path / "pyproject.toml").write_text("[tool.trl-lint]\n")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from trl_lint.findings import Edit, Finding, Position
-from trl_lint.launch.parsers import readers
 from trl_lint.linter.directives import CommentForm, Directive
+from trl_lint.linter.hash_comments import runs_the_same
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.mending_comments import edited
 from trl_lint.linter.runner import FileResult, check
@@ -109,7 +109,7 @@ def _noted_in_command(path: Path, source: bytes, finding: Finding) -> tuple[byte
         return source, "there is no room for a comment at the end of its last line"
     change = Change(finding.end.cell, number - 1, number, (f"{code}  # noqa: {finding.code}{end}",))
     new = opened(path, source).changed([change])
-    if not _starts_the_same(path, source, new):
+    if not runs_the_same(path, source, new):
         return source, "a comment would change what is run"
     return (new, "") if Comments(new, path).silence(finding) else (source, "no comment at the end of its line is read")
 
@@ -146,7 +146,7 @@ class _Commented:
     def reason_against(self, plans: Sequence[tuple[list[Finding], Edit]]) -> str:
         """Why the text is not to be written with these comments; "" where it may be."""
         new = self.after(plans)
-        if not self.comments.is_python and not _starts_the_same(self.path, self.source, new):
+        if not self.comments.is_python and not runs_the_same(self.path, self.source, new):
             return "a comment would change what is run"
         if self.comments.is_python and _python_tree(self.source) != _python_tree(new):
             return "a comment would change what the code does"
@@ -169,17 +169,6 @@ class _Commented:
         if code.endswith("\\"):
             return None
         return Edit(Position(number, len(code) + 1), Position(number, len(line) + 1), f"  {comment}")
-
-
-def _starts_the_same(path: Path, before: bytes, after: bytes) -> bool:
-    """Whether a file of launch commands has the same ones still."""
-    old, new = readers.read(path, before), readers.read(path, after)
-    return old.problem == new.problem and list(_words(old)) == list(_words(new))
-
-
-def _words(reading: readers.Reading) -> Iterator[tuple[str | None, ...]]:
-    for command in reading.commands:
-        yield tuple(word.raw if word.value is None else word.value for word in command.words)
 
 
 def _python_tree(source: bytes) -> str:
