@@ -144,6 +144,26 @@ def test_a_file_that_is_named_alone_is_not_judged(tmp_path):
     assert [each.start.line for each in check(tmp_path, Settings(root=tmp_path))] == [1, 2]
 
 
+def test_a_part_of_a_project_is_not_judged(tmp_path):
+    """The callers of what is in it may be elsewhere."""
+    (tmp_path / "pyproject.toml").write_text("")
+    folder = tmp_path / "pkg" / "sub"
+    folder.mkdir(parents=True)
+    text = "def mean(accelerator, losses):\n    return accelerator.gather(losses)  # noqa: TRL001 -- known\n"
+    (folder / "helper.py").write_text(text)
+    (tmp_path / "pkg" / "train.py").write_text(
+        "from accelerate import Accelerator\nfrom pkg.sub.helper import mean\n\n"
+        "accelerator = Accelerator()\nmodel = accelerator.prepare(make())\n"
+        "for batch in loader:\n    mean(accelerator, model(batch).loss.item())\n"
+    )
+    for named in (folder, tmp_path / "pkg", tmp_path):
+        done = CliRunner().invoke(main, ["--no-cache", "--fix", str(named)])
+        assert done.exit_code == 0 and (folder / "helper.py").read_text() == text
+    (tmp_path / "pkg" / "train.py").unlink()
+    assert check([folder, tmp_path / "pkg"]) == []
+    assert [each.code for each in check(tmp_path)] == ["TRL900"]
+
+
 def test_it_can_be_silenced_itself(tmp_path):
     assert stale(tmp_path, "x = 1  # noqa: TRL003, TRL900\ny = 2  # noqa: TRL003, unused-noqa\n") == []
     assert stale(tmp_path, "# flake8: noqa\nx = 1  # noqa: TRL003\n") == []
