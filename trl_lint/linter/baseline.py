@@ -17,7 +17,7 @@ import msgspec
 
 from trl_lint import files
 from trl_lint.findings import Finding
-from trl_lint.linter.discovery import display_path
+from trl_lint.linter.discovery import around_project, display_path
 from trl_lint.linter.fingerprints import Fingerprint, fingerprints
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.runner import FileResult
@@ -255,16 +255,20 @@ def _without(results: Sequence[FileResult], found: Sequence[_Found], hidden: set
 
 
 def of_today(before: Baseline, results: Sequence[FileResult], linter: Linter, named: Sequence[Path]) -> Baseline:
-    """What a run has found, and of the baseline that was there what the run says nothing of."""
+    """What a run has found, and of the baseline that was there what the run says nothing of.
+
+    A run on a part of the project takes nothing out: what another file brings to light is not found in it.
+    """
     new, by_path = Baseline(before.path), {each.path: each for each in results}
     folders = [Path(os.path.abspath(each)) for each in named]
-    for entry, count in before.entries.items():
-        is_below = any(before.place(entry.path).is_relative_to(each) for each in folders)
-        if not (is_below and _may_be_gone(before, entry, by_path, linter)):
-            new.entries[entry] = count
     for result in results:
         for fingerprint in fingerprints(result.findings, result.path, result.source):
             new.entries[new.entry(result.path, fingerprint)] += 1
+    is_whole = bool(around_project(named, linter.roots))
+    for entry, count in before.entries.items():
+        is_below = any(before.place(entry.path).is_relative_to(each) for each in folders)
+        if not (is_whole and is_below and _may_be_gone(before, entry, by_path, linter)):
+            new.entries[entry] = max(count, new.entries[entry])
     others = [each for each in before.paths if not any(before.place(each).is_relative_to(one) for one in folders)]
     new.paths = tuple(sorted({*others, *map(new.below, folders)}))
     return new
