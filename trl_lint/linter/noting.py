@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trl_lint.findings import Edit, Finding, Position
 from trl_lint.linter.directives import CommentForm, Directive
@@ -17,6 +18,9 @@ from trl_lint.linter.runner import FileResult, check
 from trl_lint.linter.stale import python_comments
 from trl_lint.linter.suppressions import Comments
 from trl_lint.linter.writing import write_back
+
+if TYPE_CHECKING:
+    from trl_lint.linter.cells.places import CodePart
 
 _Span = tuple[int, int]
 
@@ -47,11 +51,13 @@ def noted(path: Path, source: bytes, found: Sequence[Finding]) -> tuple[bytes, l
     text = _Commented(path, source)
     if text.comments.cells is not None:
         return _noted_in_cells(path, source, text.comments, found)
+    blocks, source, withheld = _noted_in_blocks(path, source, text.comments, found)
+    if blocks:
+        text, found = _Commented(path, source), [each for each in found if each not in blocks]
     groups: dict[_Span, list[Finding]] = {}
     for each in found:
         groups.setdefault(text.comments.span_of(each), []).append(each)
     plans: list[tuple[list[Finding], Edit]] = []
-    withheld: list[tuple[Finding, str]] = []
     for span, findings in sorted(groups.items()):
         edit = text.edit(span, sorted({each.code for each in findings}))
         if isinstance(edit, Edit):
@@ -93,6 +99,34 @@ def _noted_in_cells(
     return current, left
 
 
+def _noted_in_blocks(
+    path: Path, source: bytes, comments: Comments, found: Sequence[Finding]
+) -> tuple[set[Finding], bytes, list[tuple[Finding, str]]]:
+    """The findings in the blocks of documentation, and the same for these: each block is a module of its own."""
+    from trl_lint.linter.cells.places import Change, NotInside
+
+    by_part: dict[CodePart, dict[Finding, Finding]] = {}
+    for each in found:
+        block = comments.block_of(each)
+        if block is not None:
+            by_part.setdefault(block[0], {})[block[1]] = each
+    if not by_part:
+        return set(), source, []
+    from trl_lint.linter.cells.blocks import opened
+
+    changes: list[Change] = []
+    withheld: list[tuple[Finding, str]] = []
+    for part, own in by_part.items():
+        new, left = noted(part.path.with_suffix(".py"), part.source, list(own))
+        try:
+            changes += part.changes(new.decode("utf-8"))
+            withheld += [(own[each], reason) for each, reason in left]
+        except NotInside as error:
+            withheld += [(each, str(error)) for each in own.values()]
+    mine = {each for own in by_part.values() for each in own.values()}
+    return mine, opened(path, source).changed(changes), withheld
+
+
 def _noted_in_command(path: Path, source: bytes, finding: Finding) -> tuple[bytes, str]:
     """A notebook with a comment behind a command for the shell, and why there is none ("" where there is one)."""
     from trl_lint.linter.cells.notebook import opened
@@ -117,6 +151,12 @@ def _noted_in_command(path: Path, source: bytes, finding: Finding) -> tuple[byte
 def silencing(path: Path, source: bytes, finding: Finding) -> Edit | None:
     """The edit that silences a finding with a comment; None where there is no room for one."""
     text = _Commented(path, source)
+    block = text.comments.block_of(finding)
+    if block is not None:
+        part, inside = block
+        found = silencing(part.path.with_suffix(".py"), part.source, inside)
+        is_own = found is not None and part.lines[found.start.line - 1].own
+        return replace(found, start=part.there(found.start), end=part.there(found.end)) if found and is_own else None
     edit = text.edit(text.comments.span_of(finding), [finding.code])
     return edit if isinstance(edit, Edit) else None
 
