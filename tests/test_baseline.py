@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -239,7 +240,10 @@ def test_a_part_of_a_project_takes_nothing_out(folder):
         ("[]", "not a baseline of trl-lint: Expected `object`, got `array`"),
         ("{", "not a baseline of trl-lint: "),
         ('{"trl-lint-baseline": 9, "paths": [], "findings": {}}', "a baseline of another version"),
+        ('{"trl-lint-baseline": 2, "found": {}}', "a baseline of another version"),
         ('{"trl-lint-baseline": 1, "paths": [], "findings": {"a": [{"code": 1}]}}', "not a baseline of trl-lint: "),
+        (f'{{"trl-lint-baseline": {"9" * 5000}}}', "not a baseline of trl-lint: "),
+        ("[" * 100_000, "not a baseline of trl-lint: "),
     ],
 )
 def test_what_is_no_baseline_is_one_line(folder, text, said):
@@ -263,6 +267,48 @@ def test_where_it_can_not_be_written(folder):
     (folder / "broken.py").write_text("import torch.distributed as dist\ndist.all_gather(((\n")
     assert run(*HIDES, "--write-baseline", ".").code == 2
     assert sorted(path.name for path in folder.iterdir()) == ["broken.py", "train.py"]
+
+
+@pytest.mark.parametrize("text", ['{"trl-lint-baseline": 2, "found": {}}', None])
+def test_what_can_not_be_gone_by_is_written_again(folder, text):
+    """A baseline of another version, and a link that leads nowhere."""
+    (folder / "train.py").write_text(PROGRAM)
+    if text is None:
+        (folder / "known.json").symlink_to("gone.json")
+    else:
+        (folder / "known.json").write_text(text)
+    assert "write" in run(*HIDES, ".").err
+    assert run(*HIDES, "--write-baseline", ".") == (0, "known.json: 1 finding in 1 file\n", "")
+    assert places(*HIDES, ".") == []
+    (folder / "known.json").write_text("[]")
+    assert run(*HIDES, "--write-baseline", ".").code == 2 and (folder / "known.json").read_text() == "[]"
+
+
+@pytest.mark.parametrize("count", [10**9, 99999999999999999999])
+def test_a_count_may_be_any_number(train, count):
+    text = Path("known.json").read_text().replace('"count": 1', f'"count": {count}')
+    Path("known.json").write_text(text)
+    assert places(*HIDES, "train.py") == [] and str(count) in text
+
+
+def test_a_name_that_is_not_utf_8(folder):
+    name = os.fsdecode(b"a\xff.py")
+    try:
+        Path(name).write_text(PROGRAM)
+    except OSError:
+        pytest.skip("this file system has no such names")
+    assert run(*HIDES, "--write-baseline", ".") == (0, "known.json: 1 finding in 1 file\n", "")
+    before = Path("known.json").read_bytes()
+    assert places("--isolated", ".") != [] == places(*HIDES, ".")
+    assert run(*HIDES, "--write-baseline", ".").code == 0 and Path("known.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("more", [[], ["--write-baseline"]])
+def test_a_setting_that_can_be_no_path(folder, more):
+    (folder / "trl-lint.toml").write_text('baseline = "known\\u0000"\n')
+    (folder / "train.py").write_text(PROGRAM)
+    done = run(*more, ".")
+    assert done == (2, "", "trl-lint: baseline: a path has no NUL\n")
 
 
 PAGE = Path(__file__).parents[1] / "docs" / "adopting.md"

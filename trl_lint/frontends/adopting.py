@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -44,13 +43,13 @@ def write_baseline(options: Options, settings: Settings, run: Iterable[FileResul
         ConfigError: what is there is no baseline, or it is not said where it is to be.
     """
     from trl_lint import plain, reports
-    from trl_lint.linter.baseline import Baseline, of_today, path_of, read
+    from trl_lint.linter.baseline import of_today, path_of, read_to_write
     from trl_lint.linter.discovery import display_path
 
     path = path_of(settings)
     if path is None:
         raise ConfigError("--write-baseline needs --baseline FILE, or the setting `baseline`")
-    before = read(path) if os.path.lexists(path) else Baseline(path)
+    before = read_to_write(path)
     results = list(run)
     problems = [each.problem for each in results if each.problem]
     for result in results:
