@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -140,7 +141,7 @@ def test_a_copy_in_another_file_is_new(train, folder):
 def test_what_is_mended_leaves_it(train):
     train.write_text(TWO.replace(f"        {BUG}\n", ""))
     done = run(*HIDES, ".")
-    assert done.err == "known.json: 1 finding taken out of it, as no longer there\n"
+    assert done.err == "known.json: removed 1 finding that is no longer there\n"
     assert [row["in"] for row in known()] == ["MyTrainer.prediction_step"]
     train.write_text(TWO)
     assert places(*HIDES, ".") == ["train.py:7:9: TRL003"]
@@ -148,10 +149,10 @@ def test_what_is_mended_leaves_it(train):
 
 def test_what_a_comment_silences_leaves_it_and_so_does_a_file_that_is_gone(train, folder):
     train.write_text(TWO.replace(BUG, f"{BUG}  # noqa: TRL003"))
-    assert run(*HIDES, ".").err == "known.json: 1 finding taken out of it, as no longer there\n"
+    assert run(*HIDES, ".").err == "known.json: removed 1 finding that is no longer there\n"
     train.unlink()
     (folder / "x.py").write_text("x = 1\n")
-    assert run(*HIDES, ".").err == "known.json: 1 finding taken out of it, as no longer there\n"
+    assert run(*HIDES, ".").err == "known.json: removed 1 finding that is no longer there\n"
     assert known() == []
 
 
@@ -191,6 +192,47 @@ def test_writing_it_for_a_part_keeps_the_rest(train, folder):
     assert len(known()) == 2
 
 
+def test_written_again_it_does_not_grow(folder):
+    """Where a part of a file is not understood, or some findings of a rule are left out, all of them stay, once."""
+    block = f"```python\n{PROGRAM}```\n"
+    (folder / "guide.md").write_text(f"{block}\n```python\nfrom transformers import Trainer\nclass (((\n```\n")
+    (folder / "train.py").write_text(
+        "from accelerate import Accelerator\naccelerator = Accelerator()\n"
+        "model = accelerator.prepare(make())\naccelerator.save_state('out')\n"
+        "print(model(1).loss.item(), file=open('loss.txt', 'w'))\n"
+    )
+    (folder / "trl-lint.toml").write_text(
+        "extend-include = ['*.md']\nextend-select = ['race']\nper-file-ignores = { '*.py' = ['waste'] }\n"
+    )
+    counts = []
+    for _ in range(3):
+        assert run("--baseline=known.json", "--write-baseline", ".").code == 0
+        counts.append([(row["code"], row["count"]) for row in known()])
+    assert counts[0] == counts[1] == counts[2]
+    assert {"TRL003", "TRL008"} == {code for code, _ in counts[0]}
+
+
+def test_a_part_of_a_project_takes_nothing_out(folder):
+    """What `u.py` brings to light in `sub/h.py` is not found in that alone."""
+    (folder / "pyproject.toml").write_text('[tool.trl-lint]\nbaseline = "known.json"\n')
+    (folder / "sub").mkdir()
+    (folder / "sub" / "h.py").write_text(
+        "def mean(accelerator, losses):\n    return accelerator.gather(losses)\n" + PROGRAM
+    )
+    (folder / "u.py").write_text(
+        "from accelerate import Accelerator\nfrom sub.h import mean\n\n"
+        "accelerator = Accelerator()\nmodel = accelerator.prepare(make())\n"
+        "for batch in loader:\n    mean(accelerator, model(batch).loss.item())\n"
+    )
+    assert run("--write-baseline", ".").out == "known.json: 2 findings in 1 file\n"
+    before = Path("known.json").read_bytes()
+    assert run("--write-baseline", "sub").out == "known.json: 2 findings in 1 file\n"
+    assert places(".") == []
+    text = before.decode().replace('"paths": ["."]', '"paths": []')
+    Path("known.json").write_text(text)
+    assert places("sub") == [] and Path("known.json").read_text() == text
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -198,7 +240,10 @@ def test_writing_it_for_a_part_keeps_the_rest(train, folder):
         ("[]", "not a baseline of trl-lint: Expected `object`, got `array`"),
         ("{", "not a baseline of trl-lint: "),
         ('{"trl-lint-baseline": 9, "paths": [], "findings": {}}', "a baseline of another version"),
+        ('{"trl-lint-baseline": 2, "found": {}}', "a baseline of another version"),
         ('{"trl-lint-baseline": 1, "paths": [], "findings": {"a": [{"code": 1}]}}', "not a baseline of trl-lint: "),
+        (f'{{"trl-lint-baseline": {"9" * 5000}}}', "not a baseline of trl-lint: "),
+        ("[" * 100_000, "not a baseline of trl-lint: "),
     ],
 )
 def test_what_is_no_baseline_is_one_line(folder, text, said):
@@ -224,6 +269,48 @@ def test_where_it_can_not_be_written(folder):
     assert sorted(path.name for path in folder.iterdir()) == ["broken.py", "train.py"]
 
 
+@pytest.mark.parametrize("text", ['{"trl-lint-baseline": 2, "found": {}}', None])
+def test_what_can_not_be_gone_by_is_written_again(folder, text):
+    """A baseline of another version, and a link that leads nowhere."""
+    (folder / "train.py").write_text(PROGRAM)
+    if text is None:
+        (folder / "known.json").symlink_to("gone.json")
+    else:
+        (folder / "known.json").write_text(text)
+    assert "write" in run(*HIDES, ".").err
+    assert run(*HIDES, "--write-baseline", ".") == (0, "known.json: 1 finding in 1 file\n", "")
+    assert places(*HIDES, ".") == []
+    (folder / "known.json").write_text("[]")
+    assert run(*HIDES, "--write-baseline", ".").code == 2 and (folder / "known.json").read_text() == "[]"
+
+
+@pytest.mark.parametrize("count", [10**9, 99999999999999999999])
+def test_a_count_may_be_any_number(train, count):
+    text = Path("known.json").read_text().replace('"count": 1', f'"count": {count}')
+    Path("known.json").write_text(text)
+    assert places(*HIDES, "train.py") == [] and str(count) in text
+
+
+def test_a_name_that_is_not_utf_8(folder):
+    name = os.fsdecode(b"a\xff.py")
+    try:
+        Path(name).write_text(PROGRAM)
+    except OSError:
+        pytest.skip("this file system has no such names")
+    assert run(*HIDES, "--write-baseline", ".") == (0, "known.json: 1 finding in 1 file\n", "")
+    before = Path("known.json").read_bytes()
+    assert places("--isolated", ".") != [] == places(*HIDES, ".")
+    assert run(*HIDES, "--write-baseline", ".").code == 0 and Path("known.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("more", [[], ["--write-baseline"]])
+def test_a_setting_that_can_be_no_path(folder, more):
+    (folder / "trl-lint.toml").write_text('baseline = "known\\u0000"\n')
+    (folder / "train.py").write_text(PROGRAM)
+    done = run(*more, ".")
+    assert done == (2, "", "trl-lint: baseline: a path has no NUL\n")
+
+
 PAGE = Path(__file__).parents[1] / "docs" / "adopting.md"
 
 
@@ -247,16 +334,14 @@ def test_what_the_page_says_is_what_happens(folder):
 def test_a_release(tmp_path):
     """Exactly today's findings of trl 0.13.0; moved, mended, and with a new bug among them."""
     tree = released_trl(tmp_path)
-    total = len(places("release"))
-    assert run("--baseline=known.json", "--write-baseline", "release").out.startswith(
-        f"known.json: {total} findings in "
-    )
+    total = len(places("."))
+    assert run("--baseline=known.json", "--write-baseline", ".").out.startswith(f"known.json: {total} findings in ")
     trainers = tree / "trl" / "trainer"
     with_method_last(trainers / "dpo_trainer.py", "get_batch_loss_metrics")
     for name in ("cpo_trainer.py", "kto_trainer.py"):
         path = trainers / name
         path.write_text("# moved\n" * 7 + path.read_text(encoding="utf-8"), encoding="utf-8")
-    done = run("--baseline=known.json", "release")
+    done = run("--baseline=known.json", ".")
     assert (done.code, done.err) == (0, "") and total > 40
     assert done.out.startswith("No new findings.\n")
     assert done.out.endswith(f"; {total} findings hidden by the baseline.\n")
@@ -267,9 +352,9 @@ def test_a_release(tmp_path):
     new = f'{indent}metrics[f"{{prefix}}rewards/chosen_max"] = chosen_rewards.max()\n'
     lines[place] = new + f'{indent}metrics[f"{{prefix}}rewards/chosen"] = 0.0\n'
     orpo.write_text("".join(lines), encoding="utf-8")
-    done = run("--baseline=known.json", "--output-format=concise", "release")
+    done = run("--baseline=known.json", "--output-format=concise", ".")
     assert [line.partition(" [")[0] for line in done.out.splitlines()[:-2]] == [
         f"release/trl/trainer/orpo_trainer.py:{place + 1}:{len(indent) + 1}: TRL003"
     ]
-    assert done.err == "known.json: 1 finding taken out of it, as no longer there\n"
+    assert done.err == "known.json: removed 1 finding that is no longer there\n"
     assert sum(row["count"] for row in known()) == total - 1

@@ -141,6 +141,36 @@ def test_comments_and_settings_silence(folder):
     assert found("--per-file-ignores=*.md:TRL001") == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        BUG.replace("item())\n", "item(),\n        )  # noqa: TRL001\n"),  # of the next line
+        f"{BUG}```\n\n```python\n# flake8: noqa: TRL001\n",  # of another block
+    ],
+)
+def test_a_comment_means_in_a_block_what_it_means_in_a_file(folder, text):
+    """It counts for its line or its block, for what is found as for what is mended."""
+    Path("a.md").write_text(f"```python\n{text}```\n")
+    Path("a.py").write_text(text.partition("```")[0])
+    assert found("--select=TRL001") == ["a.md:8:13: TRL001", "a.py:7:13: TRL001"]
+    done = call("--extend-include=*.md", "--select=TRL001", "--fix", ".")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert found("--select=TRL001") == []
+
+
+def test_a_comment_at_the_end_of_a_string_counts_for_its_beginning(folder):
+    text = BUG.replace("item())\n", 'item()), """ some\n    text"""\n')
+    Path("a.md").write_text(f"```python\n{text}```\n\n```\n{SESSION}```\n")
+    (row, _) = json.loads(call("--output-format=json", "--extend-include=*.md").stdout)
+    assert (row["location"]["row"], row["noqa_row"]) == (8, 9)
+    before = Path("a.md").read_text()
+    assert call("--extend-include=*.md", "--add-noqa", ".").exit_code == 0
+    assert found() == []
+    lines = Path("a.md").read_text().splitlines()
+    assert next(old for old, new in zip(before.splitlines(), lines, strict=True) if old != new) == '    text"""'
+    assert "".join(f"{line.partition('  # noqa: ')[0]}\n" for line in lines) == before
+
+
 def test_results_are_kept(folder, monkeypatch):
     monkeypatch.delenv("TRL_LINT_NO_CACHE")
     Path("a.md").write_text(f"```python\n{BUG}```\n\n```python\n{BUG}```\n")

@@ -69,12 +69,12 @@ def _checked(settings: Settings) -> Settings:
 
 def _findings(paths: list[Path], settings: Settings) -> list[Finding]:
     from trl_lint.linter import runner
-    from trl_lint.linter.discovery import find_files, import_roots
+    from trl_lint.linter.discovery import around_project, find_files, import_roots
     from trl_lint.linter.linter import Linter
 
     asked = selection(settings)
     linter = Linter(settings, import_roots(settings.root, paths), asked.rules, selection=asked)
-    linter.comments.judged_below = tuple(Path(os.path.abspath(path)) for path in paths if os.path.isdir(path))
+    linter.comments.judged_below = around_project(paths, linter.roots)
     files = find_files(
         paths,
         root=settings.root,

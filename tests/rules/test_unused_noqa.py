@@ -144,6 +144,26 @@ def test_a_file_that_is_named_alone_is_not_judged(tmp_path):
     assert [each.start.line for each in check(tmp_path, Settings(root=tmp_path))] == [1, 2]
 
 
+def test_a_part_of_a_project_is_not_judged(tmp_path):
+    """The callers of what is in it may be elsewhere."""
+    (tmp_path / "pyproject.toml").write_text("")
+    folder = tmp_path / "pkg" / "sub"
+    folder.mkdir(parents=True)
+    text = "def mean(accelerator, losses):\n    return accelerator.gather(losses)  # noqa: TRL001 -- known\n"
+    (folder / "helper.py").write_text(text)
+    (tmp_path / "pkg" / "train.py").write_text(
+        "from accelerate import Accelerator\nfrom pkg.sub.helper import mean\n\n"
+        "accelerator = Accelerator()\nmodel = accelerator.prepare(make())\n"
+        "for batch in loader:\n    mean(accelerator, model(batch).loss.item())\n"
+    )
+    for named in (folder, tmp_path / "pkg", tmp_path):
+        done = CliRunner().invoke(main, ["--no-cache", "--fix", str(named)])
+        assert done.exit_code == 0 and (folder / "helper.py").read_text() == text
+    (tmp_path / "pkg" / "train.py").unlink()
+    assert check([folder, tmp_path / "pkg"]) == []
+    assert [each.code for each in check(tmp_path)] == ["TRL900"]
+
+
 def test_it_can_be_silenced_itself(tmp_path):
     assert stale(tmp_path, "x = 1  # noqa: TRL003, TRL900\ny = 2  # noqa: TRL003, unused-noqa\n") == []
     assert stale(tmp_path, "# flake8: noqa\nx = 1  # noqa: TRL003\n") == []
@@ -156,6 +176,32 @@ def test_shell_scripts_are_looked_at_and_prose_is_not(tmp_path):
     start = "export CUDA_VISIBLE_DEVICES=0,1\npython train.py  # noqa: TRL004\n"
     (tmp_path / "train.py").write_text("from trl import SFTTrainer\nSFTTrainer(args=1).train()\n")
     assert stale(tmp_path, start, "train.sh") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("train.sh", 'sed -i "s/# noqa: TRL004 -- //" train.sh\n'),
+        ("train.sh", 'echo "# noqa: TRL004" >> train.sh\n'),
+        ("train.sh", 'python make.py --comment "# noqa: TRL001, E501"\n'),
+        ("train.sh", 'echo "it\\"s\n  # noqa: TRL004\n"\n'),
+        ("train.sh", "cat <<END\n# noqa: TRL004\nEND\n"),
+        ("train.sh", "echo a# noqa: TRL004\n"),
+        ("Makefile", "all:\n\techo '# noqa: TRL004'\n"),
+        ("ci.yml", 'jobs:\n  a:\n    steps:\n      - run: |\n          echo "# noqa: TRL004"\n'),
+        ("train.py", "# use # noqa: item-before-gather to hide it\n"),
+        ("train.py", "x = 1  # TODO: write  # noqa: TRL001 there\n"),
+    ],
+)
+def test_what_is_in_a_string_or_in_prose_is_no_comment(name, text, tmp_path):
+    assert stale(tmp_path, text, name) == []
+    assert len(stale(tmp_path, text + "# noqa: TRL001\n", name)) == 1
+
+
+def test_a_fix_that_would_change_a_command_is_a_hint(tmp_path):
+    """In a Dockerfile there are no comments behind an instruction."""
+    (found,) = stale(tmp_path, 'FROM python\nCMD ["python", "prepare.py"] # noqa: TRL001\n', "Dockerfile")
+    assert found.fix.applicability is Applicability.DISPLAY
 
 
 def test_kept_results_say_the_same(tmp_path, monkeypatch):

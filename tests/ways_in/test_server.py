@@ -168,6 +168,19 @@ async def test_a_finding_can_be_silenced(server, folder, line, silenced):
     assert await server.retype(path, after) == []
 
 
+async def test_a_finding_in_documentation_is_silenced_behind_its_string(server, folder):
+    (folder / "pyproject.toml").write_text(f'{ALL}extend-include = ["*.md"]\n')
+    code = 'accelerator.gather(loss.item(), """ some\n> text""")\n'
+    head = "> ```python\n> from accelerate import Accelerator\n> accelerator = Accelerator()\n"
+    text = f"{head}> loss = accelerator.prepare(make())(1).loss\n> {code}> ```\n"
+    path = written(folder / "a.md", text)
+    found = await server.open(path)
+    (action,) = [each for each in await server.actions(path, found) if "noqa" in each.title]
+    after = server.after(path, action.edit)
+    assert after == text.replace('text""")', 'text""")  # noqa: TRL001')
+    assert await server.retype(path, after) == []
+
+
 async def test_no_action_is_for_another_text_than_there_is(server, folder):
     path = written(folder / "broken.py", unmarked(BROKEN["item_before_gather"]))
     found = await server.open(path)

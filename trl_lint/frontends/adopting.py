@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -44,13 +43,13 @@ def write_baseline(options: Options, settings: Settings, run: Iterable[FileResul
         ConfigError: what is there is no baseline, or it is not said where it is to be.
     """
     from trl_lint import plain, reports
-    from trl_lint.linter.baseline import Baseline, of_today, path_of, read
+    from trl_lint.linter.baseline import of_today, path_of, read_to_write
     from trl_lint.linter.discovery import display_path
 
     path = path_of(settings)
     if path is None:
         raise ConfigError("--write-baseline needs --baseline FILE, or the setting `baseline`")
-    before = read(path) if os.path.lexists(path) else Baseline(path)
+    before = read_to_write(path)
     results = list(run)
     problems = [each.problem for each in results if each.problem]
     for result in results:
@@ -72,7 +71,7 @@ def write_baseline(options: Options, settings: Settings, run: Iterable[FileResul
 
 
 def unknown(options: Options, settings: Settings, run: Iterable[FileResult], linter: Linter) -> list[FileResult]:
-    """The results without what the baseline knows. What is mended is taken out of it, after a run on all of it.
+    """The results without what the baseline knows. What is mended leaves it after a run on the whole project.
 
     run: see `write_baseline`.
 
@@ -81,7 +80,7 @@ def unknown(options: Options, settings: Settings, run: Iterable[FileResult], lin
     """
     from trl_lint import reports
     from trl_lint.linter.baseline import match, of
-    from trl_lint.linter.discovery import display_path
+    from trl_lint.linter.discovery import around_project, display_path
 
     baseline = of(settings)
     if baseline is None:
@@ -89,15 +88,15 @@ def unknown(options: Options, settings: Settings, run: Iterable[FileResult], lin
     results = list(run)
     matched = match(baseline, results, linter)
     changes = matched.left != baseline.entries
-    if changes and _is_whole(options) and baseline.is_covered_by(options.paths):
+    sees_all = around_project(options.paths, linter.roots) and baseline.is_covered_by(options.paths)
+    if changes and _is_whole(options) and sees_all:
         gone = sum(baseline.entries.values()) - sum(matched.left.values())
         baseline.entries = matched.left
         failed = baseline.write()
         if failed or gone:
-            say(
-                failed
-                or f"{display_path(baseline.path)}: {reports.many(gone, 'finding')} taken out of it, as no longer there"
-            )
+            verb = "is" if gone == 1 else "are"
+            removed = f"removed {reports.many(gone, 'finding')} that {verb} no longer there"
+            say(failed or f"{display_path(baseline.path)}: {removed}")
     return matched.results
 
 

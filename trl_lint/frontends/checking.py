@@ -32,7 +32,7 @@ def check(options: Options, settings: Settings) -> int:
     progress = Progress()
     if not options.quiet:
         linter.tell = progress.tell
-    linter.comments.judged_below = folders(options)
+    linter.comments.judged_below = _judged_below(options, linter)
     left_out: list[Path] = []
     results: Iterable[FileResult] = progress.ends_with(_results(options, settings, linter, left_out))
     if options.add_noqa:
@@ -62,10 +62,11 @@ def _exit_code(options: Options, report: Report) -> int:
     return FINDINGS if tells_fixes or (report.anything and not options.exit_zero) else CLEAN
 
 
-def folders(options: Options) -> tuple[Path, ...]:
-    """The folders that the user has named."""
-    named = () if options.reads_stdin else options.paths
-    return tuple(Path(os.path.abspath(path)) for path in named if os.path.isdir(path))
+def _judged_below(options: Options, linter: Linter) -> tuple[Path, ...]:
+    """The folders that the user has named in which comments are said to silence nothing."""
+    from trl_lint.linter.discovery import around_project
+
+    return around_project(() if options.reads_stdin else options.paths, linter.roots)
 
 
 def _linter(options: Options, settings: Settings, *, edits: bool) -> Linter:

@@ -17,7 +17,7 @@ import msgspec
 
 from trl_lint import files
 from trl_lint.findings import Finding
-from trl_lint.linter.discovery import display_path
+from trl_lint.linter.discovery import around_project, display_path
 from trl_lint.linter.fingerprints import Fingerprint, fingerprints
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.runner import FileResult
@@ -47,10 +47,15 @@ class _EntryRow(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     count: int = 1
 
 
-class _File(msgspec.Struct, rename="kebab"):
-    """What is written. paths: what was linted when it was."""
+class _Head(msgspec.Struct, rename="kebab"):
+    """What a baseline of any version has."""
 
     trl_lint_baseline: int
+
+
+class _File(_Head):
+    """What is written. paths: what was linted when it was."""
+
     paths: list[str]
     findings: dict[str, list[_EntryRow]]
 
@@ -87,9 +92,15 @@ class Baseline:
 
 
 def path_of(settings: Settings) -> Path | None:
-    """Where the baseline of a project lies, if the settings name one."""
+    """Where the baseline of a project lies, if the settings name one.
+
+    Raises:
+        ConfigError: that can be no path.
+    """
     if not settings.baseline:
         return None
+    if "\0" in settings.baseline:
+        raise ConfigError("baseline: a path has no NUL")
     return Path(os.path.abspath((settings.root or Path.cwd()) / os.path.expanduser(settings.baseline)))
 
 
@@ -99,20 +110,55 @@ def read(path: Path) -> Baseline:
     Raises:
         ConfigError: it can't be read, or is none.
     """
+    return _parsed(path, _content(path))
+
+
+def read_to_write(path: Path) -> Baseline:
+    """The baseline that is written over: an empty one where there is none, or that of another version.
+
+    Raises:
+        ConfigError: what is there can't be read, or is no baseline.
+    """
+    if not os.path.exists(path):  # a link that leads nowhere, too
+        return Baseline(path)
+    content = _content(path)
+    return _parsed(path, content) if _version(path, content) == FORMAT else Baseline(path)
+
+
+def _content(path: Path) -> object:
+    """What the JSON of a baseline says. Names of files that are not UTF-8 have halves of surrogates in them."""
     try:
-        found = msgspec.json.decode(files.read(path), type=_File)
+        return json.loads(files.read(path))
     except OSError as error:
         hint = "; --write-baseline makes it" if isinstance(error, FileNotFoundError) else ""
         raise ConfigError(f"{display_path(path)}: cannot read the baseline: {error.strerror}{hint}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{display_path(path)}: not a baseline of trl-lint: {' '.join(str(error).split())}") from None
-    if found.trl_lint_baseline != FORMAT:
+    except (ValueError, RecursionError) as error:
+        raise _no_baseline(path, error) from None
+
+
+def _version(path: Path, content: object) -> int:
+    try:
+        return msgspec.convert(content, _Head).trl_lint_baseline
+    except msgspec.ValidationError as error:
+        raise _no_baseline(path, error) from None
+
+
+def _parsed(path: Path, content: object) -> Baseline:
+    if _version(path, content) != FORMAT:
         raise ConfigError(f"{display_path(path)}: a baseline of another version of trl-lint; write it again")
+    try:
+        found = msgspec.convert(content, _File)
+    except msgspec.ValidationError as error:
+        raise _no_baseline(path, error) from None
     entries: Counter[Entry] = Counter()
     for name, rows in found.findings.items():
         for row in rows:
             entries[Entry(name, Fingerprint(row.code, row.scope, row.statement))] += max(row.count, 0)
     return Baseline(path, tuple(found.paths), entries)
+
+
+def _no_baseline(path: Path, error: Exception) -> ConfigError:
+    return ConfigError(f"{display_path(path)}: not a baseline of trl-lint: {' '.join(str(error).split())}")
 
 
 def _written(baseline: Baseline) -> str:
@@ -210,13 +256,14 @@ def _match(
 ) -> None:
     """Give each finding that is not hidden yet an entry that it is like, and take that as it is now."""
     free: dict[tuple[str, ...], list[Entry]] = {}
-    for entry in sorted(known.elements()):
+    for entry in sorted(+known):
         free.setdefault(alike(entry), []).append(entry)
     for place, each in enumerate(found):
         entries = free.get(alike(each.entry))
         if place not in hidden and entries:
-            entry = entries.pop(0)
-            known[entry] -= 1
+            known[entries[0]] -= 1
+            if not known[entries[0]]:
+                entries.pop(0)
             left[each.entry] += 1
             hidden.add(place)
 
@@ -255,16 +302,20 @@ def _without(results: Sequence[FileResult], found: Sequence[_Found], hidden: set
 
 
 def of_today(before: Baseline, results: Sequence[FileResult], linter: Linter, named: Sequence[Path]) -> Baseline:
-    """What a run has found, and of the baseline that was there what the run says nothing of."""
+    """What a run has found, and of the baseline that was there what the run says nothing of.
+
+    A run on a part of the project takes nothing out: what another file brings to light is not found in it.
+    """
     new, by_path = Baseline(before.path), {each.path: each for each in results}
     folders = [Path(os.path.abspath(each)) for each in named]
-    for entry, count in before.entries.items():
-        is_below = any(before.place(entry.path).is_relative_to(each) for each in folders)
-        if not (is_below and _may_be_gone(before, entry, by_path, linter)):
-            new.entries[entry] = count
     for result in results:
         for fingerprint in fingerprints(result.findings, result.path, result.source):
             new.entries[new.entry(result.path, fingerprint)] += 1
+    is_whole = bool(around_project(named, linter.roots))
+    for entry, count in before.entries.items():
+        is_below = any(before.place(entry.path).is_relative_to(each) for each in folders)
+        if not (is_whole and is_below and _may_be_gone(before, entry, by_path, linter)):
+            new.entries[entry] = max(count, new.entries[entry])
     others = [each for each in before.paths if not any(before.place(each).is_relative_to(one) for one in folders)]
     new.paths = tuple(sorted({*others, *map(new.below, folders)}))
     return new

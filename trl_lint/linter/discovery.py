@@ -160,6 +160,15 @@ def import_roots(root: Path | None, named: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys((top, top / "src", *(path for path in paths if path in folders))))
 
 
+def around_project(named: Iterable[Path], roots: Sequence[Path]) -> tuple[Path, ...]:
+    """The folders among those named that hold all of the project: below them nothing is missing that may matter.
+
+    roots: as `import_roots` gives them.
+    """
+    folders = [Path(os.path.abspath(path)) for path in named if os.path.isdir(path)]
+    return tuple(each for each in folders if roots[0].is_relative_to(each))
+
+
 # What the top folder of a project holds.
 _TOP_MARKS = ("pyproject.toml", ".git", ".hg")
 # What the folder of a project in a larger repository holds.

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trl_lint.findings import Edit, Finding, Position
-from trl_lint.launch.parsers import readers
 from trl_lint.linter.directives import CommentForm, Directive
+from trl_lint.linter.hash_comments import runs_the_same
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.mending_comments import edited
 from trl_lint.linter.runner import FileResult, check
 from trl_lint.linter.stale import python_comments
 from trl_lint.linter.suppressions import Comments
 from trl_lint.linter.writing import write_back
+
+if TYPE_CHECKING:
+    from trl_lint.linter.cells.places import CodePart
 
 _Span = tuple[int, int]
 
@@ -47,11 +51,13 @@ def noted(path: Path, source: bytes, found: Sequence[Finding]) -> tuple[bytes, l
     text = _Commented(path, source)
     if text.comments.cells is not None:
         return _noted_in_cells(path, source, text.comments, found)
+    blocks, source, withheld = _noted_in_blocks(path, source, text.comments, found)
+    if blocks:
+        text, found = _Commented(path, source), [each for each in found if each not in blocks]
     groups: dict[_Span, list[Finding]] = {}
     for each in found:
         groups.setdefault(text.comments.span_of(each), []).append(each)
     plans: list[tuple[list[Finding], Edit]] = []
-    withheld: list[tuple[Finding, str]] = []
     for span, findings in sorted(groups.items()):
         edit = text.edit(span, sorted({each.code for each in findings}))
         if isinstance(edit, Edit):
@@ -93,6 +99,34 @@ def _noted_in_cells(
     return current, left
 
 
+def _noted_in_blocks(
+    path: Path, source: bytes, comments: Comments, found: Sequence[Finding]
+) -> tuple[set[Finding], bytes, list[tuple[Finding, str]]]:
+    """The findings in the blocks of documentation, and the same for these: each block is a module of its own."""
+    from trl_lint.linter.cells.places import Change, NotInside
+
+    by_part: dict[CodePart, dict[Finding, Finding]] = {}
+    for each in found:
+        block = comments.block_of(each)
+        if block is not None:
+            by_part.setdefault(block[0], {})[block[1]] = each
+    if not by_part:
+        return set(), source, []
+    from trl_lint.linter.cells.blocks import opened
+
+    changes: list[Change] = []
+    withheld: list[tuple[Finding, str]] = []
+    for part, own in by_part.items():
+        new, left = noted(part.path.with_suffix(".py"), part.source, list(own))
+        try:
+            changes += part.changes(new.decode("utf-8"))
+            withheld += [(own[each], reason) for each, reason in left]
+        except NotInside as error:
+            withheld += [(each, str(error)) for each in own.values()]
+    mine = {each for own in by_part.values() for each in own.values()}
+    return mine, opened(path, source).changed(changes), withheld
+
+
 def _noted_in_command(path: Path, source: bytes, finding: Finding) -> tuple[bytes, str]:
     """A notebook with a comment behind a command for the shell, and why there is none ("" where there is one)."""
     from trl_lint.linter.cells.notebook import opened
@@ -109,7 +143,7 @@ def _noted_in_command(path: Path, source: bytes, finding: Finding) -> tuple[byte
         return source, "there is no room for a comment at the end of its last line"
     change = Change(finding.end.cell, number - 1, number, (f"{code}  # noqa: {finding.code}{end}",))
     new = opened(path, source).changed([change])
-    if not _starts_the_same(path, source, new):
+    if not runs_the_same(path, source, new):
         return source, "a comment would change what is run"
     return (new, "") if Comments(new, path).silence(finding) else (source, "no comment at the end of its line is read")
 
@@ -123,8 +157,19 @@ def silencing(path: Path, source: bytes, finding: Finding) -> Edit | None:
             return None
         inside = silencing(path.with_suffix(".py"), part.source, text.comments.inside(finding))
         return inside and Edit(part.there(inside.start), part.there(inside.end), inside.content)
+    block = text.comments.block_of(finding)
+    if block is not None:
+        return _silencing_in(*block)
     edit = text.edit(span, [finding.code])
     return edit if isinstance(edit, Edit) else None
+
+
+def _silencing_in(part: CodePart, finding: Finding) -> Edit | None:
+    """The same in a block of documentation: finding is at its place in the block."""
+    found = silencing(part.path.with_suffix(".py"), part.source, finding)
+    if found is None or not part.lines[found.start.line - 1].own:
+        return None
+    return replace(found, start=part.there(found.start), end=part.there(found.end))
 
 
 class _Commented:
@@ -152,7 +197,7 @@ class _Commented:
     def reason_against(self, plans: Sequence[tuple[list[Finding], Edit]]) -> str:
         """Why the text is not to be written with these comments; "" where it may be."""
         new = self.after(plans)
-        if not self.comments.is_python and not _starts_the_same(self.path, self.source, new):
+        if not self.comments.is_python and not runs_the_same(self.path, self.source, new):
             return "a comment would change what is run"
         if self.comments.is_python and _python_tree(self.source) != _python_tree(new):
             return "a comment would change what the code does"
@@ -175,17 +220,6 @@ class _Commented:
         if code.endswith("\\"):
             return None
         return Edit(Position(number, len(code) + 1), Position(number, len(line) + 1), f"  {comment}")
-
-
-def _starts_the_same(path: Path, before: bytes, after: bytes) -> bool:
-    """Whether a file of launch commands has the same ones still."""
-    old, new = readers.read(path, before), readers.read(path, after)
-    return old.problem == new.problem and list(_words(old)) == list(_words(new))
-
-
-def _words(reading: readers.Reading) -> Iterator[tuple[str | None, ...]]:
-    for command in reading.commands:
-        yield tuple(word.raw if word.value is None else word.value for word in command.words)
 
 
 def _python_tree(source: bytes) -> str:

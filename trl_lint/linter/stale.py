@@ -14,6 +14,7 @@ from trl_lint.config import did_you_mean, ignored_in
 from trl_lint.findings import Applicability, Consequence, Edit, Finding, Fix, Position
 from trl_lint.launch.parsers import readers
 from trl_lint.linter.directives import Directive, RuleWord, all_in, in_file
+from trl_lint.linter.hash_comments import has_them, hash_comments, runs_the_same
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.suppressions import Comments
 from trl_lint.rules import loaded_rules
@@ -21,17 +22,9 @@ from trl_lint.rules.base import CommentRule
 
 # What a comment has to have behind its word to be about rules of ours: a code, or a name with a hyphen.
 _OURS = re.compile(rb"noqa[^\r\n]*?(?:trl|[a-z][-_][a-z])|trl-lint:[ \t]*ignore", re.IGNORECASE)
-# The files besides Python in which a comment begins with `#`.
-_HASH_COMMENTS = frozenset(
-    {
-        readers.SHELL,
-        readers.MAKEFILE,
-        readers.DOCKERFILE,
-        readers.YAML,
-        readers.JUSTFILE,
-        readers.TOX,
-        readers.PYPROJECT,
-    }
+# Comments for tools, behind which another one may begin. Behind prose it is a part of the prose.
+_FOR_TOOLS = re.compile(
+    r"(?:#\s*(?:(?:type|pyright|mypy|pylint|pyre|ruff|flake8|isort|fmt|yapf|pragma|trl-lint)\s*:|(?:noqa|nosec)\b)[^#]*)*"
 )
 # What may stand between the codes and the reason.
 _BEFORE_REASON = re.compile(r"[\s,;:\N{EN DASH}\N{EM DASH}-]*")
@@ -51,7 +44,7 @@ def looks_at(linter: Linter, path: Path, source: bytes) -> bool:
 
 
 def _has_comments(path: Path, source: bytes) -> bool:
-    return not readers.is_launch_file(path, source) or readers.front_end(path, source) in _HASH_COMMENTS
+    return not readers.is_launch_file(path, source) or has_them(path, source)
 
 
 def found_stale(linter: Linter, path: Path, source: bytes, found: Sequence[Finding]) -> list[Finding]:
@@ -75,7 +68,17 @@ def found_stale(linter: Linter, path: Path, source: bytes, found: Sequence[Findi
         stale = [word for word in each.words if _is_stale(word, judged) and (each.place, word.start) not in used]
         findings += _unused(path, each, stale, line)
         findings += _unknown(path, each, line)
-    return findings
+    return findings if comments.is_python else [_kept_from_harm(path, source, each) for each in findings]
+
+
+def _kept_from_harm(path: Path, source: bytes, finding: Finding) -> Finding:
+    """A finding in a file of commands, without its fix where that would change them."""
+    from trl_lint.linter.mending_comments import edited
+
+    fix = finding.fix
+    if fix is None or runs_the_same(path, source, edited(source, fix.edits())):
+        return finding
+    return replace(finding, fix=Fix(Applicability.DISPLAY, fix.title, reason="the comment may be a part of a command"))
 
 
 def judged_in(linter: Linter, path: Path) -> Iterator[str]:
@@ -108,15 +111,17 @@ def _with_parts(found: Iterable[Finding]) -> Iterator[Finding]:
 
 def _directives(comments: Comments, source: bytes) -> Iterator[Directive]:
     """The comments that silence, also those that do not count."""
-    for number, column, text in python_comments(source) if comments.is_python else _hash_comments(comments.lines):
+    for number, column, text in python_comments(source) if comments.is_python else hash_comments(comments.lines):
         for_file = in_file(comments.lines[number - 1], number)
         if for_file is not None:
             yield for_file
-        yield from all_in(text, number, column)
+        for each in all_in(text, number, column):
+            if _FOR_TOOLS.fullmatch(text[: each.start - column]):
+                yield each
 
 
 def python_comments(source: bytes) -> Iterator[tuple[int, int, str]]:
-    """The comments of a Python file: line, column counted from 0, and text. None where it has no end."""
+    """The comments of a Python file: line, column counted from 0, and text; none where it has no end."""
     try:
         tokens = list(tokenize.tokenize(io.BytesIO(source).readline))
     except (tokenize.TokenError, SyntaxError, UnicodeError, ValueError, RecursionError):
@@ -124,13 +129,6 @@ def python_comments(source: bytes) -> Iterator[tuple[int, int, str]]:
     for token in tokens:
         if token.type == tokenize.COMMENT:
             yield *token.start, token.string
-
-
-def _hash_comments(lines: Iterable[str]) -> Iterator[tuple[int, int, str]]:
-    for number, line in enumerate(lines, 1):
-        column = line.find("#")
-        if column >= 0:
-            yield number, column, line[column:].rstrip("\r\n")
 
 
 def _is_stale(word: RuleWord, judged: frozenset[str]) -> bool:

@@ -12,11 +12,11 @@ import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from trl_lint.findings import Finding, Position
-from trl_lint.launch.parsers.readers import NOTEBOOK, front_end, is_launch_file
+from trl_lint.launch.parsers.readers import DOCUMENTATION, NOTEBOOK, front_end, is_launch_file
 from trl_lint.linter.directives import NEEDLE, Directive, in_file, in_text
 
 if TYPE_CHECKING:
@@ -30,11 +30,14 @@ class Comments:
     """The comments of a text that silence findings, looked up where there is one.
 
     path: says what language the text is in; Python by default. In all others a comment counts for the lines that the
-    finding spans. lines: those of the text; of a notebook, of all its cells.
+    finding spans, but in the blocks of documentation, each of which is a module of Python of its own. lines: those of
+    the text; of a notebook, of all its cells.
     """
 
     def __init__(self, source: bytes, path: PurePath | None = None) -> None:
         self.cells: CodePart | None = None
+        self._document = (path, source) if path is not None and front_end(path) in DOCUMENTATION else None
+        self._in_blocks: dict[PurePath, Comments] = {}
         if path is not None and front_end(path) == NOTEBOOK:
             from trl_lint.linter.cells.notebook import all_cells
 
@@ -65,8 +68,28 @@ class Comments:
             self._around[span] = tuple(in_text("".join(self.lines[first - 1 : last]), first))
         return self._around[span]
 
+    def block_of(self, finding: Finding) -> tuple[CodePart, Finding] | None:
+        """The block of Python that a finding in documentation is in, and the finding at its place there."""
+        if self._document is None:
+            return None
+        from trl_lint.linter.cells.blocks import opened
+
+        path, source = self._document
+        for part in opened(Path(path), source).parts:
+            start = part.here(finding.start)
+            if start is not None and part.lines[start.line - 1].own:
+                return part, _inside(part, finding)
+        return None
+
     def about(self, finding: Finding) -> Iterator[Directive]:
-        """The comments that silence a finding if they cover it."""
+        """The comments that silence a finding if they cover it, with their places in its block, if it is in one."""
+        block = self.block_of(finding)
+        if block is not None:
+            part, inside = block
+            if part.path not in self._in_blocks:
+                self._in_blocks[part.path] = Comments(part.source)
+            yield from self._in_blocks[part.path].about(inside)
+            return
         yield from self.for_file
         for place in (finding.start, *finding.branches):
             yield from self.around(self._span_at(place, finding))
@@ -76,16 +99,16 @@ class Comments:
 
     def noqa_row(self, finding: Finding) -> int:
         """The line, in the cell if there is one, at whose end a `# noqa` for a finding belongs."""
+        block = self.block_of(finding)
+        if block is not None:
+            part, inside = block
+            return part.lines[Comments(part.source).span_of(inside)[1] - 1].number
         last = self.span_of(finding)[1]
         return last if self.cells is None else self.cells.lines[last - 1].number
 
     def inside(self, finding: Finding) -> Finding:
         """A finding of a notebook at its place among the lines of all cells."""
-        if self.cells is None:
-            return finding
-        start, end = (self.cells.here(each) or each for each in (finding.start, finding.end))
-        branches = tuple(self.cells.here(each) or each for each in finding.branches)
-        return replace(finding, start=start, end=end, branches=branches)
+        return finding if self.cells is None else _inside(self.cells, finding)
 
     def lines_of(self, finding: Finding) -> list[str]:
         """The lines among which a finding has its number: those of its cell, or of the whole text."""
@@ -106,6 +129,13 @@ class Comments:
     def _line(self, place: Position) -> int:
         inside = place if self.cells is None else self.cells.here(place)
         return place.line if inside is None else inside.line
+
+
+def _inside(part: CodePart, finding: Finding) -> Finding:
+    """A finding at its place among the lines of a part."""
+    start, end = (part.here(each) or each for each in (finding.start, finding.end))
+    branches = tuple(part.here(each) or each for each in finding.branches)
+    return replace(finding, start=start, end=end, branches=branches)
 
 
 def split(

@@ -27,11 +27,13 @@ that is meant in the place of a misspelt one is *unsafe*, as it silences what wa
 that resembles none is left to you.
 
 ## Limits
-That a comment silences nothing is said of rules that this run looks for, in files below a folder that was named: of a
-file alone it can't be told, as what is wrong in it may only show together with another one. A finding that is not in
-the default set, and one that is told together with another of the same cause, counts as silenced. Of files that are not
-Python, those are looked at in which a comment begins with `#`; notebooks and documents with code in them are not. Under
-flake8 nothing is reported, as flake8 itself decides which comments count.
+That a comment silences nothing is said of rules that this run looks for, where a folder is named that holds the whole
+project (that of the settings, else the nearest with a `pyproject.toml` or a repository): of a file or a folder alone it
+can't be told, as what is wrong in it may only show together with another one. A finding that is not in the default set,
+and one that is told together with another of the same cause, counts as silenced. Of files that are not Python, those
+are looked at in which a comment begins with `#`; notebooks and documents with code in them are not. A comment behind
+the prose of another one is taken for a part of it. Under flake8 nothing is reported, as flake8 itself decides which
+comments count.
 """
 
 from __future__ import annotations

@@ -1,0 +1,79 @@
+"""Comments in files of launch commands in which they begin with `#`, and whether an edit changes what is run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from trl_lint.launch.parsers import readers
+
+# The files besides Python in which a comment begins with `#`.
+_KINDS = frozenset(
+    {
+        readers.SHELL,
+        readers.MAKEFILE,
+        readers.DOCKERFILE,
+        readers.YAML,
+        readers.JUSTFILE,
+        readers.TOX,
+        readers.PYPROJECT,
+    }
+)
+_QUOTES = "\"'"
+_BLANKS = ("", " ", "\t")
+_HEREDOC = re.compile(r"(?<!<)<<(?!<)-?[ \t]*\\?[\"']?(\w+)")
+
+
+def has_them(path: Path, source: bytes) -> bool:
+    """Whether a file is of a kind that has such comments."""
+    return readers.front_end(path, source) in _KINDS
+
+
+def hash_comments(lines: Iterable[str]) -> Iterator[tuple[int, int, str]]:
+    """The comments: line, column counted from 0, and text.
+
+    What may stand in a string, one of an earlier line too, or in a here-document is none.
+    """
+    quote, end = "", ""
+    for number, line in enumerate(lines, 1):
+        if end:
+            end = end * (line.strip() != end)
+            continue
+        column, quote = _comment_in(line, quote)
+        if column is not None:
+            yield number, column, line[column:].rstrip("\r\n")
+        found = _HEREDOC.search(line[:column])
+        end = found[1] if found else ""
+
+
+def _comment_in(line: str, quote: str) -> tuple[int | None, str]:
+    """Where a comment begins in a line, and which quote is open behind the line. quote: which one was before it."""
+    own = ""  # which one is open if none was: a quote in prose must not make code of the strings that follow
+    escaped = False
+    for place, letter in enumerate(line):
+        if escaped:
+            escaped = False
+        elif letter == "\\":
+            escaped = quote != "'"
+        elif letter in _QUOTES:
+            quote, own = _after(quote, letter), _after(own, letter)
+        elif letter == "#" and not quote and not own and line[:place][-1:] in _BLANKS:
+            return place, quote
+    return None, quote
+
+
+def _after(quote: str, letter: str) -> str:
+    """Which quote is open behind a quotation mark."""
+    return letter if not quote else "" if quote == letter else quote
+
+
+def runs_the_same(path: Path, before: bytes, after: bytes) -> bool:
+    """Whether a file has the same commands still."""
+    old, new = readers.read(path, before), readers.read(path, after)
+    return old.problem == new.problem and list(_words(path, before)) == list(_words(path, after))
+
+
+def _words(path: Path, source: bytes) -> Iterator[tuple[str | None, ...]]:
+    for command in readers.all_commands(path, source):
+        yield tuple(word.raw if word.value is None else word.value for word in command.words)
