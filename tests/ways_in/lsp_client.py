@@ -50,6 +50,10 @@ class Editor:
         document = types.TextDocumentIdentifier(path.as_uri())
         self.client.text_document_did_save(types.DidSaveTextDocumentParams(document))
 
+    def close(self, path: Path) -> None:
+        document = types.TextDocumentIdentifier(path.as_uri())
+        self.client.text_document_did_close(types.DidCloseTextDocumentParams(document))
+
     async def told_of(self, path: Path) -> list[types.Diagnostic]:
         """The next diagnostics of the newest text of a file."""
         while True:
