@@ -222,9 +222,28 @@ async def test_settings_are_read_again_and_bad_ones_leave_the_last_good_in_force
     assert "unknown key `selekt`" in said.message and said.type == types.MessageType.Error
     assert await server.retype(path, path.read_text(encoding="utf-8") + "\n") == []
     written(settings, ALL)
-    change = types.FileEvent(settings.as_uri(), types.FileChangeType.Changed)
-    server.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
+    server.changed(settings)
     assert await server.told_of(path)
+
+
+async def test_what_a_baseline_knows_is_not_told(server, folder):
+    path = written(folder / "broken.py", unmarked(BROKEN["unreduced_metric"]))
+    command = [sys.executable, "-m", "trl_lint", "--baseline", "known.json", "--write-baseline", "."]
+    subprocess.run(command, cwd=folder, capture_output=True, check=True)
+    known = folder / "known.json"
+    before = known.read_text(encoding="utf-8")
+    written(folder / "pyproject.toml", f'{ALL}baseline = "known.json"\n')
+    assert await server.open(path) == []
+    written(known, '{"trl-lint-baseline": 1, "paths": ["."], "findings": {}}')
+    server.changed(known)
+    assert {each.code for each in await server.told_of(path)} == {"TRL003"}
+    written(known, before)
+    server.changed(known)
+    assert await server.told_of(path) == []
+    waiting = server.client.wait_for_notification(types.WINDOW_SHOW_MESSAGE)
+    written(known, "{")
+    server.changed(known)
+    assert "not a baseline of trl-lint" in (await asyncio.wait_for(waiting, SECONDS)).message
 
 
 async def test_what_the_settings_exclude_is_left_alone(server, folder):

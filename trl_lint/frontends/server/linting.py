@@ -38,7 +38,7 @@ def lint(projects: Projects, version: Version, is_stale: Callable[[], bool], *, 
         if not linter.matters(path, source):
             return Linted(version)
         reuse_trees(linter, path, source)
-        found = runner.check(linter, path, source).findings
+        found = projects.without_known(runner.check(linter, path, source), linter).findings
         # Places in the cells of a notebook are none in its text.
         findings = tuple(each for each in found if not each.start.cell)
         elsewhere = _coordinates_in(projects, version)
