@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from trl_lint.analysis.program.reparsing import reparsed
 from trl_lint.knowledge.upstream import ROWS, Mended
 from trl_lint.linter import upstream
 from trl_lint.linter.linter import Linter
+from trl_lint.linter.live_linter import LiveLinter
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 
@@ -69,3 +71,14 @@ def test_no_text_belongs_to_two_functions():
     digests = [(row.rule, each) for row in ROWS for each in row.digests]
     assert len(digests) == len(set(digests))
     assert all(row.pull.startswith("#") and row.last != row.fixed for row in ROWS)
+
+
+def test_a_method_that_is_being_typed_is_the_users_own(known, tmp_path):
+    path = tmp_path / "mine.py"
+    linter = LiveLinter(Settings(), (tmp_path,), all_rules(), mends=False)
+    linter.trees[path] = (TRAINER.encode(), reparsed(TRAINER, None))
+    copied, _ = linter.check(path, TRAINER.encode())
+    edited = TRAINER.replace('{"length"', '{"size"').encode()
+    assert linter.retyped(path, edited)
+    mine, _ = linter.check(path, edited)
+    assert "0.2.0 has it mended" in copied.help and "mended" not in mine.help

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,111 @@ def test_things_are_the_same_if_all_that_they_hold_is():
     assert not same(step, Step(None, None, "here", Step(None, None, "elsewhere")))
     assert same({"a": [1, (step,)]}, {"a": [1, (step,)]}) and not same({"a": 1}, {"b": 1}) and not same([1], (1,))
     assert not same(reparsed("x = 1\n", None), reparsed("x = 1\n", None))
+
+
+BACKEND = """import torch
+import torch.distributed as dist
+
+
+def setup():
+    dist.init_process_group("gloo")
+
+
+def work():
+    x = torch.zeros(3)
+    dist.all_reduce(x)
+
+
+def main():
+    setup()
+    work()
+"""
+VARIABLE = """import os
+import torch.distributed as dist
+
+
+def setup():
+    os.environ["CHOSEN"] = str(dist.get_rank())
+
+
+def work():
+    with open(os.environ["CHOSEN"], "w") as file:
+        file.write("done")
+
+
+def main():
+    dist.init_process_group("nccl")
+    setup()
+    work()
+"""
+FLAG = """import torch
+import torch.distributed as dist
+
+
+def setup(args):
+    if args.spread:
+        dist.init_process_group("nccl")
+
+
+def work(args, x):
+    if not args.spread:
+        torch.save(x, "x.pt")
+
+
+def main(args, x):
+    setup(args)
+    work(args, x)
+"""
+REFUSED = """import torch
+from accelerate import Accelerator
+
+
+class Refused(Exception):
+    pass
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        if x.sum() > 3:
+            raise ValueError
+        return x
+
+
+def main(loader, model):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    for batch in loader:
+        try:
+            loss = model(batch)
+            accelerator.backward(loss)
+        except Refused:
+            continue
+"""
+
+
+@pytest.mark.parametrize("is_undone", [False, True])
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        (BACKEND, '"gloo"', '"nccl"'),
+        (VARIABLE, "str(dist.get_rank())", '"0"'),
+        (FLAG, "if args.spread:", "if args.other:"),
+        (REFUSED, "raise ValueError", "raise Refused"),
+    ],
+)
+def test_what_a_function_tells_of_its_file_asks_for_a_new_analysis(tmp_path, text, old, new, is_undone):
+    path = tmp_path / "program.py"
+    edited = text.replace(old, new)
+    before, after = (edited, text) if is_undone else (text, edited)
+    linter, first = linted(path, before)
+    assert first != linted(path, after)[1]
+    assert not linter.retyped(path, after.encode())
+
+
+@pytest.mark.parametrize("text", [BACKEND, VARIABLE, FLAG])
+def test_what_tells_the_same_of_its_file_does_not(tmp_path, text):
+    path = tmp_path / "program.py"
+    linter, first = linted(path, text)
+    edited = re.sub(r"(def setup.*\n)", r"\1    prin\n", text)
+    assert linter.retyped(path, edited.encode())
+    assert [each[0] for each in told(linter, path, edited)] == [each[0] for each in first]

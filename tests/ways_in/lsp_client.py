@@ -50,6 +50,15 @@ class Editor:
         document = types.TextDocumentIdentifier(path.as_uri())
         self.client.text_document_did_save(types.DidSaveTextDocumentParams(document))
 
+    def close(self, path: Path) -> None:
+        document = types.TextDocumentIdentifier(path.as_uri())
+        self.client.text_document_did_close(types.DidCloseTextDocumentParams(document))
+
+    def changed(self, path: Path) -> None:
+        """A file that is watched has changed on the disk."""
+        change = types.FileEvent(path.as_uri(), types.FileChangeType.Changed)
+        self.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
+
     async def told_of(self, path: Path) -> list[types.Diagnostic]:
         """The next diagnostics of the newest text of a file."""
         while True:

@@ -92,6 +92,14 @@ async def test_it_knows_the_unsaved_text_of_other_open_documents(server, folder)
     assert await server.told_of(mine) == []
 
 
+async def test_what_was_not_saved_is_gone_for_others_once_it_is_closed(server, folder):
+    base, mine = written(folder / "base.py", BASE), written(folder / "mine.py", MINE)
+    await server.open(base, BASE.replace("self.log(", "print("))
+    assert await server.open(mine) == []
+    server.close(base)
+    assert {each.code for each in await server.told_of(mine)} == {"TRL003"}
+
+
 async def test_a_text_that_is_no_python_says_so_and_nothing_else(server, folder):
     text = unmarked(BROKEN["item_before_gather"])
     path = written(folder / "broken.py", text)
@@ -227,9 +235,28 @@ async def test_settings_are_read_again_and_bad_ones_leave_the_last_good_in_force
     assert "unknown key `selekt`" in said.message and said.type == types.MessageType.Error
     assert await server.retype(path, path.read_text(encoding="utf-8") + "\n") == []
     written(settings, ALL)
-    change = types.FileEvent(settings.as_uri(), types.FileChangeType.Changed)
-    server.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
+    server.changed(settings)
     assert await server.told_of(path)
+
+
+async def test_what_a_baseline_knows_is_not_told(server, folder):
+    path = written(folder / "broken.py", unmarked(BROKEN["unreduced_metric"]))
+    command = [sys.executable, "-m", "trl_lint", "--baseline", "known.json", "--write-baseline", "."]
+    subprocess.run(command, cwd=folder, capture_output=True, check=True)
+    known = folder / "known.json"
+    before = known.read_text(encoding="utf-8")
+    written(folder / "pyproject.toml", f'{ALL}baseline = "known.json"\n')
+    assert await server.open(path) == []
+    written(known, '{"trl-lint-baseline": 1, "paths": ["."], "findings": {}}')
+    server.changed(known)
+    assert {each.code for each in await server.told_of(path)} == {"TRL003"}
+    written(known, before)
+    server.changed(known)
+    assert await server.told_of(path) == []
+    waiting = server.client.wait_for_notification(types.WINDOW_SHOW_MESSAGE)
+    written(known, "{")
+    server.changed(known)
+    assert "not a baseline of trl-lint" in (await asyncio.wait_for(waiting, SECONDS)).message
 
 
 async def test_what_the_settings_exclude_is_left_alone(server, folder):
@@ -244,7 +271,7 @@ async def test_a_document_that_is_closed_has_no_diagnostics_any_more(server, fol
     path = written(folder / "broken.py", unmarked(BROKEN["unreduced_metric"]))
     assert await server.open(path)
     waiting = server.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-    server.client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(path.as_uri())))
+    server.close(path)
     told = await asyncio.wait_for(waiting, SECONDS)
     assert (told.uri, list(told.diagnostics)) == (path.as_uri(), [])
 
@@ -317,10 +344,24 @@ server(sys.argv[1:])
 """
 
 
-async def test_what_was_looked_at_in_part_is_looked_at_whole_once_nobody_types(folder):
+# Another document is typed in the middle of that.
+INTERRUPTED = """
+from trl_lint.frontends.server import app
+lint, before = app.lint, []
+def interrupted(*given, afresh=False):
+    if afresh and not before:
+        before.append(given)
+        raise app.Interrupted
+    return lint(*given, afresh=afresh)
+app.lint = interrupted
+"""
+
+
+@pytest.mark.parametrize("program", [FORGETFUL, INTERRUPTED + FORGETFUL])
+async def test_what_was_looked_at_in_part_is_looked_at_whole_once_nobody_types(folder, program):
     text = unmarked(BROKEN["item_before_gather"])
     path = written(folder / "broken.py", text)
-    async with editor(command=(sys.executable, "-c", FORGETFUL)) as forgetful:
+    async with editor(command=(sys.executable, "-c", program)) as forgetful:
         found = await forgetful.open(path)
         assert await forgetful.retype(path, text.replace("        return ", "        prin\n        return ", 1)) == []
         assert [each.code for each in await forgetful.told_of(path)] == [each.code for each in found] != []

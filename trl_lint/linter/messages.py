@@ -11,7 +11,6 @@ from trl_lint.linter import upstream
 from trl_lint.rules.base import Rule, Violation
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.project import Module
     from trl_lint.domain.provenance import Step
 
 
@@ -40,16 +39,17 @@ def _functions_around(violation: Violation, places: Mapping[Any, Any]) -> Iterat
     from trl_lint.analysis.program.syntax import ancestors
 
     module = violation.module
-    lines = _lines(module)
+    lines = _lines(module.text)
     for node in reversed((*ancestors(module.tree, violation.node), violation.node)):
         if isinstance(node, FunctionDef):
             first, last = places[node.name].start.line, places[node].end.line
             yield first, lines[first - 1 : last]
 
 
+# By the text: a module that is being typed is given others.
 @lru_cache(maxsize=4)
-def _lines(module: Module) -> Sequence[str]:
-    return module.text.splitlines()
+def _lines(text: str) -> Sequence[str]:
+    return text.splitlines()
 
 
 def text_of(step: Step) -> str:

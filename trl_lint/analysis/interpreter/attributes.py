@@ -326,6 +326,7 @@ def set_variable(frame: Frame, name: Value, value: Value) -> None:
     """`os.environ[name] = value`."""
     if value.rank.differs and isinstance(name.const, str):
         frame.module.notes.of(OwnVariables).names.add(name.const)
+        frame.engine.noted(OwnVariables, frame.module, name.const)
 
 
 def environment(frame: Frame, name: Value) -> Value:

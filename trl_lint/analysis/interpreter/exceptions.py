@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -116,18 +117,11 @@ def _is_of_some_ranks(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> boo
     return not own & MET_BY_ALL_RANKS and "" not in own
 
 
-class RaisedInForwards:
-    """The names of what the forwards of a file's classes raise."""
-
-    def __init__(self) -> None:
-        self.names: frozenset[str] | None = None
-
-
 def _is_raised_in_a_forward(frame: Frame, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     """Whether what is caught is an exception of the project's own, by which a module in sight refuses its input."""
     values = [frame.engine.evaluate(frame, each) for each in _caught(handler) if isinstance(each, cst.Name)]
     classes = [value.cls for each in values if isinstance(value := frame.engine.settle(each), ClassValue)]
-    return any(cls.name in _raised_in_forwards(cls.module) for cls in classes)
+    return any(cls.name in _known_in_forwards(cls.module) for cls in classes)
 
 
 def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.BaseExpression]:
@@ -137,19 +131,21 @@ def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.Base
     return [element.value for element in kind.elements] if isinstance(kind, cst.Tuple) else [kind]
 
 
+def _known_in_forwards(module: Module) -> frozenset[str]:
+    return module.notes.worked_out(_raised_in_forwards, partial(_raised_in_forwards, module))
+
+
 def _raised_in_forwards(module: Module) -> frozenset[str]:
-    known = module.notes.of(RaisedInForwards)
-    if known.names is None:
-        nodes = below(module.tree) if module.mentions(rb"\bdef\s+forward\b") else ()
-        classes = (each for each in nodes if isinstance(each, cst.ClassDef) and _has_forward(each))
-        known.names = frozenset(
-            name
-            for cls in classes
-            for each in below(cls)
-            if isinstance(each, cst.Raise) and each.exc is not None
-            for name in identifiers(each.exc.func if isinstance(each.exc, cst.Call) else each.exc)
-        )
-    return known.names
+    """The names of what the classes of a file that have a forward raise."""
+    nodes = below(module.tree) if module.mentions(rb"\bdef\s+forward\b") else ()
+    classes = (each for each in nodes if isinstance(each, cst.ClassDef) and _has_forward(each))
+    return frozenset(
+        name
+        for cls in classes
+        for each in below(cls)
+        if isinstance(each, cst.Raise) and each.exc is not None
+        for name in identifiers(each.exc.func if isinstance(each.exc, cst.Call) else each.exc)
+    )
 
 
 def _has_forward(cls: cst.ClassDef) -> bool:

@@ -14,9 +14,12 @@ that runs the model itself, which a training step does with the wrapped one.
 
 from __future__ import annotations
 
+from functools import partial
+
 import libcst as cst
 
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project import Project
 from trl_lint.analysis.program.syntax import of_class, own_attribute
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -28,21 +31,10 @@ from trl_lint.domain.values import Value, Wrapping
 
 
 class Handed:
-    """By the name of a method, at which of its positions it is handed a wrapped model, and where.
-
-    definitions: by its name, how many functions of the project are called so, or how often one is called.
-    """
+    """By the name of a method, at which of its positions it is handed a wrapped model, and where."""
 
     def __init__(self) -> None:
         self.by_method: dict[str, dict[int, Step]] = {}
-        self.definitions: dict[str, int] = {}
-
-
-class Kept:
-    """What a file's methods keep of their parameters: the attributes, each with the position."""
-
-    def __init__(self) -> None:
-        self.by_method: dict[FunctionInfo, dict[str, int]] = {}
 
 
 def note(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
@@ -51,6 +43,7 @@ def note(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if wrapped_models.is_wrapped(value):
             known = frame.engine.project.notes.of(Handed).by_method.setdefault(name, {})
             known[index] = frame.step(node, "the wrapped model is handed over here", value.why)
+            frame.engine.noted(Handed, name, index, known[index])
 
 
 def held(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
@@ -63,34 +56,36 @@ def held(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
         at = None if setter is None else _kept(setter).get(name)
         if setter is None or at not in positions or setter is frame.function:
             continue
-        if _runs(frame.function, name) and _is_the_only_one(frame, handed, method):
+        if _runs(frame.function, name) and _is_the_only_one(frame.engine.project, method):
             return ModelValue(SAME, wrapping=Wrapping.WRAPPED, why=positions[at])
     return None
 
 
 def _kept(method: FunctionInfo) -> dict[str, int]:
-    known = method.module.notes.of(Kept).by_method
-    if method not in known:
-        given = {parameter.name: index for index, parameter in enumerate(method.parameters[1:])}
-        known[method] = {
-            name: given[assign.value.value]
-            for assign in of_class(method.node, cst.Assign)
-            for target in assign.targets
-            if isinstance(assign.value, cst.Name)
-            and assign.value.value in given
-            and (name := own_attribute(target.target))
-        }
-    return known[method]
+    """What a method keeps of its parameters: the attributes, each with the position."""
+    return method.module.notes.worked_out((_kept, method), partial(_kept_by, method))
+
+
+def _kept_by(method: FunctionInfo) -> dict[str, int]:
+    given = {parameter.name: index for index, parameter in enumerate(method.parameters[1:])}
+    return {
+        name: given[assign.value.value]
+        for assign in of_class(method.node, cst.Assign)
+        for target in assign.targets
+        if isinstance(assign.value, cst.Name) and assign.value.value in given and (name := own_attribute(target.target))
+    }
 
 
 def _runs(function: FunctionInfo, name: str) -> bool:
     return any(own_attribute(call.func) == name for call in of_class(function.node, cst.Call))
 
 
-def _is_the_only_one(frame: Frame, handed: Handed, method: str) -> bool:
+def _is_the_only_one(project: Project, method: str) -> bool:
     """Whether no other class of the project has a method of this name, and nobody else calls one."""
-    if method not in handed.definitions:
-        project = frame.engine.project
-        texts = (f"def {method}(", f".{method}(")
-        handed.definitions[method] = max(sum(project.count(path, text) for path in project.linted) for text in texts)
-    return handed.definitions[method] == 1
+    return project.notes.worked_out((_is_the_only_one, method), partial(_most_often, project, method)) == 1
+
+
+def _most_often(project: Project, method: str) -> int:
+    """How many functions of the project have a name, or how often one is called, whichever is more."""
+    texts = (f"def {method}(", f".{method}(")
+    return max(sum(project.count(path, text) for path in project.linted) for text in texts)

@@ -40,8 +40,11 @@ def register(frame: Frame, row: Function, args: Arguments) -> None:
     if _code_of(hook) is None:
         return
     _keep(frame.notes, row, hook)
-    if frame.cls is not None and _keep(frame.cls.notes, row, hook):
+    if frame.cls is None:
+        return
+    if _keep(frame.cls.notes, row, hook):
         frame.cls.count(row.registers)
+    frame.engine.noted(RegisteredHooks, frame.cls, row.registers, _code_of(hook))
 
 
 def _keep(notes: Notes, row: Function, hook: Value) -> bool:

@@ -83,6 +83,7 @@ def either_way(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) ->
         outcomes=outcomes,
     )
     frame.engine.wraps_on_one_way = True
+    frame.engine.noted("wraps on one way")
     return wrapped.but(wrapping=Wrapping.MAYBE, why=why, grad=yes.grad or no.grad)
 
 

@@ -26,6 +26,7 @@ from trl_lint.analysis.interprocedural.entry_points import Engine
 from trl_lint.analysis.interprocedural.summaries import Summary
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.likeness import same
+from trl_lint.analysis.program.notes import Notes
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.program.reparsing import Retyped
 from trl_lint.analysis.state.frame import Frame
@@ -59,10 +60,11 @@ class _Asked(NamedTuple):
 
 
 class _Rerun(NamedTuple):
-    """What came of running a function again."""
+    """What came of running a function again. noted: what it keeps elsewhere, see `Interpreter.noted`."""
 
     summary: Summary
     frame: Frame
+    noted: list[tuple[object, ...]]
 
 
 class RerunEngine(Engine):
@@ -77,6 +79,7 @@ class RerunEngine(Engine):
         super().__init__(project, versions, events)
         self._asked_of: dict[FunctionInfo, dict[_Key, _Asked]] = {}
         self._frames: list[Frame] = []  # those that functions are being run in
+        self._noted: list[tuple[object, ...]] | None = None  # what a function notes that is being run again
         self._last: Frame
         self._told: dict[int, int] = {}  # how many events each run has told: who entered it may have added others
         self._baselines: dict[FunctionInfo, dict[_Key, _Rerun]] = {}
@@ -106,6 +109,10 @@ class RerunEngine(Engine):
         self._told[id(summary.trace)] = len(summary.trace.events)
         self._asked_of.setdefault(function, {})[key] = _Asked(dict(names), list(inputs), cls, given, met, depth)
         return summary
+
+    def noted(self, *what: object) -> None:
+        if self._noted is not None:
+            self._noted.append(what)
 
     def _frame(
         self,
@@ -139,6 +146,8 @@ class RerunEngine(Engine):
         known = {each: each.reached for each in self._in_sight()}
         before = self._baseline(function)
         self._exchange(function, change)
+        if not all(notes.hold() for notes in self._notes_in_sight()):
+            return None
         now = self._again(function)
         if before is None or now is None or len(before) != len(now):
             return None
@@ -179,6 +188,11 @@ class RerunEngine(Engine):
         for cls in set(self._classes.values()):
             yield from cls.methods.values()
 
+    def _notes_in_sight(self) -> Iterator[Notes]:
+        yield self.project.notes
+        modules = {each.module for each in self._in_sight()} | {each.module for each in self._classes.values()}
+        yield from (module.notes for module in modules)
+
     def _exchange(self, function: FunctionInfo, change: Retyped) -> None:
         """Have what is known of the old nodes stand for the new ones."""
         self._kept.append(change)
@@ -208,8 +222,11 @@ class RerunEngine(Engine):
             if key not in known:
                 continue  # calls like it were joined with others since
             self.met, self.depth = asked.met, asked.depth
+            noted: list[tuple[object, ...]] = []
+            self._noted = noted
             summary = self._run(function, key, dict(asked.names), list(asked.inputs), asked.cls, asked.caller)
-            found[key] = _Rerun(summary, self._last)
+            found[key] = _Rerun(summary, self._last, noted)
+            self._noted = None
             self.met, self.depth = (), 0
         function.summaries = known
         same_as_ever = all(versions_of == cls._versions for cls, versions_of in versions)
@@ -224,6 +241,8 @@ def _left_alike(one: _Rerun, other: _Rerun) -> bool:
     if not all(same(getattr(first, name), getattr(second, name)) for name in _LEFT):
         return False
     if not all(same(getattr(first.trace, name), getattr(second.trace, name)) for name in _TOLD):
+        return False
+    if not same(one.noted, other.noted):
         return False
     a, b = one.frame.memory, other.frame.memory
     if first.cell_writes and not all(same(value, b.names.get(name)) for name, value in a.names.items()):

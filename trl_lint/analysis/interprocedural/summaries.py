@@ -105,6 +105,9 @@ class Runs(Definitions):
         self.met: tuple[SyncPoint, ...] = ()
         self._running: list[tuple[Hashable, ...]] = []
 
+    def noted(self, *what: object) -> None:
+        """A run of a function has kept something that outlasts it."""
+
     def call(
         self, frame: Frame, function: FunctionInfo, args: Arguments, node: cst.CSTNode, owner: Value | None
     ) -> Value:

@@ -59,34 +59,41 @@ class BackendChoice(Observer["Frame"]):
     needed_by = frozenset({CollectiveCalled})  # by what a collective finds its operand on the wrong device
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        _note(frame.module.notes.of(Backends), name, args)
+        _note(frame, name, args)
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         if base:
-            _note(frame.module.notes.of(Backends), base, args)
+            _note(frame, base, args)
 
     def on_enter(self, frame: Frame, item: cst.BaseExpression, value: Value) -> None:
         """Inside `with torch.device(…)` tensors are made there."""
         if isinstance(value, DeviceValue) or library_name_of(value) == OWN_DEVICE.name:
-            frame.module.notes.of(Backends).takes_cpu = True
+            _keep(frame, takes_cpu=True)
 
 
-def _note(backends: Backends, name: str, args: Arguments) -> None:
-    if name in MAKE_TENSORS_ELSEWHERE:
-        backends.takes_cpu = True
+def _note(frame: Frame, name: str, args: Arguments) -> None:
     starter = STARTERS.get(name)
+    if name in MAKE_TENSORS_ELSEWHERE:
+        _keep(frame, takes_cpu=True)
     if starter is not None:
         is_gpu = is_for_gpus(args.get(*starter), name.startswith("deepspeed."))
-        backends.moves_gpu |= is_gpu
-        backends.takes_cpu |= not is_gpu
-    elif _chooses(name):
-        _note_arguments(backends, args)
+        _keep(frame, moves_gpu=is_gpu, takes_cpu=not is_gpu)
+    elif _chooses(name) and _says_cpu(args):
+        _keep(frame, takes_cpu=True)
 
 
-def _note_arguments(backends: Backends, args: Arguments) -> None:
+def _says_cpu(args: Arguments) -> bool:
     """Who chooses the backend is given arguments, which may say that there is no GPU, or name another one."""
-    backends.takes_cpu |= any(args.keywords[name].const is True for name in STAY_ON_CPU if name in args.keywords)
-    backends.takes_cpu |= any(not is_for_gpus(args.keywords[name]) for name in NAMES_BACKEND if name in args.keywords)
+    return any(args.keywords[name].const is True for name in STAY_ON_CPU if name in args.keywords) or any(
+        not is_for_gpus(args.keywords[name]) for name in NAMES_BACKEND if name in args.keywords
+    )
+
+
+def _keep(frame: Frame, *, moves_gpu: bool = False, takes_cpu: bool = False) -> None:
+    backends = frame.module.notes.of(Backends)
+    backends.moves_gpu |= moves_gpu
+    backends.takes_cpu |= takes_cpu
+    frame.engine.noted(Backends, frame.module, moves_gpu, takes_cpu)
 
 
 # --- what rules ask -------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ class ProgramStarts(Observer["Frame"]):
 
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         """Whatever loads the model: `BUILDERS[name](path, device_map="auto")`."""
-        frame.module.one_process |= _spreads(frame, args)
+        _keep(frame, one_process=_spreads(frame, args))
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         if base:
@@ -49,10 +49,16 @@ class ProgramStarts(Observer["Frame"]):
 
 
 def _note(frame: Frame, name: str, args: Arguments) -> None:
-    frame.module.one_process |= _spreads(frame, args) or (name in _STARTS and _is_alone(frame, args))
+    _keep(frame, one_process=_spreads(frame, args) or (name in _STARTS and _is_alone(frame, args)))
     if name in _STARTS or library.is_subclass(name, "transformers.Trainer"):
-        frame.module.starts = True
-        frame.module.one_process |= frame.module.mentions(ALONE)
+        _keep(frame, starts=True, one_process=frame.module.mentions(ALONE))
+
+
+def _keep(frame: Frame, *, starts: bool = False, one_process: bool = False) -> None:
+    if starts or one_process:
+        frame.module.starts |= starts
+        frame.module.one_process |= one_process
+        frame.engine.noted("starts", frame.module, starts, one_process)
 
 
 def _spreads(frame: Frame, args: Arguments) -> bool:

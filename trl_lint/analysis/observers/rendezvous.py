@@ -351,7 +351,9 @@ def _note_waits(frame: Frame, owner: FunctionInfo) -> None:
     for test, arms in (*ways, *forks):
         value = frame.node_values.get(id(test))
         if value is not None and value.rank.origins == Origin.RANK and not all(arms):
-            known[frame.module.tree.code_for_node(test)] = {point.kind for arm in arms for point in arm}
+            text, kinds = frame.module.tree.code_for_node(test), {point.kind for arm in arms for point in arm}
+            known[text] = kinds
+            frame.engine.noted(HalfWaits, owner, text, kinds)
 
 
 def _is_made_up_for(event: Event) -> bool:

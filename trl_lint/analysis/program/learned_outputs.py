@@ -8,6 +8,7 @@ return self.left(x), self.last                     none is, as `last` is no `nn.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -26,19 +27,9 @@ NO_PARTS: Parts = ()
 _LIBRARIES = frozenset({"math", "torch"})
 
 
-class LearnedOutputs:
-    """A note of a file: the parts of its classes that have been asked for."""
-
-    def __init__(self) -> None:
-        self.of: dict[str, Parts] = {}
-
-
 def learned_parts(cls: ClassInfo) -> Parts:
     """The parts of the tuple that a model's forward returns; empty when none is known to be learned."""
-    known = cls.module.notes.of(LearnedOutputs).of
-    if cls.name not in known:
-        known[cls.name] = _learned_parts(cls)
-    return known[cls.name]
+    return cls.module.notes.worked_out((learned_parts, cls), partial(_learned_parts, cls))
 
 
 def _learned_parts(cls: ClassInfo) -> Parts:

@@ -52,6 +52,10 @@ class Interpreter(Protocol):
         """Whether any rule wants to be told of such events."""
         ...
 
+    def noted(self, *what: object) -> None:
+        """A run of a function has kept something that outlasts it, be it new or known: what, and with whom."""
+        ...
+
     # --- expressions and calls ---
 
     def evaluate(self, frame: Frame, node: cst.CSTNode) -> Value:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -35,19 +36,13 @@ from trl_lint.knowledge.schema import WORLD
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.program.project import Module, Project
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 
 SETTING = Value(ranks.SETTING)
 # Of these a setting may be; of anything else more is known than its name.
 _KINDS = frozenset({Kind.UNKNOWN, Kind.NUMBER, Kind.STRING})
-
-
-class _Assigned:
-    """What a file assigns to attributes, by their names, once somebody has asked: see `_assigned`."""
-
-    def __init__(self) -> None:
-        self.by_name: dict[str, list[str]] | None = None
 
 
 def known_by_name(frame: Frame, node: cst.Attribute, owner: Value, value: Value) -> Value:
@@ -146,13 +141,6 @@ def _are_settings(expression: cst.BaseExpression) -> bool:
     return any(map(SETTINGS_OBJECT.fits, names)) and not any(map(_tells_rank, names))
 
 
-class _SetByRank:
-    """What the files of a project put into settings by the rank, once somebody has asked."""
-
-    def __init__(self) -> None:
-        self.names: frozenset[tuple[str, str]] | None = None
-
-
 # It begins with what is rare: the owner is looked at once the rest is there.
 _PUT = re.compile(r"\.(\w+)[ \t]*=(?!=)([^\n]*)")
 
@@ -177,25 +165,24 @@ def _tells_rank(name: str) -> bool:
 
 def _set_by_rank(frame: Frame) -> frozenset[tuple[str, str]]:
     """What any file that is linted puts into an object of settings, by the rank: the names of both."""
-    known = frame.engine.project.notes.of(_SetByRank)
-    if known.names is None:
-        project = frame.engine.project
-        texts = (project.text(path).decode("utf-8", "replace") for path in sorted(project.linted))
-        known.names = frozenset(
-            (owner, match[1])
-            for text in texts
-            for match in _PUT.finditer(text)
-            if SETTINGS_OBJECT.fits(owner := _word_before(text, match.start())) and SETTING_OF_RANK.fits(match[2])
-        )
-    return known.names
+    project = frame.engine.project
+    return project.notes.worked_out(_set_by_rank, partial(_all_set_by_rank, project))
+
+
+def _all_set_by_rank(project: Project) -> frozenset[tuple[str, str]]:
+    texts = (project.text(path).decode("utf-8", "replace") for path in sorted(project.linted))
+    return frozenset(
+        (owner, match[1])
+        for text in texts
+        for match in _PUT.finditer(text)
+        if SETTINGS_OBJECT.fits(owner := _word_before(text, match.start())) and SETTING_OF_RANK.fits(match[2])
+    )
 
 
 def _assigned(frame: Frame, name: str) -> Sequence[str]:
     """Where a file assigns to such an attribute, of whatever object: each line from the last word before the dot on."""
-    assigned = frame.module.notes.of(_Assigned)
-    if assigned.by_name is None:
-        assigned.by_name = _all_assigned(frame.module.text)
-    return assigned.by_name.get(name, ())
+    module = frame.module
+    return module.notes.worked_out(_assigned, partial(_all_assigned, module)).get(name, ())
 
 
 # `.name =`, `.name |=`, `setattr(x, "name",`, and a line of several targets. All begin with what is rare, or at a line:
@@ -208,7 +195,8 @@ _OWNED = re.compile(r"\.(\w+)[ \t]*,")
 _MOST_READ = 400
 
 
-def _all_assigned(text: str) -> dict[str, list[str]]:
+def _all_assigned(module: Module) -> dict[str, list[str]]:
+    text = module.text
     found: dict[str, list[str]] = defaultdict(list)
     for match in _TARGET.finditer(text):
         found[match[1]].append(_from_owner(text, match.start()))

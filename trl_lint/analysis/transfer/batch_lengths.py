@@ -74,6 +74,7 @@ def given(frame: Frame, args: Arguments, made: Value) -> None:
         return
     for each in cls.in_sight():
         each.module.notes.of(_GivenOneLength).classes.add(each.name)
+        frame.engine.noted(_GivenOneLength, each)
 
 
 def mapped(frame: Frame, owner: Value | None, args: Arguments, value: Value) -> Value:

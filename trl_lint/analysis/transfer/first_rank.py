@@ -151,6 +151,7 @@ def note_manager(frame: Frame, function: FunctionInfo, entry: Control) -> None:
         function.first_rank = "job" if noted.first_rank.scope == BARRIER else noted.first_rank.scope
     elif noted.meets:
         function.first_rank = "job"
+    frame.engine.noted(FirstRanks, function, function.first_rank)
 
 
 def first_rank_key(control: Control) -> Hashable:

@@ -32,6 +32,7 @@ def note_start(frame: Frame, node: cst.CSTNode) -> None:
     """The process group is started here."""
     if frame.function is not None:
         frame.engine.job_flags.starters.add(frame.function)
+        frame.engine.noted("starts", frame.function)
     _note_conditions(frame, node)
 
 
@@ -55,8 +56,10 @@ def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
             for asked in _each_enough(outer.test):
                 if isinstance(asked, cst.Attribute):
                     flags.attributes.add(asked.attr.value)
+                    frame.engine.noted("asked", asked.attr.value)
                 elif isinstance(asked, cst.Name):
                     flags.names.add((frame.function, asked.value))
+                    frame.engine.noted("asked", frame.function, asked.value)
 
 
 def _each_enough(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

@@ -388,6 +388,7 @@ def _with(result: Value, own: AveragingFact | None) -> Value:
 
 
 def _made(frame: Frame, node: cst.CSTNode, form: MeanForm, over: Value) -> AveragingFact:
+    frame.engine.noted("mean", node, form, over.why)
     known = frame.engine.means
     mean = known.get(id(node))
     if mean is None:

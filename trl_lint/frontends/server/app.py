@@ -159,9 +159,12 @@ class TrlLintServer(LanguageServer):
         if look is not None:
             look.cancel()
         document = self.documents.pop(uri, None)
-        if document is not None and self._pushes(document.now):
+        if document is None:
+            return
+        if self._pushes(document.now):
             for each in {*document.told, *(each.uri for each in document.now.shown)}:
                 self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(each, []))
+        self._others_after(FOR_OTHERS, document.now)  # what was not saved is gone
 
     @property
     def _encoding(self) -> str:
@@ -227,13 +230,12 @@ class TrlLintServer(LanguageServer):
 
     async def _settle(self, document: Document, linted: Linted) -> None:
         """Once nobody types any more, see whether a look at all of a document says the same."""
-        await asyncio.sleep(FROM_THE_START)
-        texts = self._texts
-        whole = partial(lint, self.projects, linted.version, lambda: self._texts != texts, afresh=True)
-        try:
-            settled = await self._in_worker(whole)
-        except Interrupted:
-            return
+        settled = None
+        while settled is None:
+            await asyncio.sleep(FROM_THE_START)
+            if document.linted is not linted:
+                return
+            settled = await self._in_worker(partial(self._lint_whole, linted.version, self._texts))
         if document.linted is linted:
             document.linted = settled
             self._show(document, settled)
@@ -275,6 +277,13 @@ class TrlLintServer(LanguageServer):
         """What a lint comes to; None where there is a newer text by now, so that nobody waits for it."""
         try:
             return lint(self.projects, version, lambda: document.now is not version)
+        except Interrupted:
+            return None
+
+    def _lint_whole(self, version: Version, texts: int) -> Linted | None:
+        """What a lint from the start comes to; None where a text has come since, of any document."""
+        try:
+            return lint(self.projects, version, lambda: self._texts != texts, afresh=True)
         except Interrupted:
             return None
 

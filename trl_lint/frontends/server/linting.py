@@ -40,7 +40,7 @@ def lint(projects: Projects, version: Version, is_stale: Callable[[], bool], *, 
         if not linter.matters(path, source):
             return Linted(version)
         reuse_trees(linter, path, source)
-        found = runner.check(linter, path, source).findings
+        found = projects.without_known(runner.check(linter, path, source), linter).findings
         # Places in the cells of a notebook that is open as a text are none in that.
         findings = tuple(each for each in found if version.text_at(each.start) is not None)
         elsewhere = _coordinates_in(projects, version)

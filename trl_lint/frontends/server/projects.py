@@ -11,10 +11,13 @@ import libcst as cst
 from trl_lint import setting_files
 from trl_lint.analysis.events import Event
 from trl_lint.config import Selection, load_settings, selection
+from trl_lint.linter import baseline
+from trl_lint.linter.baseline import Baseline
 from trl_lint.linter.discovery import import_roots, is_excluded
 from trl_lint.linter.engines import ProjectEngines
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.live_linter import LiveLinter
+from trl_lint.linter.runner import FileResult
 from trl_lint.rules.base import BaseRule
 from trl_lint.settings import ConfigError, Settings
 
@@ -53,15 +56,17 @@ class Projects:
     _chosen: dict[Path, _Chosen] = field(default_factory=dict)
     _last_good: dict[Path, _Chosen] = field(default_factory=dict)
     _excluded: dict[Path, bool] = field(default_factory=dict)
+    _baselines: dict[Path, Baseline | None] = field(default_factory=dict)  # None: it can't be read
     # By the first of the places where imports are looked up: the trees of its files, and its engines.
     _trees: dict[Path, dict[Path, tuple[bytes, cst.Module]]] = field(default_factory=dict)
     _engines: dict[tuple[Settings, Path], ProjectEngines] = field(default_factory=dict)
     _live: _Live | None = None
 
     def forget(self, *, settings: bool) -> None:
-        """Look anew at what files on the disk say of the engines of a project, and what the settings say."""
+        """Look anew at what files on the disk say of the engines of a project, the baselines, and what settings say."""
         self._engines.clear()
         self._live = None
+        self._baselines.clear()
         if settings:
             self._chosen.clear()
             self._excluded.clear()
@@ -72,6 +77,20 @@ class Projects:
             settings = self._of(path).settings
             self._excluded[path] = is_excluded(path, root=settings.root, exclude=settings.exclude)
         return self._excluded[path]
+
+    def without_known(self, result: FileResult, linter: Linter) -> FileResult:
+        """What came of a document less what the baseline of its project knows, if there is one that can be read."""
+        path = baseline.path_of(linter.settings)
+        if path is None:
+            return result
+        if path not in self._baselines:
+            try:
+                self._baselines[path] = baseline.read(path)
+            except ConfigError as error:
+                self.complain(str(error))
+                self._baselines[path] = None
+        known = self._baselines[path]
+        return result if known is None else baseline.match(known, [result], linter).results[0]
 
     def linter(self, path: Path, *, mends: bool = False, asks: Iterable[type[Event]] = ()) -> Linter:
         """A linter for one look at a document, finding what `trl-lint PATH` does; it has all that was parsed before.
