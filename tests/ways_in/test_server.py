@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
 import sys
 from pathlib import PurePath
@@ -382,6 +383,40 @@ async def test_a_rule_that_fails_is_said_and_ends_nothing(folder):
         (said,) = crashing.client.messages
         assert "internal error: ZeroDivisionError" in said.message
         assert "TRL001" in {each.code for each in await crashing.open(other)}
+
+
+WITH_A_PLUGIN = """
+import sys
+sys.path.insert(0, {!r})
+from trl_lint.frontends.server.command import server
+server(sys.argv[1:])
+"""
+ODD = """from accelerate.utils import broadcast
+
+
+def main(loss):
+    broadcast(loss, from_process=1)
+    broadcast(loss, from_process=2)  # noqa: TRL801
+"""
+
+
+async def test_the_rule_of_a_plugin_is_told_as_well(folder, tmp_path_factory):
+    site = tmp_path_factory.mktemp("site")
+    example = FIXTURES.parent / "docs" / "examples" / "plugin"
+    shutil.copytree(example / "our_rules", site / "our_rules")
+    about = site / "our_rules-1.dist-info"
+    about.mkdir()
+    written(about / "METADATA", "Metadata-Version: 2.1\nName: our-rules\nVersion: 1\n")
+    written(about / "entry_points.txt", "[trl_lint.plugins]\nour-rules = our_rules\n")
+    written(folder / "pyproject.toml", '[tool.trl-lint]\nplugins = ["our-rules"]\n')
+    path = written(folder / "odd.py", ODD)
+    async with editor(command=(sys.executable, "-c", WITH_A_PLUGIN.format(str(site)))) as other:
+        (found,) = await other.open(path)
+        assert found.code == "TRL801"
+        on_the_finding = await other.hover(path, found.range.start.line, found.range.start.character)
+        in_the_comment = await other.hover(path, 5, ODD.splitlines()[5].index("TRL801"))
+    assert "odd-root (TRL801)" in on_the_finding
+    assert in_the_comment.startswith("# odd-root (TRL801)")
 
 
 FORGETFUL = """

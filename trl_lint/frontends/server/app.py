@@ -343,7 +343,7 @@ class TrlLintServer(LanguageServer):
             return None
         version = document.now
         place = version.coordinates.place(params.position)
-        in_comment = hovering.rule_in_comment(version, place)
+        in_comment = await self._in_worker(partial(hovering.rule_in_comment, self.projects, version, place))
         if in_comment is not None:
             return hovering.hover([in_comment[0].page], in_comment[1])
         try:
@@ -351,7 +351,9 @@ class TrlLintServer(LanguageServer):
         except SourceError:
             names = ()
         known = names[:1]
-        pages = [rule.page for rule in hovering.rules_at(document.linted if document.is_linted() else None, place)]
+        linted = document.linted if document.is_linted() else None
+        rules = await self._in_worker(partial(hovering.rules_at, self.projects, linted, place))
+        pages = [rule.page for rule in rules]
         parts = [hovering.shown(each, version) for each in known] + pages
         return hovering.hover(parts, version.coordinates.span(known[0].start, known[0].end) if known else None)
 

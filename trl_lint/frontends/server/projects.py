@@ -18,6 +18,7 @@ from trl_lint.linter.engines import ProjectEngines
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.live_linter import LiveLinter
 from trl_lint.linter.runner import FileResult
+from trl_lint.rules import find_rule
 from trl_lint.rules.base import BaseRule
 from trl_lint.settings import ConfigError, Settings
 
@@ -76,6 +77,10 @@ class Projects:
             found.update(Path(os.path.abspath(path)) for _, path in each.settings.sources)
             found.update(path for path in (baseline.path_of(each.settings),) if path is not None)
         return frozenset(found)
+
+    def find_rule(self, path: Path, word: str) -> BaseRule | None:
+        """The rule that a code or a name stands for in a file, be it ours or a plugin's of its project."""
+        return find_rule(word, self._of(path).settings.plugins)
 
     def any_matters(self, paths: Iterable[Path]) -> bool:
         """Whether what is found may depend on one of these files: code, and what is not left out."""
