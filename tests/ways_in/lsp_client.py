@@ -23,6 +23,7 @@ class Editor:
         self.told = told
         self.versions: dict[str, int] = {}
         self.texts: dict[str, str] = {}
+        self.registered: list[types.Registration] = []  # for what the server has asked to be told of
 
     async def open(self, path: Path, text: str | None = None) -> list[types.Diagnostic]:
         """Open a file, with a text that is not saved where one is given, and wait for its diagnostics."""
@@ -112,13 +113,25 @@ def applied(text: str, edits: Sequence[types.TextEdit]) -> str:
 
 @asynccontextmanager
 async def editor(
-    capabilities: types.ClientCapabilities | None = None, command: Sequence[str] = COMMAND
+    capabilities: types.ClientCapabilities | None = None,
+    command: Sequence[str] = COMMAND,
+    folder: Path | None = None,
 ) -> AsyncIterator[Editor]:
     """An editor with a server of its own, which has to end by itself."""
     client = make_test_lsp_client()
     await client.start_io(*command)
-    asked = types.InitializeParams(capabilities=capabilities or types.ClientCapabilities())
-    yield Editor(client, await client.initialize_session(asked))
+    registered: list[types.Registration] = []
+
+    @client.feature(types.CLIENT_REGISTER_CAPABILITY)
+    def register(params: types.RegistrationParams) -> None:
+        registered.extend(params.registrations)
+
+    asked = types.InitializeParams(
+        capabilities=capabilities or types.ClientCapabilities(), root_uri=folder.as_uri() if folder else None
+    )
+    found = Editor(client, await client.initialize_session(asked))
+    found.registered = registered
+    yield found
     await asyncio.wait_for(client.shutdown_session(), SECONDS)
     assert client._server is not None and client._server.returncode == 0
     await client.stop()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
 import sys
+from pathlib import PurePath
 
 import pytest
 from samples import BASE, BROKEN, FIXTURES, MINE, marks, unmarked
@@ -239,6 +241,67 @@ async def test_settings_are_read_again_and_bad_ones_leave_the_last_good_in_force
     assert await server.told_of(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("more/base.toml", '[tool.trl-lint]\nignore = ["TRL003"]\n'),
+        (".gitignore", "broken.py\n"),
+    ],
+)
+async def test_what_the_settings_reach_is_read_again(server, folder, name, text):
+    (folder / ".git").mkdir()
+    (folder / "more").mkdir()
+    written(folder / "more" / "base.toml", "[tool.trl-lint]\n")
+    written(folder / "pyproject.toml", f'{ALL}extend = "more/base.toml"\n')
+    path = written(folder / "broken.py", unmarked(BROKEN["unreduced_metric"]))
+    assert await server.open(path)
+    server.changed(written(folder / name, text))
+    assert await server.told_of(path) == []
+
+
+SAVES = """from accelerate import Accelerator
+
+
+def main(model):
+    accelerator = Accelerator()
+    model = accelerator.prepare(model)
+    if accelerator.is_main_process:
+        accelerator.save_state("there")
+"""
+
+
+async def test_what_says_how_it_is_launched_is_read_again(server, folder):
+    written(folder / "fsdp.yaml", "distributed_type: MULTI_GPU\n")
+    path = written(folder / "saves.py", SAVES)
+    assert await server.open(path) == []
+    server.changed(written(folder / "fsdp.yaml", "distributed_type: FSDP\nfsdp_config: {}\n"))
+    assert {each.code for each in await server.told_of(path)} == {"TRL016"}
+
+
+async def test_an_editor_watches_all_that_a_look_depends_on(tmp_path):
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    written(outside / "base.toml", "[tool.trl-lint]\nselect = ['ALL']\n")
+    written(inside / "trl-lint.toml", 'extend = "../outside/base.toml"\nbaseline = "known"\n')
+    written(inside / "known", '{"trl-lint-baseline": 1, "paths": ["."], "findings": {}}')
+    path = written(inside / "broken.py", unmarked(BROKEN["unreduced_metric"]))
+    watching = types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True, relative_pattern_support=True)
+    workspace = types.WorkspaceClientCapabilities(did_change_watched_files=watching)
+    async with editor(types.ClientCapabilities(workspace=workspace), folder=inside) as other:
+        await other.open(path)
+        first, second = [
+            [watcher["globPattern"] for watcher in each.register_options["watchers"]] for each in other.registered
+        ]
+    for name in ("x.py", "x.YAML", "x.json", "run.sh", "Makefile", "Dockerfile.gpu", "requirements.txt", "any.toml"):
+        assert any(PurePath(name).match(pattern.removeprefix("**/")) for pattern in first), name
+    assert not any(PurePath("x.ipynb").match(pattern.removeprefix("**/")) for pattern in first)
+    assert second == [
+        {"baseUri": inside.as_uri(), "pattern": "known"},
+        {"baseUri": outside.as_uri(), "pattern": "base.toml"},
+    ]
+
+
 async def test_what_a_baseline_knows_is_not_told(server, folder):
     path = written(folder / "broken.py", unmarked(BROKEN["unreduced_metric"]))
     command = [sys.executable, "-m", "trl_lint", "--baseline", "known.json", "--write-baseline", "."]
@@ -333,6 +396,40 @@ async def test_a_rule_that_fails_is_said_and_ends_nothing(folder):
         (said,) = crashing.client.messages
         assert "internal error: ZeroDivisionError" in said.message
         assert "TRL001" in {each.code for each in await crashing.open(other)}
+
+
+WITH_A_PLUGIN = """
+import sys
+sys.path.insert(0, {!r})
+from trl_lint.frontends.server.command import server
+server(sys.argv[1:])
+"""
+ODD = """from accelerate.utils import broadcast
+
+
+def main(loss):
+    broadcast(loss, from_process=1)
+    broadcast(loss, from_process=2)  # noqa: TRL801
+"""
+
+
+async def test_the_rule_of_a_plugin_is_told_as_well(folder, tmp_path_factory):
+    site = tmp_path_factory.mktemp("site")
+    example = FIXTURES.parent / "docs" / "examples" / "plugin"
+    shutil.copytree(example / "our_rules", site / "our_rules")
+    about = site / "our_rules-1.dist-info"
+    about.mkdir()
+    written(about / "METADATA", "Metadata-Version: 2.1\nName: our-rules\nVersion: 1\n")
+    written(about / "entry_points.txt", "[trl_lint.plugins]\nour-rules = our_rules\n")
+    written(folder / "pyproject.toml", '[tool.trl-lint]\nplugins = ["our-rules"]\n')
+    path = written(folder / "odd.py", ODD)
+    async with editor(command=(sys.executable, "-c", WITH_A_PLUGIN.format(str(site)))) as other:
+        (found,) = await other.open(path)
+        assert found.code == "TRL801"
+        on_the_finding = await other.hover(path, found.range.start.line, found.range.start.character)
+        in_the_comment = await other.hover(path, 5, ODD.splitlines()[5].index("TRL801"))
+    assert "odd-root (TRL801)" in on_the_finding
+    assert in_the_comment.startswith("# odd-root (TRL801)")
 
 
 FORGETFUL = """

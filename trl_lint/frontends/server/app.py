@@ -16,12 +16,12 @@ from pygls.uris import to_fs_path
 
 from trl_lint import __version__
 from trl_lint.analysis.interprocedural.rerunning import Interrupted
-from trl_lint.frontends.server import actions, hovering
+from trl_lint.frontends.server import actions, hovering, watching
 from trl_lint.frontends.server.coordinates import Coordinates
 from trl_lint.frontends.server.documents import Document, Linted, Version
 from trl_lint.frontends.server.linting import edits_for, lint, mended
 from trl_lint.frontends.server.notebooks import SYNC, Notebook, NotebookVersion
-from trl_lint.frontends.server.projects import SETTINGS_FILES, Projects
+from trl_lint.frontends.server.projects import Projects
 from trl_lint.frontends.server.worker import Worker
 from trl_lint.linter.results import SourceError
 
@@ -51,6 +51,7 @@ class TrlLintServer(LanguageServer):
         self.worker = Worker()
         self._texts = 0  # how many texts have come
         self.projects = Projects(self._complain)
+        self.watched = watching.Watched(self)
         self._looks: dict[str, asyncio.Task[None]] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._said: set[str] = set()
@@ -109,13 +110,7 @@ class TrlLintServer(LanguageServer):
 
     async def on_initialized(self, params: types.InitializedParams) -> None:
         self._loop = asyncio.get_running_loop()
-        workspace = self.client_capabilities.workspace
-        watched = workspace.did_change_watched_files if workspace else None
-        if watched and watched.dynamic_registration:
-            patterns = [*(f"**/{name}" for name in sorted(SETTINGS_FILES)), "**/*.py"]
-            options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(p) for p in patterns])
-            asked = types.Registration("watched-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
-            self.client_register_capability(types.RegistrationParams([asked]))
+        self.watched.ask(watching.everywhere())
 
     async def on_open(self, params: types.DidOpenTextDocumentParams) -> None:
         document = params.text_document
@@ -130,8 +125,10 @@ class TrlLintServer(LanguageServer):
         self._reload(settings=True)
 
     async def on_watched_files(self, params: types.DidChangeWatchedFilesParams) -> None:
-        names = {Path(to_fs_path(each.uri) or "").name for each in params.changes}
-        self._reload(settings=not names.isdisjoint(SETTINGS_FILES))
+        paths = [Path(name) for each in params.changes if (name := to_fs_path(each.uri))]
+        settings = any(watching.is_of_settings(each, self.projects.named) for each in paths)
+        if settings or await self._in_worker(partial(self.projects.any_matters, paths)):
+            self._reload(settings=settings)
 
     async def on_close(self, params: types.DidCloseTextDocumentParams) -> None:
         self._closed(params.text_document.uri)
@@ -270,6 +267,7 @@ class TrlLintServer(LanguageServer):
                 version = document.now
                 document.linted = await self._in_worker(partial(self._lint, document, version))
                 self._tell(document.linted)
+                self.watched.ask_for_files(self.projects.named)
                 self.worker.tidy(is_pause=False)
             return document.linted if document is not None else None
 
@@ -396,7 +394,7 @@ class TrlLintServer(LanguageServer):
         if document is None or placed is None:
             return None
         version, (text, place) = document.now, placed
-        in_comment = hovering.rule_in_comment(text, place)
+        in_comment = await self._in_worker(partial(hovering.rule_in_comment, self.projects, text, place))
         if in_comment is not None:
             return hovering.hover([in_comment[0].page], in_comment[1])
         try:
@@ -404,7 +402,9 @@ class TrlLintServer(LanguageServer):
         except SourceError:
             names = ()
         known = names[:1]
-        pages = [rule.page for rule in hovering.rules_at(document.linted if document.is_linted() else None, place)]
+        linted = document.linted if document.is_linted() else None
+        rules = await self._in_worker(partial(hovering.rules_at, self.projects, linted, place))
+        pages = [rule.page for rule in rules]
         parts = [hovering.shown(each, version) for each in known] + pages
         return hovering.hover(parts, text.coordinates.span(known[0].start, known[0].end) if known else None)
 

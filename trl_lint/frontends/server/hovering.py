@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,31 +17,31 @@ from trl_lint.linter.cells.places import CodePart
 from trl_lint.linter.discovery import display_path
 from trl_lint.linter.explaining import NameFacts, facts_at
 from trl_lint.linter.linter import Linter
-from trl_lint.rules import find_rule
 from trl_lint.rules.base import BaseRule
 
 _NOQA = re.compile(r"#\s*(?:flake8[:=]\s*)?noqa\b.*", re.IGNORECASE)
 _WORD = re.compile(r"[\w-]+")
 
 
-def rule_in_comment(version: Version, place: Position) -> tuple[BaseRule, types.Range] | None:
+def rule_in_comment(projects: Projects, version: Version, place: Position) -> tuple[BaseRule, types.Range] | None:
     """The rule that a `# noqa` comment names at a place, by its code or name, and where."""
     comment = _NOQA.search(version.coordinates.line(place.line))
     if comment is None:
         return None
     for word in _WORD.finditer(comment.string, comment.start()):
-        rule = find_rule(word[0]) if word.start() < place.column <= word.end() + 1 else None
+        rule = projects.find_rule(version.path, word[0]) if word.start() < place.column <= word.end() + 1 else None
         if rule is not None:
             start, end = (Position(place.line, offset + 1) for offset in word.span())
             return rule, version.coordinates.span(start, end)
     return None
 
 
-def rules_at(linted: Linted | None, place: Position) -> Iterator[BaseRule]:
+def rules_at(projects: Projects, linted: Linted | None, place: Position) -> list[BaseRule]:
     """The rules with a finding at a place, each once."""
-    found = linted.findings if linted is not None else ()
-    codes = dict.fromkeys(each.code for each in found if each.start <= place <= each.end)
-    yield from (rule for rule in map(find_rule, codes) if rule is not None)
+    if linted is None:
+        return []
+    codes = dict.fromkeys(each.code for each in linted.findings if each.start <= place <= each.end)
+    return [rule for code in codes if (rule := projects.find_rule(linted.version.path, code))]
 
 
 def names_at(projects: Projects, version: Version, place: Position) -> tuple[NameFacts, ...]:

@@ -15,10 +15,11 @@ from trl_lint.frontends.server.coordinates import Coordinates
 from trl_lint.frontends.server.diagnostics import TRUST, diagnostic, place_of, syntax_error
 from trl_lint.frontends.server.documents import Linted, Version
 from trl_lint.frontends.server.projects import Projects
-from trl_lint.linter import runner, suppressions
+from trl_lint.linter import runner
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.noting import silencing
 from trl_lint.linter.results import SourceError
+from trl_lint.linter.suppressions import decode
 
 
 def lint(projects: Projects, version: Version, is_stale: Callable[[], bool], *, afresh: bool = False) -> Linted:
@@ -75,7 +76,7 @@ def mended(projects: Projects, version: Version) -> str:
     # A tree that was put together of parts is as good for looking at; what is written comes from one that was not.
     linter.trees = {each: tree for each, tree in linter.trees.items() if each != path}
     result = runner.run_one(path, source, linter, lambda *asked: runner.propose(*asked, unsafe=False))
-    return version.text if result.problem else decoded(result.source)
+    return version.text if result.problem else decode(result.source)
 
 
 def edits_for(finding: Finding, version: Version) -> tuple[tuple[Edit, ...], Edit | None]:
@@ -89,11 +90,6 @@ def edits_for(finding: Finding, version: Version) -> tuple[tuple[Edit, ...], Edi
         return (), silence
 
 
-def decoded(source: bytes) -> str:
-    """The text of a file."""
-    return suppressions.decode(source)
-
-
 def reuse_trees(linter: Linter, path: Path, source: bytes) -> None:
     """Parse a text that was changed in a place or two: of the tree of the text before, all other functions are kept."""
     code = linter.modules(path, source).get(path)
@@ -101,7 +97,7 @@ def reuse_trees(linter: Linter, path: Path, source: bytes) -> None:
         return
     known = linter.trees.get(path)
     if known is None or known[0] != code:
-        tree = reparsed(decoded(code), None if known is None else known[1])
+        tree = reparsed(decode(code), None if known is None else known[1])
         if tree is not None:
             linter.trees[path] = (code, tree)
 
@@ -116,7 +112,7 @@ def _coordinates_in(projects: Projects, version: Version) -> Callable[[Path], Co
                 source = projects.overlay[path] if path in projects.overlay else files.read(path)
             except OSError:
                 source = b""
-            known[path] = Coordinates(decoded(source), version.coordinates.encoding)
+            known[path] = Coordinates(decode(source), version.coordinates.encoding)
         return known[path]
 
     return of

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import libcst as cst
 
-from trl_lint import setting_files
 from trl_lint.analysis.events import Event
 from trl_lint.config import Selection, load_settings, selection
 from trl_lint.linter import baseline
@@ -18,11 +18,9 @@ from trl_lint.linter.engines import ProjectEngines
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.live_linter import LiveLinter
 from trl_lint.linter.runner import FileResult
+from trl_lint.rules import find_rule
 from trl_lint.rules.base import BaseRule
 from trl_lint.settings import ConfigError, Settings
-
-# The files whose change may change the settings of what lies below.
-SETTINGS_FILES = frozenset(setting_files.NAMES)
 
 
 @dataclass
@@ -70,6 +68,23 @@ class Projects:
         if settings:
             self._chosen.clear()
             self._excluded.clear()
+
+    @property
+    def named(self) -> frozenset[Path]:
+        """The files that the settings in force come from, or name."""
+        found: set[Path] = set()
+        for each in list(self._last_good.values()):
+            found.update(Path(os.path.abspath(path)) for _, path in each.settings.sources)
+            found.update(path for path in (baseline.path_of(each.settings),) if path is not None)
+        return frozenset(found)
+
+    def find_rule(self, path: Path, word: str) -> BaseRule | None:
+        """The rule that a code or a name stands for in a file, be it ours or a plugin's of its project."""
+        return find_rule(word, self._of(path).settings.plugins)
+
+    def any_matters(self, paths: Iterable[Path]) -> bool:
+        """Whether what is found may depend on one of these files: code, and what is not left out."""
+        return any(path.suffix == ".py" or not self.is_excluded(path) for path in paths)
 
     def is_excluded(self, path: Path) -> bool:
         """Whether the settings or git leave a file out: an editor opens files that nobody asked to lint."""

@@ -75,6 +75,13 @@ BY_SUFFIX = {
     ".just": JUSTFILE,
 }
 # fmt: on
+BY_BEGINNING = {
+    "dockerfile.": DOCKERFILE,
+    "dockerfile-": DOCKERFILE,
+    "containerfile.": DOCKERFILE,
+    "makefile.": MAKEFILE,
+}
+_COMPILED = (".pyc", ".pyo")
 
 
 def front_end(path: PurePath, head: bytes = b"") -> str | None:
@@ -82,10 +89,9 @@ def front_end(path: PurePath, head: bytes = b"") -> str | None:
     name = path.name.lower()
     if found := BY_NAME.get(name) or BY_SUFFIX.get(PurePath(name).suffix):
         return found
-    if name.startswith(("dockerfile.", "dockerfile-", "containerfile.")):
-        return DOCKERFILE
-    if name.startswith("makefile.") and not name.endswith((".pyc", ".pyo")):
-        return MAKEFILE
+    by_beginning = (found for beginning, found in BY_BEGINNING.items() if name.startswith(beginning))
+    if (found := next(by_beginning, None)) and not name.endswith(_COMPILED):
+        return found
     return SHELL if _SHEBANG.match(head[:200]) else None
 
 

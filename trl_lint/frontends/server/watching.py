@@ -1,0 +1,79 @@
+"""What an editor is asked to watch: the files on the disk that a look at a document may depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from trl_lint.launch.judge.engines import JSON, is_wanted
+from trl_lint.launch.parsers.readers import BY_BEGINNING, BY_NAME, BY_SUFFIX
+from trl_lint.linter.discovery import PROJECT_MARKS
+
+_SETTINGS = ".toml"  # whatever its name, settings may extend it
+_IGNORED = ".gitignore"
+
+
+def is_of_settings(path: Path, named: Iterable[Path]) -> bool:
+    """Whether a file may say which files are linted, and how. named: those that settings name."""
+    return path.suffix == _SETTINGS or path.name == _IGNORED or path in named
+
+
+@cache
+def patterns() -> tuple[str, ...]:
+    """Of the names of files that may matter to any project."""
+    suffixes = (_SETTINGS, *(each for each in (*BY_SUFFIX, JSON) if is_wanted(f"x{each}")))
+    names = (*BY_NAME, *PROJECT_MARKS, _IGNORED, *(f"{each}*" for each in BY_BEGINNING), *(f"*{e}" for e in suffixes))
+    return tuple(sorted({_in_any_case(each) for each in names}))
+
+
+def _in_any_case(name: str) -> str:
+    return "".join(f"[{each}{each.upper()}]" if each.isalpha() else each for each in name)
+
+
+def everywhere() -> list[types.FileSystemWatcher]:
+    """The watchers of what lies in the folders that are open."""
+    return [types.FileSystemWatcher(f"**/{each}") for each in patterns()]
+
+
+class Watched:
+    """What one editor has been asked to watch."""
+
+    def __init__(self, server: LanguageServer) -> None:
+        self._server = server
+        self._asked = 0
+        self._files: set[Path] = set()
+
+    def ask(self, watchers: Sequence[types.FileSystemWatcher]) -> None:
+        """Have the editor say when such a file changes, if it can."""
+        told = self._capabilities()
+        if told is None or not told.dynamic_registration or not watchers:
+            return
+        self._asked += 1
+        options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+        name = f"watched-files-{self._asked}"
+        asked = types.Registration(name, types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+        self._server.client_register_capability(types.RegistrationParams([asked]))
+
+    def ask_for_files(self, paths: Iterable[Path]) -> None:
+        """Have it watch these files as well, where `everywhere` does not name them already."""
+        new = sorted(path for path in {*paths} - self._files if not self._is_covered(path))
+        self._files.update(paths)
+        told = self._capabilities()
+        if told is not None and told.relative_pattern_support:
+            self.ask([types.FileSystemWatcher(types.RelativePattern(p.parent.as_uri(), p.name)) for p in new])
+        else:
+            self.ask([types.FileSystemWatcher(path.as_posix()) for path in new])
+
+    def _is_covered(self, path: Path) -> bool:
+        workspace = self._server.workspace
+        tops = [to_fs_path(each) for each in (*workspace.folders, workspace.root_uri) if each]
+        return any(top and path.is_relative_to(top) for top in tops) and any(map(path.match, patterns()))
+
+    def _capabilities(self) -> types.DidChangeWatchedFilesClientCapabilities | None:
+        workspace = self._server.client_capabilities.workspace
+        return workspace.did_change_watched_files if workspace else None
