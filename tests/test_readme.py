@@ -95,10 +95,12 @@ def test_the_first_command_finds_what_is_marked(monkeypatch):
     done = CliRunner().invoke(main, ["--output-format=json", "--select=ALL", "fixtures/"])
     assert done.exit_code == 1
     found = sorted((Path(row["filename"]), line_of(row), row["code"]) for row in json.loads(done.stdout))
+    # That a comment silences nothing is said in a run on the whole project alone.
+    needs_all = ROOT / "fixtures" / "unused_noqa" / "comments" / "broken.py"
     marked = [
         (path, number, code)
         for path in sorted((ROOT / "fixtures").rglob("*.*"))
-        if path.suffix in (".py", ".sh")
+        if path.suffix in (".py", ".sh") and path != needs_all
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         for mark in MARK.findall(line)
         for code in sorted(mark.partition(":")[2].replace(",", " ").split())

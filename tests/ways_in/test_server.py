@@ -180,7 +180,7 @@ async def test_a_finding_can_be_silenced(server, folder, line, silenced):
 
 async def test_a_finding_in_documentation_is_silenced_behind_its_string(server, folder):
     (folder / "pyproject.toml").write_text(f'{ALL}extend-include = ["*.md"]\n')
-    code = 'accelerator.gather(loss.item(), """ some\n> text""")\n'
+    code = 'print(accelerator.gather(loss.item()), """ some\n> text""")\n'
     head = "> ```python\n> from accelerate import Accelerator\n> accelerator = Accelerator()\n"
     text = f"{head}> loss = accelerator.prepare(make())(1).loss\n> {code}> ```\n"
     path = written(folder / "a.md", text)

@@ -58,7 +58,7 @@ def _comment_in(line: str, quote: str) -> tuple[int | None, str]:
             escaped = quote != "'"
         elif letter in _QUOTES:
             quote, own = _after(quote, letter), _after(own, letter)
-        elif letter == "#" and not quote and not own and line[:place][-1:] in _BLANKS:
+        elif letter == "#" and not quote and not own and line[max(place - 1, 0) : place] in _BLANKS:
             return place, quote
     return None, quote
 

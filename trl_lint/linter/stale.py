@@ -115,9 +115,8 @@ def _directives(comments: Comments, source: bytes) -> Iterator[Directive]:
         for_file = in_file(comments.lines[number - 1], number)
         if for_file is not None:
             yield for_file
-        for each in all_in(text, number, column):
-            if _FOR_TOOLS.fullmatch(text[: each.start - column]):
-                yield each
+        last = column + _match_end(_FOR_TOOLS, text)
+        yield from (each for each in all_in(text, number, column) if each.start <= last)
 
 
 def python_comments(source: bytes) -> Iterator[tuple[int, int, str]]:
@@ -216,7 +215,7 @@ def _removal(comment: Directive, line: str) -> Edit:
     """The edit that takes a comment out, and leaves the reason that stands behind it, or the line if that is all."""
     code = line[: comment.start].rstrip()
     rest = line[comment.end :]
-    reason = rest[_match_end(rest) :].rstrip()
+    reason = rest[_match_end(_BEFORE_REASON, rest) :].rstrip()
     if not code and not reason:
         return Edit(Position(comment.line, 1), Position(comment.line + 1, 1), "")
     kept = reason if reason.startswith("#") or not reason else f"# {reason}"
@@ -225,6 +224,6 @@ def _removal(comment: Directive, line: str) -> Edit:
     return Edit(Position(comment.line, start + 1), Position(comment.line, len(line) + 1), gap + kept)
 
 
-def _match_end(text: str) -> int:
-    found = _BEFORE_REASON.match(text)
+def _match_end(pattern: re.Pattern[str], text: str) -> int:
+    found = pattern.match(text)
     return found.end() if found else 0
