@@ -21,7 +21,8 @@ from trl_lint.rules import loaded_rules
 from trl_lint.rules.base import CommentRule
 
 # What a comment has to have behind its word to be about rules of ours: a code, or a name with a hyphen.
-_OURS = re.compile(rb"noqa[^\r\n]*?(?:trl|[a-z][-_][a-z])|trl-lint:[ \t]*ignore", re.IGNORECASE)
+_OURS = re.compile(rb"trl|[a-z][-_][a-z]")
+_WORDY = re.compile(rb"trl-lint:[ \t]*ignore")
 # Comments for tools, behind which another one may begin. Behind prose it is a part of the prose.
 _FOR_TOOLS = re.compile(
     r"(?:#\s*(?:(?:type|pyright|mypy|pylint|pyre|ruff|flake8|isort|fmt|yapf|pragma|trl-lint)\s*:|(?:noqa|nosec)\b)[^#]*)*"
@@ -40,7 +41,15 @@ def looks_at(linter: Linter, path: Path, source: bytes) -> bool:
     low = source.lower()
     if b"noqa" not in low and b"trl-lint:" not in low:
         return False
-    return rule_of(linter) is not None and _OURS.search(low) is not None and _has_comments(path, source)
+    return rule_of(linter) is not None and _names_ours(low) and _has_comments(path, source)
+
+
+def _names_ours(low: bytes) -> bool:
+    """Whether a text in small letters has a comment that may be about rules of ours."""
+    if _WORDY.search(low):
+        return True
+    lines = low.splitlines() if b"noqa" in low else []
+    return any(_OURS.search(line, at) for line in lines if (at := line.find(b"noqa") + 1))
 
 
 def _has_comments(path: Path, source: bytes) -> bool:
