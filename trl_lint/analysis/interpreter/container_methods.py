@@ -132,7 +132,7 @@ def _get(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode
         return default if len(args.positional) > 1 else UNKNOWN
     if key is MISSING and args.positional and subscripts.is_of_some_entry(frame, owner, args.positional[0]):
         result = result.but(rank=ranks.UNKNOWN)
-    found = join(result, default)
+    found = join(subscripts.by_name(frame, owner, key, result), default)
     return subscripts.chosen_by(args.positional[0], found) if args.positional else found
 
 

@@ -89,12 +89,21 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
         return UNKNOWN
     if result.kind is not Kind.CONTAINER:
         frame.consume(container)
-    if key is not MISSING and result.writes and not frame.is_stored(container):
-        # Taken out of a local dict by name: it is this program point's value, not a logged entry any more.
-        result = result.but(writes=NO_WRITES)
+    result = by_name(frame, container, key, result)
     if key is MISSING and is_of_some_entry(frame, container, index):
         return result.but(rank=ranks.UNKNOWN)
     return chosen_by(index, result)
+
+
+def by_name(frame: Frame, container: ContainerValue, key: object, result: Value) -> Value:
+    """An entry that is taken out by its name (key; MISSING for none): no logged entry, but this place's own value.
+
+    On an object there are metrics, which stay what was put there, and batches, whose fields are none.
+    """
+    if key is MISSING or not result.writes:
+        return result
+    is_field = result.kind in (Kind.TENSOR, Kind.BATCH) and not result.scalar
+    return result.but(writes=NO_WRITES) if is_field or not frame.is_stored(container) else result
 
 
 def chosen_by(index: Value, result: Value) -> Value:
