@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import libcst as cst
 
@@ -133,6 +134,7 @@ def _body_of(text: str) -> Sequence[cst.BaseStatement]:
     return function.body.body  # type: ignore[return-value]
 
 
+@lru_cache(maxsize=2)  # the text before a key, and the one after it
 def bodies(text: str) -> list[tuple[int, int]]:
     """Where the bodies stand in a text that wait to be parsed."""
     return _bodies(text, logical_lines(text) or ()) if text.endswith("\n") else []

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -196,7 +196,11 @@ _MOST_READ = 400
 
 
 def _all_assigned(module: Module) -> dict[str, list[str]]:
-    text = module.text
+    return _all_assigned_in(module.text)
+
+
+@lru_cache(maxsize=64)  # whether it still is so is asked at every key, of all files in sight
+def _all_assigned_in(text: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for match in _TARGET.finditer(text):
         found[match[1]].append(_from_owner(text, match.start()))
