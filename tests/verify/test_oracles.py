@@ -8,7 +8,7 @@ import pytest
 
 from trl_lint.verify.oracles import logged_metrics, metrics, sequence, termination, training, true_value
 from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, BETWEEN_RUNS, is_same
-from trl_lint.verify.record.traces import Call, End, Log, RankRecord, Run, SourcePlace
+from trl_lint.verify.record.traces import Call, End, Log, NativeCall, RankRecord, Run, SourcePlace
 from trl_lint.verify.record.verdicts import Outcome
 
 LOST = "[pair.cc:537] Read error: Connection reset by peer."
@@ -91,7 +91,7 @@ def test_groups_are_compared_each_by_itself():
 
 
 def test_ddps_own_collectives_are_compared_where_nobody_was_cut_short():
-    run = Run([rank(0, native=[["all_reduce", [[4]]]]), rank(1, native=[["all_reduce", [[5]]]])])
+    run = Run([rank(0, native=[NativeCall("all_reduce", [[4]])]), rank(1, native=[NativeCall("all_reduce", [[5]])])])
     assert sequence.judge(run).way == "sequence"
     assert sequence.judge(run, cut_short=True).outcome is Outcome.PASSED
     run.ranks[1].native = [*run.ranks[0].native]
@@ -285,7 +285,7 @@ def test_an_end_without_words_is_told_in_the_last_that_was_printed():
 
 
 def test_beyond_what_the_flight_recorder_keeps_nothing_is_compared():
-    ranks = [rank(number, call(), native=[["all_reduce", [[number]]]]) for number in (0, 1)]
+    ranks = [rank(number, call(), native=[NativeCall("all_reduce", [[number]])]) for number in (0, 1)]
     assert sequence.judge(Run(ranks)).way == "sequence"
     for each in ranks:
         each.native_total = sequence.MOST_KEPT

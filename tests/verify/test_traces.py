@@ -9,7 +9,7 @@ import pytest
 from trl_lint.verify.rank.call_stack import UserFiles
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.rank.trace import Trace, output_path, stacks_path, trace_path
-from trl_lint.verify.record.traces import SourcePlace, read_run
+from trl_lint.verify.record.traces import NativeCall, SourcePlace, read_run
 
 CALL = {"name": "all_reduce", "group": None, "op": "SUM", "dtype": "float32", "shape": [2], "device": "cpu", "at": []}
 
@@ -34,7 +34,7 @@ def test_records_are_read_back(trace, tmp_path):
     trace.write("loss", value=1.5)
     trace.write("step", grad_norm=None)
     trace.write("moved", by=1)
-    trace.write("native", collectives=[["gloo:all_reduce", [[2]]]], total=1)
+    trace.write("native", collectives=[["gloo:all_reduce", [[2]], None, []]], total=1)
     trace.write("end", status=1, error="ValueError", said="no", at=[["/project/train.py", 4, "main"]])
     trace.write("exit", status=-6, asked_to_stop=True)
     rank = only(tmp_path)
@@ -46,7 +46,7 @@ def test_records_are_read_back(trace, tmp_path):
     assert (rank.end.status, rank.end.error, rank.end.said) == (1, "ValueError", "no")
     assert str(rank.end.at[0]) == "train.py:4 (main)"
     assert (rank.exit, rank.asked_to_stop, rank.ended_well) == (-6, True, False)
-    assert rank.native == [["gloo:all_reduce", [[2]]]]
+    assert rank.native == [NativeCall("gloo:all_reduce", [[2]])]
 
 
 def test_a_last_line_that_was_cut_is_left_out(trace, tmp_path):

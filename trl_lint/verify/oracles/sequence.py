@@ -6,10 +6,11 @@ asks for a collective may differ: `if main: broadcast(value)`, `else: broadcast(
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 from trl_lint.verify.oracles.termination import where
-from trl_lint.verify.record.traces import Call, RankRecord, Run
+from trl_lint.verify.record.traces import Call, NativeCall, RankRecord, Run
 from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 
 ORACLE = "same sequence"
@@ -99,16 +100,39 @@ def _told(rank: RankRecord, call: Call | None) -> str:
 
 
 def _compare_native(run: Run) -> Verdict | None:
-    """The same of what DDP issues by itself, where all ranks lived to tell."""
+    """The same of what no call in Python stands behind, group by group, where all ranks lived to tell."""
     if any(rank.native is None or rank.native_total >= MOST_KEPT for rank in run.ranks):
         return None
-    if len({str(rank.native) for rank in run.ranks}) == 1:
-        return None
-    counts = {rank.number: len(rank.native or ()) for rank in run.ranks}
+    groups = {call.group for rank in run.ranks for call in rank.native or ()}
+    for group in sorted(groups, key=lambda each: each or ()):
+        members = {
+            rank.number: [call for call in rank.native or () if call.group == group]
+            for rank in run.ranks
+            if group is World or rank.number in group
+        }
+        if len({str([(call.name, call.shapes) for call in calls]) for calls in members.values()}) > 1:
+            return _native_apart(group, members)
+    return None
+
+
+def _native_apart(group: tuple[int, ...] | None, members: Mapping[int, Sequence[NativeCall]]) -> Verdict:
+    """Where the members of a group part in what they issue themselves, and how many each has issued."""
+    calls = list(members.values())
+    same = itertools.takewhile(lambda each: len({str(call) for call in each}) == 1, zip(*calls, strict=False))
+    index = sum(1 for _ in same)
+    firsts = {
+        number: f", no. {index + 1}: {_native_told(each[index])}" for number, each in members.items() if each[index:]
+    }
+    whose = "" if group is World else f" of the group {list(group)}"
+    counts = {number: len(each) for number, each in members.items()}
     return failed(
         ORACLE,
         "sequence",
-        "the ranks diverge in collectives that no call stands behind (DDP's own)",
-        [f"rank {number}: {count} of them" for number, count in counts.items()],
+        f"the ranks diverge in collectives{whose} that no call stands behind (DDP's own)",
+        [f"rank {number}: {count} of them{firsts.get(number, '')}" for number, count in counts.items()],
         calls=counts,
     )
+
+
+def _native_told(call: NativeCall) -> str:
+    return f"{call} at {', called from '.join(map(str, call.at))}" if call.at else str(call)

@@ -14,6 +14,7 @@ from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 
 ORACLE = "same training"
+NOTHING_SHARED = "no weights that DDP would keep the same"
 Weights = list[list[float]] | None
 
 
@@ -21,7 +22,8 @@ def judge_ranks(run: Run) -> Verdict:
     """Whether all ranks have trained the same weights."""
     known = [rank for rank in run.ranks if rank.weights is not None and rank.replicated]
     if len(known) < 2:
-        return unknown(ORACLE, "no weights that DDP would keep the same")
+        is_sharded = any(any(rank.weight_shares) for rank in run.ranks)
+        return unknown(ORACLE, "each rank has its own part of the weights" if is_sharded else NOTHING_SHARED)
     apart = [difference(known[0].weights, rank.weights) for rank in known[1:]]
     worst = max((each for each in apart if each is not None), default=math.inf)
     if worst <= BETWEEN_RANKS:

@@ -9,7 +9,16 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from trl_lint.verify.oracles import failures, metrics, sequence, single_writer, termination, training, true_value
+from trl_lint.verify.oracles import (
+    failures,
+    metrics,
+    sequence,
+    single_writer,
+    termination,
+    training,
+    true_value,
+    whole_parameters,
+)
 from trl_lint.verify.oracles.logged_metrics import unsteady
 from trl_lint.verify.processes import launcher
 from trl_lint.verify.processes.launcher import Launch
@@ -125,7 +134,8 @@ class Session:
         if moved is None and not end.failed:
             moved = self._moved(subject, label, run)
         one = single() if single and not end.failed else None
-        # Every kind of run has the same verdicts in the same order: they are the rows of the reports.
+        # Every kind of run has the same verdicts in the same order: they are the rows of the reports. The last one is
+        # that of runs that have sharded tensors.
         verdicts = [
             end,
             sequence.judge(run, cut_short=end.failed and end.way not in WAITING),
@@ -142,6 +152,7 @@ class Session:
             ),
             training.judge_ranks(run),
             single_writer.judge(run),
+            *filter(None, [whole_parameters.judge(run)]),
         ]
         return Judged(label, run, verdicts, moved)
 

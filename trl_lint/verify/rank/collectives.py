@@ -1,9 +1,11 @@
 """Collectives: each call is written down before it starts and once it has returned.
 
 Only what the outermost call was is told, so an `all_gather_object` is one, whatever it is made of. The gradient
-synchronisation of DDP lives in C++ and is not seen here; `flight_recorder.py` has it.
+synchronisation of DDP lives in C++ and is not seen here; `flight_recorder.py` has it. The collectives of DTensors are
+other functions (`functional.py`).
 
-Source: https://docs.pytorch.org/docs/2.13/distributed.html
+Source: https://docs.pytorch.org/docs/2.13/distributed.html; `all_gather_single` and `reduce_scatter_single`, which FSDP
+calls as of torch 2.13: torch/distributed/distributed_c10d.py.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ PAYLOADS = {
     "all_gather_coalesced": "input_tensor_list",
     "all_gather_into_tensor": "input_tensor",
     "all_gather_object": "",
+    "all_gather_single": "input_tensor",
     "all_reduce": "tensor",
     "all_reduce_coalesced": "tensors",
     "all_to_all": "input_tensor_list",
@@ -39,6 +42,7 @@ PAYLOADS = {
     "new_group": "",
     "reduce": "tensor",
     "reduce_scatter": "output",
+    "reduce_scatter_single": "input",
     "reduce_scatter_tensor": "input",
     "scatter": "tensor",
     "scatter_object_list": "",
@@ -48,7 +52,7 @@ FOR_EVER = timedelta(days=7)
 _calls = itertools.count()
 # Groups are kept to the end: taking down gloo's threads hangs now and then, after all is done (torch 2.13).
 _groups: list[object] = []
-_outermost = wrapping.Outermost()
+outermost = wrapping.Outermost()
 
 
 def patch(job: Job) -> Patch:
@@ -69,25 +73,13 @@ def _recorded(c10d: ModuleType, job: Job, name: str, payload: str) -> Wrapper:
         pick = wrapping.CallArguments(original)
 
         def recorded(*args: object, **kwargs: object) -> object:
-            with _outermost as is_outermost:
+            with outermost as is_outermost:
                 if not is_outermost or trace.current is None or pick(args, kwargs, "use_local_synchronization"):
                     return original(*args, **kwargs)
-                group = _ranks(c10d, pick(args, kwargs, "group"))
+                group = ranks(c10d, pick(args, kwargs, "group"))
                 if group == []:  # this rank is no member: the call does nothing
                     return original(*args, **kwargs)
-                number = next(_calls)
-                tensor = pick(args, kwargs, payload) if payload else None
-                at = call_stack.current(job.user_files)
-                trace.write(
-                    "call",
-                    number=number,
-                    name=name,
-                    group=group,
-                    op=str(pick(args, kwargs, "op") or ""),
-                    at=at,
-                    **_payload(tensor),
-                )
-                placement.refuse(tensor, at)
+                begin(job, name, group, pick(args, kwargs, "op"), pick(args, kwargs, payload) if payload else None)
                 result = original(*args, **kwargs)
                 trace.current.done()
                 return result
@@ -97,15 +89,22 @@ def _recorded(c10d: ModuleType, job: Job, name: str, payload: str) -> Wrapper:
     return make
 
 
-def _ranks(c10d: ModuleType, group: object) -> list[int] | None:
-    """The members of a group; None for the world."""
+def begin(job: Job, name: str, group: list[int] | None, op: object, given: object) -> None:
+    """Write down that a collective is about to start, on what it is given."""
+    at = call_stack.current(job.user_files)
+    trace.write("call", number=next(_calls), name=name, group=group, op=str(op or ""), at=at, **_payload(given))
+    placement.refuse(given, at)
+
+
+def ranks(c10d: ModuleType, group: object) -> list[int] | None:
+    """The members of a group; None for the world, nothing where this rank is none of them."""
     if group is None or group is getattr(c10d.GroupMember, "WORLD", None):
         return None
     try:
-        ranks = list(c10d.get_process_group_ranks(group))
+        members = list(c10d.get_process_group_ranks(group))
     except Exception:  # no member, or not a group: the call itself will say so
         return []
-    return None if len(ranks) == int(os.environ.get("WORLD_SIZE", "1")) else ranks
+    return None if len(members) == int(os.environ.get("WORLD_SIZE", "1")) else members
 
 
 class PayloadFields(TypedDict):

@@ -23,11 +23,13 @@ from . import (
     collectives,
     emulation,
     flight_recorder,
+    functional,
     imports,
     placement,
     precision,
     reached,
     scattering,
+    sharded_reads,
     sharding,
     sinks,
     trace,
@@ -45,6 +47,8 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
     """By module, what to change in it once it is imported."""
     each = [
         ("torch.distributed.distributed_c10d", collectives.patch(job)),
+        ("torch.distributed._functional_collectives", functional.patch(job)),
+        *((name, sharded_reads.patch(job)) for name in sharded_reads.MODULES),
         ("torch._tensor", training.patch_tensor),
         ("torch.nn.parallel.data_parallel", scattering.patch_data_parallel),
         ("torch.nn.parallel.distributed", training.patch_ddp),
@@ -129,7 +133,7 @@ def _run_to_end(job: Job) -> int:
             traceback.print_exc()
         status = 1
         how = {"error": type(error).__name__, **_how(job, error, str(error))}
-    flight_recorder.tell()
+    flight_recorder.tell(job)
     trace.write("end", status=status, **how)
     if status == 0:
         training.tell()

@@ -1,6 +1,7 @@
 """What training comes to: each loss that `backward` is called on, each step's gradient norm, the weights at the end.
 
-Two runs that train the same way agree on all three, and all ranks agree on the last two.
+Two runs that train the same way agree on all three, and all ranks agree on the last two. Of what is sharded (DTensor)
+each rank tells its own parts; they are put together where the traces are read.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from . import trace, wrapping
+from . import parts, trace, wrapping
 from .wrapping import Function
 
 if TYPE_CHECKING:
@@ -79,12 +80,14 @@ def patch_ddp(module: ModuleType) -> None:
 def _before_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
     if trace.current is None:
         return
-    grad_norm = None
+    grad_norm, shares = None, None
     with contextlib.suppress(Exception):
-        grad_norm = _norm([p.grad for p in _parameters(optimizer) if p.grad is not None])
-    if grad_norm is not None and id(optimizer) not in _trained:
+        gradients = [p.grad for p in _parameters(optimizer) if p.grad is not None]
+        shares = _shares(gradients)
+        grad_norm = _norm(gradients)
+    if (grad_norm is not None or shares) and id(optimizer) not in _trained:
         _keep(optimizer)
-    trace.write("step", grad_norm=grad_norm)
+    trace.write("step", grad_norm=grad_norm, shares=shares)
 
 
 def _keep(optimizer: Optimizer) -> None:
@@ -112,24 +115,49 @@ def _norm(tensors: Sequence[Tensor]) -> float | None:
     return float(torch.linalg.vector_norm(torch.stack([each.float() for each in norms])))
 
 
+def _shares(tensors: Sequence[Tensor]) -> list[tuple[list[int], float]] | None:
+    """By the ranks that have the parts of them (none of whole ones), the norm over this rank's parts of all tensors.
+
+    None where nothing is sharded, or in a way that is not known here.
+    """
+    groups: dict[tuple[int, ...], list[Tensor]] = {}
+    for each in tensors:
+        groups.setdefault(tuple(parts.holders(each, "is_shard")), []).append(each)
+    if not any(groups) or any(map(_is_hidden, tensors)):
+        return None
+    norms = [(list(group), _norm([parts.local(each) for each in members])) for group, members in groups.items()]
+    known = [(group, norm) for group, norm in norms if norm is not None]
+    return known if len(known) == len(norms) else None
+
+
 def _is_sharded(tensor: Tensor) -> bool:
     """Whether this rank has a part of the tensor only (DTensor, FSDP 1, ZeRO-3)."""
-    return hasattr(tensor, "_local_tensor") or hasattr(tensor, "ds_id") or type(tensor).__name__ == "FlatParameter"
+    return hasattr(tensor, "_local_tensor") or _is_hidden(tensor)
+
+
+def _is_hidden(tensor: Tensor) -> bool:
+    """Whether it can't be told here which parts the other ranks have (FSDP 1, ZeRO-3, a sum that is still open)."""
+    is_flat = hasattr(tensor, "ds_id") or type(tensor).__name__ == "FlatParameter"
+    return is_flat or parts.together(tensor) != ""
 
 
 def tell() -> None:
-    """Write down the weights that were trained, if this rank has whole ones."""
+    """Write down the weights that were trained, whole ones or this rank's parts of them."""
     parameters = [each for trained in _trained.values() for each in trained]
     with contextlib.suppress(Exception):
         replicated = bool(parameters) and all(id(each) in _replicated for each in parameters)
-        trace.write("weights", values=_weights(parameters), replicated=replicated)
+        shares = [parts.holders(each, "is_shard") for each in parameters]
+        trace.write("weights", values=_weights(parameters), shares=shares, replicated=replicated)
 
 
 def _weights(parameters: Sequence[Tensor]) -> list[list[float]] | None:
-    """Norm and sum of each trained parameter; None where nothing was trained, or this rank has no whole weights."""
-    if not 0 < len(parameters) <= MAX_PARAMETERS or any(map(_is_sharded, parameters)):
+    """Norm and sum of each trained parameter or this rank's part of it.
+
+    None where nothing was trained, or in parts of which it is not known who has the others.
+    """
+    if not 0 < len(parameters) <= MAX_PARAMETERS or any(map(_is_hidden, parameters)):
         return None
-    exact = [_exact(each.detach()) for each in parameters]
+    exact = [_exact(parts.local(each)) for each in parameters]
     return [[_finite(each.norm()), _finite(each.sum())] for each in exact]
 
 

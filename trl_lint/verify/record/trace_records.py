@@ -8,8 +8,8 @@ from typing import TypeAlias, TypedDict
 PlaceRow: TypeAlias = tuple[str, int, str]
 # Of one tensor, or of each of several.
 Shape: TypeAlias = list[int] | list[list[int]]
-# What C++ called a collective, and the shapes of its tensors.
-NativeRow: TypeAlias = tuple[str, list[list[int]]]
+# What C++ called a collective, the shapes of its tensors, the members of its group (None for the world), its lines.
+NativeRow: TypeAlias = tuple[str, list[list[int]], "list[int] | None", list[PlaceRow]]
 
 
 class TraceRecord(TypedDict):
@@ -53,8 +53,11 @@ class LossRecord(TypedDict):
     value: float
 
 
-class StepRecord(TypedDict):
+class StepRecord(TypedDict, total=False):
+    """shares: of gradients that are sharded, this rank's norm by the ranks that have the parts of them."""
+
     grad_norm: float | None
+    shares: list[tuple[list[int], float]] | None
 
 
 class StatusRecord(TypedDict):
@@ -71,8 +74,11 @@ class EndRecord(StatusRecord, total=False):
     at: list[PlaceRow]
 
 
-class WeightsRecord(TypedDict):
+class WeightsRecord(TypedDict, total=False):
+    """shares: of each parameter, the ranks that have the parts of it (none of a whole one)."""
+
     values: list[list[float]] | None
+    shares: list[list[int]]
     replicated: bool
 
 
@@ -93,6 +99,22 @@ class PlacedRecord(TypedDict):
 class ReachedRecord(TypedDict):
     file: str
     line: int
+
+
+class ShardedNumberRecord(TypedDict):
+    value: float
+    how: str
+    group: list[int]
+    at: list[PlaceRow]
+
+
+class ShardedCopyRecord(TypedDict):
+    norm: float
+    sum: float
+    size: int
+    of: int
+    group: list[int]
+    at: list[PlaceRow]
 
 
 class ScatteredRecord(TypedDict):

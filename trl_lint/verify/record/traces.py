@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 
 from trl_lint.verify.rank import call_stack
 from trl_lint.verify.rank.trace import output_path, stacks_path, trace_path
+from trl_lint.verify.record import sharded
+from trl_lint.verify.record.sharded import CopyRead, NumberRead, Shares
 from trl_lint.verify.record.trace_records import (
     CallRecord,
     EndRecord,
@@ -20,12 +22,13 @@ from trl_lint.verify.record.trace_records import (
     LogRecord,
     LossRecord,
     NativeRecord,
-    NativeRow,
     PlacedRecord,
     PlaceRow,
     ReachedRecord,
     ScatteredRecord,
     Shape,
+    ShardedCopyRecord,
+    ShardedNumberRecord,
     StartRecord,
     StepRecord,
     SynchronisesRecord,
@@ -71,6 +74,19 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class NativeCall:
+    """A collective that no call in Python stands behind. `group` is None for the world."""
+
+    name: str
+    shapes: list[list[int]]
+    group: tuple[int, ...] | None = None
+    at: tuple[SourcePlace, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name} {' '.join(map(str, self.shapes))}"
+
+
+@dataclass(frozen=True, slots=True)
 class Log:
     """What one call of a log sink was given, as numbers. of_one_rank: those that a library computes rank by rank."""
 
@@ -111,7 +127,8 @@ class RankRecord:
     backward pass or where else DDP waits, or joins the process group: in no collective of its own. moved: it read the
     share of another rank. scattered: of the first batch of which DataParallel lost rows, how many rows it was given and
     how many it kept. reached: of the watched lines, file and number of those that it got to, and how many collectives
-    it had called before.
+    it had called before. grad_shares: step by step, what this rank has of gradients that are sharded; weight_shares: by
+    parameter, the ranks that have the parts of it; numbers_read, copies_read: what the script read of DTensors.
     """
 
     number: int
@@ -124,7 +141,11 @@ class RankRecord:
     grad_norms: list[float | None] = field(default_factory=list)
     weights: list[list[float]] | None = None
     replicated: bool = False
-    native: list[NativeRow] | None = None
+    grad_shares: list[Shares | None] = field(default_factory=list)
+    weight_shares: list[tuple[int, ...]] = field(default_factory=list)
+    numbers_read: list[NumberRead] = field(default_factory=list)
+    copies_read: list[CopyRead] = field(default_factory=list)
+    native: list[NativeCall] | None = None
     native_total: int = 0
     world_size: int = 1
     end: End | None = None
@@ -179,7 +200,9 @@ class Run:
 def read_run(folder: Path, user_files: call_stack.UserFiles) -> Run:
     """Read what the ranks of one run wrote to a folder."""
     found = sorted(int(path.stem[len("rank") :]) for path in folder.glob("rank*.jsonl"))
-    return Run([_read_rank(str(folder), number, user_files) for number in found], folder=folder)
+    ranks = [_read_rank(str(folder), number, user_files) for number in found]
+    sharded.put_together(ranks)
+    return Run(ranks, folder=folder)
 
 
 def _read_rank(folder: str, number: int, user_files: call_stack.UserFiles) -> RankRecord:
@@ -211,13 +234,16 @@ def _places(given: Iterable[PlaceRow]) -> tuple[SourcePlace, ...]:
     return tuple(SourcePlace(*each) for each in given)
 
 
+def _ranks(group: list[int] | None) -> tuple[int, ...] | None:
+    return None if group is None else tuple(group)
+
+
 def _call(rank: RankRecord, record: CallRecord) -> None:
-    group = record["group"]
     rank.calls.append(
         Call(
             number=record["number"],
             name=record["name"],
-            group=None if group is None else tuple(group),
+            group=_ranks(record["group"]),
             op=record["op"],
             dtype=record["dtype"],
             shape=record["shape"],
@@ -249,6 +275,8 @@ def _loss(rank: RankRecord, record: LossRecord) -> None:
 
 def _step(rank: RankRecord, record: StepRecord) -> None:
     rank.grad_norms.append(record["grad_norm"])
+    shares = [(tuple(group), norm) for group, norm in record.get("shares") or ()]
+    rank.grad_shares.append(shares or None)
 
 
 def _placed(rank: RankRecord, record: PlacedRecord) -> None:
@@ -285,10 +313,24 @@ def _end(rank: RankRecord, record: EndRecord) -> None:
 
 def _weights(rank: RankRecord, record: WeightsRecord) -> None:
     rank.weights, rank.replicated = record["values"], record["replicated"]
+    rank.weight_shares = [tuple(group) for group in record.get("shares", ())]
+
+
+def _sharded_number(rank: RankRecord, record: ShardedNumberRecord) -> None:
+    group, at = tuple(record["group"]), _places(record["at"])
+    rank.numbers_read.append(NumberRead(record["value"], record["how"], group, at))
+
+
+def _sharded_copy(rank: RankRecord, record: ShardedCopyRecord) -> None:
+    group, at = tuple(record["group"]), _places(record["at"])
+    norm, total, size, of = record["norm"], record["sum"], record["size"], record["of"]
+    rank.copies_read.append(CopyRead(norm, total, size, of, group, at, len(rank.logs)))
 
 
 def _native(rank: RankRecord, record: NativeRecord) -> None:
-    rank.native, rank.native_total = record["collectives"], record.get("total", 0)
+    rows = record["collectives"]
+    rank.native = [NativeCall(name, shapes, _ranks(group), _places(at)) for name, shapes, group, at in rows]
+    rank.native_total = record.get("total", 0)
 
 
 def _exit(rank: RankRecord, record: ExitRecord) -> None:
@@ -314,6 +356,8 @@ _READERS: dict[str, _Reader] = {
     "placed": _placed,
     "reached": _reached,
     "scattered": _scattered,
+    "sharded_copy": _sharded_copy,
+    "sharded_number": _sharded_number,
     "start": _start,
     "step": _step,
     "synchronises": _synchronises,

@@ -1,0 +1,112 @@
+"""Metrics that are computed from this rank's parts of sharded tensors, and logged as if they were the whole ones'.
+
+A part that a script takes with `to_local` may well be meant as a part. What is logged is not: where a metric is, log by
+log, the norm, the sum or the mean of the parts that the rank took before, and not of the whole tensors, it is told of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from trl_lint.verify.oracles.logged_metrics import metrics_of
+from trl_lint.verify.oracles.tolerance import BETWEEN_RUNS, is_same, shown
+from trl_lint.verify.record.sharded import CopyRead
+from trl_lint.verify.record.traces import RankRecord, Run, SourcePlace
+
+# A float32 norm of the same numbers, added up in another order. Many tensors are compared: none is to fit by chance.
+SAME_NUMBER = 2e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A number of a part that was taken for the whole tensor's. whole: None where not all ranks have told of theirs."""
+
+    at: SourcePlace
+    values: Mapping[int, float]
+    whole: float | None
+    metric: str = ""
+
+    def __str__(self) -> str:
+        each = ", ".join(f"rank {rank} has {shown(value)}" for rank, value in sorted(self.values.items()))
+        said = f"of the whole it is {shown(self.whole)}" if self.whole is not None else "the others don't read it"
+        return f"{f'{self.metric}, logged: ' if self.metric else ''}{each}; {said} [{self.at}]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Copies:
+    """What a rank has taken of some tensors, and the same of all ranks that have parts of them (None if not known)."""
+
+    own: CopyRead
+    whole: CopyRead | None
+
+
+def logged(run: Run) -> Iterator[Part]:
+    """The metrics that are those of a rank's own parts."""
+    known = metrics_of(run)
+    ranks = {rank.number: rank for rank in run.ranks}
+    for rank in run.ranks if any(rank.copies_read for rank in run.ranks) else ():
+        found: dict[tuple[str, str], list[Part | None]] = defaultdict(list)
+        taken: list[_Copies] = []
+        batches = _batches(rank, ranks)
+        for index, log in enumerate(rank.logs):
+            taken = batches.get(index, taken)
+            for name, value in log.values.items():
+                if (log.sink, name) in known:
+                    found[log.sink, name].append(_part(rank.number, name, value, taken))
+        yield from (parts[0] for parts in found.values() if parts[0] is not None and all(parts))
+
+
+def _batches(rank: RankRecord, ranks: Mapping[int, RankRecord]) -> dict[int, list[_Copies]]:
+    """By the number of logs that came before, what a rank has taken."""
+    places = {number: _by_place(each) for number, each in ranks.items()}
+    counts: dict[SourcePlace, int] = defaultdict(int)
+    batches: dict[int, list[_Copies]] = defaultdict(list)
+    for own in rank.copies_read:
+        same = [places[number][own.at[0]][counts[own.at[0]] :][:1] for number in own.group if number in places]
+        counts[own.at[0]] += 1
+        members = [each for found in same for each in found if each.group == own.group]
+        whole = _sum(members) if len(members) == len(own.group) else None
+        batches[own.logs].append(_Copies(own, whole))
+    return {
+        logs: [*each, *([_Copies(_sum([copies.own for copies in each]), _all(each))] if len(each) > 1 else ())]
+        for logs, each in batches.items()
+    }
+
+
+def _by_place(rank: RankRecord) -> dict[SourcePlace, list[CopyRead]]:
+    found: dict[SourcePlace, list[CopyRead]] = defaultdict(list)
+    for each in rank.copies_read:
+        found[each.at[0]].append(each)
+    return found
+
+
+def _all(copies: Sequence[_Copies]) -> CopyRead | None:
+    wholes = [each.whole for each in copies if each.whole is not None]
+    return _sum(wholes) if len(wholes) == len(copies) else None
+
+
+def _sum(parts: Sequence[CopyRead]) -> CopyRead:
+    """What several parts are together."""
+    norm = math.sqrt(sum(each.norm**2 for each in parts))
+    size, of = sum(each.size for each in parts), sum(each.of for each in parts)
+    return CopyRead(norm, sum(each.sum for each in parts), size, of, parts[0].group, parts[0].at, parts[0].logs)
+
+
+def _part(rank: int, name: str, value: float, taken: Sequence[_Copies]) -> Part | None:
+    """What a logged value is a part of, if it is one and not the whole."""
+    for copies in taken:
+        numbers = _numbers(copies.own)
+        wholes = _numbers(copies.whole) if copies.whole else [None] * len(numbers)
+        for own, whole in zip(numbers, wholes, strict=True):
+            is_part = copies.own.size < copies.own.of if whole is None else not is_same(own, whole, BETWEEN_RUNS)
+            if value and is_part and is_same(value, own, SAME_NUMBER):
+                return Part(copies.own.at[0], {rank: value}, whole, name)
+    return None
+
+
+def _numbers(copy: CopyRead) -> list[float]:
+    """Norm, its square, sum and mean."""
+    return [copy.norm, copy.norm**2, copy.sum, copy.sum / max(copy.size, 1)]

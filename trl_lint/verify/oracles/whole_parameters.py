@@ -1,0 +1,85 @@
+"""*whole parameters*: what the script reads of a sharded tensor is the whole tensor's.
+
+FSDP 2 makes a DTensor of each parameter and gradient. Asked for a norm or a sum, a rank gets the number of its own
+part, and nothing says so. What the ranks read at the same line is put together here as the DTensor itself would have
+done it, and each rank's number compared with that. A local copy (`to_local`) may well be meant as a part: of it only
+what is then logged is judged (`local_copies.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from trl_lint.reports import many
+from trl_lint.verify.oracles import local_copies
+from trl_lint.verify.oracles.local_copies import Part
+from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, is_same, mean
+from trl_lint.verify.record.sharded import NumberRead
+from trl_lint.verify.record.traces import Run, SourcePlace
+from trl_lint.verify.record.verdicts import Verdict, failed, passed
+
+ORACLE = "whole parameters"
+# What puts the parts' numbers together; a norm of order 2 besides.
+TOGETHER: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "sum": sum,
+    "avg": mean,
+    "max": max,
+    "min": min,
+    "product": math.prod,
+}
+# So many of the lines are shown.
+MOST_SHOWN = 8
+
+
+def judge(run: Run) -> Verdict | None:
+    """Whether all that was read of sharded tensors is the whole ones'; None where nothing was."""
+    count = max((len(rank.numbers_read) + len(rank.copies_read) for rank in run.ranks), default=0)
+    if not count:
+        return None
+    found = [*_numbers(run), *local_copies.logged(run)]
+    if not found:
+        return passed(ORACLE, f"{many(count, 'read')} of sharded tensors, none taken for the whole one's")
+    by_place = {(part.at, part.metric): part for part in reversed(found)}  # of each line the first
+    lines = [str(part) for part in reversed(by_place.values())]
+    return failed(
+        ORACLE,
+        "part",
+        f"{many(len(by_place), 'number')} of this rank's part alone, taken for the whole tensor's",
+        lines[:MOST_SHOWN],
+        at=[str(found[0].at)],
+    )
+
+
+def _numbers(run: Run) -> Iterator[Part]:
+    """The numbers of DTensors, read by read at each line."""
+    reads: dict[tuple[SourcePlace, tuple[int, ...], int], dict[int, NumberRead]] = defaultdict(dict)
+    for rank in run.ranks:
+        counts: dict[tuple[SourcePlace, tuple[int, ...]], int] = defaultdict(int)
+        for read in rank.numbers_read:
+            key = (read.at[0], read.group)
+            if read.group:
+                reads[(*key, counts[key])][rank.number] = read
+            counts[key] += 1
+    for (at, group, _), by_rank in reads.items():
+        values = {rank: read.value for rank, read in by_rank.items()}
+        if len(values) < len(group):
+            if any(values.values()):  # nothing may be all there is
+                yield Part(at, values, None)
+            continue
+        whole = _together({read.how for read in by_rank.values()}, list(values.values()))
+        if whole is not None and not all(is_same(value, whole, BETWEEN_RANKS) for value in values.values()):
+            yield Part(at, values, whole)
+
+
+def _together(hows: set[str], values: Sequence[float]) -> float | None:
+    """The number of the whole tensor; None where it is not known how the parts make it."""
+    how = next(iter(hows)) if len(hows) == 1 else ""
+    if how in TOGETHER:
+        return TOGETHER[how](values)
+    kind, _, order = how.partition(" ")
+    if kind != "norm":
+        return None
+    power = float(order)
+    return max(values) if math.isinf(power) else sum(value**power for value in values) ** (1 / power)
