@@ -21,7 +21,7 @@ SAME_NUMBER = 2e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartNumber:
     """A number of a part that was taken for the whole tensor's. whole: None where not all ranks have told of theirs."""
 
     at: SourcePlace
@@ -43,12 +43,12 @@ class _Copies:
     whole: CopyRead | None
 
 
-def logged(run: Run) -> Iterator[Part]:
+def logged(run: Run) -> Iterator[PartNumber]:
     """The metrics that are those of a rank's own parts."""
     known = metrics_of(run)
     ranks = {rank.number: rank for rank in run.ranks}
     for rank in run.ranks if any(rank.copies_read for rank in run.ranks) else ():
-        found: dict[tuple[str, str], list[Part | None]] = defaultdict(list)
+        found: dict[tuple[str, str], list[PartNumber | None]] = defaultdict(list)
         taken: list[_Copies] = []
         batches = _batches(rank, ranks)
         for index, log in enumerate(rank.logs):
@@ -95,7 +95,7 @@ def _sum(parts: Sequence[CopyRead]) -> CopyRead:
     return CopyRead(norm, sum(each.sum for each in parts), size, of, parts[0].group, parts[0].at, parts[0].logs)
 
 
-def _part(rank: int, name: str, value: float, taken: Sequence[_Copies]) -> Part | None:
+def _part(rank: int, name: str, value: float, taken: Sequence[_Copies]) -> PartNumber | None:
     """What a logged value is a part of, if it is one and not the whole."""
     for copies in taken:
         numbers = _numbers(copies.own)
@@ -103,7 +103,7 @@ def _part(rank: int, name: str, value: float, taken: Sequence[_Copies]) -> Part 
         for own, whole in zip(numbers, wholes, strict=True):
             is_part = copies.own.size < copies.own.of if whole is None else not is_same(own, whole, BETWEEN_RUNS)
             if value and is_part and is_same(value, own, SAME_NUMBER):
-                return Part(copies.own.at[0], {rank: value}, whole, name)
+                return PartNumber(copies.own.at[0], {rank: value}, whole, name)
     return None
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from trl_lint.reports import many
 from trl_lint.verify.oracles import local_copies
-from trl_lint.verify.oracles.local_copies import Part
+from trl_lint.verify.oracles.local_copies import PartNumber
 from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, is_same, mean
 from trl_lint.verify.record.sharded import NumberRead
 from trl_lint.verify.record.traces import Run, SourcePlace
@@ -52,7 +52,7 @@ def judge(run: Run) -> Verdict | None:
     )
 
 
-def _numbers(run: Run) -> Iterator[Part]:
+def _numbers(run: Run) -> Iterator[PartNumber]:
     """The numbers of DTensors, read by read at each line."""
     reads: dict[tuple[SourcePlace, tuple[int, ...], int], dict[int, NumberRead]] = defaultdict(dict)
     for rank in run.ranks:
@@ -66,11 +66,11 @@ def _numbers(run: Run) -> Iterator[Part]:
         values = {rank: read.value for rank, read in by_rank.items()}
         if len(values) < len(group):
             if any(values.values()):  # nothing may be all there is
-                yield Part(at, values, None)
+                yield PartNumber(at, values, None)
             continue
         whole = _together({read.how for read in by_rank.values()}, list(values.values()))
         if whole is not None and not all(is_same(value, whole, BETWEEN_RANKS) for value in values.values()):
-            yield Part(at, values, whole)
+            yield PartNumber(at, values, whole)
 
 
 def _together(hows: set[str], values: Sequence[float]) -> float | None:

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from trl_lint.settings import Settings
 from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof import launches
 from trl_lint.verify.proof.session import BARE, Judged, Subject
+from trl_lint.verify.record.verdicts import Verdict
 
 _MARK = re.compile(r"#\s*expect:\s*[A-Z]{3}\d{3}")
 
@@ -36,6 +37,7 @@ class Way:
     the fix is another program on one process as well. by_hand: those that are mended by hand, as there is only a hint.
     unsafe: those with an unsafe fix. bare: those that no launch with one process per GPU shows, as their bug is that of
     one process with several GPUs. fails_elsewhere: those that fail in the library that uses what the marked line makes.
+    others: those that fail by another oracle, with its name and its word.
     """
 
     oracle: str
@@ -48,6 +50,11 @@ class Way:
     unsafe: frozenset[str] = frozenset()
     bare: frozenset[str] = frozenset()
     fails_elsewhere: frozenset[str] = frozenset()
+    others: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    def of(self, fixture: Fixture) -> tuple[str, str]:
+        """The oracle that a broken program of the rule fails by, and its word."""
+        return self.others.get(fixture.broken.stem if fixture.broken else "", (self.oracle, self.way))
 
 
 _LAUNCH_FILE = ".sh"
@@ -139,14 +146,17 @@ def launch_of(launch: Launch) -> Launch:
 def fails_its_way(fixture: Fixture, judged: Judged) -> bool:
     """Whether a broken program fails as its rule says, where its marks say."""
     way = ways()[fixture.rule]
-    verdict = judged.verdict(way.oracle)
-    if verdict is None or verdict.way != way.way or fixture.broken is None:
+    oracle, word = way.of(fixture)
+    verdict = judged.verdict(oracle)
+    if verdict is None or verdict.way != word or fixture.broken is None:
         return False
     if not way.names_line or fixture.broken.stem in way.fails_elsewhere:
         return True
     marked = _marked(fixture.broken)
     # What a number turns into is often used in the next line only.
-    return bool((marked | {line + 1 for line in marked}) & _lines(fixture.broken, judged))
+    return bool(
+        (marked | {line + 1 for line in marked}) & (_lines(fixture.broken, judged) | _said(fixture.broken, verdict))
+    )
 
 
 def _marked(path: Path) -> set[int]:
@@ -158,3 +168,9 @@ def _lines(path: Path, judged: Judged) -> set[int]:
     """The lines of a file that the ranks' exceptions came from."""
     ended = [rank.end for rank in judged.run.ranks if rank.end is not None]
     return {place.line for end in ended for place in end.at if Path(place.file).name == path.name}
+
+
+def _said(path: Path, verdict: Verdict) -> set[int]:
+    """The lines of a file that a verdict names."""
+    found = (re.match(rf"{re.escape(path.name)}:(\d+) ", at) for at in verdict.at)
+    return {int(each[1]) for each in found if each}

@@ -181,7 +181,7 @@ def of_fixture(fixture: Fixture, runner: Session) -> Proof:
     single = runner.one_process(right) if right else None
     if broken is not None:
         judged = runner.judge(broken, "broken", single)
-        wanted = fixtures.ways()[fixture.rule].way
+        _, wanted = fixtures.ways()[fixture.rule].of(fixture)
         proof.columns.append(Column(judged, fixtures.fails_its_way(fixture, judged), wanted))
     if fixed is not None:
         judged = runner.judge(fixed, "fixed" if broken else "right", single)

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 _OF_BOOLS = {"sum": "max", "product": "min"}
 
 
-class Placement(Protocol):
+class MeshPlacement(Protocol):
     """How a DTensor lies on one dimension of its mesh."""
 
     def is_partial(self) -> bool: ...
     def is_shard(self) -> bool: ...
 
 
-def placements(tensor: object) -> Sequence[Placement]:
+def placements(tensor: object) -> Sequence[MeshPlacement]:
     """By dimension of the mesh; none of what is no DTensor."""
-    found: Sequence[Placement] = getattr(tensor, "placements", ())
+    found: Sequence[MeshPlacement] = getattr(tensor, "placements", ())
     return found
 
 
@@ -43,7 +43,7 @@ def together(tensor: Tensor) -> str | None:
     return _OF_BOOLS.get(how, how) if "bool" in str(tensor.dtype) else how
 
 
-def _how(placement: Placement) -> str:
+def _how(placement: MeshPlacement) -> str:
     order = getattr(placement, "norm_type", None)
     if order is not None:
         return f"norm {float(order):g}"
