@@ -16,7 +16,7 @@ from types import FrameType, TracebackType
 StackFrame = tuple[str, int, str]  # file, line, function
 
 # Packages that carry out what others ask for.
-CARRIERS = ("torch", "accelerate", "trl_lint", "wandb", "mlflow", "trackio", "tensorboardX")
+CARRIERS = ("torch", "accelerate", "trl_lint", "wandb", "mlflow", "trackio", "tensorboardX", "typing_extensions.py")
 # Folders of packages that are installed: of a project that holds one, these are not the user's.
 INSTALLED = ("site-packages", "dist-packages")
 _HERE = os.path.dirname(os.path.abspath(__file__))

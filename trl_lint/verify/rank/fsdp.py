@@ -43,6 +43,7 @@ def patch_state(module: ModuleType) -> None:
             is_wanted = getattr(plugin, "fsdp_version", 1) == VERSION and not module.torch.cuda.is_available()
             if is_wanted and self.distributed_type == kinds.MULTI_CPU:
                 self.distributed_type, self.fsdp_plugin = kinds.FSDP, plugin
+                module.PartialState._shared_state["distributed_type"] = kinds.FSDP  # as accelerate itself keeps it
                 if self.mixed_precision != "no":
                     getattr(plugin, "set_mixed_precision")(self.mixed_precision)  # noqa: B009 (of no type known here)
                 trace.write("emulated", what=NAME)
