@@ -8,8 +8,8 @@ from snippets import Snippets, shown, trainer
 from trl_lint.findings import Applicability
 from trl_lint.settings import Settings
 
-SNIPPETS = Snippets("TRL013")
-NEWER = Snippets("TRL013", Settings(target_trl="1.5.0"))
+SNIPPETS = Snippets("TRL013", Settings(engines=("fsdp",)))
+NEWER = Snippets("TRL013", Settings(target_trl="1.5.0", engines=("deepspeed-zero3",)))
 
 
 def hook(*lines: str) -> str:
@@ -21,10 +21,25 @@ def test_a_finding_says_what_where_why_and_how():
     text = hook("return self.fused(inputs['x'], bare.lm_head.weight)")
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "bare.lm_head.weight"
-    assert finding.message.startswith("`.weight` is used outside the forward of the module that owns it: under ZeRO-3 ")
+    assert finding.message.endswith(
+        "under FSDP (the setting `engines` names it) it is this rank's part, which may be empty"
+    )
     assert finding.because[0].text == "`model` is the wrapped model"
     assert finding.fix is not None and finding.fix.applicability is Applicability.DISPLAY
-    assert SNIPPETS.rule.preview
+
+
+@pytest.mark.parametrize("engines", [("ddp",), ("deepspeed",), ("ddp", "deepspeed")])
+def test_where_nothing_shards_the_parameters_it_is_silent(engines):
+    text = hook("return self.fused(inputs['x'], bare.lm_head.weight)")
+    assert Snippets("TRL013", Settings(engines=engines)).findings(text) == []
+
+
+@pytest.mark.parametrize("bias", ["head.bias", "bias=head.bias", "bias=getattr(head, 'bias', None)"])
+def test_a_bias_beside_its_weight_is_not_told_again(bias):
+    text = hook("head = bare.lm_head", f"return self.fused(head.weight, {bias})")
+    assert shown(text, SNIPPETS.finding(text)) == "head.weight"
+    other = hook("head = bare.lm_head", f"return self.fused(bare.other.weight, {bias})")
+    assert len(SNIPPETS.findings(other)) == 2
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from trl_lint import check
 from trl_lint.findings import Applicability, Finding
 from trl_lint.frontends.cli import main
+from trl_lint.rules.sharded_parameter_read import ShardedParameterRead
 from trl_lint.settings import Settings
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "unused_noqa" / "comments"
@@ -121,9 +122,11 @@ def test_a_code_that_this_run_does_not_look_for_is_not_judged(settings, tmp_path
     assert len(stale(tmp_path, "x = 1  # noqa: TRL003\n")) == 1
 
 
-def test_a_prefix_is_judged_where_all_that_it_stands_for_is_looked_for(tmp_path):
+def test_a_prefix_is_judged_where_all_that_it_stands_for_is_looked_for(tmp_path, monkeypatch):
+    assert len(stale(tmp_path, "x = 1  # noqa: TRL01\n")) == 1
+    monkeypatch.setattr(ShardedParameterRead, "preview", True)
     assert len(stale(tmp_path, "x = 1  # noqa: TRL01\n", preview=True)) == 1
-    assert stale(tmp_path, "x = 1  # noqa: TRL01\n") == []  # TRL013 is a preview
+    assert stale(tmp_path, "x = 1  # noqa: TRL01\n") == []
 
 
 def test_what_is_not_in_the_default_set_counts_as_silenced(tmp_path):

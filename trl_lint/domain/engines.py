@@ -35,11 +35,24 @@ DEEPSPEED = frozenset({TrainingEngine.DEEPSPEED, TrainingEngine.DEEPSPEED_ZERO3}
 HAND_ON_ATTRIBUTES = frozenset({TrainingEngine.FSDP}) | DEEPSPEED
 
 
+# As messages call those that shard.
+ENGINE_NAMES = {
+    TrainingEngine.FSDP: "FSDP",
+    TrainingEngine.DEEPSPEED: "DeepSpeed",
+    TrainingEngine.DEEPSPEED_ZERO3: "DeepSpeed ZeRO-3",
+}
+
+
 class ShownEngine(NamedTuple):
     """An engine, and what shows that the project runs under it: a file, or the setting ("")."""
 
     engine: TrainingEngine
     where: str = ""
+
+    @property
+    def evidence(self) -> str:
+        """What shows it, as messages say it."""
+        return f"`{self.where}` shows it" if self.where else "the setting `engines` names it"
 
 
 class EnginesInUse(NamedTuple):

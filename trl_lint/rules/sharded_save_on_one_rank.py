@@ -56,17 +56,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import Divergence
-from trl_lint.domain.engines import ShownEngine, TrainingEngine
+from trl_lint.domain.engines import ENGINE_NAMES, ShownEngine
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 from trl_lint.wording.divergence import chain, here, missed
-
-_NAMES = {
-    TrainingEngine.FSDP: "FSDP",
-    TrainingEngine.DEEPSPEED: "DeepSpeed",
-    TrainingEngine.DEEPSPEED_ZERO3: "DeepSpeed ZeRO-3",
-}
 
 
 class ShardedSaveOnOneRank(Rule[Divergence]):
@@ -92,9 +86,8 @@ class ShardedSaveOnOneRank(Rule[Divergence]):
 
 def _message(event: Divergence, shown: ShownEngine) -> str:
     call = f"`{event.sync_point.name}`"
-    by = f"`{shown.where}` shows it" if shown.where else "the setting `engines` names it"
     who = "the others wait for them" if event.after else "some wait for the others"
-    return f"{missed(event, call)}: under {_NAMES[shown.engine]} ({by}) {who} until the time-out"
+    return f"{missed(event, call)}: under {ENGINE_NAMES[shown.engine]} ({shown.evidence}) {who} until the time-out"
 
 
 def _help(event: Divergence) -> str:

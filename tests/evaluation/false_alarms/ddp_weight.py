@@ -3,6 +3,10 @@ import torch
 import torch.distributed as dist
 from accelerate import Accelerator
 from torch.nn.parallel import DistributedDataParallel
+from transformers import TrainingArguments
+
+# Other runs of the project are sharded.
+ARGUMENTS = TrainingArguments("out", fsdp="full_shard")
 
 
 class Net(torch.nn.Module):

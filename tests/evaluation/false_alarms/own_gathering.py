@@ -2,7 +2,10 @@
 import contextlib
 
 import deepspeed
-from trl import GRPOTrainer
+from trl import GRPOConfig, GRPOTrainer
+
+# Other runs of the project are sharded.
+ARGUMENTS = GRPOConfig("out", fsdp="full_shard")
 
 
 @contextlib.contextmanager

@@ -1,5 +1,8 @@
 # The wrapper's own forward is sent to a function: its hooks run around it, and the parameters are whole in it.
-from trl import GRPOTrainer
+from trl import GRPOConfig, GRPOTrainer
+
+# Other runs of the project are sharded.
+ARGUMENTS = GRPOConfig("out", fsdp="full_shard")
 
 
 class Fused(GRPOTrainer):

@@ -44,13 +44,33 @@ class GradientSync(Observer["Frame"]):
     def on_argument(self, frame: Frame, value: Value, call: cst.Call) -> None:
         """Where a call computes with the values of a parameter, the read is told; a function in sight may gather it."""
         read = value.parameter if isinstance(value, TensorValue) else None
-        if read is not None and read.function is frame.function and not _is_in_sight(frame, call.func):
+        if read is None or read.function is not frame.function or _goes_with_weight(read.node, call):
+            return
+        if not _is_in_sight(frame, call.func):
             frame.emit(ParameterRead, read.node, value=value, attribute=read.name)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         if reached.trains and isinstance(event, (ModelCalled, ParameterRead)):
             return replace(event, trains=True)
         return event
+
+
+def _goes_with_weight(read: cst.CSTNode, call: cst.Call) -> bool:
+    """Whether a bias is handed over beside the weight of the same module: many have none, and one finding is enough."""
+    owner, name = _owner_and_name(read)
+    if owner is None or name != "bias":
+        return False
+    others = (_owner_and_name(each.value) for each in call.args)
+    return any(other is not None and name == "weight" and other.deep_equals(owner) for other, name in others)
+
+
+def _owner_and_name(read: cst.CSTNode) -> tuple[cst.BaseExpression | None, str]:
+    """Of `head.bias` and of `getattr(head, "bias", None)`."""
+    if isinstance(read, cst.Attribute):
+        return read.value, read.attr.value
+    if isinstance(read, cst.Call) and len(read.args) > 1 and isinstance(read.args[1].value, cst.SimpleString):
+        return read.args[0].value, str(read.args[1].value.evaluated_value)
+    return None, ""
 
 
 def _tell(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None:
