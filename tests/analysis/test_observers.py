@@ -29,7 +29,7 @@ from trl_lint.rules.base import Rule
 from trl_lint.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-# The rule in preview has no fixtures yet.
+# What shards the model is shown here, and not in a launch.
 SHARDED = """
 from transformers import Trainer
 

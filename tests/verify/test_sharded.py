@@ -7,7 +7,10 @@ import re
 import pytest
 from marks import PROGRAMS, line
 
+from trl_lint.verify import reports
 from trl_lint.verify.oracles import sequence, training, whole_parameters
+from trl_lint.verify.proof.proofs import Column, Proof
+from trl_lint.verify.proof.session import Judged
 from trl_lint.verify.record import sharded
 from trl_lint.verify.record.sharded import CopyRead, NumberRead
 from trl_lint.verify.record.traces import End, Log, NativeCall, RankRecord, Run, SourcePlace
@@ -177,6 +180,12 @@ def test_what_not_all_ranks_gather_is_told_with_its_lines(judged, program):
 def test_generating_that_is_synchronised_passes(judged):
     """transformers does so of a model that FSDP manages, and FSDP hands `generate` on."""
     assert judged("sharded_lengths", "synchronised").passed
+
+
+def test_a_report_names_what_was_emulated():
+    rank = RankRecord(0, emulated="accelerate's FSDP on the CPU", end=End(0, 0))
+    proof = Proof("train.py", [Column(Judged("as it is", Run([rank]), []), True)])
+    assert reports.emulated(proof) == ["Emulated: accelerate's FSDP on the CPU."]
 
 
 # --- what the traces say ---------------------------------------------------------------------------------

@@ -117,6 +117,10 @@ class ShardedCopyRecord(TypedDict):
     at: list[PlaceRow]
 
 
+class EmulatedRecord(TypedDict):
+    what: str
+
+
 class ScatteredRecord(TypedDict):
     given: int
     kept: int

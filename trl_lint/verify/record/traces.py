@@ -16,6 +16,7 @@ from trl_lint.verify.record import sharded
 from trl_lint.verify.record.sharded import CopyRead, NumberRead, Shares
 from trl_lint.verify.record.trace_records import (
     CallRecord,
+    EmulatedRecord,
     EndRecord,
     ExitRecord,
     GroupRecord,
@@ -129,6 +130,7 @@ class RankRecord:
     how many it kept. reached: of the watched lines, file and number of those that it got to, and how many collectives
     it had called before. grad_shares: step by step, what this rank has of gradients that are sharded; weight_shares: by
     parameter, the ranks that have the parts of it; numbers_read, copies_read: what the script read of DTensors.
+    emulated: what ran without the device that it is made for.
     """
 
     number: int
@@ -157,6 +159,7 @@ class RankRecord:
     moved: bool = False
     scattered: tuple[int, int] | None = None
     reached: dict[tuple[str, int], int] = field(default_factory=dict)
+    emulated: str = ""
     stack: tuple[SourcePlace, ...] = ()
 
     @property
@@ -287,6 +290,10 @@ def _reached(rank: RankRecord, record: ReachedRecord) -> None:
     rank.reached.setdefault((record["file"], record["line"]), len(rank.calls))
 
 
+def _emulated(rank: RankRecord, record: EmulatedRecord) -> None:
+    rank.emulated = record["what"]
+
+
 def _scattered(rank: RankRecord, record: ScatteredRecord) -> None:
     rank.scattered = (record["given"], record["kept"])
 
@@ -346,6 +353,7 @@ _Reader: TypeAlias = Callable[[RankRecord, Any], None]
 _READERS: dict[str, _Reader] = {
     "call": _call,
     "done": _done,
+    "emulated": _emulated,
     "end": _end,
     "exit": _exit,
     "group": _group,

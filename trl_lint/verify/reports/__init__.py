@@ -82,6 +82,12 @@ def unseen(proof: Proof) -> list[str]:
     return [f"Judged were the {many(seen, 'rank')} of this machine, of {size}: --keep a folder that all share for all."]
 
 
+def emulated(proof: Proof) -> list[str]:
+    """What ran without the device that it is made for."""
+    names = sorted({rank.emulated for run in proof.runs for rank in run.ranks if rank.emulated})
+    return [f"Emulated: {name}." for name in names]
+
+
 def conclusion(proof: Proof) -> str:
     """What the runs of a user's program come to, in a sentence."""
     if proof.alone is not None:

@@ -35,6 +35,7 @@ def table(proofs: list[Proof]) -> Iterator[str]:
 def sections(proofs: list[Proof]) -> Iterator[str]:
     for proof in proofs:
         yield f"## {proof.name}\n"
+        yield from (f"- {line}" for line in reports.emulated(proof))
         yield from (f"- {reports.fixed(proof)}: {escaped(reports.headline(finding))}" for finding in proof.fixes)
         for column in proof.columns:
             yield from _section(column)

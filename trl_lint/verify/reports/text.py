@@ -88,4 +88,4 @@ def _below(proof: Proof) -> list[str]:
     lines += [f"withheld: {reports.headline(finding)}: {reason}" for finding, reason in proof.withheld]
     if proof.compared is not None and proof.compared.outcome is not Outcome.UNKNOWN:
         lines.append(f"before and after: {proof.compared.summary}")
-    return [*lines, *reports.unseen(proof), reports.conclusion(proof)]
+    return [*lines, *reports.unseen(proof), *reports.emulated(proof), reports.conclusion(proof)]
