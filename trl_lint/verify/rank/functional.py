@@ -33,13 +33,15 @@ NAMES = (
     "reduce_scatter_tensor",
     "reduce_scatter_tensor_coalesced",
 )
+# What is asked of the module: of a release that has something else there nothing is told.
+_NEEDED = ("_are_we_tracing", "AsyncCollectiveTensor", "c10d")
 
 
 def patch(job: Job) -> Patch:
     """What to do with torch.distributed._functional_collectives once it is imported."""
 
     def patch_module(functional: ModuleType) -> None:
-        for name in NAMES:
+        for name in NAMES if all(hasattr(functional, name) for name in _NEEDED) else ():
             wrapping.replace(functional, name, _recorded(functional, job, name))
 
     return patch_module
@@ -72,12 +74,14 @@ def _recorded(functional: ModuleType, job: Job, name: str) -> Wrapper:
 
 def _members(functional: ModuleType, group: object) -> list[int] | None:
     """The members of a group that may be given as a mesh, one of its dimensions, a name or its ranks."""
-    c10d = functional.c10d
-    if isinstance(group, tuple):
-        mesh, dimension = group
-        group = mesh.get_group(dimension)
-    elif hasattr(group, "get_group"):
-        group = group.get_group()
-    elif isinstance(group, str):
-        group = c10d._resolve_process_group(group)
-    return collectives.ranks(c10d, group)
+    try:
+        if isinstance(group, tuple):
+            mesh, dimension = group
+            group = mesh.get_group(dimension)
+        elif hasattr(group, "get_group"):
+            group = group.get_group()
+        elif isinstance(group, str):
+            group = functional.c10d._resolve_process_group(group)
+    except Exception:  # not a group: the call itself will say so
+        return []
+    return collectives.ranks(functional.c10d, group)
