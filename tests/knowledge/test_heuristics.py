@@ -32,6 +32,7 @@ from trl_lint.launch.judge.launchers import training_script  # noqa: E402
 from trl_lint.launch.training.trainers import Trainers  # noqa: E402
 from trl_lint.linter.linter import Linter  # noqa: E402
 from trl_lint.rules import all_rules  # noqa: E402
+from trl_lint.settings import Settings
 from trl_lint.verify.oracles.logged_metrics import metrics_of  # noqa: E402
 from trl_lint.verify.record.traces import Log, RankRecord, Run  # noqa: E402
 from trl_lint.wording import Surroundings, surroundings_of  # noqa: E402
@@ -44,9 +45,9 @@ FIXTURES = TESTS.parent / "fixtures"
 Ask = Callable[[str, Path], Any]
 
 
-def rule(code: str) -> Ask:
+def rule(code: str, settings: Settings = Settings()) -> Ask:  # noqa: B008 (it can't be changed)
     """How often a rule speaks."""
-    return lambda text, folder: len(Snippets(code).findings(text))
+    return lambda text, folder: len(Snippets(code, settings).findings(text))
 
 
 def mended(code: str, wanted: str) -> Ask:
@@ -415,7 +416,11 @@ CASES = {
         False,
     ),
     "GATHERS_PARAMETERS": Case(
-        rule("TRL013"), trainer(SHARDED.format("gather_weights")), 0, trainer(SHARDED.format("watch_weights")), 1
+        rule("TRL013", Settings(engines=("fsdp",))),
+        trainer(SHARDED.format("gather_weights")),
+        0,
+        trainer(SHARDED.format("watch_weights")),
+        1,
     ),
     "GENERATES_TEXT": Case(
         rule("TRL003"),
