@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +33,6 @@ from trl_lint.launch.judge.launchers import training_script  # noqa: E402
 from trl_lint.launch.training.trainers import Trainers  # noqa: E402
 from trl_lint.linter.linter import Linter  # noqa: E402
 from trl_lint.rules import all_rules  # noqa: E402
-from trl_lint.settings import Settings
 from trl_lint.verify.oracles.logged_metrics import metrics_of  # noqa: E402
 from trl_lint.verify.record.traces import Log, RankRecord, Run  # noqa: E402
 from trl_lint.wording import Surroundings, surroundings_of  # noqa: E402
@@ -45,9 +45,9 @@ FIXTURES = TESTS.parent / "fixtures"
 Ask = Callable[[str, Path], Any]
 
 
-def rule(code: str, settings: Settings = Settings()) -> Ask:  # noqa: B008 (it can't be changed)
-    """How often a rule speaks."""
-    return lambda text, folder: len(Snippets(code, settings).findings(text))
+def rule(code: str, *engines: str) -> Ask:
+    """How often a rule speaks, in a project that runs under these engines."""
+    return lambda text, folder: len(Snippets(code, replace(SETTINGS, engines=engines)).findings(text))
 
 
 def mended(code: str, wanted: str) -> Ask:
@@ -416,7 +416,7 @@ CASES = {
         False,
     ),
     "GATHERS_PARAMETERS": Case(
-        rule("TRL013", Settings(engines=("fsdp",))),
+        rule("TRL013", "fsdp"),
         trainer(SHARDED.format("gather_weights")),
         0,
         trainer(SHARDED.format("watch_weights")),
