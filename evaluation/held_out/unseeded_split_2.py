@@ -29,11 +29,6 @@ class MLP(nn.Module):
             nn.Tanh(),
             nn.Dropout(0.05),
             nn.Linear(hidden, 2),
-            nn.Tanh(),
-            nn.Linear(hidden, hidden),
-            nn.Tanh(),
-            nn.Dropout(0.05),
-            nn.Linear(hidden, 2),
         )
 
     def forward(self, points):
