@@ -81,7 +81,7 @@ def _before_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
         return
     grad_norm = None
     with contextlib.suppress(Exception):
-        grad_norm = _norm([p.grad for p in _parameters(optimizer) if p.grad is not None])
+        grad_norm = _norm([p.grad for p in parameters_of(optimizer) if p.grad is not None])
     if grad_norm is not None and id(optimizer) not in _trained:
         _keep(optimizer)
     trace.write("step", grad_norm=grad_norm)
@@ -89,13 +89,14 @@ def _before_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
 
 def _keep(optimizer: Optimizer) -> None:
     """Hold on to what is trained; of models on a GPU to the last one only, as the script may need the room."""
-    parameters = _parameters(optimizer)
+    parameters = parameters_of(optimizer)
     if any(each.is_cuda for each in parameters):
         _trained.clear()
     _trained[id(optimizer)] = parameters
 
 
-def _parameters(optimizer: Optimizer) -> list[Tensor]:
+def parameters_of(optimizer: Optimizer) -> list[Tensor]:
+    """What an optimizer trains, in its own order."""
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
@@ -103,7 +104,7 @@ def _norm(tensors: Sequence[Tensor]) -> float | None:
     """The norm over all tensors; None where that is not ours to tell (too many, sharded, on several devices)."""
     import torch
 
-    if sum(each.numel() for each in tensors) > MAX_WEIGHTS or any(map(_is_sharded, tensors)):
+    if sum(each.numel() for each in tensors) > MAX_WEIGHTS or any(map(is_sharded, tensors)):
         return None
     dense = [each for each in tensors if each.layout == torch.strided]
     if len({each.device for each in dense}) > 1 or not dense:
@@ -112,7 +113,7 @@ def _norm(tensors: Sequence[Tensor]) -> float | None:
     return float(torch.linalg.vector_norm(torch.stack([each.float() for each in norms])))
 
 
-def _is_sharded(tensor: Tensor) -> bool:
+def is_sharded(tensor: Tensor) -> bool:
     """Whether this rank has a part of the tensor only (DTensor, FSDP 1, ZeRO-3)."""
     return hasattr(tensor, "_local_tensor") or hasattr(tensor, "ds_id") or type(tensor).__name__ == "FlatParameter"
 
@@ -127,7 +128,7 @@ def tell() -> None:
 
 def _weights(parameters: Sequence[Tensor]) -> list[list[float]] | None:
     """Norm and sum of each trained parameter; None where nothing was trained, or this rank has no whole weights."""
-    if not 0 < len(parameters) <= MAX_PARAMETERS or any(map(_is_sharded, parameters)):
+    if not 0 < len(parameters) <= MAX_PARAMETERS or any(map(is_sharded, parameters)):
         return None
     exact = [_exact(each.detach()) for each in parameters]
     return [[_finite(each.norm()), _finite(each.sum())] for each in exact]

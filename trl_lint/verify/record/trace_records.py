@@ -98,3 +98,18 @@ class ReachedRecord(TypedDict):
 class ScatteredRecord(TypedDict):
     given: int
     kept: int
+
+
+class RowsRecord(TypedDict):
+    data_set: int
+    times: int
+    rows: list[int] | None
+
+
+class TrainedRecord(TypedDict):
+    data_set: int
+
+
+class ShareRecord(TypedDict):
+    rows: list[str] | None
+    passes: int

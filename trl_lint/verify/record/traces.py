@@ -24,12 +24,15 @@ from trl_lint.verify.record.trace_records import (
     PlacedRecord,
     PlaceRow,
     ReachedRecord,
+    RowsRecord,
     ScatteredRecord,
     Shape,
+    ShareRecord,
     StartRecord,
     StepRecord,
     SynchronisesRecord,
     TraceRecord,
+    TrainedRecord,
     WeightsRecord,
 )
 
@@ -89,6 +92,14 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """A batch that a rank trained on: digests of its rows, in which pass over the data (0 where that is not known)."""
+
+    passes: int
+    rows: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """How a script ended: its exit status, and the exception that left it, if one did.
 
@@ -111,7 +122,9 @@ class RankRecord:
     backward pass or where else DDP waits, or joins the process group: in no collective of its own. moved: it read the
     share of another rank. scattered: of the first batch of which DataParallel lost rows, how many rows it was given and
     how many it kept. reached: of the watched lines, file and number of those that it got to, and how many collectives
-    it had called before.
+    it had called before. share: what went into a model in DDP, by batch (`shares.py`). dealt: by data
+    set and by how often it was read before, the rows of each batch, None where they have no numbers. trained: the data
+    sets that were trained on (`dealing.py`). batch_norm: its model normalises by what is in a batch.
     """
 
     number: int
@@ -136,6 +149,10 @@ class RankRecord:
     moved: bool = False
     scattered: tuple[int, int] | None = None
     reached: dict[tuple[str, int], int] = field(default_factory=dict)
+    share: list[Share] = field(default_factory=list)
+    dealt: dict[tuple[int, int], list[list[int] | None]] = field(default_factory=dict)
+    trained: set[int] = field(default_factory=set)
+    batch_norm: bool = False
     stack: tuple[SourcePlace, ...] = ()
 
     @property
@@ -259,6 +276,23 @@ def _reached(rank: RankRecord, record: ReachedRecord) -> None:
     rank.reached.setdefault((record["file"], record["line"]), len(rank.calls))
 
 
+def _batch_norm(rank: RankRecord, record: TraceRecord) -> None:
+    rank.batch_norm = True
+
+
+def _share(rank: RankRecord, record: ShareRecord) -> None:
+    if record["rows"] is not None:
+        rank.share.append(Share(record["passes"], record["rows"]))
+
+
+def _rows(rank: RankRecord, record: RowsRecord) -> None:
+    rank.dealt.setdefault((record["data_set"], record["times"]), []).append(record["rows"])
+
+
+def _trained(rank: RankRecord, record: TrainedRecord) -> None:
+    rank.trained.add(record["data_set"])
+
+
 def _scattered(rank: RankRecord, record: ScatteredRecord) -> None:
     rank.scattered = (record["given"], record["kept"])
 
@@ -302,6 +336,7 @@ def _nothing(rank: RankRecord, record: TraceRecord) -> None:
 # Each takes the records of its kind.
 _Reader: TypeAlias = Callable[[RankRecord, Any], None]
 _READERS: dict[str, _Reader] = {
+    "batch_norm": _batch_norm,
     "call": _call,
     "done": _done,
     "end": _end,
@@ -313,10 +348,13 @@ _READERS: dict[str, _Reader] = {
     "native": _native,
     "placed": _placed,
     "reached": _reached,
+    "rows": _rows,
     "scattered": _scattered,
+    "share": _share,
     "start": _start,
     "step": _step,
     "synchronises": _synchronises,
+    "trained": _trained,
     "weights": _weights,
 }
 

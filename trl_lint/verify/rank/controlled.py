@@ -1,0 +1,139 @@
+"""A controlled run: what a script does differently from run to run, or from rank to rank by chance, is held still.
+
+Metrics of two runs can be compared only where both train the same, and a script with dropout, without a seed, or with a
+loss that is a mean over each rank's own tokens does not. In a controlled run
+
+- dropout drops nothing,
+- the generators of Python, NumPy and torch begin with the job's seed,
+- an optimizer's step does not use the gradients: it moves each weight by a small step that is drawn from the number of
+  the step alone. So the weights change as they do in training (a policy parts from its reference), and are the same on
+  all ranks, on one process, and in every run.
+
+It tells as well whether the model normalises by what its own batch holds, which no other batch has.
+
+Sources: torch/nn/functional.py `dropout`, `scaled_dot_product_attention`; torch/optim/optimizer.py
+`register_optimizer_step_pre_hook`, `register_optimizer_step_post_hook` of torch 2.13.0.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from . import trace, wrapping
+from .imports import Patch
+from .job import Job
+from .training import MAX_WEIGHTS, is_sharded, parameters_of
+from .wrapping import Function, Wrapper
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+    from torch.optim import Optimizer
+
+# Functions of torch.nn.functional, the parameter that says how much is dropped, and its place.
+_DROPS = (
+    ("dropout", "p", 1),
+    ("alpha_dropout", "p", 1),
+    ("dropout1d", "p", 1),
+    ("dropout2d", "p", 1),
+    ("dropout3d", "p", 1),
+    ("feature_alpha_dropout", "p", 1),
+    ("scaled_dot_product_attention", "dropout_p", 4),
+)
+# How far a weight moves in one step, in parts of the mean size of its parameter's weights, or of 1 where all are 0.
+_STEP = 0.02
+# The numbers of the steps of each optimizer, and the learning rates that are its own.
+_steps: dict[int, int] = {}
+_rates: dict[int, list[object]] = {}
+
+
+def patches(job: Job) -> Mapping[str, Patch]:
+    """By module, what to change in it; nothing where the run is not controlled."""
+    if not job.controlled:
+        return {}
+    random.seed(job.seed)
+    return {
+        "numpy": lambda numpy: numpy.random.seed(job.seed),
+        "torch": lambda torch: torch.manual_seed(job.seed),
+        "torch.nn.functional": _without_dropout,
+        "torch.nn.modules.batchnorm": _patch_batch_norm,
+        "torch.optim.optimizer": _patch_optimizer,
+    }
+
+
+def _without_dropout(functional: ModuleType) -> None:
+    for name, parameter, place in _DROPS:
+        wrapping.replace(functional, name, _with_zero(parameter, place))
+
+
+def _with_zero(parameter: str, place: int) -> Wrapper:
+    def make(original: Function) -> Function:
+        def dropping_nothing(*args: object, **kwargs: object) -> object:
+            if len(args) > place:
+                return original(*args[:place], 0.0, *args[place + 1 :], **kwargs)
+            return original(*args, **{**kwargs, parameter: 0.0})
+
+        return dropping_nothing
+
+    return make
+
+
+def _patch_batch_norm(module: ModuleType) -> None:
+    told = False
+
+    def make(original: Function) -> Function:
+        def forward(self: Any, *args: object, **kwargs: object) -> object:
+            nonlocal told
+            if self.training and not told:
+                told = True
+                trace.write("batch_norm")
+            return original(self, *args, **kwargs)
+
+        return forward
+
+    wrapping.replace(module._BatchNorm, "forward", make)
+
+
+def _patch_optimizer(module: ModuleType) -> None:
+    module.register_optimizer_step_pre_hook(_before_step)
+    module.register_optimizer_step_post_hook(_after_step)
+
+
+def _before_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
+    """Without a rate no gradient moves anything, and no weight decays."""
+    _rates[id(optimizer)] = [group.get("lr") for group in optimizer.param_groups]
+    for group in optimizer.param_groups:
+        if "lr" in group:
+            group["lr"] = group["lr"] * 0
+
+
+def _after_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
+    for group, rate in zip(optimizer.param_groups, _rates.pop(id(optimizer), ()), strict=False):
+        if "lr" in group:
+            group["lr"] = rate
+    with contextlib.suppress(Exception):
+        _move(optimizer)
+
+
+def _move(optimizer: Optimizer) -> None:
+    """Move the weights by a step that no data have a part in."""
+    import torch
+
+    number = _steps[id(optimizer)] = _steps.get(id(optimizer), 0) + 1
+    trained = parameters_of(optimizer)
+    if any(map(is_sharded, trained)) or sum(each.numel() for each in trained) > MAX_WEIGHTS:
+        return
+    generator = torch.Generator().manual_seed(number)
+    with torch.no_grad():
+        for each in trained:
+            each.add_(_step(each, generator))
+
+
+def _step(weights: Tensor, generator: Generator) -> Tensor:
+    import torch
+
+    size = float(weights.detach().abs().mean()) or 1.0
+    return (torch.randn(weights.shape, generator=generator) * (_STEP * size)).to(weights)

@@ -1,0 +1,135 @@
+"""Which rows of a data set each batch has: told, and in another run dealt to the ranks as the job says.
+
+One process that reads, step by step, the rows that all ranks read together computes what they should report, in
+whatever order a sampler dealt them out, and whatever it filled a last batch up with. Told of, and dealt, are the rows of
+data sets that are read by index; what a stream gives can't be asked for again.
+
+A data set is known by its number in the order in which they were first read, which is the same in every run of a
+script. Sources: torch/utils/data/dataloader.py `_BaseDataLoaderIter` of torch 2.13.0; accelerate/state.py
+`GradientState.active_dataloader`, the loader that a loop is in although the batch after the next was fetched before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from . import trace, wrapping
+from .imports import Patch
+from .job import Job
+from .wrapping import Function
+
+# By data set and by how often it was read before, the rows of each batch.
+Dealt: TypeAlias = dict[str, dict[str, list[list[int]]]]
+# torch's number of a data set that is read by index.
+_BY_INDEX = 0
+# The data sets that were read, which stay alive: another one must not take the place of one in memory.
+_read: list[object] = []
+_times: dict[int, int] = {}
+_trained: set[int] = set()
+_last: list[object] = []
+
+
+def patches(job: Job) -> Mapping[str, Patch]:
+    """By module, what to change in it. Of a run that is as the user started it only the passes are counted."""
+    told = {"torch._tensor": _patch_tensor} if job.controlled else {}
+    return {"torch.utils.data.dataloader": _patch_loader(job), **told}
+
+
+def passes() -> int:
+    """How often the data set of the loop that the script is in has been begun; 0 where it is in none."""
+    data_set = _in_loop()
+    return 0 if data_set is None else _times.get(_number(data_set), 0)
+
+
+def _patch_loader(job: Job) -> Patch:
+    @cache
+    def dealt() -> Dealt:
+        return _of_rank(job.rows, int(os.environ.get("RANK", "0")))
+
+    def patch(module: ModuleType) -> None:
+        for name in ("__init__", "_reset"):
+            wrapping.replace(module._BaseDataLoaderIter, name, _makes_rows(job, dealt))
+
+    return patch
+
+
+def _of_rank(rows: str, rank: int) -> Dealt:
+    """What a rank is to read; nothing where the script's own samplers say."""
+    if not rows:
+        return {}
+    by_rank: list[Dealt] = json.loads(Path(rows).read_text(encoding="utf-8"))
+    return by_rank[rank] if rank < len(by_rank) else {}
+
+
+def _makes_rows(job: Job, dealt: Callable[[], Dealt]) -> wrapping.Wrapper:
+    """Of a method that begins with a loader's rows: have it tell of each batch's, and give those that are dealt."""
+
+    def make(original: Function) -> Function:
+        def made(self: Any, loader: Any, *args: object, **kwargs: object) -> None:
+            original(self, loader, *args, **kwargs)
+            is_asked = job.controlled and loader._dataset_kind == _BY_INDEX and loader._auto_collation
+            self._sampler_iter = _counted(self._sampler_iter, loader.dataset, dealt if is_asked else None)
+
+        return made
+
+    return make
+
+
+def _counted(rows: Iterator[object], data_set: object, dealt: Callable[[], Dealt] | None) -> Iterator[object]:
+    """The rows of one pass over a data set. It begins with the first: torch makes an iterator anew before it is used."""
+    number = _number(data_set)
+    times = _times[number] = _times.get(number, 0) + 1
+    instead = dealt().get(str(number), {}).get(str(times)) if dealt is not None else None
+    for batch in rows if instead is None else instead:
+        _last[:] = [data_set]
+        if dealt is not None:
+            trace.write("rows", data_set=number, times=times, rows=_as_numbers(batch))
+        yield batch
+
+
+def _number(data_set: object) -> int:
+    for number, each in enumerate(_read):
+        if each is data_set:
+            return number
+    _read.append(data_set)
+    return len(_read) - 1
+
+
+def _as_numbers(batch: object) -> list[int] | None:
+    """The rows of a batch; None where they have no numbers."""
+    if not isinstance(batch, (list, tuple)):
+        return None
+    rows = [getattr(each, "item", lambda each=each: each)() for each in batch]
+    return rows if all(type(each) is int for each in rows) else None
+
+
+def _patch_tensor(module: ModuleType) -> None:
+    """`backward` tells which data set is trained on: that of the loop that it is called in."""
+
+    def make(original: Function) -> Function:
+        def backward(*args: object, **kwargs: object) -> object:
+            data_set = _in_loop()
+            number = _number(data_set) if data_set is not None else None
+            if number is not None and number not in _trained:
+                _trained.add(number)
+                trace.write("trained", data_set=number)
+            return original(*args, **kwargs)
+
+        return backward
+
+    wrapping.replace(module.Tensor, "backward", make)
+
+
+def _in_loop() -> object | None:
+    """The data set of the loop that the script is in, as far as that is known."""
+    state = getattr(sys.modules.get("accelerate.state"), "GradientState", None)
+    loader = state().active_dataloader if state is not None and state._shared_state else None
+    found = getattr(loader, "dataset", None)
+    return found if found is not None else next(iter(_last), None)
