@@ -9,13 +9,23 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from trl_lint.verify.oracles import failures, metrics, sequence, single_writer, termination, training, true_value
-from trl_lint.verify.oracles.logged_metrics import unsteady
+from trl_lint.verify.oracles import (
+    failures,
+    metrics,
+    own_share,
+    sequence,
+    single_writer,
+    termination,
+    training,
+    true_value,
+)
+from trl_lint.verify.oracles.logged_metrics import is_control, metrics_of, unsteady
 from trl_lint.verify.processes import launcher
 from trl_lint.verify.processes.launcher import Launch
+from trl_lint.verify.proof import controlled
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.record.traces import Run
-from trl_lint.verify.record.verdicts import Verdict, unknown
+from trl_lint.verify.record.verdicts import Outcome, Verdict, unknown
 
 # Ends after which it is a finding that a rank ran fewer collectives than the others.
 WAITING = ("hang", "left early")
@@ -84,6 +94,17 @@ class Judged:
         return next((verdict for verdict in self.verdicts if verdict.oracle == oracle), None)
 
 
+@dataclass
+class OneProcess:
+    """A subject as one plain process, with the global batch of all ranks; it runs once. reference: under control."""
+
+    start: Callable[[], Run]
+    reference: controlled.Reference
+
+    def __call__(self) -> Run:
+        return self.start()
+
+
 def start(launch: Launch, job: Job, plain: bool) -> Run:
     """By a launcher, as users do, or as a plain process."""
     return launcher.run(launch, job, plain=plain)
@@ -107,9 +128,7 @@ class Session:
         self._count = 0
         self._seconds = 0.0
 
-    def judge(
-        self, subject: Subject, label: str, single: Callable[[], Run] | None = None, moved: Run | None = None
-    ) -> Judged:
+    def judge(self, subject: Subject, label: str, single: OneProcess | None = None, moved: Run | None = None) -> Judged:
         """Run a subject on all ranks, or, started with `BARE`, as one plain process with as many GPUs, and judge it.
 
         single: gives the run of one process with the same global batch (`one_process`), if that is wanted. moved: the
@@ -141,9 +160,21 @@ class Session:
                 ],
             ),
             training.judge_ranks(run),
+            own_share.judge(run),
             single_writer.judge(run),
         ]
+        if single is not None and not is_bare and not end.failed:
+            verdicts = [self._controlled(subject, label, run, single, each) for each in verdicts]
         return Judged(label, run, verdicts, moved)
+
+    def _controlled(self, subject: Subject, label: str, run: Run, single: OneProcess, verdict: Verdict) -> Verdict:
+        """The verdict of runs under control in the place of *true value*, where one process trains otherwise."""
+        is_open = verdict.oracle == true_value.ORACLE and verdict.outcome is Outcome.UNKNOWN
+        is_own = subject.namer()
+        asks = any(is_own(each.name) and not is_control(each) for each in metrics_of(run).values())
+        if not is_open or not asks or len(run.ranks) < 2 or self.launch.has_several_nodes:
+            return verdict
+        return controlled.true_value(self.under_control(subject), label, single.reference, is_own, run.unsteady)
 
     def _as_asked(self, subject: Subject, label: str) -> Run:
         """The subject on all ranks, or with `BARE` as one process that sees as many GPUs.
@@ -173,9 +204,19 @@ class Session:
         run.unsteady = unsteady(run, self._as_asked(subject, f"{label}, again"))
         return judge() if run.unsteady else verdicts
 
-    def one_process(self, subject: Subject) -> Callable[[], Run]:
-        """Gives the subject's run as one plain process that reads what all ranks together would read; runs it once."""
-        return cache(lambda: self._run(subject, "one process", plain=True, scale=self.launch.world_size))
+    def one_process(self, subject: Subject) -> OneProcess:
+        """The subject as one plain process that reads what all ranks together would read."""
+        run = cache(lambda: self._run(subject, "one process", plain=True, scale=self.launch.world_size))
+        return OneProcess(run, controlled.Reference(self.under_control(subject), self.folder / "dealt"))
+
+    def under_control(self, subject: Subject) -> controlled.RunControlled:
+        """What runs a subject with chance and gradients held still."""
+
+        def run(label: str, control: controlled.Control, *, alone: bool = False, grouped: bool = False) -> Run:
+            scale = self.launch.world_size if alone else 1
+            return self._run(subject, label, plain=alone, grouped=grouped, scale=scale, control=control)
+
+        return run
 
     def alone(self, subject: Subject, end: Verdict) -> Verdict | None:
         """How the subject ends on one process, if it fails there as it did; None if it does not.
@@ -219,6 +260,7 @@ class Session:
         shift: int = 0,
         scale: int = 1,
         gpus: int = 0,
+        control: controlled.Control | None = None,
     ) -> Run:
         """Run a subject. plain: as one process, which is a group of one if it is `grouped`."""
         self._tell(f"{subject.name}: {label}")
@@ -240,6 +282,9 @@ class Session:
             watched={file: list(lines) for file, lines in subject.watched.items()},
             # Several machines may have to share theirs.
             cache="" if self.launch.has_several_nodes else str(folder / "datasets"),
+            controlled=control is not None,
+            seed=control.seed if control else 0,
+            rows=control.rows if control else "",
         )
         launch = self._alone(gpus or 1) if plain else self._together(subject)
         variables = {**dict(subject.environment), **(launcher.group_of_one() if grouped else {})}

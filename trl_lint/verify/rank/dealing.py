@@ -1,8 +1,8 @@
 """Which rows of a data set each batch has: told, and in another run dealt to the ranks as the job says.
 
 One process that reads, step by step, the rows that all ranks read together computes what they should report, in
-whatever order a sampler dealt them out, and whatever it filled a last batch up with. Told of, and dealt, are the rows of
-data sets that are read by index; what a stream gives can't be asked for again.
+whatever order a sampler dealt them out, and whatever it filled a last batch up with. Told of, and dealt, are the rows
+of data sets that are read by index; what a stream gives can't be asked for again.
 
 A data set is known by its number in the order in which they were first read, which is the same in every run of a
 script. Sources: torch/utils/data/dataloader.py `_BaseDataLoaderIter` of torch 2.13.0; accelerate/state.py
@@ -11,6 +11,7 @@ script. Sources: torch/utils/data/dataloader.py `_BaseDataLoaderIter` of torch 2
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -83,15 +84,40 @@ def _makes_rows(job: Job, dealt: Callable[[], Dealt]) -> wrapping.Wrapper:
 
 
 def _counted(rows: Iterator[object], data_set: object, dealt: Callable[[], Dealt] | None) -> Iterator[object]:
-    """The rows of one pass over a data set. It begins with the first: torch makes an iterator anew before it is used."""
+    """The rows of one pass over a data set, which begins with the first: torch makes iterators that are never used."""
     number = _number(data_set)
     times = _times[number] = _times.get(number, 0) + 1
+    if dealt is not None and times == 1:
+        trace.write("data_set", data_set=number, holds=_sample(data_set))
     instead = dealt().get(str(number), {}).get(str(times)) if dealt is not None else None
     for batch in rows if instead is None else instead:
         _last[:] = [data_set]
         if dealt is not None:
             trace.write("rows", data_set=number, times=times, rows=_as_numbers(batch))
         yield batch
+
+
+def _sample(data_set: Any) -> str:
+    """What stands in the first row, in the last and in the middle: whether ranks have the same data is seen in it."""
+    digest = hashlib.blake2b(digest_size=8)
+    try:
+        size = len(data_set)
+        for row in (0, size // 2, size - 1):
+            digest.update(repr(_plain(data_set[row])).encode())
+    except Exception:  # what a data set does with a row is its own business
+        return ""
+    return f"{size} {digest.hexdigest()}"
+
+
+def _plain(value: Any) -> object:
+    """A row as what looks the same in every process."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return [(key, _plain(each)) for key, each in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return value if isinstance(value, (str, bytes, int, float, type(None))) else type(value).__name__
 
 
 def _number(data_set: object) -> int:

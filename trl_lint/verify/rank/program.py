@@ -20,8 +20,8 @@ from typing import NoReturn
 from . import (
     caches,
     call_stack,
-    controlled,
     collectives,
+    controlled,
     dealing,
     emulation,
     flight_recorder,

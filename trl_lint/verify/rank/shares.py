@@ -1,7 +1,7 @@
 """Which rows each rank trains on: a digest of each row that goes forward through DDP, for the first batches.
 
-DDP averages the gradients of its ranks, so each is to see rows of its own. Whether they do is seen in what goes into the
-model, whatever dealt it out: a sampler, a stream, or nobody.
+DDP averages the gradients of its ranks, so each is to see rows of its own. Whether they do is seen in what goes into
+the model, whatever dealt it out: a sampler, a stream, or nobody.
 
 Source: torch/nn/parallel/distributed.py `DistributedDataParallel.forward` of torch 2.13.0.
 """
@@ -72,7 +72,7 @@ def _tensors(values: Iterable[object]) -> Iterator[Tensor]:
 
 
 def _digests(tensors: list[Tensor]) -> list[str] | None:
-    """A digest of each row of a batch: of what stands in it in all tensors that have as many rows; None if too large."""
+    """A digest of each row of a batch, of all tensors that have as many rows; None if they are too large."""
     if not tensors or sum(each.numel() * each.element_size() for each in tensors) > MAX_BYTES:
         return None
     import torch

@@ -106,6 +106,11 @@ class RowsRecord(TypedDict):
     rows: list[int] | None
 
 
+class DataSetRecord(TypedDict):
+    data_set: int
+    holds: str
+
+
 class TrainedRecord(TypedDict):
     data_set: int
 

@@ -14,6 +14,7 @@ from trl_lint.verify.rank import call_stack
 from trl_lint.verify.rank.trace import output_path, stacks_path, trace_path
 from trl_lint.verify.record.trace_records import (
     CallRecord,
+    DataSetRecord,
     EndRecord,
     ExitRecord,
     GroupRecord,
@@ -123,8 +124,8 @@ class RankRecord:
     share of another rank. scattered: of the first batch of which DataParallel lost rows, how many rows it was given and
     how many it kept. reached: of the watched lines, file and number of those that it got to, and how many collectives
     it had called before. share: what went into a model in DDP, by batch (`shares.py`). dealt: by data
-    set and by how often it was read before, the rows of each batch, None where they have no numbers. trained: the data
-    sets that were trained on (`dealing.py`). batch_norm: its model normalises by what is in a batch.
+    set and by how often it was read before, the rows of each batch, None where they have no numbers. data_sets: what
+    each has in it, as a digest. trained: those that were trained on (`dealing.py`). batch_norm: its model normalises by what is in a batch.
     """
 
     number: int
@@ -151,6 +152,7 @@ class RankRecord:
     reached: dict[tuple[str, int], int] = field(default_factory=dict)
     share: list[Share] = field(default_factory=list)
     dealt: dict[tuple[int, int], list[list[int] | None]] = field(default_factory=dict)
+    data_sets: dict[int, str] = field(default_factory=dict)
     trained: set[int] = field(default_factory=set)
     batch_norm: bool = False
     stack: tuple[SourcePlace, ...] = ()
@@ -289,6 +291,10 @@ def _rows(rank: RankRecord, record: RowsRecord) -> None:
     rank.dealt.setdefault((record["data_set"], record["times"]), []).append(record["rows"])
 
 
+def _data_set(rank: RankRecord, record: DataSetRecord) -> None:
+    rank.data_sets[record["data_set"]] = record["holds"]
+
+
 def _trained(rank: RankRecord, record: TrainedRecord) -> None:
     rank.trained.add(record["data_set"])
 
@@ -338,6 +344,7 @@ _Reader: TypeAlias = Callable[[RankRecord, Any], None]
 _READERS: dict[str, _Reader] = {
     "batch_norm": _batch_norm,
     "call": _call,
+    "data_set": _data_set,
     "done": _done,
     "end": _end,
     "exit": _exit,
