@@ -11,18 +11,20 @@ ranks with wrong weights. Two things are left out by evidence, from a run in whi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trl_lint.reports import many
 from trl_lint.verify.oracles import training
 from trl_lint.verify.oracles.logged_metrics import metrics_of
-from trl_lint.verify.oracles.tolerance import BETWEEN_RUNS, is_same, mean, shown
+from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, BETWEEN_RUNS, is_same, mean, shown
 from trl_lint.verify.oracles.true_value import ORACLE, Pair, pairs_of, wrong
 from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 
 HOW = "in controlled runs: the same rows, no dropout, weights that move the same way"
+# How much further than rounding takes it a metric must be off. Rounding is what a run shows that reads each row twice.
+FURTHER = 20
 # A log is a mean of so many losses at most.
 LONGEST_WINDOW = 64
 
@@ -86,7 +88,7 @@ def _judged(
     own = [pair for pair in pairs if is_own(pair[0])]
     if not own:
         return unknown(ORACLE, "no metric of the program's own is logged by both")
-    worst = wrong(own)
+    worst = wrong(own, BETWEEN_RUNS if any(rank.low_precision for rank in run.ranks) else BETWEEN_RANKS)
     held = len({name for name, _, _ in own} - set(worst))
     if not worst:
         return passed(ORACLE, f"{many(held, 'metric')} {against.claim}", [HOW])
@@ -113,17 +115,27 @@ def _mean_losses(run: Run) -> list[float]:
     return [mean(step) for step in zip(*(rank.losses for rank in run.ranks), strict=False)]
 
 
-def _left_out(run: Run, twice: Run, worst: Iterable[str], has_same_losses: bool) -> dict[str, str] | None:
+def _left_out(
+    run: Run, twice: Run, worst: Mapping[str, tuple[float, float]], has_same_losses: bool
+) -> dict[str, str] | None:
     """The metrics that say nothing, and why; None where none of them does. twice: the run with each row read twice."""
     ended = bool(twice.ranks) and all(rank.ended_well for rank in twice.ranks)
     if not has_same_losses:
         is_mean = ended and _has_same_losses(run, twice)
         if not is_mean or any(rank.batch_norm for rank in run.ranks):
             return None
-    changed = _changed(run, twice) if ended else set()
+    rounding = _rounding(run, twice) if ended else {}
     losses = [] if has_same_losses else _mean_losses(run)
-    found = {name: "the mean of the losses that are trained on" for name in worst if _is_loss(run, name, losses)}
-    return {name: "no mean or sum over rows" for name in worst if name in changed} | found
+    found = {}
+    for name, (here, there) in worst.items():
+        noise = rounding.get(name, 0.0)
+        if noise is None:
+            found[name] = "no mean or sum over rows"
+        elif abs(here - there) <= FURTHER * noise:
+            found[name] = "off by rounding"
+        elif _is_loss(run, name, losses):
+            found[name] = "the mean of the losses that are trained on"
+    return found
 
 
 def _has_same_losses(run: Run, twice: Run) -> bool:
@@ -135,10 +147,10 @@ def _has_same_losses(run: Run, twice: Run) -> bool:
     )
 
 
-def _changed(run: Run, twice: Run) -> set[str]:
-    """The metrics that are neither the same nor twice as much when each row is read twice."""
+def _rounding(run: Run, twice: Run) -> dict[str, float | None]:
+    """How far metrics are off when each row is read twice, as means or as sums; None for what is neither."""
     before, after = metrics_of(run), metrics_of(twice)
-    changed = set()
+    found: dict[str, float | None] = {}
     for key, metric in before.items():
         others = after[key].values if key in after else {}
         rows = [
@@ -146,9 +158,9 @@ def _changed(run: Run, twice: Run) -> set[str]:
             for rank, values in metric.values.items()
             for call, value in values.items()
         ]
-        if not any(all(is_same(factor * a, b, BETWEEN_RUNS) for a, b in rows) for factor in (1, 2)):
-            changed.add(key[1])
-    return changed
+        factor = next((each for each in (1, 2) if all(is_same(each * a, b, BETWEEN_RUNS) for a, b in rows)), None)
+        found[key[1]] = None if factor is None else max((abs(a - b / factor) for a, b in rows), default=0.0)
+    return found
 
 
 def _is_loss(run: Run, name: str, losses: Sequence[float]) -> bool:

@@ -80,12 +80,12 @@ def judge_bare(run: Run, single: Run | None, gpus: int) -> Verdict:
     return failed(ORACLE, "loss", said, loss=here, true=there)
 
 
-def wrong(pairs: Sequence[Pair]) -> dict[str, tuple[float, float]]:
+def wrong(pairs: Sequence[Pair], tolerance: float = BETWEEN_RUNS) -> dict[str, tuple[float, float]]:
     """By metric that is not the same, the two values that are furthest apart."""
     worst: dict[str, tuple[float, float]] = {}
     for name, here, there in sorted(pairs):
         is_further = name not in worst or abs(here - there) > abs(worst[name][0] - worst[name][1])
-        if is_further and not is_same(here, there, BETWEEN_RUNS):
+        if is_further and not is_same(here, there, tolerance):
             worst[name] = (here, there)
     return worst
 

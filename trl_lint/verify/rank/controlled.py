@@ -9,7 +9,8 @@ loss that is a mean over each rank's own tokens does not. In a controlled run
   the step alone. So the weights change as they do in training (a policy parts from its reference), and are the same on
   all ranks, on one process, and in every run.
 
-It tells as well whether the model normalises by what its own batch holds, which no other batch has.
+It tells as well whether the model normalises by what its own batch holds, and whether it computes in less than 32 bits:
+then other batches give other numbers.
 
 Sources: torch/nn/functional.py `dropout`, `scaled_dot_product_attention`; torch/optim/optimizer.py
 `register_optimizer_step_pre_hook`, `register_optimizer_step_post_hook` of torch 2.13.0.
@@ -20,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import random
 from collections.abc import Mapping
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +45,9 @@ _DROPS = (
     ("feature_alpha_dropout", "p", 1),
     ("scaled_dot_product_attention", "dropout_p", 4),
 )
-# How far a weight moves in one step, in parts of the mean size of its parameter's weights, or of 1 where all are 0.
-_STEP = 0.02
+# How far a weight moves in the first step, in parts of the mean size of its parameter's weights, or of 1 where all are
+# 0: far enough that a small random model tells rows apart. The next ones are shorter, so that it goes nowhere.
+_FIRST_STEP = 0.5
 # The numbers of the steps of each optimizer, and the learning rates that are its own.
 _steps: dict[int, int] = {}
 _rates: dict[int, list[object]] = {}
@@ -59,6 +62,7 @@ def patches(job: Job) -> Mapping[str, Patch]:
         "numpy": lambda numpy: numpy.random.seed(job.seed),
         "torch": lambda torch: torch.manual_seed(job.seed),
         "torch.nn.functional": _without_dropout,
+        "torch.amp.autocast_mode": _patch_autocast,
         "torch.nn.modules.batchnorm": _patch_batch_norm,
         "torch.optim.optimizer": _patch_optimizer,
     }
@@ -82,19 +86,32 @@ def _with_zero(parameter: str, place: int) -> Wrapper:
 
 
 def _patch_batch_norm(module: ModuleType) -> None:
-    told = False
-
     def make(original: Function) -> Function:
         def forward(self: Any, *args: object, **kwargs: object) -> object:
-            nonlocal told
-            if self.training and not told:
-                told = True
-                trace.write("batch_norm")
+            if self.training:
+                _tell_once("batch_norm")
             return original(self, *args, **kwargs)
 
         return forward
 
     wrapping.replace(module._BatchNorm, "forward", make)
+
+
+def _patch_autocast(module: ModuleType) -> None:
+    def make(original: Function) -> Function:
+        def enter(self: Any) -> object:
+            if getattr(self, "_enabled", True):
+                _tell_once("low_precision")
+            return original(self)
+
+        return enter
+
+    wrapping.replace(module.autocast, "__enter__", make)
+
+
+@cache
+def _tell_once(kind: str) -> None:
+    trace.write(kind)
 
 
 def _patch_optimizer(module: ModuleType) -> None:
@@ -124,16 +141,18 @@ def _move(optimizer: Optimizer) -> None:
 
     number = _steps[id(optimizer)] = _steps.get(id(optimizer), 0) + 1
     trained = parameters_of(optimizer)
+    if any(each.element_size() < 4 for each in trained):
+        _tell_once("low_precision")
     if any(map(is_sharded, trained)) or sum(each.numel() for each in trained) > MAX_WEIGHTS:
         return
     generator = torch.Generator().manual_seed(number)
     with torch.no_grad():
         for each in trained:
-            each.add_(_step(each, generator))
+            each.add_(_step(each, generator), alpha=_FIRST_STEP / number)
 
 
 def _step(weights: Tensor, generator: Generator) -> Tensor:
     import torch
 
     size = float(weights.detach().abs().mean()) or 1.0
-    return (torch.randn(weights.shape, generator=generator) * (_STEP * size)).to(weights)
+    return (torch.randn(weights.shape, generator=generator) * size).to(weights)

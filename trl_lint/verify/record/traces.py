@@ -123,9 +123,10 @@ class RankRecord:
     backward pass or where else DDP waits, or joins the process group: in no collective of its own. moved: it read the
     share of another rank. scattered: of the first batch of which DataParallel lost rows, how many rows it was given and
     how many it kept. reached: of the watched lines, file and number of those that it got to, and how many collectives
-    it had called before. share: what went into a model in DDP, by batch (`shares.py`). dealt: by data
-    set and by how often it was read before, the rows of each batch, None where they have no numbers. data_sets: what
-    each has in it, as a digest. trained: those that were trained on (`dealing.py`). batch_norm: its model normalises by what is in a batch.
+    it had called before. share: what went into a model in DDP, by batch (`shares.py`). dealt: by data set and by the
+    number of the pass over it, the rows of each batch, None where they have no numbers. data_sets: what each has in it,
+    as a digest. trained: those that were trained on (`dealing.py`). batch_norm: its model normalises by what is in a
+    batch. low_precision: it computes in less than 32 bits.
     """
 
     number: int
@@ -155,6 +156,7 @@ class RankRecord:
     data_sets: dict[int, str] = field(default_factory=dict)
     trained: set[int] = field(default_factory=set)
     batch_norm: bool = False
+    low_precision: bool = False
     stack: tuple[SourcePlace, ...] = ()
 
     @property
@@ -282,6 +284,10 @@ def _batch_norm(rank: RankRecord, record: TraceRecord) -> None:
     rank.batch_norm = True
 
 
+def _low_precision(rank: RankRecord, record: TraceRecord) -> None:
+    rank.low_precision = True
+
+
 def _share(rank: RankRecord, record: ShareRecord) -> None:
     if record["rows"] is not None:
         rank.share.append(Share(record["passes"], record["rows"]))
@@ -351,6 +357,7 @@ _READERS: dict[str, _Reader] = {
     "group": _group,
     "log": _log,
     "loss": _loss,
+    "low_precision": _low_precision,
     "moved": _moved,
     "native": _native,
     "placed": _placed,
