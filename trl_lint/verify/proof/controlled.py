@@ -25,7 +25,7 @@ Dealt: TypeAlias = dict[str, dict[str, list[list[int]]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class Conditions:
     """seed: with which generators begin. rows: the file that says which rows each rank reads ("" for its samplers)."""
 
     seed: int = 0
@@ -35,7 +35,7 @@ class Control:
 class RunControlled(Protocol):
     """Runs a subject under control. alone: as one process, in a group of one where that is asked for."""
 
-    def __call__(self, label: str, control: Control, *, alone: bool = False, grouped: bool = False) -> Run: ...
+    def __call__(self, label: str, conditions: Conditions, *, alone: bool = False, grouped: bool = False) -> Run: ...
 
 
 @dataclass
@@ -55,9 +55,9 @@ class Reference:
         key = json.dumps(rows)
         if key not in self.known:
             file = written(self.folder, f"rows-{len(self.known)}", rows)
-            found = self.start("one process, controlled", Control(rows=file), alone=True)
+            found = self.start("one process, controlled", Conditions(rows=file), alone=True)
             if not all(rank.ended_well for rank in found.ranks):  # it may need a group
-                found = self.start("one process, controlled", Control(rows=file), alone=True, grouped=True)
+                found = self.start("one process, controlled", Conditions(rows=file), alone=True, grouped=True)
             self.known[key] = found
         return self.known[key]
 
@@ -75,7 +75,7 @@ def true_value(
     global batches are dealt to the ranks in another way. unsteady: metrics that are not the same twice.
     """
     folder = reference.folder
-    run = start(f"{label}, controlled", Control())
+    run = start(f"{label}, controlled", Conditions())
     run.unsteady = unsteady
     if not all(rank.ended_well for rank in run.ranks):
         return unknown(ORACLE, "a controlled run does not end")
@@ -84,7 +84,7 @@ def true_value(
 
     def doubled() -> Run:
         file = written(folder, f"{label}-doubled", [_doubled(rank) for rank in run.ranks])
-        return start(f"{label}, rows doubled", Control(1, file))
+        return start(f"{label}, rows doubled", Conditions(1, file))
 
     single = reference.of(run)
     reason = controlled.not_comparable(run, single)
@@ -94,7 +94,9 @@ def true_value(
     if others is None:
         return unknown(ORACLE, f"one process can't be compared: {reason}")
     file = written(folder, f"{label}-otherwise", others)
-    return controlled.judge_dealt(run, start(f"{label}, dealt otherwise", Control(rows=file)), doubled, is_own, reason)
+    return controlled.judge_dealt(
+        run, start(f"{label}, dealt otherwise", Conditions(rows=file)), doubled, is_own, reason
+    )
 
 
 def written(folder: Path, name: str, rows: list[Dealt]) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from trl_lint.verify.oracles import (
     failures,
     metrics,
+    own_device,
     own_share,
     sequence,
     single_writer,
@@ -61,6 +62,19 @@ class Subject:
     program_files: tuple[Path, ...] = ()
     needs_devices: bool = False
     watched: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    def job(self, folder: Path) -> Job:
+        """What its ranks are asked to do, as it is, with their traces in a folder."""
+        return Job(
+            script=self.script,
+            args=tuple(self.args),
+            traces=str(folder),
+            root=str(self.root),
+            is_module=self.is_module,
+            sources=dict(self.sources),
+            files=tuple(map(str, self.program_files)),
+            watched={file: list(lines) for file, lines in self.watched.items()},
+        )
 
     def namer(self) -> Callable[[str], bool]:
         """Tells whether the program itself has the name of a metric, as the end of a string."""
@@ -161,11 +175,22 @@ class Session:
             ),
             training.judge_ranks(run),
             own_share.judge(run),
+            self._of_devices(subject, label, run),
             single_writer.judge(run),
         ]
         if single is not None and not is_bare and not end.failed:
             verdicts = [self._controlled(subject, label, run, single, each) for each in verdicts]
         return Judged(label, run, verdicts, moved)
+
+    def _of_devices(self, subject: Subject, label: str, run: Run) -> Verdict:
+        """Whether tensors are on each process's own device, which is emulated in one more run."""
+        reason = own_device.needless(run)
+        if subject.needs_devices:
+            reason = "emulated in this run"
+        if reason or self.launch.has_several_nodes:
+            return unknown(own_device.ORACLE, reason or "on several machines it is not emulated")
+        emulated = replace(subject, needs_devices=True)
+        return own_device.judge(self._run(emulated, f"{label}, devices emulated"))
 
     def _controlled(self, subject: Subject, label: str, run: Run, single: OneProcess, verdict: Verdict) -> Verdict:
         """The verdict of runs under control in the place of *true value*, where one process trains otherwise."""
@@ -212,9 +237,9 @@ class Session:
     def under_control(self, subject: Subject) -> controlled.RunControlled:
         """What runs a subject with chance and gradients held still."""
 
-        def run(label: str, control: controlled.Control, *, alone: bool = False, grouped: bool = False) -> Run:
+        def run(label: str, conditions: controlled.Conditions, *, alone: bool = False, grouped: bool = False) -> Run:
             scale = self.launch.world_size if alone else 1
-            return self._run(subject, label, plain=alone, grouped=grouped, scale=scale, control=control)
+            return self._run(subject, label, plain=alone, grouped=grouped, scale=scale, conditions=conditions)
 
         return run
 
@@ -260,31 +285,25 @@ class Session:
         shift: int = 0,
         scale: int = 1,
         gpus: int = 0,
-        control: controlled.Control | None = None,
+        conditions: controlled.Conditions | None = None,
     ) -> Run:
         """Run a subject. plain: as one process, which is a group of one if it is `grouped`."""
         self._tell(f"{subject.name}: {label}")
         self._count += 1
         words = re.findall(r"\w+", f"{self._count:02} {subject.name[-LONGEST_NAME:]} {label}")
         folder = self.folder / "-".join(words)
-        job = Job(
-            script=subject.script,
-            args=tuple(subject.args),
-            traces=str(folder),
-            root=str(subject.root),
-            is_module=subject.is_module,
-            sources=dict(subject.sources),
+        held = conditions or controlled.Conditions()
+        job = replace(
+            subject.job(folder),
             shift=shift,
             scale=scale,
             gpus=gpus if self.emulates else 0,
             devices=subject.needs_devices and self.emulates and not plain,
-            files=tuple(map(str, subject.program_files)),
-            watched={file: list(lines) for file, lines in subject.watched.items()},
             # Several machines may have to share theirs.
             cache="" if self.launch.has_several_nodes else str(folder / "datasets"),
-            controlled=control is not None,
-            seed=control.seed if control else 0,
-            rows=control.rows if control else "",
+            controlled=conditions is not None,
+            seed=held.seed,
+            rows=held.rows,
         )
         launch = self._alone(gpus or 1) if plain else self._together(subject)
         variables = {**dict(subject.environment), **(launcher.group_of_one() if grouped else {})}

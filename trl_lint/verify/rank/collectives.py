@@ -87,7 +87,7 @@ def _recorded(c10d: ModuleType, job: Job, name: str, payload: str) -> Wrapper:
                     at=at,
                     **_payload(tensor),
                 )
-                placement.refuse(tensor, at)
+                placement.refuse(tensor)
                 result = original(*args, **kwargs)
                 trace.current.done()
                 return result

@@ -23,7 +23,7 @@ import random
 from collections.abc import Mapping
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import trace, wrapping
 from .imports import Patch
@@ -33,6 +33,8 @@ from .wrapping import Function, Wrapper
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
+    from torch.amp.autocast_mode import autocast
+    from torch.nn import Module
     from torch.optim import Optimizer
 
 # Functions of torch.nn.functional, the parameter that says how much is dropped, and its place.
@@ -87,7 +89,7 @@ def _with_zero(parameter: str, place: int) -> Wrapper:
 
 def _patch_batch_norm(module: ModuleType) -> None:
     def make(original: Function) -> Function:
-        def forward(self: Any, *args: object, **kwargs: object) -> object:
+        def forward(self: Module, *args: object, **kwargs: object) -> object:
             if self.training:
                 _tell_once("batch_norm")
             return original(self, *args, **kwargs)
@@ -99,8 +101,8 @@ def _patch_batch_norm(module: ModuleType) -> None:
 
 def _patch_autocast(module: ModuleType) -> None:
     def make(original: Function) -> Function:
-        def enter(self: Any) -> object:
-            if getattr(self, "_enabled", True):
+        def enter(self: autocast) -> object:
+            if self._enabled:
                 _tell_once("low_precision")
             return original(self)
 

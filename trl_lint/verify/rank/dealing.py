@@ -15,16 +15,20 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from . import trace, wrapping
 from .imports import Patch
 from .job import Job
 from .wrapping import Function
+
+if TYPE_CHECKING:
+    from torch.utils.data import DataLoader
+    from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 # By data set and by how often it was read before, the rows of each batch.
 Dealt: TypeAlias = dict[str, dict[str, list[list[int]]]]
@@ -73,7 +77,7 @@ def _makes_rows(job: Job, dealt: Callable[[], Dealt]) -> wrapping.Wrapper:
     """Of a method that begins with a loader's rows: have it tell of each batch's, and give those that are dealt."""
 
     def make(original: Function) -> Function:
-        def made(self: Any, loader: Any, *args: object, **kwargs: object) -> None:
+        def made(self: _BaseDataLoaderIter, loader: DataLoader[object], *args: object, **kwargs: object) -> None:
             original(self, loader, *args, **kwargs)
             is_asked = job.controlled and loader._dataset_kind == _BY_INDEX and loader._auto_collation
             self._sampler_iter = _counted(self._sampler_iter, loader.dataset, dealt if is_asked else None)
@@ -97,19 +101,20 @@ def _counted(rows: Iterator[object], data_set: object, dealt: Callable[[], Dealt
         yield batch
 
 
-def _sample(data_set: Any) -> str:
+def _sample(data_set: object) -> str:
     """What stands in the first row, in the last and in the middle: whether ranks have the same data is seen in it."""
     digest = hashlib.blake2b(digest_size=8)
     try:
-        size = len(data_set)
+        rows = cast("Sequence[object]", data_set)
+        size = len(rows)
         for row in (0, size // 2, size - 1):
-            digest.update(repr(_plain(data_set[row])).encode())
+            digest.update(repr(_plain(rows[row])).encode())
     except Exception:  # what a data set does with a row is its own business
         return ""
     return f"{size} {digest.hexdigest()}"
 
 
-def _plain(value: Any) -> object:
+def _plain(value: object) -> object:
     """A row as what looks the same in every process."""
     if hasattr(value, "tolist"):
         return value.tolist()

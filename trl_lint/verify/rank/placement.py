@@ -13,12 +13,13 @@ generator's state from where it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from .call_stack import StackFrame
 from .imports import Patch
 from .job import Job
 from .tensors import listed
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 Arguments: TypeAlias = tuple[object, ...]
 Keywords: TypeAlias = Mapping[str, object]
 OWN = "cpu:0"
+REFUSED = "No backend type associated with device type cpu (the process's own device is emulated)"
+# It hands round the states of generators, which nccl would find on the device.
+_RANDOM = os.path.join("accelerate", "utils", "random.py")
 _MARK = "_on_own_device"
 # Methods that leave the device, and those that may.
 _LEAVES = frozenset({"cpu", "numpy"})
@@ -58,14 +62,22 @@ def is_missing(given: object) -> bool:
     return _active and any(hasattr(each, "untyped_storage") and not _is_marked(each) for each in listed(given))
 
 
-def refuse(given: object, at: Sequence[StackFrame]) -> None:
+def refuse(given: object) -> None:
     """Raise what nccl raises of a tensor on the CPU.
 
     Raises:
         RuntimeError: the tensor would not be on the process's own device.
     """
-    if is_missing(given) and not any(place[0].endswith("accelerate/utils/random.py") for place in at):
-        raise RuntimeError("No backend type associated with device type cpu (the process's own device is emulated)")
+    if is_missing(given) and not _comes_from(_RANDOM):
+        raise RuntimeError(REFUSED)
+
+
+def _comes_from(file: str) -> bool:
+    """Whether the call that is being made comes from a file."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and not frame.f_code.co_filename.endswith(file):
+        frame = frame.f_back
+    return frame is not None
 
 
 def _start_with(overrides: ModuleType) -> None:

@@ -26,6 +26,7 @@ from . import (
     emulation,
     flight_recorder,
     imports,
+    machine,
     placement,
     precision,
     reached,
@@ -56,6 +57,7 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
         *((name, sharding.patch_shards(job, name)) for name in {row[0] for row in sharding.SHARDED}),
         ("transformers.training_args", precision.patch_arguments),
         ("torch.nn.parallel.distributed", shares.patch_ddp),
+        ("torch.cuda", machine.patch_cuda(job)),
         *caches.patches(job).items(),
         *controlled.patches(job).items(),
         *dealing.patches(job).items(),
@@ -136,6 +138,7 @@ def _run_to_end(job: Job) -> int:
         status = 1
         how = {"error": type(error).__name__, **_how(job, error, str(error))}
     flight_recorder.tell()
+    machine.tell()
     trace.write("end", status=status, **how)
     if status == 0:
         training.tell()

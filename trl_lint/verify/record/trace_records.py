@@ -118,3 +118,8 @@ class TrainedRecord(TypedDict):
 class ShareRecord(TypedDict):
     rows: list[str] | None
     passes: int
+
+
+class MachineRecord(TypedDict):
+    gpus: int
+    is_placed: bool

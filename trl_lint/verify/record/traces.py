@@ -20,6 +20,7 @@ from trl_lint.verify.record.trace_records import (
     GroupRecord,
     LogRecord,
     LossRecord,
+    MachineRecord,
     NativeRecord,
     NativeRow,
     PlacedRecord,
@@ -126,7 +127,9 @@ class RankRecord:
     it had called before. share: what went into a model in DDP, by batch (`shares.py`). dealt: by data set and by the
     number of the pass over it, the rows of each batch, None where they have no numbers. data_sets: what each has in it,
     as a digest. trained: those that were trained on (`dealing.py`). batch_norm: its model normalises by what is in a
-    batch. low_precision: it computes in less than 32 bits.
+    batch. low_precision: it computes in less than 32 bits. gpus: how many it sees, None where it
+    did not get so far. is_placed: accelerate says where its tensors are. asks_for_gpus: its own code asks whether there
+    are any.
     """
 
     number: int
@@ -157,6 +160,9 @@ class RankRecord:
     trained: set[int] = field(default_factory=set)
     batch_norm: bool = False
     low_precision: bool = False
+    gpus: int | None = None
+    is_placed: bool = False
+    asks_for_gpus: bool = False
     stack: tuple[SourcePlace, ...] = ()
 
     @property
@@ -288,6 +294,14 @@ def _low_precision(rank: RankRecord, record: TraceRecord) -> None:
     rank.low_precision = True
 
 
+def _machine(rank: RankRecord, record: MachineRecord) -> None:
+    rank.gpus, rank.is_placed = record["gpus"], record["is_placed"]
+
+
+def _asks_for_gpus(rank: RankRecord, record: TraceRecord) -> None:
+    rank.asks_for_gpus = True
+
+
 def _share(rank: RankRecord, record: ShareRecord) -> None:
     if record["rows"] is not None:
         rank.share.append(Share(record["passes"], record["rows"]))
@@ -348,6 +362,7 @@ def _nothing(rank: RankRecord, record: TraceRecord) -> None:
 # Each takes the records of its kind.
 _Reader: TypeAlias = Callable[[RankRecord, Any], None]
 _READERS: dict[str, _Reader] = {
+    "asks_for_gpus": _asks_for_gpus,
     "batch_norm": _batch_norm,
     "call": _call,
     "data_set": _data_set,
@@ -358,6 +373,7 @@ _READERS: dict[str, _Reader] = {
     "log": _log,
     "loss": _loss,
     "low_precision": _low_precision,
+    "machine": _machine,
     "moved": _moved,
     "native": _native,
     "placed": _placed,
