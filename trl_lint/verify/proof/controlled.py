@@ -26,7 +26,11 @@ Dealt: TypeAlias = dict[str, dict[str, list[list[int]]]]
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """seed: with which generators begin. rows: the file that says which rows each rank reads ("" for its samplers)."""
+    """What a controlled run is to do.
+
+    seed: with which generators go on once data are read. rows: the file that says which rows each rank reads ("" for
+    what its samplers say).
+    """
 
     seed: int = 0
     rows: str = ""

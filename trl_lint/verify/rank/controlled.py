@@ -4,7 +4,8 @@ Metrics of two runs can be compared only where both train the same, and a script
 loss that is a mean over each rank's own tokens does not. In a controlled run
 
 - dropout drops nothing,
-- the generators of Python, NumPy and torch begin with the job's seed,
+- the generators of Python, NumPy and torch begin with one seed, and go on with the job's once data are read, when the
+  model is made: what another seed changes depends on chance,
 - an optimizer's step does not use the gradients: it moves each weight by a small step that is drawn from the number of
   the step alone. So the weights change as they do in training (a policy parts from its reference), and are the same on
   all ranks, on one process, and in every run.
@@ -19,7 +20,9 @@ Sources: torch/nn/functional.py `dropout`, `scaled_dot_product_attention`; torch
 from __future__ import annotations
 
 import contextlib
+import operator
 import random
+import sys
 from collections.abc import Mapping
 from functools import cache
 from types import ModuleType
@@ -50,6 +53,7 @@ _DROPS = (
 # How far a weight moves in the first step, in parts of the mean size of its parameter's weights, or of 1 where all are
 # 0: far enough that a small random model tells rows apart. The next ones are shorter, so that it goes nowhere.
 _FIRST_STEP = 0.5
+_FIRST_SEED = 0
 # The numbers of the steps of each optimizer, and the learning rates that are its own.
 _steps: dict[int, int] = {}
 _rates: dict[int, list[object]] = {}
@@ -59,15 +63,23 @@ def patches(job: Job) -> Mapping[str, Patch]:
     """By module, what to change in it; nothing where the run is not controlled."""
     if not job.controlled:
         return {}
-    random.seed(job.seed)
+    random.seed(_FIRST_SEED)
     return {
-        "numpy": lambda numpy: numpy.random.seed(job.seed),
-        "torch": lambda torch: torch.manual_seed(job.seed),
+        "numpy": lambda numpy: numpy.random.seed(_FIRST_SEED),
+        "torch": lambda torch: torch.manual_seed(_FIRST_SEED),
         "torch.nn.functional": _without_dropout,
         "torch.amp.autocast_mode": _patch_autocast,
         "torch.nn.modules.batchnorm": _patch_batch_norm,
         "torch.optim.optimizer": _patch_optimizer,
     }
+
+
+def go_on_with(seed: int) -> None:
+    """Have all generators begin anew."""
+    random.seed(seed)
+    for name, begin in (("numpy", "random.seed"), ("torch", "manual_seed")):
+        if name in sys.modules:
+            operator.attrgetter(begin)(sys.modules[name])(seed)
 
 
 def _without_dropout(functional: ModuleType) -> None:

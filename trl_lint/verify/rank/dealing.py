@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from . import trace, wrapping
+from . import controlled, trace, wrapping
 from .imports import Patch
 from .job import Job
 from .wrapping import Function
@@ -80,18 +80,21 @@ def _makes_rows(job: Job, dealt: Callable[[], Dealt]) -> wrapping.Wrapper:
         def made(self: _BaseDataLoaderIter, loader: DataLoader[object], *args: object, **kwargs: object) -> None:
             original(self, loader, *args, **kwargs)
             is_asked = job.controlled and loader._dataset_kind == _BY_INDEX and loader._auto_collation
-            self._sampler_iter = _counted(self._sampler_iter, loader.dataset, dealt if is_asked else None)
+            self._sampler_iter = _counted(self._sampler_iter, loader.dataset, dealt if is_asked else None, job.seed)
 
         return made
 
     return make
 
 
-def _counted(rows: Iterator[object], data_set: object, dealt: Callable[[], Dealt] | None) -> Iterator[object]:
+def _counted(
+    rows: Iterator[object], data_set: object, dealt: Callable[[], Dealt] | None, seed: int
+) -> Iterator[object]:
     """The rows of one pass over a data set, which begins with the first: torch makes iterators that are never used."""
     number = _number(data_set)
     times = _times[number] = _times.get(number, 0) + 1
     if dealt is not None and times == 1:
+        controlled.go_on_with(seed)
         trace.write("data_set", data_set=number, holds=_sample(data_set))
     instead = dealt().get(str(number), {}).get(str(times)) if dealt is not None else None
     for batch in rows if instead is None else instead:
