@@ -6,6 +6,7 @@ then, and the logs are as often as is usual, which no number of steps divides.
     python evaluation/subjects/stock.py TRAINER
 """
 
+import copy
 import sys
 from pathlib import Path
 
@@ -68,6 +69,12 @@ def trained(name: str) -> dict:
     return {**given, "reward_funcs": short} if name == "GRPO" else given
 
 
+def causal_models(name: str) -> dict:
+    """The model, and the reference that it begins as: nobody can make that of the name of a model without one."""
+    model = LlamaForCausalLM(config())
+    return {"model": model, "ref_model": copy.deepcopy(model)} if name in ("DPO", "KTO") else {"model": model}
+
+
 def main(name: str) -> None:
     set_seed(11)
     own = {"num_generations": 2, "max_completion_length": 6, "temperature": 1.0} if name == "GRPO" else {}
@@ -75,10 +82,10 @@ def main(name: str) -> None:
     if name == "Reward":
         made = config()
         made.num_labels = 1
-        model = LlamaForSequenceClassification(made)
+        models = {"model": LlamaForSequenceClassification(made)}
     else:
-        model = LlamaForCausalLM(config())
-    getattr(trl, f"{name}Trainer")(model=model, args=arguments, **trained(name)).train()
+        models = causal_models(name)
+    getattr(trl, f"{name}Trainer")(**models, args=arguments, **trained(name)).train()
 
 
 main(sys.argv[1])
