@@ -51,7 +51,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Said:
-    """What the command says of a program. verdict: of the findings of its bug's rule, or of all oracles if it is right."""
+    """What the command says of a program. verdict: of findings of its bug's rule, or of all oracles if it is right."""
 
     case: Case
     verdict: str
