@@ -70,6 +70,18 @@ def test_rounding_is_left_out():
     assert judge(run, single, run_of(margin=0.0100001)).failed
 
 
+def test_what_is_left_of_large_numbers_is_off_by_their_rounding():
+    def logged(run, margin):
+        for rank in run.ranks:
+            rank.logs = [Log("wandb.log", {"margin": margin, "logps": -50.5}, ())]
+        return run
+
+    assert (
+        judge(logged(run_of(), 8.818e-5), logged(one(), 8.817e-5), logged(run_of(), 8.818e-5)).outcome is Outcome.PASSED
+    )
+    assert judge(logged(run_of(), 8.8e-3), logged(one(), 8.7e-3), logged(run_of(), 8.8e-3)).failed
+
+
 def test_the_loss_that_is_trained_on_is_left_out():
     run = Run([rank_of(number, {}, each) for number, each in enumerate(LOSSES)])
     single, twice = one(), Run([rank_of(number, {}, each) for number, each in enumerate(LOSSES)])

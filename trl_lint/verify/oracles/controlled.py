@@ -25,6 +25,9 @@ from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 HOW = "in controlled runs: the same rows, no dropout, weights that move the same way"
 # Weights and rows are the same, so that what is left is rounding: in a difference of large numbers it is more.
 EXACT = 1e-4
+# What rounding may do at least, in parts of the largest number in the logs that is no count: a metric may be a
+# difference of such numbers.
+OF_LARGEST = 1e-7
 # How much further than rounding takes it a metric must be off. Rounding is what a run shows that reads each row twice.
 FURTHER = 20
 # A log is a mean of so many losses at most.
@@ -127,13 +130,14 @@ def _left_out(
         if not is_mean or any(rank.batch_norm for rank in run.ranks):
             return None
     rounding = _rounding(run, twice) if ended else {}
+    least = OF_LARGEST * _largest(run)
     losses = [] if has_same_losses else _mean_losses(run)
     found = {}
     for name, (here, there) in worst.items():
         noise = rounding.get(name, 0.0)
         if noise is None:
             found[name] = "no mean or sum over rows"
-        elif abs(here - there) <= FURTHER * noise:
+        elif abs(here - there) <= max(FURTHER * noise, least):
             found[name] = "off by rounding"
         elif _is_loss(run, name, losses):
             found[name] = "the mean of the losses that are trained on"
@@ -163,6 +167,12 @@ def _rounding(run: Run, twice: Run) -> dict[str, float | None]:
         factor = next((each for each in (1, 2) if all(is_same(each * a, b, BETWEEN_RUNS) for a, b in rows)), None)
         found[key[1]] = None if factor is None else max((abs(a - b / factor) for a, b in rows), default=0.0)
     return found
+
+
+def _largest(run: Run) -> float:
+    """The largest number in the logs that is no count, by size."""
+    values = (abs(value) for rank in run.ranks for log in rank.logs for value in log.values.values())
+    return max((value for value in values if math.isfinite(value) and not value.is_integer()), default=0.0)
 
 
 def _is_loss(run: Run, name: str, losses: Sequence[float]) -> bool:

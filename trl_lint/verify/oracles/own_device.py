@@ -24,7 +24,7 @@ def needless(run: Run) -> str:
     if all(rank.gpus is not None and rank.gpus >= len(run.ranks) for rank in run.ranks):
         return "each process has a GPU"
     if not all(rank.is_placed for rank in run.ranks):
-        return "it is not accelerate that says where tensors are"
+        return "it asks for the CPU, or it is not accelerate that says where tensors are"
     if any(rank.asks_for_gpus for rank in run.ranks):
         return "the script asks for GPUs, and takes another way where there are none"
     return ""

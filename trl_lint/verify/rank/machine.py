@@ -47,4 +47,6 @@ def tell() -> None:
     state = getattr(sys.modules.get("accelerate.state"), "PartialState", None)
     with contextlib.suppress(Exception):
         gpus = torch.cuda.device_count() if torch is not None else 0
-        trace.write("machine", gpus=gpus, is_placed=bool(getattr(state, "_shared_state", None)))
+        shared = getattr(state, "_shared_state", {})
+        # A script that asks for the CPU (`use_cpu`, `Accelerator(cpu=True)`) has no device of its own anywhere.
+        trace.write("machine", gpus=gpus, is_placed=bool(shared) and not shared.get("_cpu"))
