@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 GROUP = "trl_lint.plugins"
 
 
+@cache
+def has_module(name: str) -> bool:
+    """Whether there is such a module, here or in a plugin, which need not have the package that it would be in."""
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
 def modules_in(plugin: str, part: str) -> Iterator[ModuleType]:
     """The modules in a part of a plugin: "rules", "reports".
 

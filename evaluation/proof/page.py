@@ -50,6 +50,8 @@ python -m evaluation.verified
 | *same metric* | what is logged is equal on all ranks |
 | *true value* | what is logged is what one process computes on the same global batch |
 | *same training* | all ranks end with the same weights |
+| *own share* | no two ranks train on the same rows |
+| *own device* | every tensor in a collective is on the process's own device (emulated) |
 | *one writer* | no file is made by several ranks |
 
 ✓ passes, ✗ fails, ? could not be judged. What fails as it was is what a case is about. One process can be compared

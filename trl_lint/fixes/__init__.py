@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from trl_lint.plugins import has_module
 
 if TYPE_CHECKING:
     from trl_lint.fixes.base import RuleFix
@@ -19,17 +20,10 @@ def fix_of(module: str) -> RuleFix[Any] | None:
     """The fix in a module, which is named in full (`BaseRule.fix_module`); None where the rule only hints."""
     from trl_lint.fixes.base import RuleFix
 
-    if not _is_there(module):
+    if not has_module(module):
         return None
     kinds = vars(import_module(module)).values()
     (found,) = (
         each for each in kinds if isinstance(each, type) and each.__module__ == module and issubclass(each, RuleFix)
     )
     return found()
-
-
-def _is_there(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # a plugin without a package of fixes
-        return False

@@ -6,12 +6,11 @@ import inspect
 import sys
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar, Generic, cast
 
 from trl_lint.analysis.events import Event, EventT, types_of
 from trl_lint.findings import Consequence
+from trl_lint.plugins import has_module
 
 if TYPE_CHECKING:
     from libcst import CSTNode
@@ -148,7 +147,7 @@ class Rule(BaseRule, Generic[EventT]):
 
     @property
     def has_fix(self) -> bool:
-        return _is_there(self.fix_module)
+        return has_module(self.fix_module)
 
 
 class LaunchRule(BaseRule):
@@ -165,11 +164,3 @@ class CommentRule(BaseRule):
     @property
     def has_fix(self) -> bool:
         return True
-
-
-@cache
-def _is_there(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # a plugin without a package of fixes
-        return False

@@ -135,9 +135,9 @@ def _body_of(text: str) -> Sequence[cst.BaseStatement]:
 
 
 @lru_cache(maxsize=2)  # the text before a key, and the one after it
-def bodies(text: str) -> list[tuple[int, int]]:
+def bodies(text: str) -> Sequence[tuple[int, int]]:
     """Where the bodies stand in a text that wait to be parsed."""
-    return _bodies(text, logical_lines(text) or ()) if text.endswith("\n") else []
+    return _bodies(text, logical_lines(text) or ()) if text.endswith("\n") else ()
 
 
 def _bodies(text: str, lines: Sequence[LogicalLine]) -> list[tuple[int, int]]:

@@ -169,7 +169,7 @@ def _merged(old: _Statement, new: _Statement) -> _Statement:
 
 
 def _equal(one: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """Whether two nodes are the same code, which costs a third of writing both out."""
+    """Whether two nodes are the same code, as `CSTNode.deep_equals` says, which takes longer."""
     todo: list[tuple[object, object]] = [(one, other)]
     while todo:
         a, b = todo.pop()

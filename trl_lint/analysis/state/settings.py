@@ -36,7 +36,7 @@ from trl_lint.knowledge.schema import WORLD
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
-    from trl_lint.analysis.program.project import Module, Project
+    from trl_lint.analysis.program.project import Project
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 
@@ -182,7 +182,7 @@ def _all_set_by_rank(project: Project) -> frozenset[tuple[str, str]]:
 def _assigned(frame: Frame, name: str) -> Sequence[str]:
     """Where a file assigns to such an attribute, of whatever object: each line from the last word before the dot on."""
     module = frame.module
-    return module.notes.worked_out(_assigned, partial(_all_assigned, module)).get(name, ())
+    return module.notes.worked_out(_assigned, lambda: _all_assigned(module.text)).get(name, ())
 
 
 # `.name =`, `.name |=`, `setattr(x, "name",`, and a line of several targets. All begin with what is rare, or at a line:
@@ -195,12 +195,8 @@ _OWNED = re.compile(r"\.(\w+)[ \t]*,")
 _MOST_READ = 400
 
 
-def _all_assigned(module: Module) -> dict[str, list[str]]:
-    return _all_assigned_in(module.text)
-
-
 @lru_cache(maxsize=64)  # whether it still is so is asked at every key, of all files in sight
-def _all_assigned_in(text: str) -> dict[str, list[str]]:
+def _all_assigned(text: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for match in _TARGET.finditer(text):
         found[match[1]].append(_from_owner(text, match.start()))

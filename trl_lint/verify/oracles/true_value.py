@@ -36,10 +36,10 @@ def judge(run: Run, single: Run | None, is_own: Callable[[str], bool] = lambda n
     reason = _not_comparable(run, single)
     if reason:
         return unknown(ORACLE, f"one process can't be compared: {reason}")
-    pairs = _pairs(run, single)
+    pairs = pairs_of(run, single)
     if not pairs:
         return unknown(ORACLE, "no metric but Trainer's own is logged by both")
-    worst = _wrong(pairs)
+    worst = wrong(pairs)
     own = {name: pair for name, pair in worst.items() if is_own(name)}
     evidence = [
         f"{name}: logged {shown(here)}, one process has {shown(there)}{'' if name in own else ' (not its own)'}"
@@ -80,17 +80,17 @@ def judge_bare(run: Run, single: Run | None, gpus: int) -> Verdict:
     return failed(ORACLE, "loss", said, loss=here, true=there)
 
 
-def _wrong(pairs: Sequence[Pair]) -> dict[str, tuple[float, float]]:
+def wrong(pairs: Sequence[Pair], tolerance: float = BETWEEN_RUNS) -> dict[str, tuple[float, float]]:
     """By metric that is not the same, the two values that are furthest apart."""
     worst: dict[str, tuple[float, float]] = {}
     for name, here, there in sorted(pairs):
         is_further = name not in worst or abs(here - there) > abs(worst[name][0] - worst[name][1])
-        if is_further and not is_same(here, there, BETWEEN_RUNS):
+        if is_further and not is_same(here, there, tolerance):
             worst[name] = (here, there)
     return worst
 
 
-def _pairs(run: Run, single: Run) -> list[Pair]:
+def pairs_of(run: Run, single: Run) -> list[Pair]:
     ours, theirs = metrics_of(run), metrics_of(single)
     shared = [key for key in ours if key in theirs and key[1] not in PER_PROCESS and not is_control(ours[key])]
     rows = {key: _values(ours[key], theirs[key]) for key in shared}

@@ -8,12 +8,12 @@ once more after the fixed copy has passed.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from trl_lint.findings import Finding
 from trl_lint.verify.oracles import failures, termination
 from trl_lint.verify.proof import mending
-from trl_lint.verify.proof.session import Judged, Session, Subject
+from trl_lint.verify.proof.session import Judged, OneProcess, Session, Subject
 from trl_lint.verify.record.traces import RankRecord, Run, SourcePlace
 from trl_lint.verify.record.verdicts import Verdict, passed, unknown
 
@@ -23,7 +23,7 @@ OF_RANKS = ("exception", "exit", "abort", "killed")
 
 
 def shown(
-    runner: Session, subject: Subject, before: Judged, fixes: Sequence[Finding], single: Callable[[], Run] | None
+    runner: Session, subject: Subject, before: Judged, fixes: Sequence[Finding], single: OneProcess | None
 ) -> tuple[Verdict, Judged | None]:
     """What a fixed copy that has passed shows of the fixes, and the subject's second run as it is, if there was one.
 

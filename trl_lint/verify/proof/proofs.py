@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from trl_lint.verify.oracles import termination
 from trl_lint.verify.processes.launcher import LaunchError
 from trl_lint.verify.proof import cause, fixtures, launches, mending, session
 from trl_lint.verify.proof.fixtures import Fixture
-from trl_lint.verify.proof.session import BARE, Judged, Session, Subject
+from trl_lint.verify.proof.session import BARE, Judged, OneProcess, Session, Subject
 from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Verdict
 
@@ -58,7 +58,7 @@ class Proof:
     to_fix: list[Path] = field(default_factory=list)
     command: str = ""
     is_fixture: bool = False
-    single: Callable[[], Run] | None = None
+    single: OneProcess | None = None
 
     @property
     def holds(self) -> bool:
@@ -154,7 +154,7 @@ def of_launch(launch: JudgedLaunch, settings: Settings, runner: Session, *, one_
     return proof
 
 
-def _column(runner: Session, subject: Subject, launcher: str, single: Callable[[], Run] | None) -> Column:
+def _column(runner: Session, subject: Subject, launcher: str, single: OneProcess | None) -> Column:
     """A program started as a launch file has it, or should."""
     gpus = f"{runner.launch.nproc} {'emulated ' if runner.emulates else ''}GPUs"
     label = f"bare python, {gpus}" if launcher == BARE else f"{launcher} launch"

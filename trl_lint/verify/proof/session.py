@@ -12,6 +12,8 @@ from pathlib import Path
 from trl_lint.verify.oracles import (
     failures,
     metrics,
+    own_device,
+    own_share,
     sequence,
     single_writer,
     termination,
@@ -19,12 +21,13 @@ from trl_lint.verify.oracles import (
     true_value,
     whole_parameters,
 )
-from trl_lint.verify.oracles.logged_metrics import unsteady
+from trl_lint.verify.oracles.logged_metrics import is_control, metrics_of, unsteady
 from trl_lint.verify.processes import launcher
 from trl_lint.verify.processes.launcher import Launch
+from trl_lint.verify.proof import controlled
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.record.traces import Run
-from trl_lint.verify.record.verdicts import Verdict, unknown
+from trl_lint.verify.record.verdicts import Outcome, Verdict, unknown
 
 # Ends after which it is a finding that a rank ran fewer collectives than the others.
 WAITING = ("hang", "left early")
@@ -61,6 +64,19 @@ class Subject:
     needs_devices: bool = False
     watched: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
+    def job(self, folder: Path) -> Job:
+        """What its ranks are asked to do, as it is, with their traces in a folder."""
+        return Job(
+            script=self.script,
+            args=tuple(self.args),
+            traces=str(folder),
+            root=str(self.root),
+            is_module=self.is_module,
+            sources=dict(self.sources),
+            files=tuple(map(str, self.program_files)),
+            watched={file: list(lines) for file, lines in self.watched.items()},
+        )
+
     def namer(self) -> Callable[[str], bool]:
         """Tells whether the program itself has the name of a metric, as the end of a string."""
         texts = [path.read_text(encoding="utf-8", errors="replace") for path in self.program_files]
@@ -93,6 +109,17 @@ class Judged:
         return next((verdict for verdict in self.verdicts if verdict.oracle == oracle), None)
 
 
+@dataclass
+class OneProcess:
+    """A subject as one plain process, with the global batch of all ranks; it runs once. reference: under control."""
+
+    start: Callable[[], Run]
+    reference: controlled.Reference
+
+    def __call__(self) -> Run:
+        return self.start()
+
+
 def start(launch: Launch, job: Job, plain: bool) -> Run:
     """By a launcher, as users do, or as a plain process."""
     return launcher.run(launch, job, plain=plain)
@@ -116,9 +143,7 @@ class Session:
         self._count = 0
         self._seconds = 0.0
 
-    def judge(
-        self, subject: Subject, label: str, single: Callable[[], Run] | None = None, moved: Run | None = None
-    ) -> Judged:
+    def judge(self, subject: Subject, label: str, single: OneProcess | None = None, moved: Run | None = None) -> Judged:
         """Run a subject on all ranks, or, started with `BARE`, as one plain process with as many GPUs, and judge it.
 
         single: gives the run of one process with the same global batch (`one_process`), if that is wanted. moved: the
@@ -134,8 +159,7 @@ class Session:
         if moved is None and not end.failed:
             moved = self._moved(subject, label, run)
         one = single() if single and not end.failed else None
-        # Every kind of run has the same verdicts in the same order: they are the rows of the reports. The last one is
-        # that of runs that have sharded tensors.
+        # Every kind of run has the same verdicts in the same order: they are the rows of the reports.
         verdicts = [
             end,
             sequence.judge(run, cut_short=end.failed and end.way not in WAITING),
@@ -151,10 +175,33 @@ class Session:
                 ],
             ),
             training.judge_ranks(run),
+            own_share.judge(run),
+            self._of_devices(subject, label, run),
             single_writer.judge(run),
-            *filter(None, [whole_parameters.judge(run)]),
+            *filter(None, [whole_parameters.judge(run)]),  # of those alone that read sharded tensors
         ]
+        if single is not None and not is_bare and not end.failed:
+            verdicts = [self._controlled(subject, label, run, single, each) for each in verdicts]
         return Judged(label, run, verdicts, moved)
+
+    def _of_devices(self, subject: Subject, label: str, run: Run) -> Verdict:
+        """Whether tensors are on each process's own device, which is emulated in one more run."""
+        reason = own_device.needless(run)
+        if subject.needs_devices:
+            reason = "emulated in this run"
+        if reason or self.launch.has_several_nodes:
+            return unknown(own_device.ORACLE, reason or "on several machines it is not emulated")
+        emulated = replace(subject, needs_devices=True)
+        return own_device.judge(self._run(emulated, f"{label}, devices emulated"))
+
+    def _controlled(self, subject: Subject, label: str, run: Run, single: OneProcess, verdict: Verdict) -> Verdict:
+        """The verdict of runs under control in the place of *true value*, where one process trains otherwise."""
+        is_open = verdict.oracle == true_value.ORACLE and verdict.outcome is Outcome.UNKNOWN
+        is_own = subject.namer()
+        asks = any(is_own(each.name) and not is_control(each) for each in metrics_of(run).values())
+        if not is_open or not asks or len(run.ranks) < 2 or self.launch.has_several_nodes:
+            return verdict
+        return controlled.true_value(self.under_control(subject), label, single.reference, is_own, run.unsteady)
 
     def _as_asked(self, subject: Subject, label: str) -> Run:
         """The subject on all ranks, or with `BARE` as one process that sees as many GPUs.
@@ -184,9 +231,19 @@ class Session:
         run.unsteady = unsteady(run, self._as_asked(subject, f"{label}, again"))
         return judge() if run.unsteady else verdicts
 
-    def one_process(self, subject: Subject) -> Callable[[], Run]:
-        """Gives the subject's run as one plain process that reads what all ranks together would read; runs it once."""
-        return cache(lambda: self._run(subject, "one process", plain=True, scale=self.launch.world_size))
+    def one_process(self, subject: Subject) -> OneProcess:
+        """The subject as one plain process that reads what all ranks together would read."""
+        run = cache(lambda: self._run(subject, "one process", plain=True, scale=self.launch.world_size))
+        return OneProcess(run, controlled.Reference(self.under_control(subject), self.folder / "dealt"))
+
+    def under_control(self, subject: Subject) -> controlled.RunControlled:
+        """What runs a subject with chance and gradients held still."""
+
+        def run(label: str, conditions: controlled.Conditions, *, alone: bool = False, grouped: bool = False) -> Run:
+            scale = self.launch.world_size if alone else 1
+            return self._run(subject, label, plain=alone, grouped=grouped, scale=scale, conditions=conditions)
+
+        return run
 
     def alone(self, subject: Subject, end: Verdict) -> Verdict | None:
         """How the subject ends on one process, if it fails there as it did; None if it does not.
@@ -230,27 +287,25 @@ class Session:
         shift: int = 0,
         scale: int = 1,
         gpus: int = 0,
+        conditions: controlled.Conditions | None = None,
     ) -> Run:
         """Run a subject. plain: as one process, which is a group of one if it is `grouped`."""
         self._tell(f"{subject.name}: {label}")
         self._count += 1
         words = re.findall(r"\w+", f"{self._count:02} {subject.name[-LONGEST_NAME:]} {label}")
         folder = self.folder / "-".join(words)
-        job = Job(
-            script=subject.script,
-            args=tuple(subject.args),
-            traces=str(folder),
-            root=str(subject.root),
-            is_module=subject.is_module,
-            sources=dict(subject.sources),
+        held = conditions or controlled.Conditions()
+        job = replace(
+            subject.job(folder),
             shift=shift,
             scale=scale,
             gpus=gpus if self.emulates else 0,
             devices=subject.needs_devices and self.emulates and not plain,
-            files=tuple(map(str, subject.program_files)),
-            watched={file: list(lines) for file, lines in subject.watched.items()},
             # Several machines may have to share theirs.
             cache="" if self.launch.has_several_nodes else str(folder / "datasets"),
+            controlled=conditions is not None,
+            seed=held.seed,
+            rows=held.rows,
         )
         launch = self._alone(gpus or 1) if plain else self._together(subject)
         variables = {**dict(subject.environment), **(launcher.group_of_one() if grouped else {})}

@@ -93,7 +93,7 @@ def begin(job: Job, name: str, group: list[int] | None, op: object, given: objec
     """Write down that a collective is about to start, on what it is given."""
     at = call_stack.current(job.user_files)
     trace.write("call", number=next(_calls), name=name, group=group, op=str(op or ""), at=at, **_payload(given))
-    placement.refuse(given, at)
+    placement.refuse(given)
 
 
 def ranks(c10d: ModuleType, group: object) -> list[int] | None:

@@ -17,6 +17,9 @@ class Job:
     script: the program's absolute path, or a module's dotted name where `is_module`.
     traces: the folder that each rank writes its trace to.
     root: files below it are the user's own; findings and traces name places there.
+    controlled: chance and gradients are held still, and the rows of batches told (`controlled.py`, `dealing.py`).
+    seed: with which generators go on once data are read. rows: a file that says which rows each rank reads then ("" for
+    what its samplers say).
     guarded: somebody stops the run if its ranks wait for each other in vain (`watching.py`).
     files: further files that are, whatever folder they lie in.
     timeout: seconds after which a collective that not all ranks have reached is given up.
@@ -46,6 +49,9 @@ class Job:
     watched: dict[str, list[int]] = field(default_factory=dict)
     cache: str = ""
     guarded: bool = False
+    controlled: bool = False
+    seed: int = 0
+    rows: str = ""
 
     @cached_property
     def user_files(self) -> UserFiles:

@@ -13,12 +13,13 @@ generator's state from where it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from .call_stack import StackFrame
 from .imports import Patch
 from .job import Job
 from .tensors import listed
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 Arguments: TypeAlias = tuple[object, ...]
 Keywords: TypeAlias = Mapping[str, object]
 OWN = "cpu:0"
+REFUSED = "No backend type associated with device type cpu (the process's own device is emulated)"
+# It hands round the states of generators, which nccl would find on the device.
+_RANDOM = os.path.join("accelerate", "utils", "random.py")
 _MARK = "_on_own_device"
 # Methods that leave the device, and those that may.
 _LEAVES = frozenset({"cpu", "numpy"})
@@ -54,18 +58,26 @@ def patches(job: Job) -> Mapping[str, Patch]:
 
 
 def is_missing(given: object) -> bool:
-    """Whether a collective gets a tensor that would not be on the process's own device."""
-    return _active and any(hasattr(each, "untyped_storage") and not _is_marked(each) for each in listed(given))
+    """Whether a collective gets a tensor that is known not to be on the process's own device."""
+    return _active and any(_is_there(each) is False for each in listed(given))
 
 
-def refuse(given: object, at: Sequence[StackFrame]) -> None:
+def refuse(given: object) -> None:
     """Raise what nccl raises of a tensor on the CPU.
 
     Raises:
         RuntimeError: the tensor would not be on the process's own device.
     """
-    if is_missing(given) and not any(place[0].endswith("accelerate/utils/random.py") for place in at):
-        raise RuntimeError("No backend type associated with device type cpu (the process's own device is emulated)")
+    if is_missing(given) and not _comes_from(_RANDOM):
+        raise RuntimeError(REFUSED)
+
+
+def _comes_from(file: str) -> bool:
+    """Whether the call that is being made comes from a file."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and not frame.f_code.co_filename.endswith(file):
+        frame = frame.f_back
+    return frame is not None
 
 
 def _start_with(overrides: ModuleType) -> None:
@@ -106,28 +118,34 @@ def _patch_state(module: ModuleType) -> None:
 
 
 def _placed(func: Function, args: Arguments, kwargs: Keywords, result: object) -> object:
-    """The result of a call, marked if it would be on the process's own device."""
+    """The result of a call, marked if it is known whether it would be on the process's own device."""
     import torch
 
     name = getattr(func, "__name__", "")
-    if name == "__get__" and args and _is_marked(args[0]) and isinstance(result, torch.device):
-        return torch.device(OWN)
+    if name == "__get__" and args and _is_there(args[0]) is not False and isinstance(result, torch.device):
+        return torch.device(OWN) if result.type == "cpu" and isinstance(args[0], torch.Tensor) else result
     if name == "__set__" and len(args) > 1:
-        _mark(args[0], any(_is_marked(each) for each in args[1:]))
+        _mark(args[0], _together(args[1:]))
         return result
     asked = _asked(name, args, kwargs)
-    inside = asked if asked is not None else any(map(_is_marked, _flat((args, tuple(kwargs.values())))))
+    inside = asked if asked is not None else _together(_flat((args, tuple(kwargs.values()))))
     for each in _flat((result,)):
-        if not isinstance(each, torch.Tensor) or _is_marked(each) is inside:
+        if not isinstance(each, torch.Tensor) or _is_there(each) is inside:
             continue
         if any(each is other for other in _flat((args,))):
             if inside or name not in (_LEAVES | _MOVES):
-                _mark(each, inside or _is_marked(each))
+                _mark(each, inside or _is_there(each))
                 continue
             with overrides_off():
-                return each.view_as(each)  # the same numbers in another tensor, which is not there
+                return _marked(each.view_as(each), inside)  # the same numbers in another tensor, which is not there
         _mark(each, inside)
     return result
+
+
+def _together(values: Iterable[object]) -> bool | None:
+    """Where what is made of some values is: with one that is on the device, else where all tensors among them are."""
+    known = {_is_there(each) for each in values if hasattr(each, "untyped_storage")}
+    return True if True in known else None if None in known else False
 
 
 def overrides_off() -> AbstractContextManager[None]:
@@ -147,18 +165,25 @@ def _asked(name: str, args: Arguments, kwargs: Keywords) -> bool | None:
         device = next((each for each in args[1:] if isinstance(each, (str, torch.device, torch.Tensor))), None)
     if device is None:
         return None
-    return _is_marked(device) if isinstance(device, torch.Tensor) else str(device) == OWN
+    return _is_there(device) if isinstance(device, torch.Tensor) else str(device) == OWN
 
 
-def _is_marked(value: object) -> bool:
-    return getattr(value, _MARK, False) is True
+def _is_there(tensor: object) -> bool | None:
+    """Whether a tensor would be on the process's own device; None where no call that made it was seen."""
+    found: bool | None = getattr(tensor, _MARK, None)
+    return found
 
 
-def _mark(tensor: object, inside: bool) -> None:
+def _mark(tensor: object, inside: bool | None) -> None:
     import torch
 
     if isinstance(tensor, torch.Tensor):
         setattr(tensor, _MARK, inside)
+
+
+def _marked(tensor: torch.Tensor, inside: bool | None) -> torch.Tensor:
+    _mark(tensor, inside)
+    return tensor
 
 
 def _flat(values: Iterable[object]) -> Iterator[object]:

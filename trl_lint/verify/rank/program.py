@@ -21,17 +21,21 @@ from . import (
     caches,
     call_stack,
     collectives,
+    controlled,
+    dealing,
     emulation,
     flight_recorder,
     fsdp,
     functional,
     imports,
+    machine,
     placement,
     precision,
     reached,
     scattering,
     sharded_reads,
     sharding,
+    shares,
     sinks,
     trace,
     training,
@@ -58,7 +62,11 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
         *((name, sharding.patch_shards(job, name)) for name in {row[0] for row in sharding.SHARDED}),
         ("accelerate.state", fsdp.patch_state),
         ("transformers.training_args", precision.patch_arguments),
+        ("torch.nn.parallel.distributed", shares.patch_ddp),
+        ("torch.cuda", machine.patch_cuda(job)),
         *caches.patches(job).items(),
+        *controlled.patches(job).items(),
+        *dealing.patches(job).items(),
         *emulation.patches(job).items(),
         *placement.patches(job).items(),
         *((name, sinks.patch(job, name)) for name in {sink.module for sink in sinks.SINKS}),
@@ -136,6 +144,7 @@ def _run_to_end(job: Job) -> int:
         status = 1
         how = {"error": type(error).__name__, **_how(job, error, str(error))}
     flight_recorder.tell(job)
+    machine.tell()
     trace.write("end", status=status, **how)
     if status == 0:
         training.tell()

@@ -12,7 +12,6 @@ Sources: torch/utils/data/distributed.py `DistributedSampler`; accelerate/data_l
 
 from __future__ import annotations
 
-import os
 from types import ModuleType
 
 from . import trace, wrapping
@@ -70,7 +69,7 @@ def patch_loader(job: Job) -> Patch:
         return constructed
 
     def patch(imported: ModuleType) -> None:
-        if job.scale > 1 and "RANK" not in os.environ:
+        if job.scale > 1:
             wrapping.replace(imported.DataLoader, "__init__", make)
 
     return patch

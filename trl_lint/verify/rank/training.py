@@ -82,7 +82,7 @@ def _before_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
         return
     grad_norm, shares = None, None
     with contextlib.suppress(Exception):
-        gradients = [p.grad for p in _parameters(optimizer) if p.grad is not None]
+        gradients = [p.grad for p in parameters_of(optimizer) if p.grad is not None]
         shares = _shares(gradients)
         grad_norm = _norm(gradients)
     if (grad_norm is not None or shares) and id(optimizer) not in _trained:
@@ -92,13 +92,14 @@ def _before_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
 
 def _keep(optimizer: Optimizer) -> None:
     """Hold on to what is trained; of models on a GPU to the last one only, as the script may need the room."""
-    parameters = _parameters(optimizer)
+    parameters = parameters_of(optimizer)
     if any(each.is_cuda for each in parameters):
         _trained.clear()
     _trained[id(optimizer)] = parameters
 
 
-def _parameters(optimizer: Optimizer) -> list[Tensor]:
+def parameters_of(optimizer: Optimizer) -> list[Tensor]:
+    """What an optimizer trains, in its own order."""
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
@@ -106,7 +107,7 @@ def _norm(tensors: Sequence[Tensor]) -> float | None:
     """The norm over all tensors; None where that is not ours to tell (too many, sharded, on several devices)."""
     import torch
 
-    if sum(each.numel() for each in tensors) > MAX_WEIGHTS or any(map(_is_sharded, tensors)):
+    if sum(each.numel() for each in tensors) > MAX_WEIGHTS or any(map(is_sharded, tensors)):
         return None
     dense = [each for each in tensors if each.layout == torch.strided]
     if len({each.device for each in dense}) > 1 or not dense:
@@ -130,7 +131,7 @@ def _shares(tensors: Sequence[Tensor]) -> list[tuple[list[int], float]] | None:
     return known if len(known) == len(norms) else None
 
 
-def _is_sharded(tensor: Tensor) -> bool:
+def is_sharded(tensor: Tensor) -> bool:
     """Whether this rank has a part of the tensor only (DTensor, FSDP 1, ZeRO-3)."""
     return hasattr(tensor, "_local_tensor") or _is_hidden(tensor)
 

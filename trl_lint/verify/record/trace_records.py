@@ -124,3 +124,28 @@ class EmulatedRecord(TypedDict):
 class ScatteredRecord(TypedDict):
     given: int
     kept: int
+
+
+class RowsRecord(TypedDict):
+    data_set: int
+    times: int
+    rows: list[int] | None
+
+
+class DataSetRecord(TypedDict):
+    data_set: int
+    holds: str
+
+
+class TrainedRecord(TypedDict):
+    data_set: int
+
+
+class ShareRecord(TypedDict):
+    rows: list[str] | None
+    passes: int
+
+
+class MachineRecord(TypedDict):
+    gpus: int
+    is_placed: bool

@@ -12,35 +12,38 @@ from typing import Any, TypeAlias
 
 from trl_lint.verify.rank import call_stack
 from trl_lint.verify.rank.trace import output_path, stacks_path, trace_path
-from trl_lint.verify.record import sharded
+from trl_lint.verify.record import sharded, stacks
 from trl_lint.verify.record.sharded import CopyRead, NumberRead, Shares
 from trl_lint.verify.record.trace_records import (
     CallRecord,
+    DataSetRecord,
     EmulatedRecord,
     EndRecord,
     ExitRecord,
     GroupRecord,
     LogRecord,
     LossRecord,
+    MachineRecord,
     NativeRecord,
     PlacedRecord,
     PlaceRow,
     ReachedRecord,
+    RowsRecord,
     ScatteredRecord,
     Shape,
     ShardedCopyRecord,
     ShardedNumberRecord,
+    ShareRecord,
     StartRecord,
     StepRecord,
     SynchronisesRecord,
     TraceRecord,
+    TrainedRecord,
     WeightsRecord,
 )
 
 # What C++ says last when it gives up: the kind of exception, then what it has to say.
 _ABORTED = re.compile(r"terminate called after throwing an instance of '([^']+)'\s*\n\s*what\(\):\s*(.+)")
-# One line of a stack as the interpreter writes it at a signal.
-_FRAME = re.compile(r'^\s+File "(.+)", line (\d+) in (.+)$')
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,14 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """A batch that a rank trained on: digests of its rows, in which pass over the data (0 where that is not known)."""
+
+    passes: int
+    rows: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """How a script ended: its exit status, and the exception that left it, if one did.
 
@@ -128,7 +139,12 @@ class RankRecord:
     backward pass or where else DDP waits, or joins the process group: in no collective of its own. moved: it read the
     share of another rank. scattered: of the first batch of which DataParallel lost rows, how many rows it was given and
     how many it kept. reached: of the watched lines, file and number of those that it got to, and how many collectives
-    it had called before. grad_shares: step by step, what this rank has of gradients that are sharded; weight_shares: by
+    it had called before. share: what went into a model in DDP, by batch (`shares.py`). dealt: by data set and by the
+    number of the pass over it, the rows of each batch, None where they have no numbers. data_sets: what each has in it,
+    as a digest. trained: those that were trained on (`dealing.py`). batch_norm: its model normalises by what is in a
+    batch. low_precision: it computes in less than 32 bits. gpus: how many it sees, None where it
+    did not get so far. is_placed: accelerate says where its tensors are. asks_for_gpus: its own code asks whether there
+    are any. grad_shares: step by step, what this rank has of gradients that are sharded; weight_shares: by
     parameter, the ranks that have the parts of it; numbers_read, copies_read: what the script read of DTensors.
     emulated: what ran without the device that it is made for.
     """
@@ -160,6 +176,15 @@ class RankRecord:
     scattered: tuple[int, int] | None = None
     reached: dict[tuple[str, int], int] = field(default_factory=dict)
     emulated: str = ""
+    share: list[Share] = field(default_factory=list)
+    dealt: dict[tuple[int, int], list[list[int] | None]] = field(default_factory=dict)
+    data_sets: dict[int, str] = field(default_factory=dict)
+    trained: set[int] = field(default_factory=set)
+    batch_norm: bool = False
+    low_precision: bool = False
+    gpus: int | None = None
+    is_placed: bool = False
+    asks_for_gpus: bool = False
     stack: tuple[SourcePlace, ...] = ()
 
     @property
@@ -212,7 +237,7 @@ def _read_rank(folder: str, number: int, user_files: call_stack.UserFiles) -> Ra
     rank = RankRecord(number, output=_text(output_path(folder, number)))
     for record in _records(trace_path(folder, number)):
         _READERS.get(record["kind"], _nothing)(rank, record)
-    rank.stack = _main_stack(_text(stacks_path(folder, number)), user_files)
+    rank.stack = _places(call_stack.relevant(stacks.of_main_thread(_text(stacks_path(folder, number))), user_files))
     return rank
 
 
@@ -294,6 +319,39 @@ def _emulated(rank: RankRecord, record: EmulatedRecord) -> None:
     rank.emulated = record["what"]
 
 
+def _batch_norm(rank: RankRecord, record: TraceRecord) -> None:
+    rank.batch_norm = True
+
+
+def _low_precision(rank: RankRecord, record: TraceRecord) -> None:
+    rank.low_precision = True
+
+
+def _machine(rank: RankRecord, record: MachineRecord) -> None:
+    rank.gpus, rank.is_placed = record["gpus"], record["is_placed"]
+
+
+def _asks_for_gpus(rank: RankRecord, record: TraceRecord) -> None:
+    rank.asks_for_gpus = True
+
+
+def _share(rank: RankRecord, record: ShareRecord) -> None:
+    if record["rows"] is not None:
+        rank.share.append(Share(record["passes"], record["rows"]))
+
+
+def _rows(rank: RankRecord, record: RowsRecord) -> None:
+    rank.dealt.setdefault((record["data_set"], record["times"]), []).append(record["rows"])
+
+
+def _data_set(rank: RankRecord, record: DataSetRecord) -> None:
+    rank.data_sets[record["data_set"]] = record["holds"]
+
+
+def _trained(rank: RankRecord, record: TrainedRecord) -> None:
+    rank.trained.add(record["data_set"])
+
+
 def _scattered(rank: RankRecord, record: ScatteredRecord) -> None:
     rank.scattered = (record["given"], record["kept"])
 
@@ -351,7 +409,10 @@ def _nothing(rank: RankRecord, record: TraceRecord) -> None:
 # Each takes the records of its kind.
 _Reader: TypeAlias = Callable[[RankRecord, Any], None]
 _READERS: dict[str, _Reader] = {
+    "asks_for_gpus": _asks_for_gpus,
+    "batch_norm": _batch_norm,
     "call": _call,
+    "data_set": _data_set,
     "done": _done,
     "emulated": _emulated,
     "end": _end,
@@ -359,26 +420,20 @@ _READERS: dict[str, _Reader] = {
     "group": _group,
     "log": _log,
     "loss": _loss,
+    "low_precision": _low_precision,
+    "machine": _machine,
     "moved": _moved,
     "native": _native,
     "placed": _placed,
     "reached": _reached,
+    "rows": _rows,
     "scattered": _scattered,
     "sharded_copy": _sharded_copy,
     "sharded_number": _sharded_number,
+    "share": _share,
     "start": _start,
     "step": _step,
     "synchronises": _synchronises,
+    "trained": _trained,
     "weights": _weights,
 }
-
-
-def _main_stack(text: str, user_files: call_stack.UserFiles) -> tuple[SourcePlace, ...]:
-    """The relevant lines of the main thread, which the interpreter writes last."""
-    threads: list[list[tuple[str, int, str]]] = []
-    for line in text.splitlines():
-        if "most recent call first" in line:
-            threads.append([])
-        elif threads and (frame := _FRAME.match(line)):
-            threads[-1].append((frame[1], int(frame[2]), frame[3]))
-    return _places(call_stack.relevant(threads[-1], user_files)) if threads else ()

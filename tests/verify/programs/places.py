@@ -1,0 +1,14 @@
+"""A count enters a collective: made on the process's own device, on the CPU, or where the script finds GPUs."""
+
+import sys
+
+import torch
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+place = accelerator.device
+if sys.argv[1] == "on the CPU":
+    place = "cpu"
+if sys.argv[1] == "as it finds":
+    place = "cuda" if torch.cuda.is_available() else "cpu"
+print(accelerator.reduce(torch.ones(1, device=place)))  # cause

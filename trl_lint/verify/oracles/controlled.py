@@ -1,0 +1,188 @@
+"""*true value* of controlled runs: the same weights at each step, the same rows, and nothing left to chance.
+
+A metric that differs from one process's all the same is computed from another part of the rows, or averaged over the
+ranks with wrong weights. Two things are left out by evidence, from a run in which each row is read twice:
+
+- what is no mean and no sum over rows (a standard deviation, a loss with negatives from the batch, what depends on
+  random draws): there it changes;
+- the loss itself, where each rank's is the mean over its own tokens: DDP averages gradients just so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from trl_lint.reports import many
+from trl_lint.verify.oracles import training
+from trl_lint.verify.oracles.logged_metrics import metrics_of
+from trl_lint.verify.oracles.tolerance import BETWEEN_RUNS, is_same, mean, shown
+from trl_lint.verify.oracles.true_value import ORACLE, Pair, pairs_of, wrong
+from trl_lint.verify.record.traces import Run
+from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
+
+HOW = "in controlled runs: the same rows, no dropout, weights that move the same way"
+# Weights and rows are the same, so that what is left is rounding: in a difference of large numbers it is more.
+EXACT = 1e-4
+# What rounding may do at least, in parts of the largest number in the logs that is no count: a metric may be a
+# difference of such numbers.
+OF_LARGEST = 1e-7
+# How much further than rounding takes it a metric must be off. Rounding is what a run shows that reads each row twice.
+FURTHER = 20
+# A log is a mean of so many losses at most.
+LONGEST_WINDOW = 64
+
+
+def not_comparable(run: Run, single: Run) -> str:
+    """Why the one process does not stand for all ranks ("" when it does)."""
+    if not single.ranks or not single.ranks[0].ended_well:
+        end = single.ranks[0].end if single.ranks else None
+        said = f": {end.error}: {end.said}" if end is not None and end.error else ""
+        return f"it does not run to its end{said}"
+    if single.ranks[0].data_sets != run.ranks[0].data_sets:
+        return "it has other data"
+    if len(single.ranks[0].losses) != len(run.ranks[0].losses):
+        return "it takes another number of steps"
+    weights = training.difference(run.ranks[0].weights, single.ranks[0].weights)
+    if weights is None:
+        return "no weights tell that it is the same model"
+    return "" if weights <= BETWEEN_RUNS else "it begins with other weights"
+
+
+def has_data_of_each_rank(run: Run) -> bool:
+    """Whether the ranks have data sets of their own, so that a row's number says nothing of what stands in it."""
+    return any(rank.data_sets != run.ranks[0].data_sets for rank in run.ranks)
+
+
+def judge(run: Run, single: Run, doubled: Callable[[], Run], is_own: Callable[[str], bool]) -> Verdict:
+    """Whether the metrics of several processes are those of one. doubled: runs them with each row read twice."""
+    pairs = pairs_of(run, single)
+    has_same_losses = all(is_same(*each, BETWEEN_RUNS, scale=1.0) for each in _losses(run, single))
+    against = _Against("one process has", "as one process computes them on the same global batch", has_same_losses)
+    return _judged(run, pairs, doubled, is_own, against)
+
+
+def judge_dealt(
+    run: Run, otherwise: Run, doubled: Callable[[], Run], is_own: Callable[[str], bool], why: str
+) -> Verdict:
+    """Whether the metrics are the same when the same global batches are dealt to the ranks in another way.
+
+    why: what keeps one process from being compared.
+    """
+    if not all(rank.ended_well for rank in otherwise.ranks):
+        return unknown(ORACLE, f"one process can't be compared: {why}; dealt otherwise, it does not end")
+    return _judged(run, pairs_of(run, otherwise), doubled, is_own, _BY_DEALING)
+
+
+@dataclass(frozen=True, slots=True)
+class _Against:
+    """What a metric is held against, in words, and whether the loss that is trained on is the same there."""
+
+    there: str
+    claim: str
+    has_same_losses: bool = False
+
+
+_BY_DEALING = _Against("dealt otherwise", "the same whoever reads which rows")
+
+
+def _judged(
+    run: Run, pairs: Sequence[Pair], doubled: Callable[[], Run], is_own: Callable[[str], bool], against: _Against
+) -> Verdict:
+    own = [pair for pair in pairs if is_own(pair[0])]
+    if not own:
+        return unknown(ORACLE, "no metric of the program's own is logged by both")
+    worst = wrong(own, BETWEEN_RUNS if any(rank.low_precision for rank in run.ranks) else EXACT)
+    held = len({name for name, _, _ in own} - set(worst))
+    if not worst:
+        return passed(ORACLE, f"{many(held, 'metric')} {against.claim}", [HOW])
+    left_out = _left_out(run, doubled(), worst, against.has_same_losses)
+    if left_out is None:
+        return unknown(ORACLE, "the loss is no mean over rows, or depends on chance: other batches give another one")
+    told = {name: pair for name, pair in worst.items() if name not in left_out}
+    evidence = [f"{name}: logged {shown(here)}, {against.there} {shown(other)}" for name, (here, other) in told.items()]
+    evidence += [f"{name}: not compared, as it is {why}" for name, why in left_out.items()]
+    if told:
+        values = {name: {"logged": here, "true": other} for name, (here, other) in told.items()}
+        return failed(ORACLE, "value", f"{', '.join(told)}: not {against.claim}", [*evidence, HOW], metrics=values)
+    if held:
+        return passed(ORACLE, f"{many(held, 'metric')} {against.claim}", [*evidence, HOW])
+    return unknown(ORACLE, "; ".join(evidence))
+
+
+def _losses(run: Run, single: Run) -> list[tuple[float, float]]:
+    """Step by step the mean of the ranks' losses, and the loss of the one process."""
+    return list(zip(_mean_losses(run), single.ranks[0].losses, strict=False))
+
+
+def _mean_losses(run: Run) -> list[float]:
+    return [mean(step) for step in zip(*(rank.losses for rank in run.ranks), strict=False)]
+
+
+def _left_out(
+    run: Run, twice: Run, worst: Mapping[str, tuple[float, float]], has_same_losses: bool
+) -> dict[str, str] | None:
+    """The metrics that say nothing, and why; None where none of them does. twice: the run with each row read twice."""
+    ended = bool(twice.ranks) and all(rank.ended_well for rank in twice.ranks)
+    if not has_same_losses:
+        is_mean = ended and _has_same_losses(run, twice)
+        if not is_mean or any(rank.batch_norm for rank in run.ranks):
+            return None
+    rounding = _rounding(run, twice) if ended else {}
+    least = OF_LARGEST * _largest(run)
+    losses = [] if has_same_losses else _mean_losses(run)
+    found = {}
+    for name, (here, there) in worst.items():
+        noise = rounding.get(name, 0.0)
+        if noise is None:
+            found[name] = "no mean or sum over rows"
+        elif abs(here - there) <= max(FURTHER * noise, least):
+            found[name] = "off by rounding"
+        elif _is_loss(run, name, losses):
+            found[name] = "the mean of the losses that are trained on"
+    return found
+
+
+def _has_same_losses(run: Run, twice: Run) -> bool:
+    """Whether each rank's losses are what they were when each row is read twice: means over rows."""
+    return all(
+        len(ours.losses) == len(theirs.losses)
+        and all(is_same(a, b, BETWEEN_RUNS, scale=1.0) for a, b in zip(ours.losses, theirs.losses, strict=True))
+        for ours, theirs in zip(run.ranks, twice.ranks, strict=True)
+    )
+
+
+def _rounding(run: Run, twice: Run) -> dict[str, float | None]:
+    """How far metrics are off when each row is read twice, as means or as sums; None for what is neither."""
+    before, after = metrics_of(run), metrics_of(twice)
+    found: dict[str, float | None] = {}
+    for key, metric in before.items():
+        others = after[key].values if key in after else {}
+        rows = [
+            (value, others.get(rank, {}).get(call, math.nan))
+            for rank, values in metric.values.items()
+            for call, value in values.items()
+        ]
+        factor = next((each for each in (1, 2) if all(is_same(each * a, b, BETWEEN_RUNS) for a, b in rows)), None)
+        found[key[1]] = None if factor is None else max((abs(a - b / factor) for a, b in rows), default=0.0)
+    return found
+
+
+def _largest(run: Run) -> float:
+    """The largest number in the logs that is no count, by size."""
+    values = (abs(value) for rank in run.ranks for log in rank.logs for value in log.values.values())
+    return max((value for value in values if math.isfinite(value) and not value.is_integer()), default=0.0)
+
+
+def _is_loss(run: Run, name: str, losses: Sequence[float]) -> bool:
+    """Whether each value of a metric is a mean of successive losses, or e to its power."""
+    of_rank = [metric.values[min(metric.values)] for key, metric in metrics_of(run).items() if key[1] == name]
+    ends = range(1, len(losses) + 1)
+    means = {mean(losses[start:end]) for end in ends for start in range(max(0, end - LONGEST_WINDOW), end)}
+    targets = [_own_and_log(value) for values in of_rank for value in values.values()]
+    return all(any(is_same(a, b, BETWEEN_RUNS) for a in each for b in means) for each in targets)
+
+
+def _own_and_log(value: float) -> list[float]:
+    return [value, math.log(value)] if value > 0 else [value]

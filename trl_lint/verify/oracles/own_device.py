@@ -1,0 +1,46 @@
+"""*own device*: every tensor that enters a collective is on the process's own device, as nccl wants it.
+
+Without a GPU for each process that can't be seen, and gloo takes tensors on the CPU. Where accelerate says what is
+placed where, one more run follows which tensors would be on the device (`rank/placement.py`): that is an emulation, and
+is named so. Tests of a script's own for GPUs make it take another way here, so that nothing is said of it.
+"""
+
+from __future__ import annotations
+
+from trl_lint.reports import many
+from trl_lint.verify.rank.placement import REFUSED
+from trl_lint.verify.record.traces import Run
+from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
+
+ORACLE = "own device"
+
+
+def needless(run: Run) -> str:
+    """Why no devices are emulated for what has run so ("" where they are)."""
+    if len(run.ranks) < 2:
+        return "there is one rank only"
+    if not all(rank.ended_well for rank in run.ranks):
+        return "the run did not end"
+    if all(rank.gpus is not None and rank.gpus >= len(run.ranks) for rank in run.ranks):
+        return "each process has a GPU"
+    if not all(rank.is_placed for rank in run.ranks):
+        return "it asks for the CPU, or it is not accelerate that says where tensors are"
+    if any(rank.asks_for_gpus for rank in run.ranks):
+        return "the script asks for GPUs, and takes another way where there are none"
+    return ""
+
+
+def judge(emulated: Run) -> Verdict:
+    """Whether all tensors in collectives are where they should be. emulated: a run with a device for each process."""
+    refused = [rank for rank in emulated.ranks if rank.end is not None and REFUSED in rank.end.said]
+    if refused:
+        at = [str(place) for place in refused[0].end.at] if refused[0].end else []
+        call = refused[0].pending
+        what = call.name if call is not None else "a collective"
+        said = f"a tensor on the CPU enters {what}: nccl refuses that (devices are emulated)"
+        evidence = [f"at {', called from '.join(at)}"] if at else []
+        return failed(ORACLE, "device", said, evidence, ranks=[rank.number for rank in refused], at=at)
+    if not all(rank.ended_well for rank in emulated.ranks):
+        return unknown(ORACLE, "with emulated devices it does not end")
+    calls = sum(call.shape is not None for call in emulated.ranks[0].calls) if emulated.ranks else 0
+    return passed(ORACLE, f"tensors of {many(calls, 'collective')} are on the process's own device (emulated)")

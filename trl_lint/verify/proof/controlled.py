@@ -1,0 +1,172 @@
+"""*true value* where a script does not train the same on one process: it is run once more under control.
+
+Dropout, unseeded draws, shuffled loaders, uneven last batches, or a loss that is each rank's mean over its own tokens
+make one process train otherwise, so that its metrics say nothing. In a controlled run (`rank/controlled.py`) the
+weights take the same way whatever the data are, and one process reads the rows that all ranks read (`rank/dealing.py`).
+What a metric is then depends on nothing but who computes it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from trl_lint.verify.oracles import controlled
+from trl_lint.verify.oracles.true_value import ORACLE
+from trl_lint.verify.record.traces import RankRecord, Run
+from trl_lint.verify.record.verdicts import Verdict, unknown
+
+# By data set, and by the number of the pass over it, the rows of each batch: as `rank/dealing.py` reads it.
+Dealt: TypeAlias = dict[str, dict[str, list[list[int]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What a controlled run is to do.
+
+    seed: with which generators go on once data are read. rows: the file that says which rows each rank reads ("" for
+    what its samplers say).
+    """
+
+    seed: int = 0
+    rows: str = ""
+
+
+class RunControlled(Protocol):
+    """Runs a subject under control. alone: as one process, in a group of one where that is asked for."""
+
+    def __call__(self, label: str, conditions: Conditions, *, alone: bool = False, grouped: bool = False) -> Run: ...
+
+
+@dataclass
+class Reference:
+    """One process under control, by the rows that it reads: what it computes is the true value.
+
+    start: runs the program as it is. A fixed copy is held against the same numbers.
+    """
+
+    start: RunControlled
+    folder: Path
+    known: dict[str, Run] = field(default_factory=dict)
+
+    def of(self, run: Run) -> Run:
+        """One process that reads what the ranks of a run have read together."""
+        rows = [_together(run)]
+        key = json.dumps(rows)
+        if key not in self.known:
+            file = written(self.folder, f"rows-{len(self.known)}", rows)
+            found = self.start("one process, controlled", Conditions(rows=file), alone=True)
+            if not all(rank.ended_well for rank in found.ranks):  # it may need a group
+                found = self.start("one process, controlled", Conditions(rows=file), alone=True, grouped=True)
+            self.known[key] = found
+        return self.known[key]
+
+
+def true_value(
+    start: RunControlled,
+    label: str,
+    reference: Reference,
+    is_own: Callable[[str], bool],
+    unsteady: frozenset[tuple[str, str]],
+) -> Verdict:
+    """Whether the metrics that rank 0 logs are those of one process, all of them run under control.
+
+    start: runs the program that is judged. Where one process can't be had, its metrics must not change when the same
+    global batches are dealt to the ranks in another way. unsteady: metrics that are not the same twice.
+    """
+    folder = reference.folder
+    run = start(f"{label}, controlled", Conditions())
+    run.unsteady = unsteady
+    if not all(rank.ended_well for rank in run.ranks):
+        return unknown(ORACLE, "a controlled run does not end")
+    if controlled.has_data_of_each_rank(run):
+        return unknown(ORACLE, "one process can't be compared: each rank has data of its own")
+
+    def doubled() -> Run:
+        file = written(folder, f"{label}-doubled", [_doubled(rank) for rank in run.ranks])
+        return start(f"{label}, rows doubled", Conditions(1, file))
+
+    single = reference.of(run)
+    reason = controlled.not_comparable(run, single)
+    if not reason:
+        return controlled.judge(run, single, doubled, is_own)
+    others = _dealt_otherwise(run)
+    if others is None:
+        return unknown(ORACLE, f"one process can't be compared: {reason}")
+    file = written(folder, f"{label}-otherwise", others)
+    return controlled.judge_dealt(
+        run, start(f"{label}, dealt otherwise", Conditions(rows=file)), doubled, is_own, reason
+    )
+
+
+def written(folder: Path, name: str, rows: list[Dealt]) -> str:
+    """A file that says which rows each rank reads."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{name.replace(' ', '-')}.json"
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    return str(file)
+
+
+def _passes(rank: RankRecord) -> Mapping[tuple[int, int], list[list[int]]]:
+    """The rows of a rank's batches, of each pass over a data set of which all are known."""
+    return {
+        key: [rows for rows in batches if rows is not None]
+        for key, batches in rank.dealt.items()
+        if all(rows is not None for rows in batches)
+    }
+
+
+def _together(run: Run) -> Dealt:
+    """What all ranks read, batch by batch: a row that fills up the end of what is not trained on counts once."""
+    dealt: Dealt = {}
+    passes = [_passes(rank) for rank in run.ranks]
+    for data_set, times in sorted(set.intersection(*(set(each) for each in passes))):
+        each = zip_longest(*(of_rank[data_set, times] for of_rank in passes), fillvalue=())
+        batches = [[row for rows in batch for row in rows] for batch in each]
+        if not any(data_set in rank.trained for rank in run.ranks):
+            batches = _once(batches)
+        dealt.setdefault(str(data_set), {})[str(times)] = batches
+    return dealt
+
+
+def _once(batches: list[list[int]]) -> list[list[int]]:
+    seen: set[int] = set()
+    found = []
+    for batch in batches:
+        found.append([row for row in dict.fromkeys(batch) if row not in seen])
+        seen.update(batch)
+    return [batch for batch in found if batch]
+
+
+def _doubled(rank: RankRecord) -> Dealt:
+    """A rank's own batches with each row twice."""
+    dealt: Dealt = {}
+    for (data_set, times), batches in _passes(rank).items():
+        dealt.setdefault(str(data_set), {})[str(times)] = [[*batch, *batch] for batch in batches]
+    return dealt
+
+
+def _dealt_otherwise(run: Run) -> list[Dealt] | None:
+    """The batches of all ranks together, dealt to them in turn; None where that changes nothing.
+
+    Not of what is evaluated on, whose end is filled up and cut off again.
+    """
+    passes = [_passes(rank) for rank in run.ranks]
+    dealt: list[Dealt] = [{} for _ in passes]
+    changed = False
+    for data_set, times in sorted(set.intersection(*(set(each) for each in passes))):
+        if not all(data_set in rank.trained for rank in run.ranks):
+            continue
+        for batch in zip(*(of_rank[data_set, times] for of_rank in passes), strict=False):
+            together = [row for rows in batch for row in rows]
+            shares = [together[number :: len(passes)] for number in range(len(passes))]
+            if min(map(len, batch)) < 2:  # there is one way to deal single rows, but for who reads which
+                shares = shares[1:] + shares[:1]
+            changed = changed or shares != [list(rows) for rows in batch]
+            for of_rank, share in zip(dealt, shares, strict=True):
+                of_rank.setdefault(str(data_set), {}).setdefault(str(times), []).append(share)
+    return dealt if changed else None

@@ -1,0 +1,172 @@
+"""A controlled run: what a script does differently from run to run, or from rank to rank by chance, is held still.
+
+Metrics of two runs can be compared only where both train the same, and a script with dropout, without a seed, or with a
+loss that is a mean over each rank's own tokens does not. In a controlled run
+
+- dropout drops nothing,
+- the generators of Python, NumPy and torch begin with one seed, and go on with the job's once data are read, when the
+  model is made: what another seed changes depends on chance,
+- an optimizer's step does not use the gradients: it moves each weight by a small step that is drawn from the number of
+  the step alone. So the weights change as they do in training (a policy parts from its reference), and are the same on
+  all ranks, on one process, and in every run.
+
+It tells as well whether the model normalises by what its own batch holds, and whether it computes in less than 32 bits:
+then other batches give other numbers.
+
+Sources: torch/nn/functional.py `dropout`, `scaled_dot_product_attention`; torch/optim/optimizer.py
+`register_optimizer_step_pre_hook`, `register_optimizer_step_post_hook` of torch 2.13.0.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import random
+import sys
+from collections.abc import Mapping
+from functools import cache
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from . import trace, wrapping
+from .imports import Patch
+from .job import Job
+from .training import MAX_WEIGHTS, is_sharded, parameters_of
+from .wrapping import Function, Wrapper
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+    from torch.amp.autocast_mode import autocast
+    from torch.nn import Module
+    from torch.optim import Optimizer
+
+# Functions of torch.nn.functional, the parameter that says how much is dropped, and its place.
+_DROPS = (
+    ("dropout", "p", 1),
+    ("alpha_dropout", "p", 1),
+    ("dropout1d", "p", 1),
+    ("dropout2d", "p", 1),
+    ("dropout3d", "p", 1),
+    ("feature_alpha_dropout", "p", 1),
+    ("scaled_dot_product_attention", "dropout_p", 4),
+)
+# How far a weight moves in the first step, in parts of the mean size of its parameter's weights, or of 1 where all are
+# 0: far enough that a small random model tells rows apart. The next ones are shorter, so that it goes nowhere.
+_FIRST_STEP = 0.5
+_FIRST_SEED = 0
+# The numbers of the steps of each optimizer, and the learning rates that are its own.
+_steps: dict[int, int] = {}
+_rates: dict[int, list[object]] = {}
+
+
+def patches(job: Job) -> Mapping[str, Patch]:
+    """By module, what to change in it; nothing where the run is not controlled."""
+    if not job.controlled:
+        return {}
+    random.seed(_FIRST_SEED)
+    return {
+        "numpy": lambda numpy: numpy.random.seed(_FIRST_SEED),
+        "torch": lambda torch: torch.manual_seed(_FIRST_SEED),
+        "torch.nn.functional": _without_dropout,
+        "torch.amp.autocast_mode": _patch_autocast,
+        "torch.nn.modules.batchnorm": _patch_batch_norm,
+        "torch.optim.optimizer": _patch_optimizer,
+    }
+
+
+def go_on_with(seed: int) -> None:
+    """Have all generators begin anew."""
+    random.seed(seed)
+    for name, begin in (("numpy", "random.seed"), ("torch", "manual_seed")):
+        if name in sys.modules:
+            operator.attrgetter(begin)(sys.modules[name])(seed)
+
+
+def _without_dropout(functional: ModuleType) -> None:
+    for name, parameter, place in _DROPS:
+        wrapping.replace(functional, name, _with_zero(parameter, place))
+
+
+def _with_zero(parameter: str, place: int) -> Wrapper:
+    def make(original: Function) -> Function:
+        def dropping_nothing(*args: object, **kwargs: object) -> object:
+            if len(args) > place:
+                return original(*args[:place], 0.0, *args[place + 1 :], **kwargs)
+            return original(*args, **{**kwargs, parameter: 0.0})
+
+        return dropping_nothing
+
+    return make
+
+
+def _patch_batch_norm(module: ModuleType) -> None:
+    def make(original: Function) -> Function:
+        def forward(self: Module, *args: object, **kwargs: object) -> object:
+            if self.training:
+                _tell_once("batch_norm")
+            return original(self, *args, **kwargs)
+
+        return forward
+
+    wrapping.replace(module._BatchNorm, "forward", make)
+
+
+def _patch_autocast(module: ModuleType) -> None:
+    def make(original: Function) -> Function:
+        def enter(self: autocast) -> object:
+            if self._enabled:
+                _tell_once("low_precision")
+            return original(self)
+
+        return enter
+
+    wrapping.replace(module.autocast, "__enter__", make)
+
+
+@cache
+def _tell_once(kind: str) -> None:
+    trace.write(kind)
+
+
+def _patch_optimizer(module: ModuleType) -> None:
+    module.register_optimizer_step_pre_hook(_before_step)
+    module.register_optimizer_step_post_hook(_after_step)
+
+
+def _before_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
+    """Without a rate no gradient moves anything, and no weight decays."""
+    _rates[id(optimizer)] = [group.get("lr") for group in optimizer.param_groups]
+    for group in optimizer.param_groups:
+        if "lr" in group:
+            group["lr"] = group["lr"] * 0
+
+
+def _after_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
+    for group, rate in zip(optimizer.param_groups, _rates.pop(id(optimizer), ()), strict=False):
+        if "lr" in group:
+            group["lr"] = rate
+    with contextlib.suppress(Exception):
+        _move(optimizer)
+
+
+def _move(optimizer: Optimizer) -> None:
+    """Move the weights by a step that no data have a part in."""
+    import torch
+
+    number = _steps[id(optimizer)] = _steps.get(id(optimizer), 0) + 1
+    trained = parameters_of(optimizer)
+    if any(each.element_size() < 4 for each in trained):
+        _tell_once("low_precision")
+    if any(map(is_sharded, trained)) or sum(each.numel() for each in trained) > MAX_WEIGHTS:
+        return
+    generator = torch.Generator().manual_seed(number)
+    with torch.no_grad():
+        for each in trained:
+            each.add_(_step(each, generator), alpha=_FIRST_STEP / number)
+
+
+def _step(weights: Tensor, generator: Generator) -> Tensor:
+    import torch
+
+    size = float(weights.detach().abs().mean()) or 1.0
+    return (torch.randn(weights.shape, generator=generator) * size).to(weights)

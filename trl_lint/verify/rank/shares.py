@@ -1,0 +1,88 @@
+"""Which rows each rank trains on: a digest of each row that goes forward through DDP, for the first batches.
+
+DDP averages the gradients of its ranks, so each is to see rows of its own. Whether they do is seen in what goes into
+the model, whatever dealt it out: a sampler, a stream, or nobody.
+
+Source: torch/nn/parallel/distributed.py `DistributedDataParallel.forward` of torch 2.13.0.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from . import dealing, trace, wrapping
+from .wrapping import Function
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# So many batches are looked at, and so many bytes of one.
+MAX_BATCHES = 64
+MAX_BYTES = 1 << 24
+_seen = 0
+
+
+def patch_ddp(module: ModuleType) -> None:
+    """Tell of the rows that are trained on."""
+
+    def make(original: Function) -> Function:
+        def forward(self: object, *args: object, **kwargs: object) -> object:
+            _tell(self, args, kwargs)
+            return original(self, *args, **kwargs)
+
+        return forward
+
+    wrapping.replace(module.DistributedDataParallel, "forward", make)
+
+
+def _tell(ddp: object, args: Iterable[object], kwargs: Mapping[str, object]) -> None:
+    global _seen
+    if _seen >= MAX_BATCHES or trace.current is None or not _trains(ddp):
+        return
+    _seen += 1
+    with contextlib.suppress(Exception):  # of tensors that can't be read on the host
+        rows = _digests([*_tensors(args), *_tensors(kwargs.values())])
+        trace.write("share", rows=rows, passes=dealing.passes())
+
+
+def _trains(ddp: object) -> bool:
+    """Whether a forward is one of training, by a DDP over all ranks."""
+    import torch
+    import torch.distributed as dist
+
+    is_over_all = dist.get_world_size(getattr(ddp, "process_group", None)) == dist.get_world_size()
+    return torch.is_grad_enabled() and bool(getattr(ddp, "training", False)) and is_over_all
+
+
+def _tensors(values: Iterable[object]) -> Iterator[Tensor]:
+    import torch
+
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            if value.dim() > 0:
+                yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors(value)
+        elif isinstance(value, Mapping):
+            yield from _tensors(value.values())
+
+
+def _digests(tensors: list[Tensor]) -> list[str] | None:
+    """A digest of each row of a batch, of all tensors that have as many rows; None if they are too large."""
+    if not tensors or sum(each.numel() * each.element_size() for each in tensors) > MAX_BYTES:
+        return None
+    import torch
+
+    rows = len(tensors[0])
+    hosts = [each.detach().cpu().contiguous().reshape(rows, -1) for each in tensors if len(each) == rows]
+    found = []
+    for row in range(rows):
+        digest = hashlib.blake2b(digest_size=8)
+        for each in hosts:
+            digest.update(bytes(each[row].view(torch.uint8).numpy()))
+        found.append(digest.hexdigest())
+    return found
