@@ -101,7 +101,7 @@ def of_script(
     """
     files = _files(subject, settings, include)
     mended = mending.mend(files, settings, runner.folder / "fixed", dict(subject.sources))
-    subject = replace(subject, program_files=tuple(files), watched=mending.places(mended.applied))
+    subject = replace(subject, program_files=tuple(files))
     single = runner.one_process(subject) if one_process else None
     proof = Proof(subject.name, [], fixes=mended.applied, withheld=mended.withheld, problems=mended.problems)
     proof.single = single

@@ -14,7 +14,7 @@ from datetime import timedelta
 from types import ModuleType
 from typing import TypedDict
 
-from . import call_stack, placement, trace, wrapping
+from . import call_stack, executing, placement, trace, wrapping
 from .imports import Patch
 from .job import Job
 from .tensors import TensorLike, listed
@@ -87,6 +87,7 @@ def _recorded(c10d: ModuleType, job: Job, name: str, payload: str) -> Wrapper:
                     at=at,
                     **_payload(tensor),
                 )
+                executing.collective(number)
                 placement.refuse(tensor)
                 result = original(*args, **kwargs)
                 trace.current.done()

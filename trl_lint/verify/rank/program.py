@@ -24,12 +24,13 @@ from . import (
     controlled,
     dealing,
     emulation,
+    executing,
     flight_recorder,
     imports,
     machine,
+    marking,
     placement,
     precision,
-    reached,
     scattering,
     sharding,
     shares,
@@ -79,10 +80,10 @@ def run(job: Job, rank: int) -> NoReturn:
     trace.write("start", rank=rank, pid=os.getpid())
     _keep_stacks(job, rank)
     writes.watch(job)
-    reached.watch(job)
+    executing.keep(job.traces, rank)
     finder = imports.install(patches(job))
     finder.sources.update(job.sources)
-    finder.watched.update(job.watched)
+    finder.marked = job.user_files
     end_process = _tell_of_exit(job)
     status = _run_to_end(job)
     _give_last_seconds(status, end_process)
@@ -185,7 +186,7 @@ def _run_script(job: Job) -> None:
     text = job.sources.get(file)
     if text is not None:
         imports.show(job.script, text)
-    code = reached.compiled(Path(text or job.script).read_bytes(), job.script, job.watched.get(file, ()))
+    code = marking.compiled(Path(text or job.script).read_bytes(), job.script, text or file)
     main = ModuleType("__main__")
     main.__dict__.update(__file__=job.script, __builtins__=__builtins__, __spec__=None)
     sys.modules["__main__"] = main

@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 
 from trl_lint.verify.rank import call_stack
 from trl_lint.verify.rank.trace import output_path, stacks_path, trace_path
+from trl_lint.verify.record import executed
+from trl_lint.verify.record.executed import Executed, MarkedFile
 from trl_lint.verify.record.trace_records import (
     CallRecord,
     DataSetRecord,
@@ -21,11 +23,11 @@ from trl_lint.verify.record.trace_records import (
     LogRecord,
     LossRecord,
     MachineRecord,
+    MarkedRecord,
     NativeRecord,
     NativeRow,
     PlacedRecord,
     PlaceRow,
-    ReachedRecord,
     RowsRecord,
     ScatteredRecord,
     Shape,
@@ -123,13 +125,12 @@ class RankRecord:
     asked_to_stop: by torchrun, or by whoever runs it. process: the one that runs the script. synchronises: it is in a
     backward pass or where else DDP waits, or joins the process group: in no collective of its own. moved: it read the
     share of another rank. scattered: of the first batch of which DataParallel lost rows, how many rows it was given and
-    how many it kept. reached: of the watched lines, file and number of those that it got to, and how many collectives
-    it had called before. share: what went into a model in DDP, by batch (`shares.py`). dealt: by data set and by the
-    number of the pass over it, the rows of each batch, None where they have no numbers. data_sets: what each has in it,
-    as a digest. trained: those that were trained on (`dealing.py`). batch_norm: its model normalises by what is in a
-    batch. low_precision: it computes in less than 32 bits. gpus: how many it sees, None where it
-    did not get so far. is_placed: accelerate says where its tensors are. asks_for_gpus: its own code asks whether there
-    are any.
+    how many it kept. marked: the files of which is told what was `executed`. share: what went into a model in DDP, by
+    batch (`shares.py`). dealt: by data set and by the number of the pass over it, the rows of each batch, None where
+    they have no numbers. data_sets: what each has in it, as a digest. trained: those that were trained on
+    (`dealing.py`). batch_norm: its model normalises by what is in a batch. low_precision: it computes in less than 32
+    bits. gpus: how many it sees, None where it did not get so far. is_placed: accelerate says where its tensors are.
+    asks_for_gpus: its own code asks whether there are any.
     """
 
     number: int
@@ -153,7 +154,6 @@ class RankRecord:
     synchronises: bool = False
     moved: bool = False
     scattered: tuple[int, int] | None = None
-    reached: dict[tuple[str, int], int] = field(default_factory=dict)
     share: list[Share] = field(default_factory=list)
     dealt: dict[tuple[int, int], list[list[int] | None]] = field(default_factory=dict)
     data_sets: dict[int, str] = field(default_factory=dict)
@@ -163,6 +163,8 @@ class RankRecord:
     gpus: int | None = None
     is_placed: bool = False
     asks_for_gpus: bool = False
+    marked: list[MarkedFile] = field(default_factory=list)
+    executed: Executed = field(default_factory=Executed)
     stack: tuple[SourcePlace, ...] = ()
 
     @property
@@ -214,6 +216,7 @@ def _read_rank(folder: str, number: int, user_files: call_stack.UserFiles) -> Ra
     for record in _records(trace_path(folder, number)):
         _READERS.get(record["kind"], _nothing)(rank, record)
     rank.stack = _main_stack(_text(stacks_path(folder, number)), user_files)
+    rank.executed = executed.read(folder, number, rank.marked)
     return rank
 
 
@@ -282,8 +285,8 @@ def _placed(rank: RankRecord, record: PlacedRecord) -> None:
     rank.placed.append(Placed(record["file"], _places(record["at"])))
 
 
-def _reached(rank: RankRecord, record: ReachedRecord) -> None:
-    rank.reached.setdefault((record["file"], record["line"]), len(rank.calls))
+def _marked(rank: RankRecord, record: MarkedRecord) -> None:
+    rank.marked.append(MarkedFile(record["file"], record["source"], record["first"], record["count"]))
 
 
 def _batch_norm(rank: RankRecord, record: TraceRecord) -> None:
@@ -377,8 +380,8 @@ _READERS: dict[str, _Reader] = {
     "moved": _moved,
     "native": _native,
     "placed": _placed,
-    "reached": _reached,
     "rows": _rows,
+    "marked": _marked,
     "scattered": _scattered,
     "share": _share,
     "start": _start,
