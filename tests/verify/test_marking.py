@@ -1,4 +1,4 @@
-"""Statements are marked: a run tells how often each was executed and which came last, and nothing else of it changes."""
+"""Statements are marked: a run tells how often each was executed and which came last, and stays as it is."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from trl_lint.verify.oracles import divergence
 from trl_lint.verify.oracles.termination import where
 from trl_lint.verify.record.traces import Call, RankRecord, Run
 from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
@@ -53,15 +54,17 @@ def _compare(run: Run, group: tuple[int, ...] | None, cut_short: bool) -> Verdic
         return None
     calls = {number: calls[index] if index < len(calls) else None for number, calls in members.items()}
     ranks = {rank.number: rank for rank in run.ranks}
+    lines, data = divergence.told(run)
     whose = "" if group is World else f" of the group {list(group)}"
     return failed(
         ORACLE,
         "sequence",
         f"the ranks diverge at collective no. {index + 1}{whose}",
-        [*(_told(ranks[number], call) for number, call in calls.items()), *_earlier(members, index)],
+        [*(_told(ranks[number], call) for number, call in calls.items()), *_earlier(members, index), *lines],
         index=index,
         calls={number: str(call) if call else None for number, call in calls.items()},
         at={number: str(call.at[0]) if call and call.at else None for number, call in calls.items()},
+        **data,
     )
 
 
@@ -105,10 +108,12 @@ def _compare_native(run: Run) -> Verdict | None:
     if len({str(rank.native) for rank in run.ranks}) == 1:
         return None
     counts = {rank.number: len(rank.native or ()) for rank in run.ranks}
+    lines, data = divergence.told(run)
     return failed(
         ORACLE,
         "sequence",
         "the ranks diverge in collectives that no call stands behind (DDP's own)",
-        [f"rank {number}: {count} of them" for number, count in counts.items()],
+        [*(f"rank {number}: {count} of them" for number, count in counts.items()), *lines],
         calls=counts,
+        **data,
     )

@@ -12,6 +12,9 @@ from trl_lint.verify.rank.marking import marked_statements
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# Statements without blocks that may hold expressions, and expressions that may run a function.
+_SIMPLE = (ast.Return, ast.Raise, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Pass, ast.Break, ast.Continue)
+_CALLING = (ast.Call, ast.Subscript, ast.Await, ast.Yield, ast.YieldFrom, ast.comprehension)
 _INSIDE = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
 
 
@@ -140,6 +143,17 @@ class Statements:
         """The functions that go on where they have stopped."""
         return frozenset(each.number for each in self.all if isinstance(each.node, _FUNCTIONS) and _yields(each.node))
 
+    @cached_property
+    def recursive(self) -> frozenset[int]:
+        """The functions that call themselves, by their names."""
+        found = (each for each in self.all if isinstance(each.node, _FUNCTIONS))
+        return frozenset(each.number for each in found if _calls_itself(each.node))
+
+    @cached_property
+    def quiet(self) -> frozenset[int]:
+        """The statements that call no function, as far as can be seen."""
+        return frozenset(each.number for each in self.all if isinstance(each.node, _SIMPLE) and not _calls(each.node))
+
     def function(self, number: int) -> str:
         """The name of a function, as tracebacks have it."""
         node = self.all[number].node if number >= 0 else None
@@ -148,6 +162,16 @@ class Statements:
     def header(self, each: Statement) -> str:
         """The line that a statement begins with."""
         return self.lines[each.line - 1].strip() if each.line <= len(self.lines) else ""
+
+
+def _calls(node: ast.AST) -> bool:
+    return any(isinstance(each, _CALLING) for each in ast.walk(node))
+
+
+def _calls_itself(function: ast.AST) -> bool:
+    name = getattr(function, "name", "")
+    called = (each.func for each in ast.walk(function) if isinstance(each, ast.Call))
+    return any(name in (getattr(each, "id", ""), getattr(each, "attr", "")) for each in called)
 
 
 def _yields(function: ast.AST) -> bool:
