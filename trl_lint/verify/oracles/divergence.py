@@ -242,7 +242,7 @@ class _Comparison:
             if len(spans) == len(calls) and len({call.key for call in spans.values()}) == 1:
                 if len(set(came_to.values())) > 1:
                     return self.of_blocks({rank: call.body for rank, call in spans.items()})
-                moved = list(calls)
+                moved: Sequence[int] = list(calls)
             else:
                 left = {rank: [call.key for call in each[at[rank] :]] for rank, each in calls.items()}
                 moved = _most_alone(left, [rank for rank, each in came_to.items() if each == _NOTHING])

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
+import tokenize
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
+from io import StringIO
 from pathlib import Path
 
 from trl_lint.verify.rank.marking import marked_statements
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
+# Of a statement that is quoted, so many characters.
+LONGEST_HEADER = 80
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # Statements without blocks that may hold expressions, and expressions that may run a function.
 _SIMPLE = (ast.Return, ast.Raise, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Pass, ast.Break, ast.Continue)
@@ -160,8 +165,13 @@ class Statements:
         return node.name if isinstance(node, _FUNCTIONS) else "<module>"
 
     def header(self, each: Statement) -> str:
-        """The line that a statement begins with."""
-        return self.lines[each.line - 1].strip() if each.line <= len(self.lines) else ""
+        """The line that a statement begins with, without a comment."""
+        line = self.lines[each.line - 1].strip() if each.line <= len(self.lines) else ""
+        with suppress(tokenize.TokenError, SyntaxError):  # it goes on in the next line
+            for token in tokenize.generate_tokens(StringIO(line).readline):
+                if token.type == tokenize.COMMENT:
+                    line = line[: token.start[1]].rstrip()
+        return line if len(line) <= LONGEST_HEADER else f"{line[:LONGEST_HEADER].rstrip()} …"
 
 
 def _calls(node: ast.AST) -> bool:
