@@ -22,6 +22,13 @@ ORACLE = "the fix"
 OF_RANKS = ("exception", "exit", "abort", "killed")
 
 
+def is_mended(before: Judged, after: Judged) -> bool:
+    """Whether the first thing that a program fails by does not fail when it is fixed, be there others that do."""
+    failure = next((verdict for verdict in before.verdicts if verdict.failed), None)
+    then = after.verdict(failure.oracle) if failure is not None else None
+    return failure is not None and not (then is not None and then.failed)
+
+
 def shown(
     runner: Session, subject: Subject, before: Judged, fixes: Sequence[Finding], single: OneProcess | None
 ) -> tuple[Verdict, Judged | None]:

@@ -35,7 +35,7 @@ def table(proofs: list[Proof]) -> Iterator[str]:
 def sections(proofs: list[Proof]) -> Iterator[str]:
     for proof in proofs:
         yield f"## {proof.name}\n"
-        yield from (f"- {reports.fixed(proof)}: {escaped(reports.headline(finding))}" for finding in proof.fixes)
+        yield from (f"- {escaped(line)}" for line in reports.findings(proof))
         for column in proof.columns:
             yield from _section(column)
         if proof.compared:
