@@ -30,7 +30,7 @@ _TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar") if hasattr(ast,
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class RanksGo:
     """Where some ranks go: in words, and the line, if it is one."""
 
     ranks: tuple[int, ...]
@@ -39,14 +39,14 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class RanksPart:
     """Where ranks part: `kind` is branch, loop, except or call. text: all of it in a line."""
 
     kind: str
     file: str
     line: int
     at: str
-    ways: tuple[Way, ...]
+    ways: tuple[RanksGo, ...]
 
     @property
     def text(self) -> str:
@@ -61,7 +61,7 @@ class Parting:
         return {"kind": self.kind, "file": self.file, "line": self.line, "ways": ways, "text": self.text}
 
 
-def parting(run: Run) -> Parting | None:
+def parting(run: Run) -> RanksPart | None:
     """Where the ranks of a run part; None where that can't be told."""
     waited = {rank.pending.group for rank in run.ranks if rank.pending is not None}
     for group in (*sorted(filter(None, waited), key=lambda each: (len(each), each)), None):
@@ -86,7 +86,7 @@ def named(ranks: Sequence[int]) -> str:
     return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {', '.join(map(str, ranks))}"
 
 
-def _parting(ranks: Sequence[RankRecord], group: Group, is_native: bool) -> Parting | None:
+def _parting(ranks: Sequence[RankRecord], group: Group, is_native: bool) -> RanksPart | None:
     begins = _begins(ranks)
     if len(ranks) < 2 or begins is None:
         return None
@@ -143,7 +143,7 @@ class _Comparison:
 
     # --- blocks ---------------------------------------------------------------------------------------
 
-    def of_blocks(self, blocks: Mapping[int, BlockRun]) -> Parting | None:
+    def of_blocks(self, blocks: Mapping[int, BlockRun]) -> RanksPart | None:
         """Compare the runs of one block."""
         longest = max(len(block.items) for block in blocks.values())
         for index in range(longest):
@@ -161,7 +161,7 @@ class _Comparison:
                 return self._inside(items)
         return None
 
-    def _inside(self, items: Mapping[int, Executing]) -> Parting | None:
+    def _inside(self, items: Mapping[int, Executing]) -> RanksPart | None:
         """Compare what is inside of one statement, which has not come to the same."""
         found = self.of_calls({rank: item.calls for rank, item in items.items()}, items)
         if found is not None:
@@ -175,7 +175,7 @@ class _Comparison:
             return self._of_try(items)
         return self._of_parts(items, "body")
 
-    def _of_parts(self, items: Mapping[int, Executing], *parts: str) -> Parting | None:
+    def _of_parts(self, items: Mapping[int, Executing], *parts: str) -> RanksPart | None:
         for part in parts:
             blocks = {rank: block for rank, item in items.items() if (block := item.part(part))}
             found = self.of_blocks(blocks) if len(blocks) == len(items) else None
@@ -183,7 +183,7 @@ class _Comparison:
                 return found
         return None
 
-    def _of_arms(self, items: Mapping[int, Executing]) -> Parting | None:
+    def _of_arms(self, items: Mapping[int, Executing]) -> RanksPart | None:
         groups = _grouped({rank: item.arm.name if item.arm else None for rank, item in items.items()})
         for ranks in groups:
             blocks = {rank: arm for rank in ranks if (arm := items[rank].arm)}
@@ -196,7 +196,7 @@ class _Comparison:
         ways = [self._way(ranks, items[ranks[0]], ranks[0]) for ranks in groups]
         return self._made("branch", items, "after", ways)
 
-    def _of_rounds(self, items: Mapping[int, Executing]) -> Parting | None:
+    def _of_rounds(self, items: Mapping[int, Executing]) -> RanksPart | None:
         rounds = {rank: item.rounds() for rank, item in items.items()}
         for index in range(min(map(len, rounds.values()))):
             blocks = {rank: each[index] for rank, each in rounds.items()}
@@ -207,10 +207,10 @@ class _Comparison:
         counts = {rank: len(each) for rank, each in rounds.items()}
         if len(set(counts.values())) < 2:
             return self._of_parts(items, "orelse")
-        ways_of = [Way(ranks, _rounds(counts, ranks)) for ranks in _grouped(counts)]
+        ways_of = [RanksGo(ranks, _rounds(counts, ranks)) for ranks in _grouped(counts)]
         return self._made("loop", items, "at", sorted(ways_of, key=lambda way: counts[way.ranks[0]]))
 
-    def _of_try(self, items: Mapping[int, Executing]) -> Parting | None:
+    def _of_try(self, items: Mapping[int, Executing]) -> RanksPart | None:
         arms = {rank: item.part("handlers") for rank, item in items.items()}
         inner = self._of_parts(items, "body")
         groups = _grouped({rank: arm.name if arm else None for rank, arm in arms.items()})
@@ -223,14 +223,14 @@ class _Comparison:
             if arm is not None and body is not None:
                 ways.append(_to_handler(ranks, body, arm))
             else:
-                ways.append(Way(ranks, "goes on" if len(ranks) == 1 else "go on"))
+                ways.append(RanksGo(ranks, "goes on" if len(ranks) == 1 else "go on"))
         return self._made("except", items, "in", ways)
 
     # --- calls ----------------------------------------------------------------------------------------
 
     def of_calls(
         self, calls: Mapping[int, Sequence[Activation]], items: Mapping[int, Executing] | None = None
-    ) -> Parting | None:
+    ) -> RanksPart | None:
         """Compare calls, those from one statement or those that nobody is seen to make, one by one."""
         at = dict.fromkeys(calls, 0)
         while True:
@@ -251,7 +251,7 @@ class _Comparison:
             for rank in moved:
                 at[rank] += 1
 
-    def _of_callees(self, now: Mapping[int, Activation | None], items: Mapping[int, Executing]) -> Parting | None:
+    def _of_callees(self, now: Mapping[int, Activation | None], items: Mapping[int, Executing]) -> RanksPart | None:
         """One statement has called different functions; not where one that calls none may still be about to."""
         if any(call is None and items[rank].is_open for rank, call in now.items()):
             return None
@@ -259,27 +259,27 @@ class _Comparison:
         for ranks in _grouped({rank: call.key if call else None for rank, call in now.items()}):
             call = now[ranks[0]]
             if call is None or not call.all:
-                ways.append(Way(ranks, "goes on" if len(ranks) == 1 else "go on"))
+                ways.append(RanksGo(ranks, "goes on" if len(ranks) == 1 else "go on"))
             else:
                 line = call.all[0].made.line
-                ways.append(Way(ranks, f"{_go(ranks)} to line {line} ({call.text.function(call.scope)})", line))
+                ways.append(RanksGo(ranks, f"{_go(ranks)} to line {line} ({call.text.function(call.scope)})", line))
         return self._made("call", items, "in", ways)
 
     # --- words ----------------------------------------------------------------------------------------
 
-    def _made(self, kind: str, items: Mapping[int, Executing], how: str, ways: Sequence[Way]) -> Parting:
+    def _made(self, kind: str, items: Mapping[int, Executing], how: str, ways: Sequence[RanksGo]) -> RanksPart:
         item = next(iter(items.values()))
         rank = next(iter(items))
         call = self._owner(rank, item)
         header = call.text.header(item.made)
         at = f"{how} {os.path.basename(call.file)}:{item.made.line} `{header}`"
-        return Parting(kind, call.file, item.made.line, at, tuple(ways))
+        return RanksPart(kind, call.file, item.made.line, at, tuple(ways))
 
     def _owner(self, rank: int, item: Executing) -> Activation:
         """The call that a statement was executed in."""
         return next(call for call in _all_calls(self._trees[rank].roots) if item in call.all)
 
-    def _way(self, ranks: tuple[int, ...], item: Executing, rank: int) -> Way:
+    def _way(self, ranks: tuple[int, ...], item: Executing, rank: int) -> RanksGo:
         """Where a branch leads to: the first statement of its arm, or what comes behind it."""
         arm = item.arm
         while arm is not None and arm.items[0].made.is_elif:
@@ -287,10 +287,10 @@ class _Comparison:
         call = self._owner(rank, item)
         target = arm.items[0] if arm else next((each for each in call.all if each.start >= item.end), None)
         if target is None:
-            return Way(ranks, f"{_go(ranks)} on")
+            return RanksGo(ranks, f"{_go(ranks)} on")
         node = target.made.node
         said = f" (`{_SAID[type(node)]}`)" if type(node) in _SAID else ""
-        return Way(ranks, f"{_go(ranks)} to line {target.made.line}{said}", target.made.line)
+        return RanksGo(ranks, f"{_go(ranks)} to line {target.made.line}{said}", target.made.line)
 
 
 def _all_calls(calls: Sequence[Activation]) -> Iterator[Activation]:
@@ -329,7 +329,7 @@ def _rounds(counts: Mapping[int, int], ranks: Sequence[int]) -> str:
     return f"{leave} the loop after {count} round{'s' * (count != 1)}"
 
 
-def _to_handler(ranks: tuple[int, ...], body: BlockRun, arm: BlockRun) -> Way:
+def _to_handler(ranks: tuple[int, ...], body: BlockRun, arm: BlockRun) -> RanksGo:
     begin, end = body.items[-1].made.line, arm.items[0].made.line
     fail = "fails" if len(ranks) == 1 else "fail"
-    return Way(ranks, f"{fail} at line {begin} and {_go(ranks)} to line {end} (`except`)", end)
+    return RanksGo(ranks, f"{fail} at line {begin} and {_go(ranks)} to line {end} (`except`)", end)

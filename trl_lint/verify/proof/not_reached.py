@@ -20,6 +20,8 @@ from trl_lint.verify.record.statements import Statement, Statements
 from trl_lint.verify.record.traces import RankRecord, Run
 
 _OPTION = re.compile(r"""add_argument\(\s*["'](--[\w-]+)""")
+# In a condition, what stands for work that is done in some steps only, or if it is asked for.
+_NOW_AND_THEN = re.compile(r"%|\bdo_|_steps|_every|_freq|_interval|_strategy|should_")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -99,7 +101,7 @@ def _why(source: Statements, statement: Statement, file: str, ranks: Sequence[Ra
             if not any(each.scope == outer.number and count(each.number) for each in source.all):
                 return f"the function `{outer.node.name}` was never called", names
         elif not any(each.block == inner.block and count(each.number) for each in source.all):
-            return f"{_never(inner, outer)} at line {outer.line}", [*names, header]
+            return _never(inner, outer), [*names, *([header] if _NOW_AND_THEN.search(header) else [])]
         break
     return "it was left before that line", names
 
@@ -111,10 +113,12 @@ def _holder(source: Statements, statement: Statement) -> Statement | None:
 
 def _never(inner: Statement, outer: Statement) -> str:
     if isinstance(outer.node, (ast.For, ast.AsyncFor, ast.While)) and inner.block.part == "body":
-        return "there was no round of the loop"
+        return f"the loop at line {outer.line} had no round"
     if inner.block.part == "handlers":
-        return "nothing came to the `except` of the `try`"
-    return "a branch was never taken, that"
+        return f"nothing came to the `except` of the `try` at line {outer.line}"
+    if inner.block.part == "orelse":
+        return f"the `else` of line {outer.line} was never taken"
+    return f"the branch at line {outer.line} was never taken"
 
 
 def _advice(occasion: Occasion, files: Iterable[Path]) -> str:

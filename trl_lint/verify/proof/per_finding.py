@@ -36,7 +36,7 @@ _PASSED = {
 Times = Mapping[int, int]
 
 
-class Word(str, Enum):
+class Said(str, Enum):
     """What is said of a finding.
 
     SHOWN: the program fails by it, and does not once it is mended. CONSISTENT: it was executed, and nothing decides.
@@ -59,7 +59,7 @@ class FindingVerdict:
     """
 
     finding: Finding
-    word: Word
+    outcome: Said
     reason: str
     before: Times | None
     fixed: Times | None
@@ -67,7 +67,7 @@ class FindingVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class BothRuns:
     """What came of a program: as it is, and fixed, where that was run, with its mended texts. shown: see `Proof`."""
 
     before: Judged
@@ -85,40 +85,40 @@ class Runs:
         return found.outcome if found else None
 
 
-def verdicts(runs: Runs, fixes: Sequence[Finding], hints: Sequence[Finding]) -> list[FindingVerdict]:
+def verdicts(runs: BothRuns, fixes: Sequence[Finding], hints: Sequence[Finding]) -> list[FindingVerdict]:
     """What the runs say of findings: of those that were mended, and of the others."""
     return [_verdict(runs, each, fixes, is_fixed=each in fixes) for each in (*fixes, *hints)]
 
 
-def _verdict(runs: Runs, finding: Finding, fixes: Sequence[Finding], *, is_fixed: bool) -> FindingVerdict:
+def _verdict(runs: BothRuns, finding: Finding, fixes: Sequence[Finding], *, is_fixed: bool) -> FindingVerdict:
     before = _times(runs.before.run, finding)
     fixed = _times_fixed(runs, finding) if runs.after else None
 
-    def made(word: Word, reason: str = "") -> FindingVerdict:
-        return FindingVerdict(finding, word, reason, before, fixed, is_fixed)
+    def made(outcome: Said, reason: str = "") -> FindingVerdict:
+        return FindingVerdict(finding, outcome, reason, before, fixed, is_fixed)
 
     if before is None:
-        return made(Word.CONSISTENT, "how often it was executed is not known")
+        return made(Said.CONSISTENT, "how often it was executed is not known")
     if not any(before.values()):
         if fixed and any(fixed.values()):
-            return made(Word.CONSISTENT, "it was executed in the fixed run alone, which got further")
+            return made(Said.CONSISTENT, "it was executed in the fixed run alone, which got further")
         run = runs.after.run if runs.after and not runs.before.ended_well else runs.before.run
-        return made(Word.NOT_REACHED, not_reached.reason(finding, run, runs.files))
+        return made(Said.NOT_REACHED, not_reached.reason(finding, run, runs.files))
     against = _contradiction(runs, finding, before, is_fixed=is_fixed)
     if against:
-        return made(Word.CONTRADICTED, against)
+        return made(Said.CONTRADICTED, against)
     if not is_fixed:
-        return made(Word.CONSISTENT, "there is no fix to try")
+        return made(Said.CONSISTENT, "there is no fix to try")
     if runs.after is None:
-        return made(Word.CONSISTENT, "its fix was not tried")
+        return made(Said.CONSISTENT, "its fix was not tried")
     if runs.before.passed:
-        return made(Word.CONSISTENT, _of_passed(runs.before, finding))
+        return made(Said.CONSISTENT, _of_passed(runs.before, finding))
     concerned = [each for each in runs.repaired() if _concerns(runs.before.run, each, finding, fixes)]
     if not concerned:
-        return made(Word.CONSISTENT, "what failed is elsewhere" if runs.repaired() else "it fails fixed as well")
+        return made(Said.CONSISTENT, "what failed is elsewhere" if runs.repaired() else "it fails fixed as well")
     if runs.shown is None or runs.shown.outcome is not Outcome.PASSED:
-        return made(Word.CONSISTENT, runs.shown.summary.partition(", so ")[0] if runs.shown else "")
-    return made(Word.SHOWN)
+        return made(Said.CONSISTENT, runs.shown.summary.partition(", so ")[0] if runs.shown else "")
+    return made(Said.SHOWN)
 
 
 def _of_passed(before: Judged, finding: Finding) -> str:
@@ -146,7 +146,7 @@ def _times(run: Run, finding: Finding) -> Times | None:
     return times
 
 
-def _times_fixed(runs: Runs, finding: Finding) -> Times | None:
+def _times_fixed(runs: BothRuns, finding: Finding) -> Times | None:
     """By rank of the fixed run, how often the statements were executed that a fix has put in the place of a finding."""
     assert runs.after is not None
     text = runs.sources.get(finding.path)
@@ -244,7 +244,7 @@ def _lines(file: str) -> list[str]:
         return []
 
 
-def _contradiction(runs: Runs, finding: Finding, before: Times, *, is_fixed: bool) -> str:
+def _contradiction(runs: BothRuns, finding: Finding, before: Times, *, is_fixed: bool) -> str:
     """What speaks against a finding; "" where nothing does."""
     run = runs.before.run
     if finding.code in SURE and all(before.values()) and runs.before.ended_well and len(run.ranks) > 1:
@@ -276,7 +276,7 @@ def _nowhere(verdict: Verdict) -> Verdict:
     return Verdict(verdict.oracle, verdict.outcome, verdict.summary, verdict.evidence, verdict.way, data)
 
 
-def _fails_there(runs: Runs, again: Verdict, finding: Finding) -> bool:
+def _fails_there(runs: BothRuns, again: Verdict, finding: Finding) -> bool:
     """Whether the fixed copy fails in what stands in the place of a finding."""
     assert runs.after is not None
     text = runs.sources.get(finding.path)

@@ -18,7 +18,7 @@ from trl_lint.verify.processes.launcher import LaunchError
 from trl_lint.verify.proof import cause, fixtures, launches, mending, per_finding, session
 from trl_lint.verify.proof.fixtures import Fixture
 from trl_lint.verify.proof.mending import MendedCopy
-from trl_lint.verify.proof.per_finding import FindingVerdict, Word
+from trl_lint.verify.proof.per_finding import FindingVerdict, Said
 from trl_lint.verify.proof.session import BARE, Judged, OneProcess, Session, Subject
 from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Verdict
@@ -66,7 +66,7 @@ class Proof:
     @property
     def not_reached(self) -> int:
         """How many findings no rank has got to."""
-        return sum(each.word is Word.NOT_REACHED for each in self.findings)
+        return sum(each.outcome is Said.NOT_REACHED for each in self.findings)
 
     @property
     def holds(self) -> bool:
@@ -125,7 +125,7 @@ def of_script(
     if proof.alone is not None:
         return proof
     after = _fixed(subject, runner, mended, proof) if mended.applied else None
-    runs = per_finding.Runs(before, after, mended.sources, proof.shown, files)
+    runs = per_finding.BothRuns(before, after, mended.sources, proof.shown, files)
     proof.findings = per_finding.verdicts(runs, proof.fixes, proof.hints)
     if after is not None:
         proof.to_fix = mending.to_name(mended, files, include, settings, runner.folder / "named")

@@ -148,6 +148,11 @@ def synchronises() -> None:
         _recorder.add(entry(SYNCHRONISES))
 
 
+def functions() -> list[object]:
+    """What marks call."""
+    return [vars(builtins)[name] for name in (WRITE, FULL) if name in vars(builtins)]
+
+
 def _use(recorder: Recorder) -> None:
     def full(each: bytes) -> None:
         error = sys.exc_info()[1]

@@ -21,6 +21,7 @@ from . import (
     caches,
     call_stack,
     collectives,
+    compiling,
     controlled,
     dealing,
     emulation,
@@ -50,6 +51,8 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
     """By module, what to change in it once it is imported."""
     each = [
         ("torch.distributed.distributed_c10d", collectives.patch(job)),
+        ("torch._dynamo.config", compiling.patch_config),
+        ("torch._dynamo.convert_frame", compiling.patch_frames(job)),
         ("torch._tensor", training.patch_tensor),
         ("torch.nn.parallel.data_parallel", scattering.patch_data_parallel),
         ("torch.nn.parallel.distributed", training.patch_ddp),

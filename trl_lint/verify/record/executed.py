@@ -78,10 +78,10 @@ class Executed:
         return self.before.get(Ran(file, each.number)) if each else None
 
 
-def read(folder: str, rank: int, files: Sequence[MarkedFile]) -> Executed:
+def read(folder: str, rank: int, files: Sequence[MarkedFile], *, is_sure: bool = True) -> Executed:
     """What one rank, and the processes that it forked, have left behind."""
     path = executing.kept_path(folder, rank)
-    found = Executed({each.file: each for each in files})
+    found = Executed({each.file: each for each in files}, is_sure=is_sure)
     if not files or not path.is_file():
         return found
     names = {each.first + index: Ran(each.file, index) for each in files for index in range(each.count)}

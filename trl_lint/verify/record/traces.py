@@ -125,12 +125,12 @@ class RankRecord:
     asked_to_stop: by torchrun, or by whoever runs it. process: the one that runs the script. synchronises: it is in a
     backward pass or where else DDP waits, or joins the process group: in no collective of its own. moved: it read the
     share of another rank. scattered: of the first batch of which DataParallel lost rows, how many rows it was given and
-    how many it kept. marked: the files of which is told what was `executed`. share: what went into a model in DDP, by
-    batch (`shares.py`). dealt: by data set and by the number of the pass over it, the rows of each batch, None where
-    they have no numbers. data_sets: what each has in it, as a digest. trained: those that were trained on
-    (`dealing.py`). batch_norm: its model normalises by what is in a batch. low_precision: it computes in less than 32
-    bits. gpus: how many it sees, None where it did not get so far. is_placed: accelerate says where its tensors are.
-    asks_for_gpus: its own code asks whether there are any.
+    how many it kept. marked: the files of which is told what was `executed`. compiled: not all of it is, as torch has
+    compiled some. share: what went into a model in DDP, by batch (`shares.py`). dealt: by data set and by the number of
+    the pass over it, the rows of each batch, None where they have no numbers. data_sets: what each has in it, as a
+    digest. trained: those that were trained on (`dealing.py`). batch_norm: its model normalises by what is in a batch.
+    low_precision: it computes in less than 32 bits. gpus: how many it sees, None where it did not get so far.
+    is_placed: accelerate says where its tensors are. asks_for_gpus: its own code asks whether there are any.
     """
 
     number: int
@@ -164,6 +164,7 @@ class RankRecord:
     is_placed: bool = False
     asks_for_gpus: bool = False
     marked: list[MarkedFile] = field(default_factory=list)
+    compiled: bool = False
     executed: Executed = field(default_factory=Executed)
     stack: tuple[SourcePlace, ...] = ()
 
@@ -216,7 +217,7 @@ def _read_rank(folder: str, number: int, user_files: call_stack.UserFiles) -> Ra
     for record in _records(trace_path(folder, number)):
         _READERS.get(record["kind"], _nothing)(rank, record)
     rank.stack = _main_stack(_text(stacks_path(folder, number)), user_files)
-    rank.executed = executed.read(folder, number, rank.marked)
+    rank.executed = executed.read(folder, number, rank.marked, is_sure=not rank.compiled)
     return rank
 
 
@@ -267,6 +268,10 @@ def _done(rank: RankRecord, record: TraceRecord) -> None:
 
 def _group(rank: RankRecord, record: GroupRecord) -> None:
     rank.world_size = record["world_size"]
+
+
+def _compiled(rank: RankRecord, record: TraceRecord) -> None:
+    rank.compiled = True
 
 
 def _moved(rank: RankRecord, record: TraceRecord) -> None:
@@ -368,6 +373,7 @@ _READERS: dict[str, _Reader] = {
     "asks_for_gpus": _asks_for_gpus,
     "batch_norm": _batch_norm,
     "call": _call,
+    "compiled": _compiled,
     "data_set": _data_set,
     "done": _done,
     "end": _end,

@@ -64,7 +64,7 @@ def _told(said: FindingVerdict) -> str:
     reason = f": {said.reason}" if said.reason else ""
     times = said.before if said.before and any(said.before.values()) else said.fixed
     counted = f" ({_times(times)})" if times and any(times.values()) else ""
-    return f"{said.word.value}: {headline(said.finding)}{counted}{reason}"
+    return f"{said.outcome.value}: {headline(said.finding)}{counted}{reason}"
 
 
 def _times(times: Mapping[int, int]) -> str:

@@ -66,7 +66,7 @@ def _finding(said: FindingVerdict) -> dict[str, Evidence]:
         "code": finding.code,
         "path": finding.path,
         "line": finding.start.line,
-        "verdict": said.word.value,
+        "verdict": said.outcome.value,
         "reason": said.reason or None,
         "is_fixed": said.is_fixed,
         "times": {"as it is": said.before, "fixed": said.fixed},
