@@ -203,6 +203,30 @@ def test_what_a_handler_of_a_signal_raises_is_not_lost(run):
         names["f"]()
 
 
+@pytest.mark.torch
+def test_the_datasets_library_takes_marked_functions_for_what_they_are(run):
+    from datasets.fingerprint import Hasher
+    from datasets.utils import _dill
+    from dill import detect
+
+    from trl_lint.verify.rank import pickling
+
+    program = "def tokenize(row):\n    def inner(x):\n        return x\n    return inner(row)\n"
+    plain = {"__name__": "program"}
+    names, executed = run(program)
+    (file,) = executed.files
+    exec(compile(program, file, "exec"), plain)
+    save = vars(_dill.Pickler)["save"]
+    expected = Hasher.hash(plain["tokenize"])
+    globalvars = detect.globalvars
+    pickling.patch_hashing(_dill)
+    pickling.patch_detect(detect)
+    try:
+        assert [Hasher.hash(each["tokenize"]) for each in (plain, names)] == [expected] * 2
+    finally:
+        _dill.Pickler.save, detect.globalvars = save, globalvars
+
+
 HELPER = """\
 def total(n):
     if n:

@@ -25,7 +25,7 @@ from pathlib import Path
 WRITE, FULL = "__trl_lint_ran__", "__trl_lint_full__"
 SIZE = 4
 # Statements of all files together; further files are not told of.
-MOST_STATEMENTS = 1 << 17
+MOST_STATEMENTS = 1 << 16
 RING = 1 << 15
 # In the ring: this bit and the number of a collective, or that another wait for ranks begins (gradients).
 COLLECTIVE, SYNCHRONISES = 1 << 31, (1 << 32) - 1
@@ -41,6 +41,18 @@ _owner = 0
 def kept_path(folder: str, rank: int) -> Path:
     """Where a rank's numbers are; those of processes that it forks are beside it, with theirs behind the name."""
     return Path(folder, f"rank{rank}.ran")
+
+
+def kept(folder: str, rank: int) -> list[Path]:
+    """All that is there of a rank, its own first."""
+    path = kept_path(folder, rank)
+    return [*filter(Path.exists, [path]), *sorted(path.parent.glob(f"{path.name}-*"))]
+
+
+def forget(folder: str, rank: int) -> None:
+    """Remove what an earlier run has left behind."""
+    for path in kept(folder, rank):
+        path.unlink(missing_ok=True)
 
 
 def entry(number: int) -> bytes:

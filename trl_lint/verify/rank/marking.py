@@ -31,6 +31,7 @@ except ValueError:
 """
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 Block = list[ast.stmt]
+_originals: dict[CodeType, CodeType] = {}
 
 
 def marked_statements(tree: ast.Module) -> Iterator[tuple[ast.AST, str, Block, int]]:
@@ -68,11 +69,25 @@ def compiled(text: bytes, path: str, source: str) -> CodeType:
         if first is None:
             return code
         _mark(found, first)
-        code = compile(tree, path, "exec", dont_inherit=True)
+        marked = compile(tree, path, "exec", dont_inherit=True)
     except (SyntaxError, RecursionError, MemoryError):  # nested so deeply that there is no room for marks
         return code
     trace.write("marked", file=os.path.realpath(path), source=source, first=first, count=len(found))
-    return code
+    _keep(marked, code)
+    return marked
+
+
+def original(code: CodeType) -> CodeType:
+    """Code as it is without marks."""
+    return _originals.get(code, code)
+
+
+def _keep(marked: CodeType, code: CodeType) -> None:
+    """Remember what code of a file was marked; parts of one stand in the same order as those of the other."""
+    _originals[marked] = code
+    parts = ([each for each in one.co_consts if isinstance(each, CodeType)] for one in (marked, code))
+    for inner, other in zip(*parts, strict=False):
+        _keep(inner, other)
 
 
 def _mark(found: list[tuple[ast.AST, str, Block, int]], first: int) -> None:

@@ -80,18 +80,17 @@ class Executed:
 
 def read(folder: str, rank: int, files: Sequence[MarkedFile], *, is_sure: bool = True) -> Executed:
     """What one rank, and the processes that it forked, have left behind."""
-    path = executing.kept_path(folder, rank)
     found = Executed({each.file: each for each in files}, is_sure=is_sure)
-    if not files or not path.is_file():
+    if not files:
         return found
     names = {each.first + index: Ran(each.file, index) for each in files for index in range(each.count)}
-    for each in (path, *sorted(path.parent.glob(f"{path.name}-*"))):
+    for each in executing.kept(folder, rank):
         kept = _Kept(each, max(names) + 1)
         for number, name in names.items():
             if kept.counts[number]:
                 found.counts[name] = found.counts.get(name, 0) + kept.counts[number]
                 found.before[name] = min(found.before.get(name, kept.firsts[number]), kept.firsts[number])
-        if each == path:
+        if each == executing.kept_path(folder, rank):
             found.events = [event for number in kept.last if (event := _event(number, names))]
             found.is_whole = kept.is_whole
     return found

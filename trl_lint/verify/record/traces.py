@@ -206,10 +206,13 @@ class Run:
         return max((rank.world_size for rank in self.ranks), default=0)
 
 
-def read_run(folder: Path, user_files: call_stack.UserFiles) -> Run:
-    """Read what the ranks of one run wrote to a folder."""
+def read_run(folder: Path, user_files: call_stack.UserFiles, *, is_over: bool = True) -> Run:
+    """Read what the ranks of one run wrote to a folder. Before it is over, not what they have executed."""
     found = sorted(int(path.stem[len("rank") :]) for path in folder.glob("rank*.jsonl"))
-    return Run([_read_rank(str(folder), number, user_files) for number in found], folder=folder)
+    run = Run([_read_rank(str(folder), number, user_files) for number in found], folder=folder)
+    for rank in run.ranks if is_over else ():
+        rank.executed = executed.read(str(folder), rank.number, rank.marked, is_sure=not rank.compiled)
+    return run
 
 
 def _read_rank(folder: str, number: int, user_files: call_stack.UserFiles) -> RankRecord:
@@ -217,7 +220,6 @@ def _read_rank(folder: str, number: int, user_files: call_stack.UserFiles) -> Ra
     for record in _records(trace_path(folder, number)):
         _READERS.get(record["kind"], _nothing)(rank, record)
     rank.stack = _main_stack(_text(stacks_path(folder, number)), user_files)
-    rank.executed = executed.read(folder, number, rank.marked, is_sure=not rank.compiled)
     return rank
 
 
