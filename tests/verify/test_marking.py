@@ -215,7 +215,7 @@ def test_the_datasets_library_takes_marked_functions_for_what_they_are(run):
     plain = {"__name__": "program"}
     names, executed = run(program)
     (file,) = executed.files
-    exec(compile(program, file, "exec"), plain)
+    exec(compile(program, file, "exec", dont_inherit=True), plain)
     save = vars(_dill.Pickler)["save"]
     expected = Hasher.hash(plain["tokenize"])
     globalvars = detect.globalvars
