@@ -31,6 +31,7 @@ def patch_frames(job: Job) -> Patch:
             if trace.current is not None and code.co_filename in job.user_files:
                 trace.write("compiled")
 
-        module.register_bytecode_hook(on_compiled)
+        if (register := getattr(module, "register_bytecode_hook", None)) is not None:
+            register(on_compiled)
 
     return patch
