@@ -110,6 +110,14 @@ def test_a_metric_is_shown_by_its_own_oracle():
     assert found == [(Said.CONTRADICTED, "fixed, a fails as well"), (Said.CONSISTENT, "it fails fixed as well")]
 
 
+def test_an_oracle_that_names_a_line_speaks_of_the_finding_there():
+    device = verdicts.failed("own device", "device", "a tensor of the CPU", at=["train.py:31 (main)"])
+    right = verdicts.passed("own device", "all are on the process's own device")
+    other = replace(METRIC, start=Position(35, 1), end=Position(35, 5))
+    found = said(judged(both(31, 35), device), judged(both(31, 35), right), [METRIC, other])
+    assert found == [(Said.SHOWN, ""), (Said.CONSISTENT, "what failed is elsewhere")]
+
+
 def test_where_nothing_was_marked_nothing_is_said():
     ranks = both()
     for rank in ranks:

@@ -204,8 +204,19 @@ def _concerns(run: Run, failure: Verdict, finding: Finding, fixes: Sequence[Find
     if failure.oracle == single_writer.ORACLE:
         meant = [each for each in fixes if each.consequence is Consequence.RACE]
         return finding in meant or not meant
-    meant = [each for each in fixes if cause.is_at(run, failure, [each]) or _is_of_parting(run, failure, each)]
+    meant = [each for each in fixes if _is_at(run, failure, each)]
     return finding in meant or not meant
+
+
+def _is_at(run: Run, failure: Verdict, finding: Finding) -> bool:
+    """Whether a run failed in the lines of a finding, or at what decides who gets to them."""
+    return cause.is_at(run, failure, [finding]) or _is_named(failure, finding) or _is_of_parting(run, failure, finding)
+
+
+def _is_named(failure: Verdict, finding: Finding) -> bool:
+    """Whether a verdict names one of the lines of a finding, as evidence has it: `train.py:12 (main)`."""
+    name, lines = os.path.basename(finding.path), range(finding.start.line, finding.end.line + 1)
+    return any(at.startswith(f"{name}:{line} ") for at in failure.at for line in lines)
 
 
 def _is_of_parting(run: Run, failure: Verdict, finding: Finding) -> bool:
