@@ -133,7 +133,7 @@ def collapse() -> None:
 def _see_that_texts_are_run(job: Mapping[str, Any]) -> None:
     """What has been imported already can't be loaded from another text any more."""
     imported = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-    early = imported & {*job["sources"], *job["watched"]}
+    early = imported & {*job["sources"]}
     if early:
         raise RuntimeError(f"imported before it could be replaced: {', '.join(early)}")
 

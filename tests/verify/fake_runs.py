@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,16 +11,35 @@ from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof.proofs import Proof
 from trl_lint.verify.proof.session import Session
 from trl_lint.verify.rank.job import Job
+from trl_lint.verify.record.executed import Executed, MarkedFile, Ran
+from trl_lint.verify.record.statements import Statements
 from trl_lint.verify.record.traces import Call, End, Log, RankRecord, Run, SourcePlace
 from trl_lint.verify.reports import load
 
 SCRIPT = "/p/train.py"
+# What stands in it: a statement in each line.
+TEXT = Path(__file__).with_name("lines.txt")
+
+
+def lines(reached: tuple[int, ...], calls: int = 0) -> Executed:
+    """What a rank has executed that has got to these lines of the script, after so many collectives."""
+    statements = [Ran(SCRIPT, line - 1) for line in reached]
+    file = MarkedFile(SCRIPT, str(TEXT), 1, len(TEXT.read_text().splitlines()))
+    return Executed({SCRIPT: file}, dict.fromkeys(statements, 1), dict.fromkeys(statements, calls))
+
+
+def everything(paths: Iterable[Path]) -> Executed:
+    """What a rank has executed that has got to each statement of these files, before any collective."""
+    counts = {str(path): len(Statements(path.read_bytes()).all) for path in paths}
+    files = {path: MarkedFile(path, path, 1, count) for path, count in counts.items()}
+    ran = [Ran(path, number) for path, count in counts.items() for number in range(count)]
+    return Executed(files, dict.fromkeys(ran, 1), dict.fromkeys(ran, 0))
 
 
 def well(number: int = 0, *, world_size: int = 2, reached: tuple[int, ...] = ()) -> RankRecord:
     """A rank that ran to its end, on the way past these lines."""
     end = End(2.0, 0)
-    return RankRecord(number, world_size=world_size, end=end, exit=0, reached={(SCRIPT, each): 0 for each in reached})
+    return RankRecord(number, world_size=world_size, end=end, exit=0, executed=lines(reached))
 
 
 def failed(
@@ -28,7 +47,7 @@ def failed(
 ) -> RankRecord:
     """A rank that an exception has ended at a line of the script, after so many collectives, and behind these lines."""
     end = End(1.0, 1, "OSError", said, at=(SourcePlace(SCRIPT, line, "<module>"),))
-    rank = RankRecord(number, world_size=2, end=end, exit=1, reached={(SCRIPT, each): calls for each in reached})
+    rank = RankRecord(number, world_size=2, end=end, exit=1, executed=lines(reached, calls))
     rank.calls = [Call(each, "barrier", None, "", None, None, None, ()) for each in range(calls)]
     rank.done = set(range(calls))
     return rank

@@ -1,4 +1,7 @@
-"""What the programs say of their own lines: `# cause`, and `# waits: 0 1` where those ranks wait in the end."""
+"""What the programs say of their own lines: `# cause`, and `# waits: 0 1` where those ranks wait in the end.
+
+`# parts` is where the ranks part, and `# goes: 0` where that one goes on.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pathlib import Path
 from trl_lint.verify.proof.session import Subject
 
 PROGRAMS = Path(__file__).with_name("programs")
-_MARK = re.compile(r"# (?P<word>cause|last|waits|logs)(?:: (?P<ranks>[\d ]+))?$")
+_MARK = re.compile(r"# (?P<word>cause|goes|last|logs|parts|waits)(?:: (?P<ranks>[\d ]+))?$")
 
 
 def line(program: str, word: str, rank: int | None = None) -> str:

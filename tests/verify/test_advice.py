@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from fake_runs import well
+from fake_runs import everything, well
 
 from trl_lint.frontends.cli import main
 from trl_lint.verify import cli
@@ -66,7 +66,7 @@ def run(tmp_path, monkeypatch):
         end = End(1.0, 1, "TypeError", "no", at=(SourcePlace(job.script, 1, "<module>"),))
         ranks = [RankRecord(n, world_size=2, end=end, exit=1) for n in range(2)]
         for rank in ranks:
-            rank.reached = {(str(path), line): 0 for path in tmp_path.rglob("*.py") for line in range(50)}
+            rank.executed = everything(tmp_path.rglob("*.py"))
         return Run([well(0, world_size=1)] if plain else ranks)
 
     monkeypatch.setattr(launcher, "run", lambda launch, job, *, plain: made(launch, job, plain))

@@ -7,6 +7,6 @@ from torch.nn.parallel import DistributedDataParallel
 dist.init_process_group("gloo")
 model = DistributedDataParallel(torch.nn.Linear(4, 1))
 loss = model(torch.ones(2, 4)).sum()
-if dist.get_rank() == 0:
+if dist.get_rank() == 0:  # parts
     loss.backward()  # waits: 0
 dist.barrier()  # waits: 1

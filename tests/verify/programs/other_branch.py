@@ -9,6 +9,6 @@ def log(value):
 
 
 dist.init_process_group("gloo")
-if dist.get_rank() == 0:
+if dist.get_rank() == 0:  # parts
     log(torch.ones(1))
 dist.barrier()  # waits: 1

@@ -15,4 +15,4 @@ def share():
 dist.init_process_group("gloo")
 dist.barrier()
 for step in (reduce, share) if dist.get_rank() == 0 else (share, reduce):
-    step()
+    step()  # parts

@@ -6,7 +6,7 @@ import torch.distributed as dist
 
 def main():
     dist.init_process_group("gloo")
-    for _ in range(3 - dist.get_rank()):
+    for _ in range(3 - dist.get_rank()):  # parts
         dist.all_reduce(torch.ones(1))  # waits: 0
 
 

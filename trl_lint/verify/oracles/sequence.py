@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
+from trl_lint.verify.oracles import divergence
 from trl_lint.verify.oracles.termination import where
 from trl_lint.verify.record.traces import Call, NativeCall, RankRecord, Run
 from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
@@ -54,15 +55,17 @@ def _compare(run: Run, group: tuple[int, ...] | None, cut_short: bool) -> Verdic
         return None
     calls = {number: calls[index] if index < len(calls) else None for number, calls in members.items()}
     ranks = {rank.number: rank for rank in run.ranks}
+    lines, data = divergence.told(run)
     whose = "" if group is World else f" of the group {list(group)}"
     return failed(
         ORACLE,
         "sequence",
         f"the ranks diverge at collective no. {index + 1}{whose}",
-        [*(_told(ranks[number], call) for number, call in calls.items()), *_earlier(members, index)],
+        [*(_told(ranks[number], call) for number, call in calls.items()), *_earlier(members, index), *lines],
         index=index,
         calls={number: str(call) if call else None for number, call in calls.items()},
         at={number: str(call.at[0]) if call and call.at else None for number, call in calls.items()},
+        **data,
     )
 
 
@@ -111,11 +114,11 @@ def _compare_native(run: Run) -> Verdict | None:
             if group is World or rank.number in group
         }
         if len({str([(call.name, call.shapes) for call in calls]) for calls in members.values()}) > 1:
-            return _native_apart(group, members)
+            return _native_apart(run, group, members)
     return None
 
 
-def _native_apart(group: tuple[int, ...] | None, members: Mapping[int, Sequence[NativeCall]]) -> Verdict:
+def _native_apart(run: Run, group: tuple[int, ...] | None, members: Mapping[int, Sequence[NativeCall]]) -> Verdict:
     """Where the members of a group part in what they issue themselves, and how many each has issued."""
     calls = list(members.values())
     same = itertools.takewhile(lambda each: len({str(call) for call in each}) == 1, zip(*calls, strict=False))
@@ -125,12 +128,14 @@ def _native_apart(group: tuple[int, ...] | None, members: Mapping[int, Sequence[
     }
     whose = "" if group is World else f" of the group {list(group)}"
     counts = {number: len(each) for number, each in members.items()}
+    lines, data = divergence.told(run)
     return failed(
         ORACLE,
         "sequence",
         f"the ranks diverge in collectives{whose} that no call stands behind (DDP's own)",
-        [f"rank {number}: {count} of them{firsts.get(number, '')}" for number, count in counts.items()],
+        [*(f"rank {number}: {count} of them{firsts.get(number, '')}" for number, count in counts.items()), *lines],
         calls=counts,
+        **data,
     )
 
 

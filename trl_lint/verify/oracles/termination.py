@@ -11,6 +11,7 @@ import re
 import signal
 from collections.abc import Iterable, Sequence
 
+from trl_lint.verify.oracles import divergence
 from trl_lint.verify.record.traces import RankRecord, Run, SourcePlace, last_line
 from trl_lint.verify.record.verdicts import Verdict, failed, passed
 
@@ -133,12 +134,14 @@ def _found(rank: RankRecord) -> str:
 
 
 def _hang(run: Run) -> Verdict:
+    lines, data = divergence.told(run)
     return failed(
         ORACLE,
         "hang",
         "not all ranks reach the same collective: they wait for each other until the time is up",
-        [*map(where, run.ranks), *_slow(run)],
+        [*map(where, run.ranks), *_slow(run), *lines],
         waits={rank.number: [str(place) for place in _place(rank)] for rank in run.ranks},
+        **data,
     )
 
 
@@ -152,7 +155,9 @@ def _left_early(run: Run, bad: Sequence[RankRecord]) -> Verdict:
     """Nobody failed, yet somebody lost a rank: one that was through while others still waited for it."""
     gone = [rank for rank in run.ranks if rank.ended_well]
     summary = f"{_named(gone)} ended while others still had collectives to run" if gone else "the ranks lost each other"
-    return failed(ORACLE, "left early", summary, map(where, [*gone, *bad]), ranks=[rank.number for rank in gone])
+    lines, data = divergence.told(run)
+    evidence = [*map(where, [*gone, *bad]), *lines]
+    return failed(ORACLE, "left early", summary, evidence, ranks=[rank.number for rank in gone], **data)
 
 
 def where(rank: RankRecord) -> str:

@@ -54,7 +54,7 @@ class Watch:
         if size != self._size:
             self._size, self._since = size, now
             return False
-        run = read_run(Path(self._job.traces), self._job.user_files)
+        run = read_run(Path(self._job.traces), self._job.user_files, is_over=False)
         waiting = [rank for rank in run.ranks if _waits(rank)]
         meeting = [rank for rank in waiting if can_meet(rank, run)]
         others = [rank for rank in run.ranks if not _is_over(rank) and (rank.pending is None or rank in meeting)]

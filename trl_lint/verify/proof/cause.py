@@ -22,6 +22,13 @@ ORACLE = "the fix"
 OF_RANKS = ("exception", "exit", "abort", "killed")
 
 
+def is_mended(before: Judged, after: Judged) -> bool:
+    """Whether the first thing that a program fails by does not fail when it is fixed, be there others that do."""
+    failure = next((verdict for verdict in before.verdicts if verdict.failed), None)
+    then = after.verdict(failure.oracle) if failure is not None else None
+    return failure is not None and not (then is not None and then.failed)
+
+
 def shown(
     runner: Session, subject: Subject, before: Judged, fixes: Sequence[Finding], single: OneProcess | None
 ) -> tuple[Verdict, Judged | None]:
@@ -31,7 +38,7 @@ def shown(
         LaunchError: no rank has started.
     """
     failure = next(verdict for verdict in before.verdicts if verdict.failed)
-    if not is_behind(before.run, failure):
+    if not is_behind(before.run, failure, fixes):
         at = f" at {', '.join(failure.at)}" if failure.at else ""
         return _nothing(f"the failure{at} is not at or behind what was mended ({_named(fixes)})"), None
     if runner.launch.has_several_nodes:  # the others can't know that it is wanted
@@ -50,18 +57,24 @@ def _nothing(reason: str) -> Verdict:
     return unknown(ORACLE, f"{reason}, so nothing is shown of the fix")
 
 
-def is_behind(run: Run, failure: Verdict) -> bool:
-    """Whether what was watched had been reached when the run failed.
+def is_behind(run: Run, failure: Verdict, fixes: Sequence[Finding]) -> bool:
+    """Whether one of these had been reached when the run failed.
 
     A rank that fails by itself has been there, or another one had been before they met for the last time.
     """
     if failure.oracle != termination.ORACLE or failure.way not in OF_RANKS:
-        return any(rank.reached for rank in run.ranks)
+        return any(reached(rank, fixes) for rank in run.ranks)
     failing = [rank for rank in run.ranks if rank.number in failure.ranks]
-    if any(rank.reached or rank.native for rank in failing):  # when DDP has met others is not known
-        return any(rank.reached for rank in run.ranks)
+    if any(reached(rank, fixes) or rank.native for rank in failing):  # when DDP has met others is not known
+        return any(reached(rank, fixes) for rank in run.ranks)
     met = max((len(rank.calls) for rank in failing), default=0)
-    return any(before < met for rank in run.ranks for before in rank.reached.values())
+    return any(before < met for rank in run.ranks for before in reached(rank, fixes))
+
+
+def reached(rank: RankRecord, findings: Sequence[Finding]) -> list[int]:
+    """Of each finding that a rank has got to, how many collectives it had called before."""
+    each = (rank.executed.calls_before(one.path, one.start.line, one.start.column) for one in findings)
+    return [before for before in each if before is not None]
 
 
 def is_at(run: Run, end: Verdict, findings: Sequence[Finding]) -> bool:

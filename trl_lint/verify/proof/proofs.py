@@ -15,8 +15,10 @@ from trl_lint.linter.discovery import import_roots
 from trl_lint.settings import Settings
 from trl_lint.verify.oracles import termination
 from trl_lint.verify.processes.launcher import LaunchError
-from trl_lint.verify.proof import cause, fixtures, launches, mending, session
+from trl_lint.verify.proof import cause, fixtures, launches, mending, per_finding, session
 from trl_lint.verify.proof.fixtures import Fixture
+from trl_lint.verify.proof.mending import MendedCopy
+from trl_lint.verify.proof.per_finding import FindingVerdict, Said
 from trl_lint.verify.proof.session import BARE, Judged, OneProcess, Session, Subject
 from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Verdict
@@ -43,7 +45,7 @@ class Proof:
     is_fixture: it has an outcome that is wanted, others are a user's own. to_fix: the files that `trl-lint --fix` is
     to be given to make the same fixes; command: that call, with its options. alone: how it ends on one process, where
     it fails there as on several, and nothing more was run. shown: where it fails as it is and passes when fixed,
-    whether that is the fix's doing.
+    whether that is the fix's doing. findings: what the runs say of each finding, where the script was run.
     """
 
     name: str
@@ -59,6 +61,12 @@ class Proof:
     command: str = ""
     is_fixture: bool = False
     single: OneProcess | None = None
+    findings: list[FindingVerdict] = field(default_factory=list)
+
+    @property
+    def not_reached(self) -> int:
+        """How many findings no rank has got to."""
+        return sum(each.outcome is Said.NOT_REACHED for each in self.findings)
 
     @property
     def holds(self) -> bool:
@@ -101,7 +109,7 @@ def of_script(
     """
     files = _files(subject, settings, include)
     mended = mending.mend(files, settings, runner.folder / "fixed", dict(subject.sources))
-    subject = replace(subject, program_files=tuple(files), watched=mending.places(mended.applied))
+    subject = replace(subject, program_files=tuple(files))
     single = runner.one_process(subject) if one_process else None
     proof = Proof(subject.name, [], fixes=mended.applied, withheld=mended.withheld, problems=mended.problems)
     proof.single = single
@@ -114,16 +122,30 @@ def of_script(
     before = runner.judge(subject, "as it is", single)
     proof.columns.append(Column(before, before.passed))
     proof.alone = _alone(runner, subject, proof, one_process)
-    if not mended.applied or proof.alone is not None:
+    if proof.alone is not None:
         return proof
+    after = _fixed(subject, runner, mended, proof) if mended.applied else None
+    runs = per_finding.BothRuns(before, after, mended.sources, proof.shown, files)
+    proof.findings = per_finding.verdicts(runs, proof.fixes, proof.hints)
+    if after is not None:
+        proof.to_fix = mending.to_name(mended, files, include, settings, runner.folder / "named")
+    return proof
+
+
+def _fixed(subject: Subject, runner: Session, mended: MendedCopy, proof: Proof) -> Judged:
+    """The fixed copy, run and compared with the program as it is.
+
+    Raises:
+        LaunchError: no rank has started.
+    """
+    before, single = proof.columns[-1].judged, proof.single
     after = runner.judge(session.fixed(subject, mended.sources), "fixed", single)
     proof.columns.append(Column(after, after.passed))
     again = None
-    if after.passed and not before.passed:
+    if cause.is_mended(before, after):
         proof.shown, again = cause.shown(runner, subject, before, mended.applied, single)
     proof.compared = runner.compare(subject, before, after, again)
-    proof.to_fix = mending.to_name(mended, files, include, settings, runner.folder / "named")
-    return proof
+    return after
 
 
 def _alone(runner: Session, subject: Subject, proof: Proof, wanted: bool) -> Verdict | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -49,7 +49,7 @@ class Subject:
     plain process that sees several GPUs. environment: variables that it is started with. sources: by file, the text
     that runs in its place. program_files: its own files, if they are known; values that it names nowhere are its
     libraries' business. needs_devices: what it shows needs a device of each process's own, which is emulated where
-    there are none. watched: by file, the lines of which is told whether they were reached.
+    there are none.
     """
 
     name: str
@@ -62,7 +62,6 @@ class Subject:
     sources: Mapping[str, str] = field(default_factory=dict)
     program_files: tuple[Path, ...] = ()
     needs_devices: bool = False
-    watched: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     def job(self, folder: Path) -> Job:
         """What its ranks are asked to do, as it is, with their traces in a folder."""
@@ -74,7 +73,6 @@ class Subject:
             is_module=self.is_module,
             sources=dict(self.sources),
             files=tuple(map(str, self.program_files)),
-            watched={file: list(lines) for file, lines in self.watched.items()},
         )
 
     def namer(self) -> Callable[[str], bool]:
@@ -325,4 +323,4 @@ class Session:
 
 def fixed(subject: Subject, sources: Mapping[str, str]) -> Subject:
     """The same program with its files' texts mended."""
-    return replace(subject, sources=dict(sources), watched={})
+    return replace(subject, sources=dict(sources))

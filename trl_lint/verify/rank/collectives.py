@@ -16,7 +16,7 @@ from datetime import timedelta
 from types import ModuleType
 from typing import TypedDict
 
-from . import call_stack, placement, trace, wrapping
+from . import call_stack, executing, placement, trace, wrapping
 from .imports import Patch
 from .job import Job
 from .tensors import TensorLike, listed
@@ -92,7 +92,9 @@ def _recorded(c10d: ModuleType, job: Job, name: str, payload: str) -> Wrapper:
 def begin(job: Job, name: str, group: list[int] | None, op: object, given: object) -> None:
     """Write down that a collective is about to start, on what it is given."""
     at = call_stack.current(job.user_files)
-    trace.write("call", number=next(_calls), name=name, group=group, op=str(op or ""), at=at, **_payload(given))
+    number = next(_calls)
+    trace.write("call", number=number, name=name, group=group, op=str(op or ""), at=at, **_payload(given))
+    executing.collective(number)
     placement.refuse(given)
 
 

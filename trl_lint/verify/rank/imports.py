@@ -1,4 +1,4 @@
-"""Patches at the moment of import, and other texts for some files.
+"""Patches at the moment of import, other texts for some files, and marks in those that are the user's own.
 
 A finder stands in front of the others. It finds nothing itself: it lets the others find a module and wraps the loader,
 so that a patch runs right after the module's own code and before anybody has copied a name out of it.
@@ -13,10 +13,11 @@ import linecache
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
 
-from . import reached
+from . import marking
+from .call_stack import UserFiles
 
 Patch = Callable[[ModuleType], None]
 
@@ -39,14 +40,17 @@ class _Patched(importlib.abc.Loader):
         self._patch(module)
 
 
-class _Replaced(importlib.machinery.SourceFileLoader):
+class _Replaced(SourceFileLoader):
     """Loads a module from another file's text. Its path, and so what it finds beside it, stays the same."""
 
     text = ""
-    watched: Sequence[int] = ()
+    is_marked = False
 
     def get_code(self, fullname: str) -> CodeType:
-        return reached.compiled(self.get_data(self.path), self.path, self.watched)
+        data = self.get_data(self.path)
+        if self.is_marked:
+            return marking.compiled(data, self.path, self.text)
+        return compile(data, self.path, "exec", dont_inherit=True)
 
     def get_data(self, path: str) -> bytes:
         if path != self.path:
@@ -61,13 +65,13 @@ class Finder(importlib.abc.MetaPathFinder):
     def __init__(self, patches: Mapping[str, Patch]) -> None:
         self.patches = dict(patches)
         self.sources: dict[str, str] = {}
-        self.watched: dict[str, list[int]] = {}
+        self.marked: UserFiles | None = None
         self._busy: set[str] = set()
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name in self._busy or not (self.sources or self.watched or name in self.patches):
+        if name in self._busy or not (self.sources or self.marked or name in self.patches):
             return None
         self._busy.add(name)
         try:
@@ -80,11 +84,13 @@ class Finder(importlib.abc.MetaPathFinder):
             return None
         origin = spec.origin or ""
         file = os.path.realpath(origin) if origin else ""
-        text = self.sources.get(file, file if file in self.watched else None)
+        is_marked = self.marked is not None and origin in self.marked and type(spec.loader) is SourceFileLoader
+        text = self.sources.get(file, file if is_marked else None)
         if text is not None:
             loader = _Replaced(name, origin)
-            loader.text, loader.watched = text, self.watched.get(file, ())
+            loader.text, loader.is_marked = text, is_marked
             spec.loader = loader
+        if text not in (None, file):
             show(origin, text)
         if name in self.patches:
             spec.loader = _Patched(spec.loader, self.patches[name])

@@ -29,7 +29,6 @@ class Job:
     scale: by how much the batches of data loaders are larger than the script asks for.
     gpus: so many GPUs are emulated for one process (`emulation.py`); 0 for none.
     devices: a device of each process's own is emulated (`placement.py`).
-    watched: by file, the lines of which is told whether they are reached (`reached.py`).
     cache: a folder for what the datasets library keeps of this run ("" for the user's own, see `caches.py`).
     """
 
@@ -46,7 +45,6 @@ class Job:
     gpus: int = 0
     devices: bool = False
     files: tuple[str, ...] = ()
-    watched: dict[str, list[int]] = field(default_factory=dict)
     cache: str = ""
     guarded: bool = False
     controlled: bool = False

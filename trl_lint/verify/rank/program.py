@@ -21,17 +21,20 @@ from . import (
     caches,
     call_stack,
     collectives,
+    compiling,
     controlled,
     dealing,
     emulation,
+    executing,
     flight_recorder,
     fsdp,
     functional,
     imports,
     machine,
+    marking,
+    pickling,
     placement,
     precision,
-    reached,
     scattering,
     sharded_reads,
     sharding,
@@ -54,6 +57,10 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
         ("torch.distributed.distributed_c10d", collectives.patch(job)),
         ("torch.distributed._functional_collectives", functional.patch(job)),
         *((name, sharded_reads.patch(job)) for name in sharded_reads.MODULES),
+        ("torch._dynamo.config", compiling.patch_config),
+        ("torch._dynamo.convert_frame", compiling.patch_frames(job)),
+        ("datasets.utils._dill", pickling.patch_hashing),
+        ("dill.detect", pickling.patch_detect),
         ("torch._tensor", training.patch_tensor),
         ("torch.nn.parallel.data_parallel", scattering.patch_data_parallel),
         ("torch.nn.parallel.distributed", training.patch_ddp),
@@ -85,10 +92,10 @@ def run(job: Job, rank: int) -> NoReturn:
     trace.write("start", rank=rank, pid=os.getpid())
     _keep_stacks(job, rank)
     writes.watch(job)
-    reached.watch(job)
+    executing.keep(job.traces, rank)
     finder = imports.install(patches(job))
     finder.sources.update(job.sources)
-    finder.watched.update(job.watched)
+    finder.marked = job.user_files
     end_process = _tell_of_exit(job)
     status = _run_to_end(job)
     _give_last_seconds(status, end_process)
@@ -191,7 +198,7 @@ def _run_script(job: Job) -> None:
     text = job.sources.get(file)
     if text is not None:
         imports.show(job.script, text)
-    code = reached.compiled(Path(text or job.script).read_bytes(), job.script, job.watched.get(file, ()))
+    code = marking.compiled(Path(text or job.script).read_bytes(), job.script, text or file)
     main = ModuleType("__main__")
     main.__dict__.update(__file__=job.script, __builtins__=__builtins__, __spec__=None)
     sys.modules["__main__"] = main

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from . import program, trace
+from . import executing, program, trace
 from .job import Job
 
 # Seconds in which the interpreter writes on when it has begun to write the stacks of all threads, and those after which
@@ -38,6 +38,7 @@ def supervise(job: Job, rank: int) -> NoReturn:
     die_with_parent()
     for path in (trace.trace_path, trace.stacks_path, trace.output_path):
         path(job.traces, rank).unlink(missing_ok=True)  # of an earlier run
+    executing.forget(job.traces, rank)
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # until somebody is there to heed them
     child = os.fork()
     if not child:

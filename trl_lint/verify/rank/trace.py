@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from . import executing
+
 _encode = json.JSONEncoder(default=repr).encode
 # The trace of this process. Patches stay silent while there is none.
 current: Trace | None = None
@@ -49,6 +51,7 @@ class Trace:
 def synchronising() -> Iterator[None]:
     """Tell that the script may wait for other ranks in here, in no collective of its own."""
     write("synchronises", begins=True)
+    executing.synchronises()
     try:
         yield
     finally:

@@ -96,9 +96,11 @@ class PlacedRecord(TypedDict):
     at: list[PlaceRow]
 
 
-class ReachedRecord(TypedDict):
+class MarkedRecord(TypedDict):
     file: str
-    line: int
+    source: str
+    first: int
+    count: int
 
 
 class ShardedNumberRecord(TypedDict):

@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 from trl_lint.verify.rank import call_stack
 from trl_lint.verify.rank.trace import output_path, stacks_path, trace_path
-from trl_lint.verify.record import sharded, stacks
+from trl_lint.verify.record import executed, sharded, stacks
+from trl_lint.verify.record.executed import Executed, MarkedFile
 from trl_lint.verify.record.sharded import CopyRead, NumberRead, Shares
 from trl_lint.verify.record.trace_records import (
     CallRecord,
@@ -24,10 +25,10 @@ from trl_lint.verify.record.trace_records import (
     LogRecord,
     LossRecord,
     MachineRecord,
+    MarkedRecord,
     NativeRecord,
     PlacedRecord,
     PlaceRow,
-    ReachedRecord,
     RowsRecord,
     ScatteredRecord,
     Shape,
@@ -138,15 +139,15 @@ class RankRecord:
     asked_to_stop: by torchrun, or by whoever runs it. process: the one that runs the script. synchronises: it is in a
     backward pass or where else DDP waits, or joins the process group: in no collective of its own. moved: it read the
     share of another rank. scattered: of the first batch of which DataParallel lost rows, how many rows it was given and
-    how many it kept. reached: of the watched lines, file and number of those that it got to, and how many collectives
-    it had called before. share: what went into a model in DDP, by batch (`shares.py`). dealt: by data set and by the
-    number of the pass over it, the rows of each batch, None where they have no numbers. data_sets: what each has in it,
-    as a digest. trained: those that were trained on (`dealing.py`). batch_norm: its model normalises by what is in a
-    batch. low_precision: it computes in less than 32 bits. gpus: how many it sees, None where it
-    did not get so far. is_placed: accelerate says where its tensors are. asks_for_gpus: its own code asks whether there
-    are any. grad_shares: step by step, what this rank has of gradients that are sharded; weight_shares: by
-    parameter, the ranks that have the parts of it; numbers_read, copies_read: what the script read of DTensors.
-    emulated: what ran without the device that it is made for.
+    how many it kept. marked: the files of which is told what was `executed`. compiled: not all of it is, as torch has
+    compiled some. share: what went into a model in DDP, by batch (`shares.py`). dealt: by data set and by the number of
+    the pass over it, the rows of each batch, None where they have no numbers. data_sets: what each has in it, as a
+    digest. trained: those that were trained on (`dealing.py`). batch_norm: its model normalises by what is in a batch.
+    low_precision: it computes in less than 32 bits. gpus: how many it sees, None where it did not get so far.
+    is_placed: accelerate says where its tensors are. asks_for_gpus: its own code asks whether there are any.
+    grad_shares: step by step, what this rank has of gradients that are sharded; weight_shares: by parameter, the ranks
+    that have the parts of it; numbers_read, copies_read: what the script read of DTensors. emulated: what ran without
+    the device that it is made for.
     """
 
     number: int
@@ -174,7 +175,6 @@ class RankRecord:
     synchronises: bool = False
     moved: bool = False
     scattered: tuple[int, int] | None = None
-    reached: dict[tuple[str, int], int] = field(default_factory=dict)
     emulated: str = ""
     share: list[Share] = field(default_factory=list)
     dealt: dict[tuple[int, int], list[list[int] | None]] = field(default_factory=dict)
@@ -185,6 +185,9 @@ class RankRecord:
     gpus: int | None = None
     is_placed: bool = False
     asks_for_gpus: bool = False
+    marked: list[MarkedFile] = field(default_factory=list)
+    compiled: bool = False
+    executed: Executed = field(default_factory=Executed)
     stack: tuple[SourcePlace, ...] = ()
 
     @property
@@ -225,12 +228,14 @@ class Run:
         return max((rank.world_size for rank in self.ranks), default=0)
 
 
-def read_run(folder: Path, user_files: call_stack.UserFiles) -> Run:
-    """Read what the ranks of one run wrote to a folder."""
+def read_run(folder: Path, user_files: call_stack.UserFiles, *, is_over: bool = True) -> Run:
+    """Read what the ranks of one run wrote to a folder. Before it is over, not what they have executed."""
     found = sorted(int(path.stem[len("rank") :]) for path in folder.glob("rank*.jsonl"))
-    ranks = [_read_rank(str(folder), number, user_files) for number in found]
-    sharded.put_together(ranks)
-    return Run(ranks, folder=folder)
+    run = Run([_read_rank(str(folder), number, user_files) for number in found], folder=folder)
+    for rank in run.ranks if is_over else ():
+        rank.executed = executed.read(str(folder), rank.number, rank.marked, is_sure=not rank.compiled)
+    sharded.put_together(run.ranks)
+    return run
 
 
 def _read_rank(folder: str, number: int, user_files: call_stack.UserFiles) -> RankRecord:
@@ -293,6 +298,10 @@ def _group(rank: RankRecord, record: GroupRecord) -> None:
     rank.world_size = record["world_size"]
 
 
+def _compiled(rank: RankRecord, record: TraceRecord) -> None:
+    rank.compiled = True
+
+
 def _moved(rank: RankRecord, record: TraceRecord) -> None:
     rank.moved = True
 
@@ -311,8 +320,8 @@ def _placed(rank: RankRecord, record: PlacedRecord) -> None:
     rank.placed.append(Placed(record["file"], _places(record["at"])))
 
 
-def _reached(rank: RankRecord, record: ReachedRecord) -> None:
-    rank.reached.setdefault((record["file"], record["line"]), len(rank.calls))
+def _marked(rank: RankRecord, record: MarkedRecord) -> None:
+    rank.marked.append(MarkedFile(record["file"], record["source"], record["first"], record["count"]))
 
 
 def _emulated(rank: RankRecord, record: EmulatedRecord) -> None:
@@ -412,6 +421,7 @@ _READERS: dict[str, _Reader] = {
     "asks_for_gpus": _asks_for_gpus,
     "batch_norm": _batch_norm,
     "call": _call,
+    "compiled": _compiled,
     "data_set": _data_set,
     "done": _done,
     "emulated": _emulated,
@@ -425,8 +435,8 @@ _READERS: dict[str, _Reader] = {
     "moved": _moved,
     "native": _native,
     "placed": _placed,
-    "reached": _reached,
     "rows": _rows,
+    "marked": _marked,
     "scattered": _scattered,
     "sharded_copy": _sharded_copy,
     "sharded_number": _sharded_number,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TextIO
 
 from trl_lint.findings import Finding
 from trl_lint.reports import many, place
+from trl_lint.verify.proof.per_finding import FindingVerdict
 from trl_lint.verify.proof.proofs import Column, Proof
 from trl_lint.verify.proof.session import Judged
 from trl_lint.verify.record.verdicts import Outcome, Verdict
@@ -48,6 +50,28 @@ def headline(finding: Finding) -> str:
 def fixed(proof: Proof) -> str:
     """What has become of the findings that have fixes."""
     return "fixed" if proof.alone is None else "fix not tried"
+
+
+def findings(proof: Proof) -> list[str]:
+    """A line per finding: what the runs say of it, or what has become of it where they say nothing."""
+    if proof.findings:
+        return [_told(each) for each in proof.findings]
+    lines = [f"{fixed(proof)}: {headline(finding)}" for finding in proof.fixes]
+    return [*lines, *(f"not fixed: {headline(finding)}" for finding in proof.hints)]
+
+
+def _told(said: FindingVerdict) -> str:
+    reason = f": {said.reason}" if said.reason else ""
+    times = said.before if said.before and any(said.before.values()) else said.fixed
+    counted = f" ({_times(times)})" if times and any(times.values()) else ""
+    return f"{said.outcome.value}: {headline(said.finding)}{counted}{reason}"
+
+
+def _times(times: Mapping[int, int]) -> str:
+    """How often each rank has executed something."""
+    if len(times) > 2 and len(set(times.values())) == 1:
+        return f"each of {len(times)} ranks: {many(next(iter(times.values())), 'time')}"
+    return ", ".join(f"rank {rank}: {many(count, 'time')}" for rank, count in times.items())
 
 
 def oracles(proof: Proof) -> list[str]:
@@ -98,7 +122,9 @@ def conclusion(proof: Proof) -> str:
     if proof.columns[0].is_bare and not before.holds and not after:
         return "It fails however it is started."
     if before.holds:
-        return "Nothing wrong was seen. That is no proof: a run shows what it reaches."
+        left = many(proof.not_reached, "finding")
+        missed = f"; {left} {'was' if proof.not_reached == 1 else 'were'} not reached" * bool(proof.not_reached)
+        return f"Nothing wrong was seen{missed}. That is no proof: a run shows what it reaches."
     if not after:
         return "It fails, and trl-lint has no fix to try."
     if not after[0].holds:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from trl_lint import plain
 from trl_lint.plain import Json
 from trl_lint.verify import reports
+from trl_lint.verify.proof.per_finding import FindingVerdict
 from trl_lint.verify.proof.proofs import Column, Proof
 from trl_lint.verify.record.verdicts import Evidence, Verdict
 
@@ -19,7 +20,8 @@ class Report(reports.Report):
     """`{"version", "nproc", "holds", "subjects": [{"name", "holds", "fixes", "runs": [{"label", "verdicts"}], …}]}`.
 
     Of a subject, `alone` is set where it fails on one process as well, and `shown` says what a fixed copy that passes
-    shows of the fix.
+    shows of the fix. `findings` has what the runs say of each (`verdict`: shown, consistent, not reached or
+    contradicted) and, by rank, how often it was executed, and what a fix has put in its place.
     """
 
     def show(self, proof: Proof) -> None:
@@ -47,12 +49,27 @@ def _subject(proof: Proof) -> dict[str, Evidence]:
         "holds": proof.holds,
         "fixes": [reports.headline(finding) for finding in proof.fixes],
         "hints": [reports.headline(finding) for finding in proof.hints],
+        "findings": [_finding(each) for each in proof.findings],
         "runs": [_run(column) for column in proof.columns],
         "compared": _verdict(proof.compared) if proof.compared else None,
         "alone": _verdict(proof.alone) if proof.alone else None,
         "shown": _verdict(proof.shown) if proof.shown else None,
         "command": proof.command or None,
         "conclusion": None if proof.is_fixture else reports.conclusion(proof),
+    }
+
+
+def _finding(said: FindingVerdict) -> dict[str, Evidence]:
+    finding = said.finding
+    return {
+        "finding": reports.headline(finding),
+        "code": finding.code,
+        "path": finding.path,
+        "line": finding.start.line,
+        "verdict": said.outcome.value,
+        "reason": said.reason or None,
+        "is_fixed": said.is_fixed,
+        "times": {"as it is": said.before, "fixed": said.fixed},
     }
 
 

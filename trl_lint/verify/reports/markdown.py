@@ -36,7 +36,7 @@ def sections(proofs: list[Proof]) -> Iterator[str]:
     for proof in proofs:
         yield f"## {proof.name}\n"
         yield from (f"- {line}" for line in reports.emulated(proof))
-        yield from (f"- {reports.fixed(proof)}: {escaped(reports.headline(finding))}" for finding in proof.fixes)
+        yield from (f"- {escaped(line)}" for line in reports.findings(proof))
         for column in proof.columns:
             yield from _section(column)
         if proof.compared:

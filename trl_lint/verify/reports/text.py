@@ -83,8 +83,7 @@ def _cell(verdict: Verdict | None) -> str | Text:
 
 
 def _below(proof: Proof) -> list[str]:
-    lines = [f"{reports.fixed(proof)}: {reports.headline(finding)}" for finding in proof.fixes]
-    lines += [f"not fixed: {reports.headline(finding)}" for finding in proof.hints]
+    lines = reports.findings(proof)
     lines += [f"withheld: {reports.headline(finding)}: {reason}" for finding, reason in proof.withheld]
     if proof.compared is not None and proof.compared.outcome is not Outcome.UNKNOWN:
         lines.append(f"before and after: {proof.compared.summary}")

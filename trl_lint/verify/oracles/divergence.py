@@ -1,0 +1,335 @@
+"""Where ranks part: the branch, or the loop, whose ways led to different collectives, or into a wait for each other.
+
+What the ranks have executed is compared as trees, from the outermost statement inwards. Of two ways through a statement
+nothing is said where they come to the same: the same collectives, and the same place behind it. So a branch or a loop
+that ranks go through in different ways, and that has nothing to do with where they are, is not to blame.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from trl_lint.verify.record.executed import Called
+from trl_lint.verify.record.execution_tree import ERROR, Activation, BlockRun, Executing, ExecutionTree, Span
+from trl_lint.verify.record.traces import Call, RankRecord, Run
+from trl_lint.verify.record.verdicts import Evidence
+
+Group: TypeAlias = "tuple[int, ...] | None"
+# Statements that say by themselves where it goes on.
+_SAID = {ast.Return: "return", ast.Break: "break", ast.Continue: "continue", ast.Raise: "raise"}
+_GO = re.compile(r" goe?s? to line")
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+# What a call has come to that the others can do without.
+_NOTHING = ((), False, "")
+_TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar") if hasattr(ast, name))
+
+
+@dataclass(frozen=True, slots=True)
+class RanksGo:
+    """Where some ranks go: in words, and the line, if it is one."""
+
+    ranks: tuple[int, ...]
+    text: str
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RanksPart:
+    """Where ranks part: `kind` is branch, loop, except or call. text: all of it in a line."""
+
+    kind: str
+    file: str
+    line: int
+    at: str
+    ways: tuple[RanksGo, ...]
+
+    @property
+    def text(self) -> str:
+        each = [f"{named(way.ranks)} {way.text}" for way in self.ways]
+        if all(way.line is not None for way in self.ways) and self.kind != "except":  # "goes" is said once
+            each[1:] = [_GO.sub(" to line", way, count=1) for way in each[1:]]
+        return f"the ranks part {self.at}: {', '.join(each)}"
+
+    @property
+    def data(self) -> dict[str, Evidence]:
+        ways = [{"ranks": list(way.ranks), "line": way.line, "text": way.text} for way in self.ways]
+        return {"kind": self.kind, "file": self.file, "line": self.line, "ways": ways, "text": self.text}
+
+
+def parting(run: Run) -> RanksPart | None:
+    """Where the ranks of a run part; None where that can't be told."""
+    waited = {rank.pending.group for rank in run.ranks if rank.pending is not None}
+    for group in (*sorted(filter(None, waited), key=lambda each: (len(each), each)), None):
+        ranks = [rank for rank in run.ranks if rank.executed.events and (group is None or rank.number in group)]
+        for is_native in (False, True):
+            try:
+                found = _parting(ranks, group, is_native)
+            except RecursionError:  # the script's own
+                return None
+            if found is not None:
+                return found
+    return None
+
+
+def told(run: Run) -> tuple[list[str], dict[str, Evidence]]:
+    """The same as evidence of a verdict: its lines and its data."""
+    found = parting(run)
+    return ([found.text], {"parting": found.data}) if found is not None else ([], {})
+
+
+def named(ranks: Sequence[int]) -> str:
+    return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {', '.join(map(str, ranks))}"
+
+
+def _parting(ranks: Sequence[RankRecord], group: Group, is_native: bool) -> RanksPart | None:
+    begins = _begins(ranks)
+    if len(ranks) < 2 or begins is None:
+        return None
+    trees = {rank.number: ExecutionTree(rank, begin) for rank, begin in zip(ranks, begins, strict=True)}
+    return _Comparison(trees, group, is_native).of_calls({number: tree.roots for number, tree in trees.items()})
+
+
+def _begins(ranks: Sequence[RankRecord]) -> list[int] | None:
+    """From which event on the ranks are compared: from the start, or from the first collective that is known of all."""
+    if all(rank.executed.is_whole for rank in ranks):
+        return [0] * len(ranks)
+    places = [
+        {event.number: index for index, event in enumerate(rank.executed.events) if isinstance(event, Called)}
+        for rank in ranks
+    ]
+    for met in zip(*(rank.calls for rank in ranks), strict=False):
+        if len({_kind(call) for call in met}) > 1 or any(call.group is not None for call in met):
+            return None
+        if all(call.number in known for call, known in zip(met, places, strict=True)):
+            return [known[call.number] + 1 for call, known in zip(met, places, strict=True)]
+    return None
+
+
+def _kind(call: Call) -> tuple[str, str, Group]:
+    return call.name, call.op, call.group
+
+
+def _grouped(values: Mapping[int, object]) -> list[tuple[int, ...]]:
+    """Ranks of the same value, in order."""
+    found: dict[object, list[int]] = {}
+    for rank, value in sorted(values.items()):
+        found.setdefault(value, []).append(rank)
+    return [tuple(each) for each in found.values()]
+
+
+class _Comparison:
+    """Compares the trees of some ranks by what they ran of a group's collectives."""
+
+    def __init__(self, trees: Mapping[int, ExecutionTree], group: Group, is_native: bool) -> None:
+        self._trees = trees
+        self._groups = {group, None}
+        self._is_native = is_native
+
+    def _came_to(self, rank: int, span: Span, exit: str = "") -> tuple[object, ...]:
+        """What a part of a run has come to: collectives, whether it is over, and where it has left to."""
+        calls = self._trees[rank].rank.calls
+        kinds: list[object] = []
+        for number in self._trees[rank].called(span):
+            if number is None:
+                kinds += [None] * self._is_native
+            elif calls[number].group in self._groups:
+                kinds.append(_kind(calls[number]))
+        return tuple(kinds), span.is_open, exit
+
+    # --- blocks ---------------------------------------------------------------------------------------
+
+    def of_blocks(self, blocks: Mapping[int, BlockRun]) -> RanksPart | None:
+        """Compare the runs of one block."""
+        longest = max(len(block.items) for block in blocks.values())
+        for index in range(longest):
+            items = {rank: block.items[index] for rank, block in blocks.items() if index < len(block.items)}
+            if len(items) < len(blocks) or len({item.made.number for item in items.values()}) > 1:
+                return None
+            exits = {
+                rank: item.exit() if index + 1 == len(blocks[rank].items) and not item.is_open else ""
+                for rank, item in items.items()
+            }
+            for rank, item in items.items():
+                if not exits[rank] and not item.is_open and index + 1 == len(blocks[rank].items):
+                    exits[rank] = "" if item.made.is_last or blocks[rank].is_open else ERROR
+            if len({self._came_to(rank, item, exits[rank]) for rank, item in items.items()}) > 1:
+                return self._inside(items)
+        return None
+
+    def _inside(self, items: Mapping[int, Executing]) -> RanksPart | None:
+        """Compare what is inside of one statement, which has not come to the same."""
+        found = self.of_calls({rank: item.calls for rank, item in items.items()}, items)
+        if found is not None:
+            return found
+        node = next(iter(items.values())).made.node
+        if isinstance(node, (ast.If, ast.Match)):
+            return self._of_arms(items)
+        if isinstance(node, _LOOPS):
+            return self._of_rounds(items)
+        if isinstance(node, _TRIES):
+            return self._of_try(items)
+        return self._of_parts(items, "body")
+
+    def _of_parts(self, items: Mapping[int, Executing], *parts: str) -> RanksPart | None:
+        for part in parts:
+            blocks = {rank: block for rank, item in items.items() if (block := item.part(part))}
+            found = self.of_blocks(blocks) if len(blocks) == len(items) else None
+            if found is not None:
+                return found
+        return None
+
+    def _of_arms(self, items: Mapping[int, Executing]) -> RanksPart | None:
+        groups = _grouped({rank: item.arm.name if item.arm else None for rank, item in items.items()})
+        for ranks in groups:
+            blocks = {rank: arm for rank in ranks if (arm := items[rank].arm)}
+            differ = len({self._came_to(rank, block, block.exit()) for rank, block in blocks.items()}) > 1
+            found = self.of_blocks(blocks) if differ else None
+            if found is not None:
+                return found
+        if len(groups) < 2:
+            return None
+        ways = [self._way(ranks, items[ranks[0]], ranks[0]) for ranks in groups]
+        return self._made("branch", items, "after", ways)
+
+    def _of_rounds(self, items: Mapping[int, Executing]) -> RanksPart | None:
+        rounds = {rank: item.rounds() for rank, item in items.items()}
+        for index in range(min(map(len, rounds.values()))):
+            blocks = {rank: each[index] for rank, each in rounds.items()}
+            exits = {rank: each[index].exit() if index + 1 == len(each) else "" for rank, each in rounds.items()}
+            ways = {rank: "" if exit == "continue" else exit for rank, exit in exits.items()}
+            if len({self._came_to(rank, block, ways[rank]) for rank, block in blocks.items()}) > 1:
+                return self.of_blocks(blocks)
+        counts = {rank: len(each) for rank, each in rounds.items()}
+        if len(set(counts.values())) < 2:
+            return self._of_parts(items, "orelse")
+        ways_of = [RanksGo(ranks, _rounds(counts, ranks)) for ranks in _grouped(counts)]
+        return self._made("loop", items, "at", sorted(ways_of, key=lambda way: counts[way.ranks[0]]))
+
+    def _of_try(self, items: Mapping[int, Executing]) -> RanksPart | None:
+        arms = {rank: item.part("handlers") for rank, item in items.items()}
+        inner = self._of_parts(items, "body")
+        groups = _grouped({rank: arm.name if arm else None for rank, arm in arms.items()})
+        if inner is not None or len(groups) < 2:
+            return inner or self._of_parts(items, "handlers", "orelse", "finalbody")
+        ways = []
+        for ranks in groups:
+            item, arm = items[ranks[0]], arms[ranks[0]]
+            body = item.part("body")
+            if arm is not None and body is not None:
+                ways.append(_to_handler(ranks, body, arm))
+            else:
+                ways.append(RanksGo(ranks, "goes on" if len(ranks) == 1 else "go on"))
+        return self._made("except", items, "in", ways)
+
+    # --- calls ----------------------------------------------------------------------------------------
+
+    def of_calls(
+        self, calls: Mapping[int, Sequence[Activation]], items: Mapping[int, Executing] | None = None
+    ) -> RanksPart | None:
+        """Compare calls, those from one statement or those that nobody is seen to make, one by one."""
+        at = dict.fromkeys(calls, 0)
+        while True:
+            now = {rank: each[at[rank]] if at[rank] < len(each) else None for rank, each in calls.items()}
+            if not any(now.values()):
+                return None
+            spans = {rank: call for rank, call in now.items() if call is not None}
+            came_to = {rank: self._came_to(rank, call, _raised(call)) for rank, call in spans.items()}
+            if len(spans) == len(calls) and len({call.key for call in spans.values()}) == 1:
+                if len(set(came_to.values())) > 1:
+                    return self.of_blocks({rank: call.body for rank, call in spans.items()})
+                moved: Sequence[int] = list(calls)
+            else:
+                left = {rank: [call.key for call in each[at[rank] :]] for rank, each in calls.items()}
+                moved = _most_alone(left, [rank for rank, each in came_to.items() if each == _NOTHING])
+                if not moved:
+                    return self._of_callees(now, items) if items else None
+            for rank in moved:
+                at[rank] += 1
+
+    def _of_callees(self, now: Mapping[int, Activation | None], items: Mapping[int, Executing]) -> RanksPart | None:
+        """One statement has called different functions; not where one that calls none may still be about to."""
+        if any(call is None and items[rank].is_open for rank, call in now.items()):
+            return None
+        ways = []
+        for ranks in _grouped({rank: call.key if call else None for rank, call in now.items()}):
+            call = now[ranks[0]]
+            if call is None or not call.all:
+                ways.append(RanksGo(ranks, "goes on" if len(ranks) == 1 else "go on"))
+            else:
+                line = call.all[0].made.line
+                ways.append(RanksGo(ranks, f"{_go(ranks)} to line {line} ({call.text.function(call.scope)})", line))
+        return self._made("call", items, "in", ways)
+
+    # --- words ----------------------------------------------------------------------------------------
+
+    def _made(self, kind: str, items: Mapping[int, Executing], how: str, ways: Sequence[RanksGo]) -> RanksPart:
+        item = next(iter(items.values()))
+        rank = next(iter(items))
+        call = self._owner(rank, item)
+        header = call.text.header(item.made)
+        at = f"{how} {os.path.basename(call.file)}:{item.made.line} `{header}`"
+        return RanksPart(kind, call.file, item.made.line, at, tuple(ways))
+
+    def _owner(self, rank: int, item: Executing) -> Activation:
+        """The call that a statement was executed in."""
+        return next(call for call in _all_calls(self._trees[rank].roots) if item in call.all)
+
+    def _way(self, ranks: tuple[int, ...], item: Executing, rank: int) -> RanksGo:
+        """Where a branch leads to: the first statement of its arm, or what comes behind it."""
+        arm = item.arm
+        while arm is not None and arm.items[0].made.is_elif:
+            item, arm = arm.items[0], arm.items[0].arm
+        call = self._owner(rank, item)
+        target = arm.items[0] if arm else next((each for each in call.all if each.start >= item.end), None)
+        if target is None:
+            return RanksGo(ranks, f"{_go(ranks)} on")
+        node = target.made.node
+        said = f" (`{_SAID[type(node)]}`)" if type(node) in _SAID else ""
+        return RanksGo(ranks, f"{_go(ranks)} to line {target.made.line}{said}", target.made.line)
+
+
+def _all_calls(calls: Sequence[Activation]) -> Iterator[Activation]:
+    waiting = list(calls)
+    while waiting:
+        call = waiting.pop()
+        yield call
+        waiting += [each for item in call.all for each in item.calls]
+
+
+def _raised(call: Activation) -> str:
+    """How an exception has left a call; "" where none has."""
+    exit = call.body.exit()
+    return exit if exit in ("raise", ERROR) else ""
+
+
+def _most_alone(left: Mapping[int, Sequence[tuple[str, int]]], ranks: Sequence[int]) -> Sequence[int]:
+    """Of ranks whose next call has come to nothing, those to go on with where others are to wait for the same call.
+
+    left: by rank, the functions that are still called. The next one is of that rank alone, or it has more of them.
+    """
+    alone = [rank for rank in ranks if not all(left[rank][0] in each for each in left.values())]
+    most = max((len(left[rank]) for rank in ranks), default=0)
+    return alone or [rank for rank in ranks if len(left[rank]) == most]
+
+
+def _go(ranks: Sequence[int]) -> str:
+    return "goes" if len(ranks) == 1 else "go"
+
+
+def _rounds(counts: Mapping[int, int], ranks: Sequence[int]) -> str:
+    count = counts[ranks[0]]
+    if count == max(counts.values()):
+        return f"{_go(ranks)} on"
+    leave = "leaves" if len(ranks) == 1 else "leave"
+    return f"{leave} the loop after {count} round{'s' * (count != 1)}"
+
+
+def _to_handler(ranks: tuple[int, ...], body: BlockRun, arm: BlockRun) -> RanksGo:
+    begin, end = body.items[-1].made.line, arm.items[0].made.line
+    fail = "fails" if len(ranks) == 1 else "fail"
+    return RanksGo(ranks, f"{fail} at line {begin} and {_go(ranks)} to line {end} (`except`)", end)

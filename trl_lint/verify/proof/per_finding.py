@@ -1,0 +1,307 @@
+"""What the runs of a program show of each finding: whether it was reached, and whether the program fails by it."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from pathlib import Path
+
+from trl_lint.findings import Consequence, Finding
+from trl_lint.verify.oracles import divergence, failures, metrics, single_writer, termination, true_value
+from trl_lint.verify.oracles.logged_metrics import metrics_of
+from trl_lint.verify.proof import cause, not_reached
+from trl_lint.verify.proof.session import Judged
+from trl_lint.verify.record.executed import Executed, Ran
+from trl_lint.verify.record.traces import RankRecord, Run
+from trl_lint.verify.record.verdicts import Outcome, Verdict
+
+# Rules whose findings fail on each pass, wherever there are several processes, by what they report: no data, device or
+# engine that a run may lack has a part in it.
+SURE = frozenset({"TRL001"})
+# Oracles that speak of metrics.
+OF_METRICS = (metrics.ORACLE, true_value.ORACLE)
+# By what comes of a finding, what the run that passes has to say of it.
+_PASSED = {
+    Consequence.CRASH: "the run ended well all the same",
+    Consequence.DEADLOCK: "the run ended well all the same",
+    Consequence.WRONG_TRAINING: "no difference was seen in what was trained",
+    Consequence.RACE: "no difference was seen in the files",
+    Consequence.WASTE: "no oracle judges wasted work",
+}
+Times = Mapping[int, int]
+
+
+class Said(str, Enum):
+    """What is said of a finding.
+
+    SHOWN: the program fails by it, and does not once it is mended. CONSISTENT: it was executed, and nothing decides.
+    NOT_REACHED: no rank has executed it. CONTRADICTED: it was executed and did no harm that it must do, or mending it
+    does not help.
+    """
+
+    SHOWN = "shown"
+    CONSISTENT = "consistent"
+    NOT_REACHED = "not reached"
+    CONTRADICTED = "contradicted"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingVerdict:
+    """What is said of one finding. is_fixed: the fixed copy has it mended.
+
+    before, fixed: by rank, how often it was executed as it is, and what a fix has put in its place; None where that is
+    not known, or there was no such run.
+    """
+
+    finding: Finding
+    outcome: Said
+    reason: str
+    before: Times | None
+    fixed: Times | None
+    is_fixed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BothRuns:
+    """What came of a program: as it is, and fixed, where that was run, with its mended texts. shown: see `Proof`."""
+
+    before: Judged
+    after: Judged | None
+    sources: Mapping[str, str]
+    shown: Verdict | None
+    files: Sequence[Path]
+
+    def repaired(self) -> list[Verdict]:
+        """What failed as it is, and has passed when fixed."""
+        return [each for each in self.before.verdicts if each.failed and self._after(each) is Outcome.PASSED]
+
+    def _after(self, verdict: Verdict) -> Outcome | None:
+        found = self.after.verdict(verdict.oracle) if self.after else None
+        return found.outcome if found else None
+
+
+def verdicts(runs: BothRuns, fixes: Sequence[Finding], hints: Sequence[Finding]) -> list[FindingVerdict]:
+    """What the runs say of findings: of those that were mended, and of the others."""
+    return [_verdict(runs, each, fixes, is_fixed=each in fixes) for each in (*fixes, *hints)]
+
+
+def _verdict(runs: BothRuns, finding: Finding, fixes: Sequence[Finding], *, is_fixed: bool) -> FindingVerdict:
+    before = _times(runs.before.run, finding)
+    fixed = _times_fixed(runs, finding) if runs.after else None
+
+    def made(outcome: Said, reason: str = "") -> FindingVerdict:
+        return FindingVerdict(finding, outcome, reason, before, fixed, is_fixed)
+
+    if before is None:
+        return made(Said.CONSISTENT, "how often it was executed is not known")
+    if not any(before.values()):
+        if fixed and any(fixed.values()):
+            return made(Said.CONSISTENT, "it was executed in the fixed run alone, which got further")
+        run = runs.after.run if runs.after and not runs.before.ended_well else runs.before.run
+        return made(Said.NOT_REACHED, not_reached.reason(finding, run, runs.files))
+    against = _contradiction(runs, finding, before, is_fixed=is_fixed)
+    if against:
+        return made(Said.CONTRADICTED, against)
+    if not is_fixed:
+        return made(Said.CONSISTENT, "there is no fix to try")
+    if runs.after is None:
+        return made(Said.CONSISTENT, "its fix was not tried")
+    if runs.before.passed:
+        return made(Said.CONSISTENT, _of_passed(runs.before, finding))
+    concerned = [each for each in runs.repaired() if _concerns(runs.before.run, each, finding, fixes)]
+    if not concerned:
+        return made(Said.CONSISTENT, "what failed is elsewhere" if runs.repaired() else "it fails fixed as well")
+    if runs.shown is None or runs.shown.outcome is not Outcome.PASSED:
+        return made(Said.CONSISTENT, runs.shown.summary.partition(", so ")[0] if runs.shown else "")
+    return made(Said.SHOWN)
+
+
+def _of_passed(before: Judged, finding: Finding) -> str:
+    """Why a run that passes does not decide."""
+    if finding.consequence is not Consequence.WRONG_NUMBER:
+        return _PASSED.get(finding.consequence, "nothing wrong was seen")
+    found = [verdict for oracle in OF_METRICS if (verdict := before.verdict(oracle)) is not None]
+    is_compared = any(verdict.outcome is Outcome.PASSED for verdict in found)
+    return "the values that were compared are equal on these data" if is_compared else "no values could be compared"
+
+
+# --- how often ------------------------------------------------------------------------------------------
+
+
+def _times(run: Run, finding: Finding) -> Times | None:
+    """By rank, how often a finding's statement was executed; None where that is not known of all."""
+    times: dict[int, int] = {}
+    for rank in run.ranks:
+        if not rank.executed.files:
+            return None
+        count = rank.executed.count(finding.path, finding.start.line, finding.start.column)
+        if count is None and (finding.path in rank.executed.files or not rank.executed.is_sure):
+            return None
+        times[rank.number] = count or 0
+    return times
+
+
+def _times_fixed(runs: BothRuns, finding: Finding) -> Times | None:
+    """By rank of the fixed run, how often the statements were executed that a fix has put in the place of a finding."""
+    assert runs.after is not None
+    text = runs.sources.get(finding.path)
+    if text is None:
+        return _times(runs.after.run, finding)
+    lines = mended_lines(finding, text)
+    times: dict[int, int] = {}
+    for rank in runs.after.run.ranks:
+        if not rank.executed.files:
+            return None
+        times[rank.number] = max((_count(rank.executed, finding.path, line) for line in lines), default=0)
+    return times
+
+
+def _count(executed: Executed, file: str, line: int) -> int:
+    """How often the statements were executed that begin in a line."""
+    source = executed.files[file].statements if file in executed.files else None
+    found = [each for each in source.all if each.line == line] if source else []
+    own = [each for each in found if not isinstance(each.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))]
+    return max((executed.counts.get(Ran(file, each.number), 0) for each in own), default=0)
+
+
+def mended_lines(finding: Finding, text: str) -> list[int]:
+    """The lines (from 1) of a mended text that stand in the place of a finding's, or those that are its own there."""
+    first, last = finding.start.line - 1, finding.end.line
+    changed: list[int] = []
+    same: list[int] = []
+    for tag, before, end, after, after_end in _changes(finding.path, text):
+        is_insert = before == end and first <= before <= last
+        if is_insert or (before < last and first < end):
+            if tag == "equal":
+                same += range(after + max(first - before, 0), after + min(last, end) - before)
+            else:
+                changed += range(after, after_end)
+    return [line + 1 for line in changed or same]
+
+
+@cache
+def _changes(file: str, text: str) -> Sequence[tuple[str, int, int, int, int]]:
+    """From a file to its mended text, line by line. Both stay as they are while a program is judged."""
+    before, after = (Path(path).read_text(encoding="utf-8", errors="replace").splitlines() for path in (file, text))
+    return difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+
+
+# --- whether it is to blame -----------------------------------------------------------------------------
+
+
+def _concerns(run: Run, failure: Verdict, finding: Finding, fixes: Sequence[Finding]) -> bool:
+    """Whether a run may have failed by a finding: it was reached before, and no other one is meant."""
+    if not cause.is_behind(run, failure, [finding]):
+        return False
+    if failure.oracle in OF_METRICS:
+        meant = [each for each in fixes if _is_of_metric(run, failure, each)]
+        return finding in meant or not meant
+    if failure.oracle == single_writer.ORACLE:
+        meant = [each for each in fixes if each.consequence is Consequence.RACE]
+        return finding in meant or not meant
+    meant = [each for each in fixes if _is_at(run, failure, each)]
+    return finding in meant or not meant
+
+
+def _is_at(run: Run, failure: Verdict, finding: Finding) -> bool:
+    """Whether a run failed in the lines of a finding, or at what decides who gets to them."""
+    return cause.is_at(run, failure, [finding]) or _is_named(failure, finding) or _is_of_parting(run, failure, finding)
+
+
+def _is_named(failure: Verdict, finding: Finding) -> bool:
+    """Whether a verdict names one of the lines of a finding, as evidence has it: `train.py:12 (main)`."""
+    name, lines = os.path.basename(finding.path), range(finding.start.line, finding.end.line + 1)
+    return any(at.startswith(f"{name}:{line} ") for at in failure.at for line in lines)
+
+
+def _is_of_parting(run: Run, failure: Verdict, finding: Finding) -> bool:
+    """Whether ranks part, or one waits, in the lines of a finding, or at what keeps some ranks away from them."""
+    lines = {*range(finding.start.line, finding.end.line + 1), *finding.lines}
+    if finding.guard is not None:
+        lines.add(finding.guard.start.line)
+    parting = divergence.parting(run)
+    if parting is not None and parting.file == finding.path and parting.line in lines:
+        return True
+    waits = [place for rank in run.ranks if rank.pending for place in rank.pending.at] if failure.way == "hang" else []
+    return any(os.path.realpath(each.file) == finding.path and each.line in lines for each in waits)
+
+
+def _is_of_metric(run: Run, failure: Verdict, finding: Finding) -> bool:
+    """Whether a metric that failed is logged in the lines of a finding, or is named there."""
+    failed = failure.data.get("metrics")
+    names = set(failed) if isinstance(failed, Mapping) else set()
+    lines = range(finding.start.line, finding.end.line + 1)
+    places = {
+        (os.path.realpath(place.file), place.line)
+        for (_, name), metric in metrics_of(run).items()
+        for place in metric.at
+        if name in names
+    }
+    if any((finding.path, line) in places for line in lines):
+        return True
+    text = "\n".join(_lines(finding.path)[lines.start - 1 : lines.stop - 1])
+    return any(f"{quote}{str(name).rpartition('/')[2]}{quote}" in text for name in names for quote in "\"'")
+
+
+def _lines(file: str) -> list[str]:
+    try:
+        return Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def _contradiction(runs: BothRuns, finding: Finding, before: Times, *, is_fixed: bool) -> str:
+    """What speaks against a finding; "" where nothing does."""
+    run = runs.before.run
+    if finding.code in SURE and all(before.values()) and runs.before.ended_well and len(run.ranks) > 1:
+        return "" if any(map(_has_caught, run.ranks)) else "each rank has executed it, and the run ended well"
+    if not (is_fixed and runs.after):
+        return ""
+    for failure in (each for each in runs.before.verdicts if each.failed):
+        again = runs.after.verdict(failure.oracle)
+        if again is None or not again.failed or again.way != failure.way:
+            continue
+        if failure.oracle == termination.ORACLE and cause.is_at(run, failure, [finding]):
+            if _fails_there(runs, again, finding) and failures.is_same(_nowhere(failure), _nowhere(again)):
+                return "fixed it fails there in the same way"
+        elif failure.oracle in OF_METRICS and _is_of_metric(run, failure, finding):
+            both = _metrics(failure) & _metrics(again)
+            if both:
+                return f"fixed, {', '.join(sorted(both))} fails as well"
+    return ""
+
+
+def _metrics(verdict: Verdict) -> set[str]:
+    found = verdict.data.get("metrics")
+    return {str(name) for name in found} if isinstance(found, Mapping) else set()
+
+
+def _nowhere(verdict: Verdict) -> Verdict:
+    """A verdict without its place, which has another line in a mended text."""
+    data = {key: value for key, value in verdict.data.items() if key != "at"}
+    return Verdict(verdict.oracle, verdict.outcome, verdict.summary, verdict.evidence, verdict.way, data)
+
+
+def _fails_there(runs: BothRuns, again: Verdict, finding: Finding) -> bool:
+    """Whether the fixed copy fails in what stands in the place of a finding."""
+    assert runs.after is not None
+    text = runs.sources.get(finding.path)
+    lines = mended_lines(finding, text) if text else [finding.start.line]
+    failing = [rank for rank in runs.after.run.ranks if rank.number in again.ranks and rank.end is not None]
+    places = [place for rank in failing if rank.end for place in rank.end.at]
+    return any(os.path.realpath(each.file) == finding.path and each.line in lines for each in places)
+
+
+def _has_caught(rank: RankRecord) -> bool:
+    """Whether a rank has executed an `except` arm, which may hide anything."""
+    for file, marked in rank.executed.files.items():
+        source = marked.statements
+        arms: Iterable[int] = (each.number for each in source.all if each.block.part == "handlers") if source else ()
+        if any(rank.executed.counts.get(Ran(file, number)) for number in arms):
+            return True
+    return False
