@@ -31,7 +31,7 @@ NEEDED = ("torch", "trl", "transformers", "accelerate", "datasets")
 OUT_OF_REACH = "needs a GPU"
 EMULATED = "TRL011"
 LEAST_SHOWN = 0.9
-COMMAND = ("verify", "--isolated", "--unsafe-fixes", "--preview", "--output-format", "json", "--limit", "300")
+COMMAND = ("verify", "--isolated", "--unsafe-fixes", "--output-format", "json", "--limit", "300")
 
 
 @dataclass(frozen=True)
