@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from fork_server import LATER, LIBRARIES, ForkServer
+from fork_server import LATER, LIBRARIES, OneForkServer
 
 from evaluation import verified
 from evaluation.environments import ENVIRONMENTS, python_of
@@ -72,11 +72,11 @@ def trial_of(case: Case, **runs: tuple[Run, Run]) -> Trial:
 @contextmanager
 def in_forks(folder: Path) -> Iterator[Start]:
     """Starts ranks as forks of one process for each environment, which has imported all but the trainers."""
-    servers: dict[str, ForkServer] = {}
+    servers: dict[str, OneForkServer] = {}
 
     def start(launch: Launch, job: Job, plain: bool) -> Run:
         if launch.python not in servers:
-            servers[launch.python] = ForkServer(launch, folder, (*LIBRARIES, *LATER))
+            servers[launch.python] = OneForkServer(launch, folder, (*LIBRARIES, *LATER))
         return servers[launch.python](launch, job, plain)
 
     try:

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from fork_server import LIBRARIES, ForkServer
+from fork_server import LIBRARIES, OneForkServer
 from marks import subject
 from once import once
 
@@ -36,7 +36,7 @@ def launch():
 
 @pytest.fixture(scope="session")
 def server(launch, tmp_path_factory):
-    server = ForkServer(launch, tmp_path_factory.mktemp("server"))
+    server = OneForkServer(launch, tmp_path_factory.mktemp("server"))
     yield server
     server.close()
 
@@ -46,7 +46,7 @@ class Programs:
     """Runs each program once, and judges it."""
 
     launch: Launch
-    server: ForkServer
+    server: OneForkServer
     factory: pytest.TempPathFactory
     known: dict[object, Judged] = field(default_factory=dict)
 

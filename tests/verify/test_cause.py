@@ -146,10 +146,14 @@ GATHERS = "print(accelerator.gather(torch.ones(3).sum().item()))\n"
 
 @pytest.fixture
 def run(launch, server, tmp_path):
-    def made(text):
+    def made(text, *, tidies=False):
         (tmp_path / "train.py").write_text(text)
         asked = []
-        runner = Session(launch, tmp_path / "traces", start=server, tell=lambda said: asked.append(said.split(": ")[1]))
+
+        def tell(said):
+            asked.append(said.split(": ")[1])
+
+        runner = Session(launch, tmp_path / "traces", start=server, tell=tell, tidies=tidies)
         subject = Subject("train.py", str(tmp_path / "train.py"), tmp_path, (str(tmp_path / "out"),))
         settings = Settings(root=tmp_path)
         return proofs.of_script(subject, runner, settings, [], one_process=False, bare=False), asked
@@ -172,6 +176,13 @@ def test_a_race_behind_an_unrelated_fix(run):
     assert [finding.code for finding in proof.fixes] == ["TRL003"]
     assert asked == ["as it is", "fixed", "as it is, again"]
     assert "the failure does not repeat, so nothing is shown of the fix" in last(proof)
+
+
+@pytest.mark.torch
+def test_a_race_comes_again_where_each_run_begins_as_the_first_did(run):
+    proof, asked = run(START + RACE + LOGS, tidies=True)
+    assert "FileExistsError" in proof.columns[0].judged.verdict("ends").summary
+    assert asked == ["as it is", "fixed"] and last(proof) == "It fails as it is, and fixed as well."
 
 
 @pytest.mark.torch

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -24,6 +22,7 @@ from trl_lint.verify.processes.environment import Unusable
 if TYPE_CHECKING:
     from trl_lint.rules.base import BaseRule
     from trl_lint.settings import Settings
+    from trl_lint.verify.processes.interrupts import RunInterrupted
     from trl_lint.verify.processes.launcher import Launch
     from trl_lint.verify.proof.proofs import Proof
     from trl_lint.verify.proof.session import Session, Subject
@@ -34,6 +33,8 @@ FORMATS = ("text", "json", "markdown")
 # What a user's script needs to be watched, and what the fixtures are made of.
 NEEDED = ("torch",)
 NEEDED_BY_FIXTURES = ("torch", "transformers", "accelerate", "datasets", "trl")
+# A few steps of a trainer are over by then, with all that it downloads and prepares first.
+LIMIT = 1800.0
 # A fixture that takes longer than this has gone wrong in a way that no oracle knows.
 FIXTURE_LIMIT = 600.0
 
@@ -58,6 +59,8 @@ class VerifyOptions:
     unsafe_fixes: bool | None
     include: tuple[Path, ...]
     one_process: bool
+    fork_server: bool
+    tidy: bool
     bare: bool
     config: Path | None
     isolated: bool
@@ -72,7 +75,11 @@ class VerifyOptions:
         from trl_lint.verify.processes.launcher import Launch
 
         names = {field.name for field in fields(Launch)} & {field.name for field in fields(self)}
-        return Launch(**{name: getattr(self, name) for name in names})
+        return Launch(**{**{name: getattr(self, name) for name in names}, "limit": self.limit_or(LIMIT)})
+
+    def limit_or(self, default: float) -> float | None:
+        """Seconds after which a run is stopped, if it is; `default` where none are named."""
+        return default if self.limit is None else self.limit or None
 
 
 def _report_files(
@@ -116,8 +123,9 @@ def _report_files(
 )
 @click.option(
     "--limit",
-    type=click.FloatRange(0, min_open=True),
-    help="Seconds after which a whole run is stopped; default: never.",
+    type=click.FloatRange(0),
+    help=f"Seconds after which a whole run is stopped and judged as far as it got; 0: never. Default: {LIMIT:g}, and "
+    f"{FIXTURE_LIMIT:g} for a fixture.",
 )
 @click.option(
     "--python",
@@ -166,6 +174,18 @@ def _report_files(
     help="Run the script on one plain process as well, with the same global batch to compare values, and if it fails.",
 )
 @click.option(
+    "--fork-server/--no-fork-server",
+    default=True,
+    show_default=True,
+    help="Fork later runs from processes that have imported the libraries (Linux, one machine, no GPU).",
+)
+@click.option(
+    "--tidy/--no-tidy",
+    default=True,
+    show_default=True,
+    help="Remove what a run has made in the current folder and the project; with --keep it goes to its traces.",
+)
+@click.option(
     "--bare",
     is_flag=True,
     help="Run it first as plain python would on a machine with as many GPUs: one process, whose model Trainer wraps in "
@@ -189,25 +209,27 @@ def verify(**given: Any) -> None:
     everything holds, 1 when something does not, and 2 when the tool could not do its work, or the script fails on one
     process as well.
     """
+    from trl_lint.verify.processes import interrupts
+    from trl_lint.verify.processes.interrupts import RunInterrupted
     from trl_lint.verify.processes.launcher import LaunchError
+    from trl_lint.verify.rank import descendants
 
-    ending.raise_from_here()  # it starts processes, which it has to end
-    for number in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl+C: nothing that was started is left running
-        signal.signal(number, _stopped)
+    descendants.adopt()  # what a script leaves running in a session of its own
     try:
-        status = run(VerifyOptions(**given))
+        with interrupts.heeded():
+            status = run(VerifyOptions(**given))
     except (Unusable, LaunchError) as error:
         click.echo(plain.line(f"trl-lint: {error}"), err=True)
         status = FAILED
+    except RunInterrupted as error:
+        click.echo(ending.SAID, err=True)
+        status = 128 + error.number
     sys.exit(status)
-
-
-def _stopped(number: int, frame: FrameType | None) -> None:
-    sys.exit(128 + number)
 
 
 def run(options: VerifyOptions) -> int:
     """Do what was asked for; the exit code."""
+    from trl_lint.verify import running
     from trl_lint.verify.reports import load
 
     if options.launcher != "torchrun" and (options.nnodes or options.rdzv_endpoint or options.node_rank):
@@ -217,11 +239,13 @@ def run(options: VerifyOptions) -> int:
     rules = _rules(options)
     plotted = _plot(options.plot)
     holds, is_unfit, problems = True, False, []
+    broken_off: list[RunInterrupted] = []
     with ExitStack() as files:
         outs = [(options.output_format, sys.stdout)]
         outs += [(name, files.enter_context(_written(path))) for name, path in options.reports]
         reports = [load(name)(out, nproc=options.nproc) for name, out in outs]
-        for proof in _fixture_proofs(options, rules) if rules is not None else _own_proofs(options):
+        proofs = _fixture_proofs(options, rules) if rules is not None else _own_proofs(options)
+        for proof in running.until_interrupted(proofs, broken_off):
             for report in reports:
                 report.add(proof)
             if plotted is not None:
@@ -229,15 +253,17 @@ def run(options: VerifyOptions) -> int:
             holds = holds and proof.holds
             is_unfit = is_unfit or proof.alone is not None
             problems += proof.problems
+        if broken_off and not reports[0].proofs:
+            raise broken_off[0]
         for report in reports:
             report.close()
+    if broken_off:
+        raise broken_off[0]
     if plotted is not None and plotted.remark:
         click.echo(plain.line(plotted.remark), err=True)
     for problem in problems:
         click.echo(plain.line(problem), err=True)
-    if problems:
-        return FAILED
-    if is_unfit:
+    if problems or is_unfit:
         return FAILED
     return CLEAN if holds or options.exit_zero else FINDINGS
 
@@ -388,7 +414,7 @@ def _fixture_proofs(options: VerifyOptions, rules: list[BaseRule]) -> Iterator[P
         named = " and ".join(f"{rule.code} {rule.name}" for rule in rules)
         raise Unusable(f"{named}: there is nothing to run for this rule")
     _require(options, NEEDED_BY_FIXTURES)
-    launch = fixtures.launch_of(replace(options.launch, limit=options.limit or FIXTURE_LIMIT))
+    launch = fixtures.launch_of(replace(options.launch, limit=options.limit_or(FIXTURE_LIMIT)))
     with _session(options, launch, len(found), bare=True) as runner:
         for fixture in found:
             yield proofs.of_fixture(fixture, runner)
@@ -413,29 +439,12 @@ def _require(options: VerifyOptions, modules: tuple[str, ...]) -> None:
         raise Unusable(f"--backend nccl needs a GPU per process: {gpus} for --nproc {options.nproc}")
 
 
-@contextmanager
-def _session(options: VerifyOptions, launch: Launch, subjects: int = 1, *, bare: bool = False) -> Iterator[Session]:
-    """A session that says on a terminal what is being run. bare: one process with several GPUs is run in it."""
-    from trl_lint.verify.proof.proofs import trace_folder
-    from trl_lint.verify.proof.session import Session
+def _session(
+    options: VerifyOptions, launch: Launch, subjects: int = 1, *, bare: bool = False
+) -> AbstractContextManager[Session]:
+    """What runs are made in. bare: one process with several GPUs is run in it."""
+    from trl_lint.verify import running
 
     gpus = environment.gpus(options.python) if bare else 0
-    with trace_folder(options.keep) as folder, _progress(subjects) as tell:
-        yield Session(launch, folder, gpus=gpus, tell=tell)
-
-
-@contextmanager
-def _progress(subjects: int) -> Iterator[Callable[[str], None]]:
-    if not sys.stderr.isatty():
-        yield lambda text: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("") as status:
-        seen: dict[str, int] = {}
-
-        def tell(text: str) -> None:
-            seen.setdefault(text.partition(":")[0], len(seen) + 1)
-            status.update(f"running {text}" + (f" ({len(seen)} programs so far)" if subjects > 1 else ""))
-
-        yield tell
+    asked = {"forks": options.fork_server, "tidies": options.tidy}
+    return running.session(launch, options.keep, gpus=gpus, subjects=subjects, **asked)

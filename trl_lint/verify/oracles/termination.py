@@ -12,8 +12,9 @@ import signal
 from collections.abc import Iterable, Sequence
 
 from trl_lint.verify.oracles import divergence
-from trl_lint.verify.record.traces import RankRecord, Run, SourcePlace, last_line
-from trl_lint.verify.record.verdicts import Verdict, failed, passed
+from trl_lint.verify.record.trace_files import last_line
+from trl_lint.verify.record.traces import RankRecord, Run, SourcePlace
+from trl_lint.verify.record.verdicts import INTERRUPTED, Outcome, Verdict, failed, passed
 
 ORACLE = "ends"
 
@@ -36,6 +37,8 @@ KILLED = {signal.SIGKILL: "killed (out of memory, as a rule)", signal.SIGSEGV: "
 
 def judge(run: Run) -> Verdict:
     """Whether every rank ran to its end, and if not, why."""
+    if run.stopped == INTERRUPTED:
+        return Verdict(ORACLE, Outcome.UNKNOWN, f"the run was {run.stopped}", tuple(map(where, run.ranks)))
     if run.stopped:
         return failed(ORACLE, "stopped", f"the run was {run.stopped}", [where(rank) for rank in run.ranks])
     bad = [rank for rank in run.ranks if not rank.ended_well]

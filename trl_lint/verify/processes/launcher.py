@@ -17,11 +17,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from trl_lint.verify.processes import interrupts
+from trl_lint.verify.processes.interrupts import RunInterrupted
 from trl_lint.verify.processes.watching import Watch
+from trl_lint.verify.rank import descendants
 from trl_lint.verify.rank.call_stack import UserFiles
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.rank.supervisor import die_with_parent
-from trl_lint.verify.record.traces import Run, last_line, read_run
+from trl_lint.verify.record.trace_files import last_line
+from trl_lint.verify.record.traces import Run, read_run
+from trl_lint.verify.record.verdicts import INTERRUPTED
 
 # Below those that systems hand out: from 32768 on (Linux), or from 49152 on.
 PORTS = (15000, 32000)
@@ -73,6 +78,15 @@ class Launch:
         return replace(self, environment=(*self.environment, *variables.items()))
 
 
+@dataclass(slots=True)
+class Ended:
+    """How a run has ended. stopped: why it was stopped, if it was; stuck: its ranks were; output: of its launcher."""
+
+    stopped: str = ""
+    stuck: bool = False
+    output: str = ""
+
+
 class LaunchError(Exception):
     """The launcher itself failed: no rank has begun."""
 
@@ -82,38 +96,50 @@ def run(launch: Launch, job: Job, *, plain: bool = False, tick: Callable[[], Non
 
     Raises:
         LaunchError: no rank has started.
+        RunInterrupted: somebody wants it to end.
     """
+    file, watch = prepare(launch, job, plain=plain)
+    command = [launch.python, str(RANK_PROGRAM), str(file)] if plain else LAUNCHERS[launch.launcher](launch, file)
+    begun = time.monotonic()
+    with interrupts.deferred():
+        try:
+            environment = environment_of(launch, plain=plain, emulated=job.gpus > 0)
+            ended = _run(command, environment, launch.limit, file.with_name("launcher.out"), tick, watch)
+        except OSError as error:
+            raise LaunchError(f"{launch.python}: {error.strerror or error}") from error
+        return result_of(launch, job, ended, begun)
+
+
+def prepare(launch: Launch, job: Job, *, plain: bool) -> tuple[Path, Watch | None]:
+    """The file that tells the ranks of a job what to do, in a folder without traces, and what watches them."""
     folder = Path(job.traces)
     folder.mkdir(parents=True, exist_ok=True)
     if not launch.has_several_nodes:  # else the folder may be shared, and another machine may have begun
         for old in folder.glob("rank*"):
             old.unlink()
-    file = folder / "job.json"
-    watch = None if plain else watch_of(launch, job)
-    asked(launch, job, watch).save(file)
-    command = [launch.python, str(RANK_PROGRAM), str(file)] if plain else LAUNCHERS[launch.launcher](launch, file)
-    begun = time.monotonic()
-    try:
-        environment = _environment(launch, plain, emulated=job.gpus > 0)
-        output, stopped, stuck = _run(command, environment, launch.limit, folder / "launcher.out", tick, watch)
-    except OSError as error:
-        raise LaunchError(f"{launch.python}: {error.strerror or error}") from error
-    result = _read(launch, folder, job.user_files)
-    if not result.ranks:
-        raise LaunchError(last_line(output) or "the launcher said nothing")
+    watch = None if plain or launch.has_several_nodes else Watch(job, launch.nproc, launch.timeout)
+    given = tuple(environment_of(launch, plain=plain, emulated=job.gpus > 0)) if job.tells_imports else ()
+    asked = replace(job, timeout=launch.timeout, backend=launch.backend, guarded=watch is not None, given=given)
+    asked.save(folder / "job.json")
+    return folder / "job.json", watch
+
+
+def result_of(launch: Launch, job: Job, ended: Ended, begun: float) -> Run:
+    """What a run has come to.
+
+    Raises:
+        LaunchError: no rank has started.
+        RunInterrupted: somebody wants the command to end.
+    """
+    result = _read(launch, Path(job.traces), job.user_files)
     result.seconds = time.monotonic() - begun
-    result.stopped, result.stuck = stopped, stuck
+    result.stopped, result.stuck = ended.stopped, ended.stuck
+    if number := interrupts.told():
+        result.stopped = INTERRUPTED
+        raise RunInterrupted(number, result if result.ranks else None)
+    if not result.ranks:
+        raise LaunchError(last_line(ended.output) or "the launcher said nothing")
     return result
-
-
-def watch_of(launch: Launch, job: Job) -> Watch | None:
-    """What watches the ranks of a job; None where others of them are on other machines."""
-    return None if launch.has_several_nodes else Watch(job, launch.nproc, launch.timeout)
-
-
-def asked(launch: Launch, job: Job, watch: Watch | None) -> Job:
-    """The job as its ranks are asked to do it."""
-    return replace(job, timeout=launch.timeout, backend=launch.backend, guarded=watch is not None)
 
 
 def _read(launch: Launch, folder: Path, user_files: UserFiles) -> Run:
@@ -183,7 +209,8 @@ def group_of_one() -> dict[str, str]:
     }
 
 
-def _environment(launch: Launch, plain: bool, emulated: bool) -> dict[str, str]:
+def environment_of(launch: Launch, *, plain: bool, emulated: bool) -> dict[str, str]:
+    """The variables that a launcher, or a plain process, is started with."""
     kept = {name: value for name, value in os.environ.items() if name not in GROUP_VARIABLES}
     environment = {"OMP_NUM_THREADS": "1", **kept, **dict(launch.environment)}
     if emulated:  # beside real GPUs the model would lie on one of these
@@ -201,9 +228,8 @@ def _run(
     log: Path,
     tick: Callable[[], None],
     watch: Watch | None,
-) -> tuple[str, str, bool]:
-    """What the launcher printed, why it was stopped at its limit ("" if not), and whether as its ranks were stuck."""
-    stopped, stuck = "", False
+) -> Ended:
+    before = descendants.children(os.getpid())
     with (
         log.open("w+") as output,
         subprocess.Popen(
@@ -216,21 +242,34 @@ def _run(
             preexec_fn=die_with_parent,
         ) as process,
     ):
-        end = None if limit is None else time.monotonic() + limit
         try:
-            while process.poll() is None:
-                if end is not None and time.monotonic() > end:
-                    stopped = f"stopped after {limit:g} s"
-                    break
-                if watch is not None and watch.is_stuck():
-                    stuck = True
-                    break
-                tick()
-                time.sleep(POLL_SECONDS)
+            ended = wait(lambda: process.poll() is not None, limit, watch, tick)
         finally:
             _stop(process)
+            descendants.end_children(before)
         output.seek(0)
-        return output.read(), stopped, stuck
+        ended.output = output.read()
+        return ended
+
+
+def wait(
+    is_over: Callable[[], bool],
+    limit: float | None,
+    watch: Watch | None = None,
+    tick: Callable[[], None] = lambda: None,
+) -> Ended:
+    """Wait until a run is over, or is to be stopped: at its limit, as its ranks are stuck, or as somebody wants it."""
+    end = None if limit is None else time.monotonic() + limit
+    while not is_over():
+        if interrupts.told():
+            return Ended(INTERRUPTED)
+        if end is not None and time.monotonic() > end:
+            return Ended(f"stopped after {limit:g} s")
+        if watch is not None and watch.is_stuck():
+            return Ended(stuck=True)
+        tick()
+        time.sleep(POLL_SECONDS)
+    return Ended()
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -2,7 +2,7 @@
 
 It may be chance, or what an earlier run has left behind: an output folder, say, that two ranks raced for and that now
 exists. Two things speak for the fix: on the way to the failure what was mended had run, and the program as it is fails
-once more after the fixed copy has passed.
+a second time.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def is_mended(before: Judged, after: Judged) -> bool:
 
 def shown(
     runner: Session, subject: Subject, before: Judged, fixes: Sequence[Finding], single: OneProcess | None
-) -> tuple[Verdict, Judged | None]:
-    """What a fixed copy that has passed shows of the fixes, and the subject's second run as it is, if there was one.
+) -> Verdict:
+    """What a fixed copy that has passed shows of the fixes.
 
     Raises:
         LaunchError: no rank has started.
@@ -40,17 +40,17 @@ def shown(
     failure = next(verdict for verdict in before.verdicts if verdict.failed)
     if not is_behind(before.run, failure, fixes):
         at = f" at {', '.join(failure.at)}" if failure.at else ""
-        return _nothing(f"the failure{at} is not at or behind what was mended ({_named(fixes)})"), None
+        return _nothing(f"the failure{at} is not at or behind what was mended ({_named(fixes)})")
     if runner.launch.has_several_nodes:  # the others can't know that it is wanted
-        return _nothing("on several machines it is not run again as it is, to see whether the failure repeats"), None
-    again = runner.judge(subject, f"{before.label}, again", single, before.moved)
+        return _nothing("on several machines it is not run again as it is, to see whether the failure repeats")
+    again = runner.judge(subject, f"{before.label}, again", single, before)
     if again.passed:
-        return _nothing("unchanged it passed the second time: the failure does not repeat"), again
+        return _nothing("unchanged it passed the second time: the failure does not repeat")
     other = again.verdict(failure.oracle) or failure
     if not failures.is_same(failure, other):
         second = next(verdict for verdict in again.verdicts if verdict.failed)
-        return _nothing(f"unchanged it failed in another way the second time ({second.summary})"), again
-    return passed(ORACLE, "it fails before and after as it is, at or behind what was mended"), again
+        return _nothing(f"unchanged it failed in another way the second time ({second.summary})")
+    return passed(ORACLE, "it fails before and after as it is, at or behind what was mended")
 
 
 def _nothing(reason: str) -> Verdict:

@@ -14,6 +14,7 @@ from trl_lint.launch.training.trainers import Trainers
 from trl_lint.linter.discovery import import_roots
 from trl_lint.settings import Settings
 from trl_lint.verify.oracles import termination
+from trl_lint.verify.processes.interrupts import RunInterrupted
 from trl_lint.verify.processes.launcher import LaunchError
 from trl_lint.verify.proof import cause, fixtures, launches, mending, per_finding, session
 from trl_lint.verify.proof.fixtures import Fixture
@@ -46,6 +47,7 @@ class Proof:
     to be given to make the same fixes; command: that call, with its options. alone: how it ends on one process, where
     it fails there as on several, and nothing more was run. shown: where it fails as it is and passes when fixed,
     whether that is the fix's doing. findings: what the runs say of each finding, where the script was run.
+    is_interrupted: somebody has broken it off.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Proof:
     command: str = ""
     is_fixture: bool = False
     single: OneProcess | None = None
+    is_interrupted: bool = False
     findings: list[FindingVerdict] = field(default_factory=list)
 
     @property
@@ -70,13 +73,39 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        if self.alone is not None:
+        if self.alone is not None or self.is_interrupted:
             return False
         return all(column.holds for column in self.columns) and not (self.compared and self.compared.failed)
 
     @property
     def runs(self) -> list[Run]:
         return [column.judged.run for column in self.columns]
+
+
+class ProofInterrupted(RunInterrupted):
+    """Somebody wants the command to end. proof: what is known of a subject by then."""
+
+    def __init__(self, number: int, proof: Proof) -> None:
+        super().__init__(number)
+        self.proof = proof
+
+
+@contextmanager
+def _interruptible(proof: Proof, runner: Session) -> Iterator[None]:
+    """Have an interrupt tell what is known of a subject.
+
+    Raises:
+        ProofInterrupted: somebody wants the command to end.
+    """
+    try:
+        yield
+    except RunInterrupted as error:
+        proof.is_interrupted = True
+        if runner.partial is not None:
+            proof.columns.append(Column(runner.partial, holds=False))
+        if not proof.columns:
+            raise
+        raise ProofInterrupted(error.number, proof) from None
 
 
 @contextmanager
@@ -110,26 +139,32 @@ def of_script(
     files = _files(subject, settings, include)
     mended = mending.mend(files, settings, runner.folder / "fixed", dict(subject.sources))
     subject = replace(subject, program_files=tuple(files))
-    single = runner.one_process(subject) if one_process else None
     proof = Proof(subject.name, [], fixes=mended.applied, withheld=mended.withheld, problems=mended.problems)
-    proof.single = single
+    proof.single = runner.one_process(subject) if one_process else None
     proof.hints = [finding for finding in mended.findings if finding not in mended.applied]
+    with _interruptible(proof, runner):
+        _run_script(proof, subject, runner, mended, bare=bare)
+    if proof.compared is not None:
+        proof.to_fix = mending.to_name(mended, files, include, settings, runner.folder / "named")
+    return proof
+
+
+def _run_script(proof: Proof, subject: Subject, runner: Session, mended: MendedCopy, *, bare: bool) -> None:
+    """Run a script as it is and fixed, as far as that tells something. bare: as plain `python` would start it first."""
+    single, one_process = proof.single, proof.single is not None
     if bare:
         proof.columns.append(_column(runner, subject, BARE, single))
         proof.alone = _alone(runner, replace(subject, launcher=BARE), proof, one_process)
     if proof.alone is not None:
-        return proof
+        return
     before = runner.judge(subject, "as it is", single)
     proof.columns.append(Column(before, before.passed))
     proof.alone = _alone(runner, subject, proof, one_process)
     if proof.alone is not None:
-        return proof
+        return
     after = _fixed(subject, runner, mended, proof) if mended.applied else None
-    runs = per_finding.BothRuns(before, after, mended.sources, proof.shown, files)
+    runs = per_finding.BothRuns(before, after, mended.sources, proof.shown, list(subject.program_files))
     proof.findings = per_finding.verdicts(runs, proof.fixes, proof.hints)
-    if after is not None:
-        proof.to_fix = mending.to_name(mended, files, include, settings, runner.folder / "named")
-    return proof
 
 
 def _fixed(subject: Subject, runner: Session, mended: MendedCopy, proof: Proof) -> Judged:
@@ -141,10 +176,10 @@ def _fixed(subject: Subject, runner: Session, mended: MendedCopy, proof: Proof) 
     before, single = proof.columns[-1].judged, proof.single
     after = runner.judge(session.fixed(subject, mended.sources), "fixed", single)
     proof.columns.append(Column(after, after.passed))
-    again = None
     if cause.is_mended(before, after):
-        proof.shown, again = cause.shown(runner, subject, before, mended.applied, single)
-    proof.compared = runner.compare(subject, before, after, again)
+        proof.shown = cause.shown(runner, subject, before, mended.applied, single)
+    runner.partial = None
+    proof.compared = runner.compare(subject, before, after)
     return after
 
 
@@ -168,10 +203,12 @@ def of_launch(launch: JudgedLaunch, settings: Settings, runner: Session, *, one_
     """
     subject = launches.subject(launch, settings)
     single = runner.one_process(subject) if one_process else None
-    proof = Proof(subject.name, [_column(runner, subject, BARE, single)])
-    proof.alone = _alone(runner, subject, proof, one_process)
-    if proof.alone is None:
-        proof.columns.append(_column(runner, subject, "accelerate", single))
+    proof = Proof(subject.name, [])
+    with _interruptible(proof, runner):
+        proof.columns.append(_column(runner, subject, BARE, single))
+        proof.alone = _alone(runner, subject, proof, one_process)
+        if proof.alone is None:
+            proof.columns.append(_column(runner, subject, "accelerate", single))
     (proof.fixes if launch.edits is not None else proof.hints).append(launch.finding)
     return proof
 
@@ -201,11 +238,12 @@ def of_fixture(fixture: Fixture, runner: Session) -> Proof:
     broken, fixed = fixtures.subjects(fixture)
     right = fixed or broken
     single = runner.one_process(right) if right else None
-    if broken is not None:
-        judged = runner.judge(broken, "broken", single)
-        _, wanted = fixtures.ways()[fixture.rule].of(fixture)
-        proof.columns.append(Column(judged, fixtures.fails_its_way(fixture, judged), wanted))
-    if fixed is not None:
-        judged = runner.judge(fixed, "fixed" if broken else "right", single)
-        proof.columns.append(Column(judged, judged.passed))
+    with _interruptible(proof, runner):
+        if broken is not None:
+            judged = runner.judge(broken, "broken", single)
+            _, wanted = fixtures.ways()[fixture.rule].of(fixture)
+            proof.columns.append(Column(judged, fixtures.fails_its_way(fixture, judged), wanted))
+        if fixed is not None:
+            judged = runner.judge(fixed, "fixed" if broken else "right", single)
+            proof.columns.append(Column(judged, judged.passed))
     return proof

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -23,8 +25,9 @@ from trl_lint.verify.oracles import (
 )
 from trl_lint.verify.oracles.logged_metrics import is_control, metrics_of, unsteady
 from trl_lint.verify.processes import launcher
+from trl_lint.verify.processes.interrupts import RunInterrupted
 from trl_lint.verify.processes.launcher import Launch
-from trl_lint.verify.proof import controlled
+from trl_lint.verify.proof import controlled, leftovers
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Outcome, Verdict, unknown
@@ -127,33 +130,67 @@ class Session:
     """Runs subjects of one launch; keeps the traces below `folder`.
 
     gpus: how many this machine has. Where they are fewer than the processes, a subject that is one process with several
-    GPUs gets emulated ones.
+    GPUs gets emulated ones. tidies: what each run makes in the user's folders is removed after it, or, if the session
+    `keeps`, moved to its traces (`leftovers.py`).
     """
 
     def __init__(
-        self, launch: Launch, folder: Path, *, gpus: int = 0, start: Start = start, tell: Tell = lambda text: None
+        self,
+        launch: Launch,
+        folder: Path,
+        *,
+        gpus: int = 0,
+        start: Start = start,
+        tell: Tell = lambda text: None,
+        tidies: bool = True,
+        keeps: bool = False,
     ) -> None:
         self.launch = launch
         self.folder = folder
         self.emulates = gpus < launch.nproc
         self._start = start
         self._tell = tell
+        self._tidies = tidies
+        self._keeps = keeps
         self._count = 0
         self._seconds = 0.0
+        # The second runs of a subject, by its name, its launcher and the label of the first.
+        self._second: dict[tuple[str, str, str], Run] = {}
+        self.partial: Judged | None = None
 
-    def judge(self, subject: Subject, label: str, single: OneProcess | None = None, moved: Run | None = None) -> Judged:
+    def judge(
+        self, subject: Subject, label: str, single: OneProcess | None = None, first: Judged | None = None
+    ) -> Judged:
         """Run a subject on all ranks, or, started with `BARE`, as one plain process with as many GPUs, and judge it.
 
-        single: gives the run of one process with the same global batch (`one_process`), if that is wanted. moved: the
-        run with moved shares, if there is one.
+        single: gives the run of one process with the same global batch (`one_process`), if that is wanted. first: the
+        first run of the same, if this is its second, which is made once for all who ask for it.
 
         Raises:
             LaunchError: no rank has started.
+            RunInterrupted: somebody wants the command to end; `partial` has what is known by then.
         """
+        self.partial = None
+        try:
+            run = self._again(subject, first.label) if first else self._as_asked(subject, label)
+        except RunInterrupted as error:
+            self.partial = _partly(label, error.run) if error.run else None
+            raise
+        try:
+            judged = self._judged(subject, label, run, single, first)
+        except RunInterrupted:
+            self.partial = _partly(label, run)
+            raise
+        return judged
+
+    def _judged(
+        self, subject: Subject, label: str, run: Run, single: OneProcess | None, first: Judged | None
+    ) -> Judged:
+        """A run, and what the oracles say of it once they have the further runs that they ask for."""
         is_bare = subject.launcher == BARE
-        run = self._as_asked(subject, label)
         self._seconds = run.seconds
         end = termination.judge(run)
+        moved = first.moved if first else None
         if moved is None and not end.failed:
             moved = self._moved(subject, label, run)
         one = single() if single and not end.failed else None
@@ -162,9 +199,8 @@ class Session:
             end,
             sequence.judge(run, cut_short=end.failed and end.way not in WAITING),
             *self._of_metrics(
-                subject,
-                label,
                 run,
+                lambda: first.run if first else self._again(subject, label),
                 lambda: [
                     metrics.judge(run, moved),
                     true_value.judge_bare(run, one, self.launch.nproc)
@@ -201,6 +237,14 @@ class Session:
             return verdict
         return controlled.true_value(self.under_control(subject), label, single.reference, is_own, run.unsteady)
 
+    def _again(self, subject: Subject, label: str) -> Run:
+        """The second run of a subject as it is asked for, made once."""
+        key = (subject.name, subject.launcher, label)
+        if key not in self._second:
+            of_same = {other: run for other, run in self._second.items() if other[0] == subject.name}
+            self._second = {**of_same, key: self._as_asked(subject, f"{label}, again")}
+        return self._second[key]
+
     def _as_asked(self, subject: Subject, label: str) -> Run:
         """The subject on all ranks, or with `BARE` as one process that sees as many GPUs.
 
@@ -218,15 +262,15 @@ class Session:
             return None
         return self._run(subject, f"{label}, shares moved", shift=1)
 
-    def _of_metrics(self, subject: Subject, label: str, run: Run, judge: Callable[[], list[Verdict]]) -> list[Verdict]:
-        """What is said of a run's metrics, once more without those that differ from run to run.
+    def _of_metrics(self, run: Run, other: Callable[[], Run], judge: Callable[[], list[Verdict]]) -> list[Verdict]:
+        """What is said of a run's metrics, once more without those that differ from run to run. other: gives another.
 
         A clock or the memory in use differs between ranks as it does between runs, whatever the metric is called.
         """
         verdicts = judge()
         if not any(each.failed for each in verdicts) or self.launch.has_several_nodes:
             return verdicts
-        run.unsteady = unsteady(run, self._as_asked(subject, f"{label}, again"))
+        run.unsteady = unsteady(run, other())
         return judge() if run.unsteady else verdicts
 
     def one_process(self, subject: Subject) -> OneProcess:
@@ -249,10 +293,10 @@ class Session:
         end: that of the run that failed. It is tried as `python script.py` first, then in a group of one: a script may
         need no more than the variables of one. What bare python has failed at is compared with the latter alone.
 
-        One process waits for nobody, so it is not tried where ranks did; nor on several machines: the others can't know
-        that it is wanted.
+        One process waits for nobody, so it is not tried where ranks did; nor where they were stopped at the limit, as
+        it would take as long; nor on several machines: the others can't know that it is wanted.
         """
-        if self.launch.has_several_nodes or end.way in WAITING:
+        if self.launch.has_several_nodes or end.way in (*WAITING, "stopped"):
             return None
         for grouped in (True,) if subject.launcher == BARE else (False, True):
             run = self._run(subject, "on one process", plain=True, grouped=grouped)
@@ -263,14 +307,11 @@ class Session:
                 return again
         return None
 
-    def compare(self, subject: Subject, before: Judged, after: Judged, again: Judged | None = None) -> Verdict:
-        """Whether a fixed program trains what the other one, which is `subject`, has trained.
-
-        again: the other one a second time, if it was run.
-        """
+    def compare(self, subject: Subject, before: Judged, after: Judged) -> Verdict:
+        """Whether a fixed program trains what the other one, which is `subject`, has trained."""
         verdict = training.judge_pair(before.run, after.run)
         if verdict.failed:
-            second = again.run if again else self._as_asked(subject, f"{before.label}, again")
+            second = self._again(subject, before.label)
             if training.judge_pair(before.run, second).failed:
                 return unknown(training.ORACLE, "it does not train the same twice, so that fixes can't be compared")
         return verdict
@@ -304,13 +345,39 @@ class Session:
             controlled=conditions is not None,
             seed=held.seed,
             rows=held.rows,
+            fresh=self._fresh(subject),
         )
         launch = self._alone(gpus or 1) if plain else self._together(subject)
         variables = {**dict(subject.environment), **(launcher.group_of_one() if grouped else {})}
+        with self._run_folders(folder) as own:
+            return self._start_and_tidy(launch.with_environment(**variables, **own), job, plain)
+
+    def _fresh(self, subject: Subject) -> tuple[str, ...]:
+        """The folders that each run is to find as the first one did; not those that other machines may work in."""
+        is_asked = self._tidies and not self.launch.has_several_nodes
+        return (str(Path.cwd()), str(subject.root)) if is_asked else ()
+
+    @contextmanager
+    def _run_folders(self, traces: Path) -> Iterator[dict[str, str]]:
+        """Folders that are there for one run alone, as variables: sockets lie in it, so its path has to be short."""
+        with tempfile.TemporaryDirectory(prefix="trl-lint-run-", ignore_cleanup_errors=True) as own:
+            try:
+                yield {"TMPDIR": own}
+            finally:
+                shutil.rmtree(traces / "datasets", ignore_errors=True)
+
+    def _start_and_tidy(self, launch: Launch, job: Job, plain: bool) -> Run:
+        """A run, behind which the folders are as they were before."""
+        run: Run | None = None
         try:
-            return self._start(launch.with_environment(**variables), job, plain)
+            run = self._start(launch, job, plain)
+            return run
+        except RunInterrupted as error:
+            run = error.run
+            raise
         finally:
-            shutil.rmtree(folder / "datasets", ignore_errors=True)
+            if run is not None:
+                leftovers.take_away(run, Path(job.traces, "made") if self._keeps else None)
 
     def _together(self, subject: Subject) -> Launch:
         return replace(self.launch, launcher=subject.launcher) if subject.launcher else self.launch
@@ -319,6 +386,16 @@ class Session:
         """The launch of one process, which must not take for ever where it is known how long several take."""
         limit = MOST_ALONE * self.launch.world_size * self._seconds + 60 if self._seconds else None
         return replace(self.launch, limit=self.launch.limit or limit, gpus=gpus)
+
+
+def _partly(label: str, run: Run) -> Judged:
+    """A run that somebody has broken off, or that no more runs are made for: what it says by itself."""
+    end = termination.judge(run)
+    cut_short = bool(run.stopped) or (end.failed and end.way not in WAITING)
+    values = [unknown(each.ORACLE, "not judged: interrupted before") for each in (metrics, true_value)]
+    devices = unknown(own_device.ORACLE, "not judged: interrupted before")
+    others = [training.judge_ranks(run), own_share.judge(run), devices, single_writer.judge(run)]
+    return Judged(label, run, [end, sequence.judge(run, cut_short=cut_short), *values, *others])
 
 
 def fixed(subject: Subject, sources: Mapping[str, str]) -> Subject:

@@ -1,4 +1,4 @@
-"""`python rank/ JOB`: runs one rank of a job and writes its trace."""
+"""`python rank/ JOB`: runs one rank of a job and writes its trace; `python rank/ fork_server` forks them."""
 
 import importlib.util
 import sys
@@ -8,16 +8,19 @@ from types import ModuleType
 PACKAGE = "trl_lint_rank"
 
 
-def load() -> ModuleType:
-    """This folder as a package of its own, so that nothing beside it is put on the import path."""
+def load(name: str) -> ModuleType:
+    """A module of this folder, as a package of its own, so that nothing beside it is put on the import path."""
     init = Path(__file__).with_name("__init__.py")
     spec = importlib.util.spec_from_file_location(PACKAGE, init, submodule_search_locations=[str(init.parent)])
     assert spec is not None and spec.loader is not None  # of a file that is there
     package = importlib.util.module_from_spec(spec)
     sys.modules[PACKAGE] = package
     spec.loader.exec_module(package)
-    return importlib.import_module(f"{PACKAGE}.supervisor")
+    return importlib.import_module(f"{PACKAGE}.{name}")
 
 
 if __name__ == "__main__":
-    load().main(sys.argv[1])
+    if sys.argv[1:] == ["fork_server"]:
+        load("fork_server").main()
+    else:
+        load("supervisor").main(sys.argv[1])

@@ -54,6 +54,8 @@ class UserFiles:
         self._root = os.path.join(root, "")
         self._files = frozenset(files)
         self._known: dict[str, bool] = {}
+        # By file, whether it only carries out what others ask for, and is not the user's.
+        self.carries: dict[str, bool] = {}
 
     def __contains__(self, file: str) -> bool:
         known = self._known.get(file)
@@ -96,15 +98,18 @@ def of_error(traceback: TracebackType | None) -> list[StackFrame]:
 
 def current(user_files: UserFiles, depth: int = 2) -> list[StackFrame]:
     """Where the caller's caller is, as `relevant` has it. Runs at every collective: a plain loop."""
+    asked: StackFrame | None = None
+    carries = user_files.carries
     frame: FrameType | None = sys._getframe(depth)
-    while frame is not None and is_carrier(frame.f_code.co_filename) and frame.f_code.co_filename not in user_files:
-        frame = frame.f_back
-    if frame is None:
-        return []
-    asked = (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
     while frame is not None:
-        if frame.f_code.co_filename in user_files:
-            users = (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-            return [asked, users] if users != asked else [users]
+        file = frame.f_code.co_filename
+        is_carried = carries.get(file)
+        if is_carried is None:
+            is_carried = carries[file] = is_carrier(file) and file not in user_files
+        if not is_carried:
+            place = (file, frame.f_lineno, frame.f_code.co_name)
+            asked = asked or place
+            if file in user_files:
+                return [asked, place] if asked != place else [place]
         frame = frame.f_back
-    return [asked]
+    return [asked] if asked else []

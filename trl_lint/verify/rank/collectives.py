@@ -16,10 +16,10 @@ from datetime import timedelta
 from types import ModuleType
 from typing import TypedDict
 
-from . import call_stack, executing, placement, trace, wrapping
+from . import call_stack, executing, imported, placement, trace, wrapping
 from .imports import Patch
 from .job import Job
-from .tensors import TensorLike, listed
+from .tensors import is_tensor, listed
 from .wrapping import Function, Wrapper
 
 # Function of torch.distributed, and the parameter whose dtype and shape are told ("" for objects and barriers).
@@ -118,7 +118,7 @@ class PayloadFields(TypedDict):
 
 
 def _payload(given: object) -> PayloadFields:
-    tensors = [each for each in listed(given) if isinstance(each, TensorLike)]
+    tensors = [each for each in listed(given) if is_tensor(each)]
     if not tensors or len(tensors) < len(listed(given)):
         return {"dtype": None, "shape": None, "device": None}
     shapes = [list(each.shape) for each in tensors]
@@ -145,6 +145,7 @@ def _started(c10d: ModuleType, job: Job) -> Wrapper:
                 result = original(**kwargs)
             _groups.append(c10d._get_default_group())
             trace.write("group", backend=backend, world_size=int(os.environ.get("WORLD_SIZE", "1")))
+            imported.tell()
             return result
 
         return started

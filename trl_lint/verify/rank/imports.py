@@ -1,5 +1,7 @@
 """Patches at the moment of import, other texts for some files, and marks in those that are the user's own.
 
+Modules that a fork server has imported are patched where they are, at the start of the fork.
+
 A finder stands in front of the others. It finds nothing itself: it lets the others find a module and wraps the loader,
 so that a patch runs right after the module's own code and before anybody has copied a name out of it.
 """
@@ -97,11 +99,38 @@ class Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
+# By the identity of a value in a module that may be patched, where others have copied it to: module and name.
+_copies: dict[int, list[tuple[ModuleType, str]]] = {}
+
+
+def remember_copies(patches: Mapping[str, Patch]) -> None:
+    """Look for what has been copied out of those modules that are imported already, once for all forks."""
+    imported = [sys.modules[name] for name in patches if name in sys.modules]
+    known = {id(value) for module in imported for value in vars(module).values() if callable(value)}
+    for module in list(sys.modules.values()):
+        for name, value in list(getattr(module, "__dict__", {}).items()):
+            if id(value) in known:
+                _copies.setdefault(id(value), []).append((module, name))
+
+
 def install(patches: Mapping[str, Patch]) -> Finder:
-    """Patch these modules when they are imported; none of them may have been."""
+    """Patch these modules when they are imported; those that are already, now (`remember_copies`)."""
+    for name, patch in patches.items():
+        if module := sys.modules.get(name):
+            _patch_in_place(module, patch)
     finder = Finder(patches)
     sys.meta_path.insert(0, finder)
     return finder
+
+
+def _patch_in_place(module: ModuleType, patch: Patch) -> None:
+    """Patch a module, and what others have copied out of it."""
+    before = dict(vars(module))
+    patch(module)
+    for name, value in before.items():
+        if vars(module)[name] is not value:
+            for owner, copied in _copies.get(id(value), ()):
+                setattr(owner, copied, vars(module)[name])
 
 
 def show(path: str, text: str) -> None:

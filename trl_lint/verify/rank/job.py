@@ -29,6 +29,9 @@ class Job:
     scale: by how much the batches of data loaders are larger than the script asks for.
     gpus: so many GPUs are emulated for one process (`emulation.py`); 0 for none.
     devices: a device of each process's own is emulated (`placement.py`).
+    tells_imports: the trace is to say what of the installed libraries the script has imported (`imported.py`).
+    fresh: folders in which the trace is to say what a rank makes (`made.py`).
+    given: the variables that the launcher was started with.
     cache: a folder for what the datasets library keeps of this run ("" for the user's own, see `caches.py`).
     """
 
@@ -50,6 +53,9 @@ class Job:
     controlled: bool = False
     seed: int = 0
     rows: str = ""
+    tells_imports: bool = False
+    fresh: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
 
     @cached_property
     def user_files(self) -> UserFiles:
@@ -62,4 +68,4 @@ class Job:
     @classmethod
     def load(cls, path: str) -> Job:
         known = json.loads(Path(path).read_text())
-        return cls(**{**known, **{name: tuple(known[name]) for name in ("args", "files")}})
+        return cls(**{**known, **{name: tuple(known[name]) for name in ("args", "files", "fresh", "given")}})

@@ -29,8 +29,10 @@ from . import (
     flight_recorder,
     fsdp,
     functional,
+    imported,
     imports,
     machine,
+    made,
     marking,
     pickling,
     placement,
@@ -48,7 +50,8 @@ from .job import Job
 
 # Seconds that handlers at exit may take once the verdict is written.
 LAST_SECONDS = 5
-STACKS = signal.SIGUSR1
+# Asks for the stacks of all threads. Scripts have their own use for those with a name, such as SIGUSR1 of a scheduler.
+STACKS = signal.SIGRTMIN + 11 if hasattr(signal, "SIGRTMIN") else signal.SIGUSR1
 
 
 def patches(job: Job) -> Mapping[str, imports.Patch]:
@@ -74,6 +77,7 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
         *caches.patches(job).items(),
         *controlled.patches(job).items(),
         *dealing.patches(job).items(),
+        *made.patches(job).items(),
         *emulation.patches(job).items(),
         *placement.patches(job).items(),
         *((name, sinks.patch(job, name)) for name in {sink.module for sink in sinks.SINKS}),
@@ -89,10 +93,12 @@ def _all(patches: list[imports.Patch], module: ModuleType) -> None:
 def run(job: Job, rank: int) -> NoReturn:
     """Run the script; never returns."""
     trace.current = trace.Trace(trace.trace_path(job.traces, rank))
-    trace.write("start", rank=rank, pid=os.getpid())
+    trace.write("start", rank=rank, pid=os.getpid(), variables=imported.variables(job))
+    imported.watch(job)
     _keep_stacks(job, rank)
     writes.watch(job)
     executing.keep(job.traces, rank)
+    made.watch(job)
     finder = imports.install(patches(job))
     finder.sources.update(job.sources)
     finder.marked = job.user_files
@@ -151,6 +157,7 @@ def _run_to_end(job: Job) -> int:
         status = 1
         how = {"error": type(error).__name__, **_how(job, error, str(error))}
     flight_recorder.tell(job)
+    imported.tell()
     machine.tell()
     trace.write("end", status=status, **how)
     if status == 0:

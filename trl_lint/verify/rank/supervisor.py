@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from . import executing, program, trace
+from . import descendants, executing, program, trace
 from .job import Job
 
 # Seconds in which the interpreter writes on when it has begun to write the stacks of all threads, and those after which
@@ -40,6 +40,7 @@ def supervise(job: Job, rank: int) -> NoReturn:
         path(job.traces, rank).unlink(missing_ok=True)  # of an earlier run
     executing.forget(job.traces, rank)
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # until somebody is there to heed them
+    descendants.adopt()
     child = os.fork()
     if not child:
         die_with_parent()
@@ -65,6 +66,7 @@ def supervise(job: Job, rank: int) -> NoReturn:
     code = _wait(child)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)  # what the script has left running, and the next run would meet
+    descendants.end_children()
     trace.Trace(trace.trace_path(job.traces, rank)).write("exit", status=code, asked_to_stop=bool(stops))
     sys.stdout.flush()
     os._exit(code if code >= 0 else 128 - code)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 
 @runtime_checkable
@@ -16,6 +16,18 @@ class TensorLike(Protocol):
     def shape(self) -> Sequence[int]: ...
     @property
     def device(self) -> object: ...
+
+
+# By class, whether it has all that is looked at.
+_known: dict[type, bool] = {}
+
+
+def is_tensor(value: object) -> TypeGuard[TensorLike]:
+    """Whether a value passes for a tensor; a look at its class, as one at a protocol costs more than a collective."""
+    kind = type(value)
+    if kind not in _known:
+        _known[kind] = all(hasattr(kind, name) for name in ("dtype", "shape", "device"))
+    return _known[kind] or isinstance(value, TensorLike)
 
 
 def listed(value: object) -> Sequence[object]:

@@ -33,6 +33,9 @@ def output_path(folder: str, rank: int) -> Path:
     return Path(folder, f"rank{rank}.out")
 
 
+_BEGINS, _ENDS = (f'{{"kind": "synchronises", "begins": {each}}}\n'.encode() for each in ("true", "false"))
+
+
 class Trace:
     """Appends records to a file. Each has a `kind` and the time in seconds since the epoch."""
 
@@ -46,16 +49,22 @@ class Trace:
         """The collective that was written last has returned: half of all records, so the shortest."""
         os.write(self._file, b'{"kind": "done"}\n')
 
+    def synchronises(self, *, begins: bool) -> None:
+        """The script may wait for other ranks from now on, or no longer: several times in each step."""
+        os.write(self._file, _BEGINS if begins else _ENDS)
+
 
 @contextlib.contextmanager
 def synchronising() -> Iterator[None]:
     """Tell that the script may wait for other ranks in here, in no collective of its own."""
-    write("synchronises", begins=True)
+    if current is not None:
+        current.synchronises(begins=True)
     executing.synchronises()
     try:
         yield
     finally:
-        write("synchronises", begins=False)
+        if current is not None:
+            current.synchronises(begins=False)
 
 
 def forget() -> None:

@@ -32,6 +32,12 @@ class CallRecord(TypedDict):
 
 class StartRecord(TypedDict, total=False):
     pid: int
+    variables: dict[str, str]
+
+
+class ImportedRecord(TypedDict):
+    modules: list[str]
+    accelerator: bool
 
 
 class SynchronisesRecord(TypedDict):
@@ -94,6 +100,11 @@ class ExitRecord(StatusRecord):
 class PlacedRecord(TypedDict):
     file: str
     at: list[PlaceRow]
+
+
+class PathRecord(TypedDict):
+    path: str
+    is_made: bool
 
 
 class MarkedRecord(TypedDict):

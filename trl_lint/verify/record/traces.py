@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ from trl_lint.verify.rank.trace import output_path, stacks_path, trace_path
 from trl_lint.verify.record import executed, sharded, stacks
 from trl_lint.verify.record.executed import Executed, MarkedFile
 from trl_lint.verify.record.sharded import CopyRead, NumberRead, Shares
+from trl_lint.verify.record.trace_files import records, text
 from trl_lint.verify.record.trace_records import (
     CallRecord,
     DataSetRecord,
@@ -22,11 +22,13 @@ from trl_lint.verify.record.trace_records import (
     EndRecord,
     ExitRecord,
     GroupRecord,
+    ImportedRecord,
     LogRecord,
     LossRecord,
     MachineRecord,
     MarkedRecord,
     NativeRecord,
+    PathRecord,
     PlacedRecord,
     PlaceRow,
     RowsRecord,
@@ -147,7 +149,8 @@ class RankRecord:
     is_placed: accelerate says where its tensors are. asks_for_gpus: its own code asks whether there are any.
     grad_shares: step by step, what this rank has of gradients that are sharded; weight_shares: by parameter, the ranks
     that have the parts of it; numbers_read, copies_read: what the script read of DTensors. emulated: what ran without
-    the device that it is made for.
+    the device that it is made for. variables: those that the launcher has set. imported: installed modules;
+    accelerator: there was one. made: files that were not there before; took: others that it moved or removed.
     """
 
     number: int
@@ -156,6 +159,8 @@ class RankRecord:
     done: set[int] = field(default_factory=set)
     logs: list[Log] = field(default_factory=list)
     placed: list[Placed] = field(default_factory=list)
+    made: list[str] = field(default_factory=list)
+    took: list[str] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
     grad_norms: list[float | None] = field(default_factory=list)
     weights: list[list[float]] | None = None
@@ -189,6 +194,9 @@ class RankRecord:
     compiled: bool = False
     executed: Executed = field(default_factory=Executed)
     stack: tuple[SourcePlace, ...] = ()
+    variables: dict[str, str] = field(default_factory=dict)
+    imported: tuple[str, ...] | None = None
+    accelerator: bool = False
 
     @property
     def ended_well(self) -> bool:
@@ -239,28 +247,11 @@ def read_run(folder: Path, user_files: call_stack.UserFiles, *, is_over: bool = 
 
 
 def _read_rank(folder: str, number: int, user_files: call_stack.UserFiles) -> RankRecord:
-    rank = RankRecord(number, output=_text(output_path(folder, number)))
-    for record in _records(trace_path(folder, number)):
+    rank = RankRecord(number, output=text(output_path(folder, number)))
+    for record in records(trace_path(folder, number)):
         _READERS.get(record["kind"], _nothing)(rank, record)
-    rank.stack = _places(call_stack.relevant(stacks.of_main_thread(_text(stacks_path(folder, number))), user_files))
+    rank.stack = _places(call_stack.relevant(stacks.of_main_thread(text(stacks_path(folder, number))), user_files))
     return rank
-
-
-def last_line(output: str) -> str:
-    """The last line that says anything; "" where there is none."""
-    return next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "")
-
-
-def _text(path: Path) -> str:
-    return path.read_text(errors="replace") if path.is_file() else ""
-
-
-def _records(path: Path) -> Iterator[TraceRecord]:
-    for line in _text(path).splitlines():
-        try:
-            yield json.loads(line)
-        except ValueError:  # the last line of a process that was killed while it wrote
-            return
 
 
 def _places(given: Iterable[PlaceRow]) -> tuple[SourcePlace, ...]:
@@ -287,7 +278,11 @@ def _call(rank: RankRecord, record: CallRecord) -> None:
 
 
 def _start(rank: RankRecord, record: StartRecord) -> None:
-    rank.process = record.get("pid", 0)
+    rank.process, rank.variables = record.get("pid", 0), record.get("variables", {})
+
+
+def _imported(rank: RankRecord, record: ImportedRecord) -> None:
+    rank.imported, rank.accelerator = tuple(record["modules"]), record["accelerator"]
 
 
 def _done(rank: RankRecord, record: TraceRecord) -> None:
@@ -326,6 +321,10 @@ def _marked(rank: RankRecord, record: MarkedRecord) -> None:
 
 def _emulated(rank: RankRecord, record: EmulatedRecord) -> None:
     rank.emulated = record["what"]
+
+
+def _path(rank: RankRecord, record: PathRecord) -> None:
+    (rank.made if record["is_made"] else rank.took).append(record["path"])
 
 
 def _batch_norm(rank: RankRecord, record: TraceRecord) -> None:
@@ -428,12 +427,14 @@ _READERS: dict[str, _Reader] = {
     "end": _end,
     "exit": _exit,
     "group": _group,
+    "imported": _imported,
     "log": _log,
     "loss": _loss,
     "low_precision": _low_precision,
     "machine": _machine,
     "moved": _moved,
     "native": _native,
+    "path": _path,
     "placed": _placed,
     "rows": _rows,
     "marked": _marked,

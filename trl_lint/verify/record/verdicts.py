@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 # What a verdict says as data: as JSON has it, but for keys that are the numbers of ranks.
 Evidence: TypeAlias = "str | int | float | Sequence[Evidence] | Mapping[str, Evidence] | Mapping[int, Evidence] | None"
+# Why a run was stopped that somebody has broken off.
+INTERRUPTED = "interrupted"
 
 
 class Outcome(str, Enum):

@@ -114,6 +114,8 @@ def emulated(proof: Proof) -> list[str]:
 
 def conclusion(proof: Proof) -> str:
     """What the runs of a user's program come to, in a sentence."""
+    if proof.is_interrupted:
+        return "Interrupted: that is what was seen until then."
     if proof.alone is not None:
         return f"It fails on one process as well: not a multi-process bug. There: {_line(proof.alone)}."
     before, *after = [column for column in proof.columns if not column.is_bare]

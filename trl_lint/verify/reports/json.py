@@ -20,7 +20,8 @@ class Report(reports.Report):
     """`{"version", "nproc", "holds", "subjects": [{"name", "holds", "fixes", "runs": [{"label", "verdicts"}], …}]}`.
 
     Of a subject, `alone` is set where it fails on one process as well, and `shown` says what a fixed copy that passes
-    shows of the fix. `findings` has what the runs say of each (`verdict`: shown, consistent, not reached or
+    shows of the fix; `interrupted` that somebody has broken it off.
+    `findings` has what the runs say of each (`verdict`: shown, consistent, not reached or
     contradicted) and, by rank, how often it was executed, and what a fix has put in its place.
     """
 
@@ -54,6 +55,7 @@ def _subject(proof: Proof) -> dict[str, Evidence]:
         "compared": _verdict(proof.compared) if proof.compared else None,
         "alone": _verdict(proof.alone) if proof.alone else None,
         "shown": _verdict(proof.shown) if proof.shown else None,
+        "interrupted": proof.is_interrupted,
         "command": proof.command or None,
         "conclusion": None if proof.is_fixture else reports.conclusion(proof),
     }

@@ -1,0 +1,134 @@
+"""An interrupt: what is known is told, one line on standard error, nothing is left running."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from fake_runs import Runs, printed, session, well
+from processes import left, with_words
+
+from trl_lint.settings import Settings
+from trl_lint.verify.oracles import termination
+from trl_lint.verify.processes import interrupts
+from trl_lint.verify.processes.interrupts import RunInterrupted
+from trl_lint.verify.proof.proofs import ProofInterrupted, of_script
+from trl_lint.verify.proof.session import Subject
+from trl_lint.verify.rank import program
+from trl_lint.verify.record.traces import RankRecord, Run
+from trl_lint.verify.record.verdicts import INTERRUPTED
+
+# Rank 0 waits for rank 1, which has left a process in a session of its own running.
+WAITS = """\
+import os, subprocess, sys, time
+import torch.distributed as dist
+dist.init_process_group("gloo")
+helper = [sys.executable, "-c", "import time; time.sleep(600)", os.getcwd()]
+subprocess.Popen(helper, start_new_session=True)
+open(f"at{dist.get_rank()}", "w").close()
+if dist.get_rank() == 0:
+    dist.barrier()
+time.sleep(600)
+"""
+PASSES = "import torch.distributed as dist\n\ndist.init_process_group('gloo')\ndist.barrier()\n"
+
+
+class TestSignals:
+    def test_one_is_raised_where_nothing_runs(self):
+        with pytest.raises(RunInterrupted) as raised, interrupts.heeded():
+            os.kill(os.getpid(), signal.SIGTERM)
+        assert raised.value.number == signal.SIGTERM
+
+    def test_one_is_noted_while_a_run_goes_on_and_the_second_ends_what_runs(self, monkeypatch):
+        ended = []
+        monkeypatch.setattr(interrupts.descendants, "kill_children", lambda: ended.append(True))
+        before = signal.getsignal(signal.SIGTERM)
+        with interrupts.heeded():
+            with interrupts.deferred():
+                os.kill(os.getpid(), signal.SIGTERM)
+                assert interrupts.told() == signal.SIGTERM and not ended
+                os.kill(os.getpid(), signal.SIGINT)
+            assert interrupts.told() == signal.SIGTERM and ended
+        assert signal.getsignal(signal.SIGTERM) is before
+
+    @pytest.mark.skipif(not hasattr(signal, "SIGRTMIN"), reason="has no real-time signals")
+    def test_stacks_are_asked_for_by_a_signal_that_scripts_have_no_use_for(self):
+        assert signal.SIGRTMIN < program.STACKS < signal.SIGRTMAX
+
+
+class TestPartialReports:
+    """In each run of a proof: its runs so far are judged, and the one that is broken off as far as it got."""
+
+    @pytest.fixture
+    def script(self, tmp_path):
+        path = tmp_path / "train.py"
+        path.write_text("print(1)\n")
+        return Subject("train.py", str(path), tmp_path)
+
+    def proof(self, script, folder, broken):
+        runs = Runs({"as it is": [[well(0), well(1)]]})
+
+        def start(launch, job, plain):
+            if broken in Path(job.traces).name:
+                ranks = [RankRecord(0, world_size=2, asked_to_stop=True), RankRecord(1, world_size=2)]
+                raise RunInterrupted(signal.SIGINT, Run(ranks, stopped=INTERRUPTED))
+            return runs(launch, job, plain)
+
+        with pytest.raises(ProofInterrupted) as raised:
+            of_script(script, session(folder, start), Settings(), (), one_process=True, bare=False)
+        return raised.value.proof
+
+    def test_the_first_run(self, script, tmp_path):
+        proof = self.proof(script, tmp_path, "as-it-is")
+        (column,) = proof.columns
+        end = column.judged.verdict(termination.ORACLE)
+        assert (end.summary, end.failed, len(end.evidence)) == ("the run was interrupted", False, 2)
+        assert not proof.holds
+
+    def test_a_later_run(self, script, tmp_path):
+        proof = self.proof(script, tmp_path, "one-process")
+        (column,) = proof.columns
+        assert column.judged.verdict(termination.ORACLE).summary == "all 2 ranks ran to their end"
+        assert "not judged: interrupted before" in printed("text", proof)
+        assert "Interrupted: that is what was seen until then." in printed("markdown", proof)
+        assert '"interrupted": true' in printed("json", proof)
+
+
+def interrupted(folder, script, ready):
+    """The command, broken off by Ctrl+C once something is so: its exit code and what it said."""
+    (folder / "train.py").write_text(script)
+    command = [sys.executable, "-m", "trl_lint", "verify", "--isolated", str(folder / "train.py")]
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=folder, env=environment, **pipes) as process:
+        while not ready() and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=300)
+    assert not left(with_words(str(folder)))
+    assert not list(folder.glob("trl-lint-*"))
+    return process.returncode, out, said
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+def test_who_waits_where_is_told(tmp_path):
+    code, out, said = interrupted(tmp_path, WAITS, lambda: (tmp_path / "at0").exists() and (tmp_path / "at1").exists())
+    assert (code, said) == (130, "trl-lint: interrupted\n")
+    assert "the run was interrupted" in out and "rank 1: in no collective of its own" in " ".join(out.split())
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+@pytest.mark.parametrize("number", range(10))
+def test_at_any_moment(tmp_path, number):
+    end = time.monotonic() + random.Random(number).uniform(0.5, 20)
+    code, _, said = interrupted(tmp_path, PASSES, lambda: time.monotonic() > end)
+    assert (code, said) in [(130, "trl-lint: interrupted\n"), (0, "")]

@@ -1,0 +1,46 @@
+"""What a run leaves in the user's folders, taken away so that the next run begins as the first did.
+
+Only what the ranks have made in this very run, where nothing was before, and what lies in folders that they have made.
+Where a rank has moved or removed what it had not made, a file of the user's may lie among these by now: then all stays.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from trl_lint.verify.record.traces import Run
+
+
+def take_away(run: Run, target: Path | None) -> None:
+    """Remove what a run has made, or move it to a folder."""
+    made = {path for rank in run.ranks for path in rank.made}
+    if all(_is_below(path, made) for rank in run.ranks for path in rank.took):
+        for path in _outermost(made):
+            with suppress(OSError):  # it stays, as it would without us
+                _take(path, target)
+
+
+def _take(path: str, target: Path | None) -> None:
+    if not os.path.lexists(path):
+        return
+    if target is not None:
+        place = target / os.path.relpath(path, os.sep)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(path, place)
+    elif os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)
+
+
+def _outermost(paths: Collection[str]) -> Iterator[str]:
+    return (path for path in sorted(paths) if not _is_below(os.path.dirname(path), paths))
+
+
+def _is_below(path: str, folders: Collection[str]) -> bool:
+    """Whether a path is one of these, or lies in one."""
+    return path in folders or any(str(above) in folders for above in Path(path).parents)

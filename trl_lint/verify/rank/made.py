@@ -1,0 +1,133 @@
+"""Files and folders that this process makes where none were before, so that the next run can begin without them.
+
+The interpreter tells of each file that it opens and each folder that it makes, before it does so; what is written by
+C++ or Rust under a name of its own is told where that is called. Told as well is what the process moves or removes that
+it has not made: then nobody can say whose a file is.
+
+Source: https://docs.python.org/3/library/audit_events.html
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import ModuleType
+
+from . import trace, wrapping
+from .imports import Patch
+from .job import Job
+from .wrapping import Function
+
+# What opens a file without the interpreter: module, function, and the parameter that names the file.
+# Sources: torch/serialization.py `_open_zipfile_writer_file`; safetensors/torch.py `save_file`.
+WRITERS = (("torch.serialization", "save", "f"), ("safetensors.torch", "save_file", "filename"))
+# Made by whoever comes first, and the same whoever it is.
+_SHARED = ("__pycache__", ".git")
+
+
+class _Watch:
+    """Tells of what is made, moved or removed below some folders, but for those that are not the run's own."""
+
+    def __init__(self, job: Job) -> None:
+        self._below = tuple(os.path.join(each, "") for each in job.fresh)
+        self._others = tuple(os.path.join(each, "") for each in (os.path.dirname(job.traces), *_caches()))
+        self._made: set[str] = set()
+        self._on: Mapping[str, Callable[[tuple[object, ...]], None]] = {
+            "open": lambda args: self._opened(args[0], args[2]),
+            "os.mkdir": lambda args: self.makes(_path(args[0], args[2])),
+            "os.symlink": lambda args: self.makes(_path(args[1], args[2])),
+            "os.link": lambda args: self.makes(_path(args[1], args[3])),
+            "os.rename": lambda args: self._moved(_path(args[0], args[2]), _path(args[1], args[3])),
+            "os.remove": lambda args: self._takes(_path(args[0], args[1])),
+            "os.rmdir": lambda args: self._takes(_path(args[0], args[1])),
+        }
+
+    def on_event(self, event: str, args: tuple[object, ...]) -> None:
+        on = self._on.get(event)
+        if on is not None and trace.current is not None:
+            on(args)
+
+    def makes(self, path: str) -> None:
+        """A file or folder is about to be there."""
+        if self._is_ours(path) and not self._is_made(path) and not os.path.lexists(path):
+            self._made.add(path)
+            trace.write("path", path=path, is_made=True)
+
+    def _opened(self, path: object, flags: object) -> None:
+        if isinstance(flags, int) and flags & os.O_CREAT:
+            self.makes(_path(path, -1))
+
+    def _moved(self, source: str, target: str) -> None:
+        self._takes(source)
+        self.makes(target)
+
+    def _takes(self, path: str) -> None:
+        if self._is_ours(path) and not self._is_made(path) and os.path.lexists(path):
+            trace.write("path", path=path, is_made=False)
+
+    def _is_ours(self, path: str) -> bool:
+        if not path.startswith(self._below) or path.startswith(self._others):
+            return False
+        return not any(name in path.split(os.sep) for name in _SHARED)
+
+    def _is_made(self, path: str) -> bool:
+        """Whether this process has made a path, or a folder that it lies in."""
+        while path not in self._made:
+            above = os.path.dirname(path)
+            if above == path:
+                return False
+            path = above
+        return True
+
+
+_watch: _Watch | None = None
+
+
+def watch(job: Job) -> None:
+    """From now on, tell what this process makes; it can't be taken back."""
+    global _watch
+    if job.fresh:
+        _watch = _Watch(job)
+        sys.addaudithook(_watch.on_event)
+
+
+def patches(job: Job) -> dict[str, Patch]:
+    """By module, what has the writers that are not Python tell of their files."""
+    return {module: partial(_patch, name=name, parameter=parameter) for module, name, parameter in WRITERS}
+
+
+def _patch(module: ModuleType, name: str, parameter: str) -> None:
+    def make(original: Function) -> Function:
+        pick = wrapping.CallArguments(original)
+
+        def saved(*args: object, **kwargs: object) -> object:
+            file = pick(args, kwargs, parameter)
+            if _watch is not None and trace.current is not None and isinstance(file, (str, os.PathLike)):
+                _watch.makes(_path(file, -1))
+            return original(*args, **kwargs)
+
+        return saved
+
+    wrapping.replace(module, name, make)
+
+
+def _caches() -> list[str]:
+    """What is fetched or compiled once for all runs."""
+    home = os.path.expanduser("~")
+    named = [os.environ.get(name) for name in ("HF_HOME", "HF_HUB_CACHE", "TORCH_HOME", "XDG_CACHE_HOME")]
+    return [os.path.abspath(each) for each in (os.path.join(home, ".cache"), *named) if each]
+
+
+def _path(given: object, folder: object) -> str:
+    """A path as it is from the root; "" where that can't be said. folder: the descriptor that it is looked up from."""
+    if not isinstance(given, (str, bytes, os.PathLike)):
+        return ""
+    try:
+        path = os.fsdecode(given)
+        if isinstance(folder, int) and folder >= 0:
+            path = os.path.join(os.readlink(f"/proc/self/fd/{folder}"), path)
+        return os.path.abspath(path)
+    except (OSError, ValueError):
+        return ""

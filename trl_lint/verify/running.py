@@ -1,0 +1,65 @@
+"""The session of one command: what starts its runs, where traces go, what a terminal shows, what breaks it off."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from trl_lint.verify.processes.forked_runs import forked_runs
+from trl_lint.verify.processes.interrupts import RunInterrupted
+from trl_lint.verify.processes.launcher import Launch
+from trl_lint.verify.proof.proofs import Proof, ProofInterrupted, trace_folder
+from trl_lint.verify.proof.session import Session, Start, start
+
+
+@contextmanager
+def session(
+    launch: Launch, keep: Path | None, *, gpus: int, subjects: int, forks: bool, tidies: bool
+) -> Iterator[Session]:
+    """A session for so many subjects. keep: where its traces stay; forks: runs may be forks (`forked_runs.py`);
+    tidies: what they make is taken away (`leftovers.py`).
+
+    Raises:
+        LaunchError: there is no place for traces.
+    """
+    with trace_folder(keep) as folder, _progress(subjects) as tell, _starter(forks) as starter:
+        yield Session(launch, folder, gpus=gpus, start=starter, tell=tell, tidies=tidies, keeps=keep is not None)
+
+
+@contextmanager
+def _starter(forks: bool) -> Iterator[Start]:
+    """What starts the runs of a session."""
+    if not forks:
+        yield start
+        return
+    with forked_runs() as runs:
+        yield runs
+
+
+@contextmanager
+def _progress(subjects: int) -> Iterator[Callable[[str], None]]:
+    if not sys.stderr.isatty():
+        yield lambda text: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        seen: dict[str, int] = {}
+
+        def tell(text: str) -> None:
+            seen.setdefault(text.partition(":")[0], len(seen) + 1)
+            status.update(f"running {text}" + (f" ({len(seen)} programs so far)" if subjects > 1 else ""))
+
+        yield tell
+
+
+def until_interrupted(proofs: Iterator[Proof], broken_off: list[RunInterrupted]) -> Iterator[Proof]:
+    """All proofs, or those until an interrupt, which goes to `broken_off`, with what is known of the last one."""
+    try:
+        yield from proofs
+    except RunInterrupted as error:
+        broken_off.append(error)
+        if isinstance(error, ProofInterrupted):
+            yield error.proof
