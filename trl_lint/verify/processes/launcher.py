@@ -103,7 +103,7 @@ def run(launch: Launch, job: Job, *, plain: bool = False, tick: Callable[[], Non
     begun = time.monotonic()
     with interrupts.deferred():
         try:
-            environment = environment_of(launch, plain=plain, emulated=job.gpus > 0)
+            environment = environment_of(launch, plain=plain, emulated=job.gpus > 0 or job.devices)
             ended = _run(command, environment, launch.limit, file.with_name("launcher.out"), tick, watch)
         except OSError as error:
             raise LaunchError(f"{launch.python}: {error.strerror or error}") from error
@@ -118,7 +118,9 @@ def prepare(launch: Launch, job: Job, *, plain: bool) -> tuple[Path, Watch | Non
         for old in folder.glob("rank*"):
             old.unlink()
     watch = None if plain or launch.has_several_nodes else Watch(job, launch.nproc, launch.timeout)
-    given = tuple(environment_of(launch, plain=plain, emulated=job.gpus > 0)) if job.tells_imports else ()
+    given = (
+        tuple(environment_of(launch, plain=plain, emulated=job.gpus > 0 or job.devices)) if job.tells_imports else ()
+    )
     asked = replace(job, timeout=launch.timeout, backend=launch.backend, guarded=watch is not None, given=given)
     asked.save(folder / "job.json")
     return folder / "job.json", watch

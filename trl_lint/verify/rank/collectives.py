@@ -16,7 +16,7 @@ from datetime import timedelta
 from types import ModuleType
 from typing import TypedDict
 
-from . import call_stack, executing, imported, placement, trace, wrapping
+from . import call_stack, executing, imported, nccl, placement, trace, wrapping
 from .imports import Patch
 from .job import Job
 from .tensors import is_tensor, listed
@@ -76,11 +76,13 @@ def _recorded(c10d: ModuleType, job: Job, name: str, payload: str) -> Wrapper:
             with outermost as is_outermost:
                 if not is_outermost or trace.current is None or pick(args, kwargs, "use_local_synchronization"):
                     return original(*args, **kwargs)
-                group = ranks(c10d, pick(args, kwargs, "group"))
+                asked = pick(args, kwargs, "group")
+                group = ranks(c10d, asked)
                 if group == []:  # this rank is no member: the call does nothing
                     return original(*args, **kwargs)
                 begin(job, name, group, pick(args, kwargs, "op"), pick(args, kwargs, payload) if payload else None)
                 result = original(*args, **kwargs)
+                nccl.finish(c10d, asked, result)
                 trace.current.done()
                 return result
 
@@ -141,6 +143,7 @@ def _started(c10d: ModuleType, job: Job) -> Wrapper:
             kwargs.update(backend=backend, timeout=_timeout(job, backend))
             if backend == "gloo":
                 kwargs.pop("device_id", None)  # binds to one GPU, which gloo knows nothing of
+            nccl.prepare(job, backend)
             with trace.synchronising():
                 result = original(**kwargs)
             _groups.append(c10d._get_default_group())

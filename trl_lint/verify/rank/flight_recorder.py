@@ -1,9 +1,12 @@
 """The collectives that C++ saw: those that Python called and those that DDP's reducer issued by itself.
 
-torch's flight recorder keeps the last 2000 of each process, on gloo as on nccl, with the name of their group.
+torch's flight recorder keeps the last 2000 of each process, on gloo as on nccl, with the name of their group. These are
+two recorders: that of nccl is in builds for CUDA alone, and is the only one before torch has `_dump_fr_trace`.
 
 Sources: https://docs.pytorch.org/tutorials/unstable/flight_recorder_tutorial.html; which ranks a group has:
-torch/distributed/distributed_c10d.py `_World.pg_names`, `_World.pg_group_ranks` of torch 2.13.0.
+torch/distributed/distributed_c10d.py `_World.pg_names`, `_World.pg_group_ranks` of torch 2.13.0; the recorders:
+torch/csrc/distributed/c10d/FlightRecorder.hpp `FlightRecorder<c10::Event>`, ProcessGroupNCCL.hpp
+`FlightRecorder<at::cuda::CUDAEvent>`.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import os
 import pickle
 import re
 import sys
+from collections.abc import Callable
 from typing import TypedDict
 
 from . import call_stack, trace
@@ -19,6 +23,8 @@ from .job import Job
 
 # From one rank to another: no collective.
 _OF_TWO = re.compile(r"send|recv")
+# What dumps gloo's recorder, and nccl's.
+_DUMPS = ("_dump_fr_trace", "_dump_nccl_trace")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _WRAPPERS = tuple(os.path.join(_HERE, name) for name in ("collectives.py", "functional.py"))
 _WORLD = "default_pg"
@@ -46,17 +52,23 @@ def tell(job: Job) -> None:
 
     Of each: its name, the shapes of its tensors, the members of its group (None for the world), and its lines.
     """
-    c10d = getattr(sys.modules.get("torch"), "_C", None)
-    dump = getattr(getattr(c10d, "_distributed_c10d", None), "_dump_fr_trace", None)
-    if dump is None or trace.current is None:
-        return
-    try:
-        entries: list[RecordedCollective] = pickle.loads(dump()).get("entries", [])
-    except Exception:  # a build without it, or one that keeps something else there
+    c10d = getattr(getattr(sys.modules.get("torch"), "_C", None), "_distributed_c10d", None)
+    dumps = [found for name in _DUMPS if (found := _entries(getattr(c10d, name, None))) is not None]
+    if not dumps or trace.current is None:
         return
     members = _members()
-    own = [_row(job, each, members) for each in entries if _is_own(each, members)]
-    trace.write("native", collectives=own, total=len(entries))
+    own = [_row(job, each, members) for dump in dumps for each in dump if _is_own(each, members)]
+    trace.write("native", collectives=own, total=max(map(len, dumps)))
+
+
+def _entries(dump: Callable[[], bytes] | None) -> list[RecordedCollective] | None:
+    """What a recorder holds; None where there is none, or it keeps something else."""
+    if dump is None:
+        return None
+    try:
+        return list(pickle.loads(dump()).get("entries", []))
+    except Exception:
+        return None
 
 
 def _members() -> dict[str, list[int]]:

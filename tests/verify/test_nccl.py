@@ -1,0 +1,169 @@
+"""What is there for nccl alone, looked at without a GPU: stand-ins say what torch would."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from trl_lint.verify.processes import launcher
+from trl_lint.verify.processes.launcher import Launch
+from trl_lint.verify.rank import flight_recorder, nccl, shared_gpus, trace
+from trl_lint.verify.rank.job import Job
+
+JOB = Job("train.py", (), "/traces", "/")
+DUMP = "/traces/rank_dump_"
+NEW = SimpleNamespace(_dump_fr_trace=lambda: b"")
+
+
+def torch_with(monkeypatch, native):
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(_C=SimpleNamespace(_distributed_c10d=native)))
+
+
+class TestWhatIsAskedFor:
+    @pytest.fixture(autouse=True)
+    def clean(self, monkeypatch):
+        for name in [name for name in os.environ if name.startswith(("TORCH_FR_", "TORCH_NCCL_"))]:
+            monkeypatch.delenv(name)
+        monkeypatch.setattr(os, "environ", dict(os.environ))
+
+    def asked(self):
+        return {name: value for name, value in os.environ.items() if name.startswith(("TORCH_FR_", "TORCH_NCCL_"))}
+
+    @pytest.mark.parametrize(
+        ("native", "buffer"), [(NEW, "TORCH_FR_BUFFER_SIZE"), (SimpleNamespace(), "TORCH_NCCL_TRACE_BUFFER_SIZE")]
+    )
+    def test_the_recorder_lies_beside_the_traces(self, monkeypatch, native, buffer):
+        torch_with(monkeypatch, native)
+        nccl.prepare(JOB, "nccl")
+        assert self.asked() == {
+            buffer: "2000",
+            "TORCH_NCCL_DUMP_ON_TIMEOUT": "1",
+            "TORCH_FR_DUMP_TEMP_FILE": DUMP,
+            "TORCH_NCCL_DEBUG_INFO_TEMP_FILE": DUMP,
+        }
+
+    def test_what_the_user_has_set_stays(self, monkeypatch):
+        torch_with(monkeypatch, NEW)
+        os.environ["TORCH_FR_BUFFER_SIZE"] = "10"
+        nccl.prepare(JOB, None)
+        assert self.asked()["TORCH_FR_BUFFER_SIZE"] == "10"
+
+    def test_nothing_for_gloo(self):
+        nccl.prepare(JOB, "gloo")
+        assert not self.asked()
+
+
+class TestTheEndOfACollective:
+    @pytest.fixture
+    def waited(self, monkeypatch):
+        waited = []
+        stream = SimpleNamespace(synchronize=lambda: waited.append("stream"))
+        self.cuda = SimpleNamespace(
+            is_initialized=lambda: True, is_current_stream_capturing=lambda: False, current_stream=lambda: stream
+        )
+        monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=self.cuda))
+        return waited
+
+    def finish(self, backend, result=None):
+        nccl.finish(SimpleNamespace(get_backend=lambda group: backend), None, result)
+
+    @pytest.mark.parametrize("backend", ["nccl", "cpu:gloo,cuda:nccl"])
+    def test_it_is_over_when_the_gpu_has_done_it(self, waited, backend):
+        self.finish(backend)
+        assert waited == ["stream"]
+
+    def test_gloo_has_waited_itself(self, waited):
+        self.finish("gloo")
+        assert waited == []
+
+    def test_a_backward_pass_is_over_when_what_ddp_sends_around_is(self, waited, monkeypatch):
+        class Tensor:
+            def backward(self):
+                waited.append("backward")
+
+        nccl.patch_tensor(SimpleNamespace(Tensor=Tensor))
+        c10d = SimpleNamespace(is_initialized=lambda: False, get_backend=lambda group: "nccl")
+        monkeypatch.setitem(sys.modules, "torch.distributed.distributed_c10d", c10d)
+        Tensor().backward()
+        c10d.is_initialized = lambda: True
+        Tensor().backward()
+        assert waited == ["backward", "backward", "stream"]
+
+    def test_what_is_meant_to_go_on_is_not_waited_for(self, waited):
+        self.finish("nccl", SimpleNamespace(wait=None))
+        assert waited == []
+
+    def test_nothing_is_waited_for_in_a_graph_or_before_there_is_a_gpu(self, waited):
+        self.cuda.is_current_stream_capturing = lambda: True
+        self.finish("nccl")
+        self.cuda.is_current_stream_capturing, self.cuda.is_initialized = lambda: False, lambda: False
+        self.finish("nccl")
+        assert waited == []
+
+
+class TestTheRecorders:
+    def told(self, monkeypatch, **dumps):
+        torch_with(monkeypatch, SimpleNamespace(**dumps))
+        told = []
+        monkeypatch.setattr(trace, "current", SimpleNamespace(write=lambda kind, **fields: told.append((kind, fields))))
+        flight_recorder.tell(JOB)
+        return told
+
+    @staticmethod
+    def dump(*names):
+        entries = [{"profiling_name": name, "process_group": ("0", "default_pg")} for name in names]
+        return lambda: pickle.dumps({"entries": entries})
+
+    def test_that_of_nccl_is_another_one_than_that_of_gloo(self, monkeypatch):
+        both = {"_dump_fr_trace": self.dump("gloo:barrier"), "_dump_nccl_trace": self.dump("nccl:all_reduce", "nccl:x")}
+        ((kind, fields),) = self.told(monkeypatch, **both)
+        assert kind == "native" and fields["total"] == 2
+        assert [name for name, *_ in fields["collectives"]] == ["gloo:barrier", "nccl:all_reduce", "nccl:x"]
+
+    def test_older_releases_have_that_of_nccl_alone(self, monkeypatch):
+        ((_, fields),) = self.told(monkeypatch, _dump_nccl_trace=self.dump("nccl:all_reduce"))
+        assert fields["total"] == 1
+
+    def test_what_keeps_something_else_tells_nothing(self, monkeypatch):
+        assert self.told(monkeypatch, _dump_nccl_trace=lambda: pickle.dumps([])) == []
+        assert self.told(monkeypatch) == []
+
+
+class TestSharedGpus:
+    @pytest.mark.parametrize(
+        ("device", "gpus", "processes", "picked"),
+        [
+            (1, 1, 2, 0),
+            ("cuda:3", 2, 4, 1),
+            (0, 1, 2, 0),
+            ("cuda", 1, 2, "cuda"),
+            (1, 0, 2, 1),  # no GPU at all: torch says so
+            (1, 2, 2, 1),
+            (5, 1, 2, 5),  # that of no process: a mistake of the script
+            (1, 1, 1, 1),
+        ],
+    )
+    def test_only_a_gpu_that_is_missing_is_another_one(self, device, gpus, processes, picked, monkeypatch):
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
+        assert shared_gpus.shared(device, gpus) == picked
+
+    def test_set_device_hands_on_what_is_there(self, monkeypatch):
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+        picked = []
+        cuda = SimpleNamespace(device_count=lambda: 1, set_device=picked.append)
+        shared_gpus.patch_cuda(cuda)
+        cuda.set_device(0)
+        cuda.set_device("cuda:1")
+        assert picked == [0, 0]
+
+
+def test_emulated_devices_hide_real_ones(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import os\nprint(repr(os.environ.get('CUDA_VISIBLE_DEVICES')))\n")
+    job = Job(str(script), (), str(tmp_path / "traces"), str(tmp_path), devices=True)
+    (rank,) = launcher.run(Launch(sys.executable), job, plain=True).ranks
+    assert rank.output.strip() == "''"
