@@ -1,0 +1,82 @@
+"""What a tool's output tells of a program: judged by what stands in it, the same for all tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from evaluation.compared.cases import Case
+
+_PREFIX = re.compile(r"\[rank(\d+)\]:")
+_RANKS = re.compile(r"\branks?\s*:?\s*(\d+(?:, \d+)*)\b", re.IGNORECASE)
+# What says that the ranks part: that they run different collectives, or that one is missing from one of them.
+_APART = re.compile(
+    r"mismatch|diverge|Not all ranks joining|failed to pass monitoredBarrier|not all ranks reach|ended while others"
+    r"|only ranks where|ranks where .* do not reach",
+    re.IGNORECASE,
+)
+# What is always said, and tells nothing of the program.
+_NOTICES = re.compile(r"tabulate is not installed|OMP_NUM_THREADS|^\*+$|^W\d{4} ")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a command said: on both its streams, and with its exit status (None: it was stopped at the limit)."""
+
+    output: str
+    status: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What that tells.
+
+    ends: by itself. fails: it says that something is wrong. cause: it names the line to mend. ranks: those of which it
+    names the line where they fail or wait. lines: it names such a line, without a rank. apart: it says that the ranks
+    run different collectives, not only that a connection was lost or the time is up.
+    """
+
+    ends: bool
+    fails: bool
+    cause: bool
+    ranks: tuple[int, ...]
+    lines: bool
+    apart: bool
+
+
+def judge(case: Case, said: Said) -> Told:
+    """What an output tells of a program."""
+    named = [(ranks, line) for ranks, text in pieces(said.output) for line in lines_of(case, text)]
+    ranks = tuple(rank for rank, line in case.shows.items() if any(rank in who and line == at for who, at in named))
+    found = {line for _, line in named}
+    return Told(
+        ends=said.status is not None,
+        fails=bool(said.status or found),
+        cause=case.cause in found,
+        ranks=ranks,
+        lines=bool(found & set(case.shows.values())),
+        apart=_APART.search(said.output) is not None,
+    )
+
+
+def lines_of(case: Case, text: str) -> Iterator[int]:
+    """The numbers of a program's lines that a text names, as tracebacks and reports write them."""
+    for found in re.finditer(rf"\b{case.name}\.py(?::|\", line )(\d+)\b", text):
+        yield int(found[1])
+
+
+def pieces(output: str) -> Iterator[tuple[tuple[int, ...], str]]:
+    """An output in pieces, each with the ranks that it is about: those in front, or named last on the same line."""
+    for line in output.replace("\\", "").splitlines():
+        prefix = _PREFIX.match(line)
+        ranks: tuple[int, ...] = (int(prefix[1]),) if prefix else ()
+        for piece in line.split("<br>"):
+            found = None if prefix else _RANKS.search(piece)
+            ranks = tuple(map(int, found[1].split(", "))) if found else ranks
+            yield ranks, piece
+
+
+def spoken(output: str) -> str:
+    """An output without what is said always."""
+    return "\n".join(line for line in output.splitlines() if line.strip() and not _NOTICES.search(line))

@@ -1,0 +1,165 @@
+"""The page `docs/compared.md`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+
+from evaluation.compared.cases import Case
+from evaluation.compared.judging import Said, Told, judge
+from evaluation.compared.tools import TOOLS, VERIFY, Limits
+
+PACKAGES = ("torch", "accelerate", "transformers", "trl")
+# Folders, processes and ports tell a reader nothing and change from run to run.
+_NOISE = (
+    (re.compile(r"[^\s\"']*/(?:site-packages|evaluation/compared/programs|pytorch/pytorch)/"), ""),
+    (re.compile(r"\[?127\.0\.0\.1\]?:\d+"), "127.0.0.1"),
+    (re.compile(r"^E\d{4} [\d:.]+ \d+ | \(pid: \d+\)| of binary: \S+"), ""),
+    (re.compile(r"^\[rank(\d+)\]: "), r"rank \1: "),
+)
+# What is quoted: the first line with one of these, in this order.
+_TELLING = (
+    re.compile(r"\bTRL\d{3} |Culprit rank|^missing ranks|Detected mismatch|DistributedOperationException: |\*\*no\*\*"),
+    re.compile(r"^(?!.*ChildFailedError)(\[rank\d+\]: )?(?!\S*SignalException)[\w.]*(Error|Exception)\b: .+"),
+    re.compile(r"what\(\): |Signal \d+ \(SIG(SEGV|ABRT)\)|exitcode: -\d+"),
+)
+LONGEST_QUOTE = 260
+# What the second table counts.
+COUNTED: Mapping[str, Callable[[Told], bool]] = {
+    "ends by itself": lambda told: told.ends,
+    "says that something is wrong": lambda told: told.fails,
+    "names the cause": lambda told: told.cause,
+    "names the cause, or that the ranks part": lambda told: told.cause or told.apart,
+    "names a line that is marked": lambda told: told.cause or told.lines,
+}
+Outputs = Mapping[str, Said]
+Compared = Sequence[tuple[Case, Outputs]]
+
+HEAD = """# Compared with other tools
+
+Ten small programs, each broken once, and a right one as a control, on two processes on the CPU: what does each tool
+tell of them? One command runs all of it and writes this page:
+
+```console
+python -m evaluation.compared
+```
+
+- *torchrun*: the program as it is. torch gives a collective up after 30 minutes; a command that is not through after
+  {whole:g} seconds is stopped here (each single run, for *trl-lint verify*).
+- *torchrun, short time-out*: the same, with collectives that are given up after {seconds:g} seconds. So it is in all
+  columns that follow, which gives each tool the chance to speak.
+- *DETAIL*: with `TORCH_DISTRIBUTED_DEBUG=DETAIL`.
+- *flight recorder*: what `torchfrtrace --print_stack_trace` says of the second run. torch writes the recorder's files
+  when a collective of nccl is given up. On gloo it writes none, so a thread does that here, again and again, and puts
+  in the name of the group, without which the analyser of torch 2.13.0 ends in a `KeyError`.
+- *accelerate --debug*: `accelerate launch --debug`, which compares the shapes that ranks hand to `gather`, `reduce`,
+  `broadcast` and `pad_across_processes`. `accelerate test` is no column: it runs a script of its own, and says
+  {test}.
+- *trl-lint*: the linter, which reads the program and runs nothing.
+- *trl-lint verify*: all of its runs, each with the same time-out.
+
+Nobody judges by hand: each program marks the line that has to be mended and the lines where its ranks fail or are left
+waiting, and what a tool prints either names them or does not.
+
+| word | what is named |
+| --- | --- |
+| cause | the line to mend |
+| apart | that the ranks run different collectives, or that one is missing; not only a lost connection or a time-out |
+| rank 0 | the line where that rank fails or waits, as this rank's |
+| line | such a line, but not whose |
+| error | it fails, or is ended by a signal, and none of these is named |
+| nothing | it ends as if all were right |
+"""
+
+FOOT = """## How to read it
+
+An exception that a rank raises by itself needs no tool: torchrun prints its traceback, and names the rank that failed
+first. The others differ in what they are for. `DETAIL` compares the ranks' collectives before they run, stops at the
+first that differ, and says in which call and shape. The recorder keeps the last 2000 collectives of a run of any size
+at next to no cost, in production as well, and its analyser names the first that do not match, with their stack.
+Accelerate's debug mode shows the shapes of all processes where they differ. `trl-lint verify` starts the program
+several times, so it is for small runs before the real one.
+
+The programs were written for this comparison by the authors of trl-lint. They are in `evaluation/compared/programs/`.
+"""
+
+
+def page(compared: Compared, test: str, limits: Limits) -> str:
+    """The whole page, as Markdown. `test`: what `accelerate test` says."""
+    head = HEAD.format(test=test, seconds=limits.seconds, whole=limits.whole)
+    return "\n".join([head, *table(compared), "", FOOT, "## What they say\n", *_quotes(compared), *_versions()])
+
+
+def table(compared: Compared) -> Iterator[str]:
+    yield f"| program | {' | '.join(TOOLS)} |"
+    yield "| --- " * (len(TOOLS) + 1) + "|"
+    for case, outputs in compared:
+        cells = (cell(case, judge(case, outputs[tool])) if tool in outputs else "" for tool in TOOLS)
+        yield f"| {case.title.partition(':')[0]} | {' | '.join(cells)} |"
+    yield ""
+    broken = [(case, said) for case, said in compared if not case.is_right]
+    yield f"Of {len(broken)} broken programs:\n"
+    yield f"| | {' | '.join(TOOLS)} |"
+    yield "| --- " * (len(TOOLS) + 1) + "|"
+    for what, holds in COUNTED.items():
+        numbers = (sum(holds(judge(case, said[tool])) for case, said in broken if tool in said) for tool in TOOLS)
+        yield f"| {what} | {' | '.join(map(str, numbers))} |"
+    yield from (
+        f"\n*{tool}* fails the right program, too: where it says *error*, that tells nothing."
+        for tool in unfit(compared)
+    )
+
+
+def unfit(compared: Compared) -> list[str]:
+    """The tools that fail a right program."""
+    controls = [(case, outputs) for case, outputs in compared if case.is_right]
+    return [tool for tool in TOOLS for case, said in controls if tool in said and judge(case, said[tool]).fails]
+
+
+def cell(case: Case, told: Told) -> str:
+    """What is told, in a few words."""
+    named = ["cause"] if told.cause else []
+    named += ["apart"] if told.apart else []
+    if told.ranks:
+        named.append(f"rank{'s' if len(told.ranks) > 1 else ''} {', '.join(map(str, told.ranks))}")
+    elif told.lines and not (told.cause and case.cause in case.shows.values()):
+        named.append("line")
+    words = ", ".join(named) or ("error" if told.fails else "nothing")
+    if told.ends:
+        return words
+    return "hangs" + (f"; {', '.join(named)}" if named else "")
+
+
+def quote(said: Said) -> str:
+    """The most telling line of an output, without what is this machine's."""
+    lines = [line.strip() for line in said.output.splitlines()]
+    for pattern in _TELLING:
+        if found := next((line for line in lines if pattern.search(line)), ""):
+            return cleaned(found)
+    return ""
+
+
+def cleaned(line: str) -> str:
+    line = line.replace("\\", "")
+    if line.startswith("|"):  # a row of a table: oracle, whether it holds, what it says
+        oracle, _, text = (part.strip() for part in line.strip("| ").split(" | ", 2))
+        line = f"{oracle}: {text.replace('<br>', '; ')}"
+    for pattern, instead in _NOISE:
+        line = pattern.sub(instead, line)
+    return line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1] + "…"
+
+
+def _quotes(compared: Compared) -> Iterator[str]:
+    for case, outputs in compared:
+        yield f"### {case.title}\n"
+        for tool in TOOLS:
+            if tool in outputs:
+                text, stopped = quote(outputs[tool]), outputs[tool].status is None
+                yield f"- {tool}: " + (f"`` {text} ``" if text else "nothing" + ", until it is stopped" * stopped)
+        yield ""
+
+
+def _versions() -> Iterator[str]:
+    yield "## Versions\n"
+    yield ", ".join(f"{name} {version(name)}" for name in PACKAGES) + f"; {VERIFY} is that of this page.\n"

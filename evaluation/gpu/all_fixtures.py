@@ -1,0 +1,60 @@
+"""All fixtures on a machine with GPUs, as many as the time allows, several at once."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from evaluation.gpu.checks import Bench, backend_of, of_broken, passes
+from evaluation.gpu.rows import Row, not_run, softly
+from trl_lint.verify.proof import fixtures
+from trl_lint.verify.proof.fixtures import Fixture
+from trl_lint.verify.proof.session import BARE
+
+# Each is two processes that import torch and compute a little.
+CORES_OF_ONE = 3
+MOST_AT_ONCE = 6
+BROKEN, RIGHT = "it fails in its rule's way", "no oracle fails"
+
+
+def rows(bench: Bench, end: float) -> Iterator[Row]:
+    """A row per program, of each rule's first ones before the others. end: when none is begun any more, by the
+    monotonic clock."""
+    at_once = max(1, min(MOST_AT_ONCE, (os.cpu_count() or 1) // CORES_OF_ONE))
+    with ThreadPoolExecutor(at_once) as pool:
+        yield from pool.map(lambda each: _row(bench, *each, end), programs())
+
+
+def programs() -> Sequence[tuple[Fixture, bool]]:
+    """Each fixture's programs, and whether it is the broken one; those that come first are worth most."""
+    found = [(fixture, is_broken) for fixture in fixtures.fixtures() for is_broken in (True, False)]
+    of_rule: dict[str, int] = {}
+    ordered = []
+    for fixture, is_broken in found:
+        program = fixtures.subjects(fixture)[0 if is_broken else 1]
+        if program is None or (is_broken and program.launcher == BARE):  # `checks.py` has these
+            continue
+        place = of_rule[fixture.rule] = of_rule.get(fixture.rule, 0) + 1
+        ordered.append((place, fixture, is_broken))
+    return [(fixture, is_broken) for _, fixture, is_broken in sorted(ordered, key=lambda each: each[0])]
+
+
+def _row(bench: Bench, fixture: Fixture, is_broken: bool, end: float) -> Row:
+    what, expected = f"fixture {fixture.name}, {'broken' if is_broken else 'right'}", BROKEN if is_broken else RIGHT
+    processes = fixtures.ways()[fixture.rule].processes
+    if processes not in (None, 2):
+        return not_run(what, expected, f"it is made for {processes} processes")
+    if time.monotonic() > end:
+        return not_run(what, expected, "the time was up")
+    if is_broken:
+        return softly(what, expected, lambda: of_broken(bench, fixture))
+    return softly(what, expected, lambda: _right(bench, fixture))
+
+
+def _right(bench: Bench, fixture: Fixture) -> tuple[str, bool]:
+    program = fixtures.subjects(fixture)[1]
+    assert program is not None  # asked for those alone
+    runner = bench.session(f"{fixture.name}-right", 2, backend_of(bench, fixture))
+    return passes(runner.judge(program, "right", runner.one_process(program)))
