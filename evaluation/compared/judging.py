@@ -34,7 +34,8 @@ class Told:
 
     ends: by itself. fails: it says that something is wrong. cause: it names the line to mend. ranks: those of which it
     names the line where they fail or wait. lines: it names such a line, without a rank. apart: it says that the ranks
-    run different collectives, not only that a connection was lost or the time is up.
+    run different collectives, not only that a connection was lost or the time is up. named: how many lines of the
+    program it names at all.
     """
 
     ends: bool
@@ -43,6 +44,7 @@ class Told:
     ranks: tuple[int, ...]
     lines: bool
     apart: bool
+    named: int
 
 
 def judge(case: Case, said: Said) -> Told:
@@ -57,6 +59,7 @@ def judge(case: Case, said: Said) -> Told:
         ranks=ranks,
         lines=bool(found & set(case.shows.values())),
         apart=_APART.search(said.output) is not None,
+        named=len(found),
     )
 
 

@@ -20,8 +20,9 @@ _NOISE = (
 )
 # What is quoted: the first line with one of these, in this order.
 _TELLING = (
-    re.compile(r"\bTRL\d{3} |Culprit rank|^missing ranks|Detected mismatch|DistributedOperationException: |\*\*no\*\*"),
+    re.compile(r"Culprit rank|^missing ranks|Detected mismatch|DistributedOperationException: |\*\*no\*\*"),
     re.compile(r"^(?!.*ChildFailedError)(\[rank\d+\]: )?(?!\S*SignalException)[\w.]*(Error|Exception)\b: .+"),
+    re.compile(r"\bTRL\d{3} "),
     re.compile(r"what\(\): |Signal \d+ \(SIG(SEGV|ABRT)\)|exitcode: -\d+"),
 )
 LONGEST_QUOTE = 260
@@ -57,7 +58,8 @@ python -m evaluation.compared
   `broadcast` and `pad_across_processes`. `accelerate test` is no column: it runs a script of its own, and says
   {test}.
 - *trl-lint*: the linter, which reads the program and runs nothing.
-- *trl-lint verify*: all of its runs, each with the same time-out.
+- *trl-lint verify*: all of its runs, each with the same time-out. It says of each of the linter's findings what the
+  runs show.
 
 Nobody judges by hand: each program marks the line that has to be mended and the lines where its ranks fail or are left
 waiting, and what a tool prints either names them or does not.
@@ -105,6 +107,8 @@ def table(compared: Compared) -> Iterator[str]:
     for what, holds in COUNTED.items():
         numbers = (sum(holds(judge(case, said[tool])) for case, said in broken if tool in said) for tool in TOOLS)
         yield f"| {what} | {' | '.join(map(str, numbers))} |"
+    lines = (sum(judge(case, said[tool]).named for case, said in broken if tool in said) for tool in TOOLS)
+    yield f"| lines of these programs that are named, the cause or not | {' | '.join(map(str, lines))} |"
     yield from (
         f"\n*{tool}* fails the right program, too: where it says *error*, that tells nothing."
         for tool in unfit(compared)
