@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
 
 from evaluation.gpu.checks import Bench, backend_of, of_broken, passes
 from evaluation.gpu.rows import Row, not_run, softly
@@ -23,8 +26,9 @@ def rows(bench: Bench, end: float) -> Iterator[Row]:
     """A row per program, of each rule's first ones before the others. end: when none is begun any more, by the
     monotonic clock."""
     at_once = max(1, min(MOST_AT_ONCE, (os.cpu_count() or 1) // CORES_OF_ONE))
-    with ThreadPoolExecutor(at_once) as pool:
-        yield from pool.map(lambda each: _row(bench, *each, end), programs())
+    # A run ends all that its process has started, so each has one; what has looked at a GPU can't fork.
+    with ProcessPoolExecutor(at_once, get_context("spawn")) as pool:
+        yield from pool.map(partial(_row, replace(bench, known={}), end), *zip(*programs(), strict=True))
 
 
 def programs() -> Sequence[tuple[Fixture, bool]]:
@@ -41,7 +45,7 @@ def programs() -> Sequence[tuple[Fixture, bool]]:
     return [(fixture, is_broken) for _, fixture, is_broken in sorted(ordered, key=lambda each: each[0])]
 
 
-def _row(bench: Bench, fixture: Fixture, is_broken: bool, end: float) -> Row:
+def _row(bench: Bench, end: float, fixture: Fixture, is_broken: bool) -> Row:
     what, expected = f"fixture {fixture.name}, {'broken' if is_broken else 'right'}", BROKEN if is_broken else RIGHT
     processes = fixtures.ways()[fixture.rule].processes
     if processes not in (None, 2):

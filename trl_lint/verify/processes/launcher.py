@@ -103,7 +103,7 @@ def run(launch: Launch, job: Job, *, plain: bool = False, tick: Callable[[], Non
     begun = time.monotonic()
     with interrupts.deferred():
         try:
-            environment = environment_of(launch, plain=plain, emulated=job.gpus > 0 or job.devices)
+            environment = environment_of(launch, plain=plain, emulated=_is_emulated(job))
             ended = _run(command, environment, launch.limit, file.with_name("launcher.out"), tick, watch)
         except OSError as error:
             raise LaunchError(f"{launch.python}: {error.strerror or error}") from error
@@ -118,9 +118,7 @@ def prepare(launch: Launch, job: Job, *, plain: bool) -> tuple[Path, Watch | Non
         for old in folder.glob("rank*"):
             old.unlink()
     watch = None if plain or launch.has_several_nodes else Watch(job, launch.nproc, launch.timeout)
-    given = (
-        tuple(environment_of(launch, plain=plain, emulated=job.gpus > 0 or job.devices)) if job.tells_imports else ()
-    )
+    given = tuple(environment_of(launch, plain=plain, emulated=_is_emulated(job))) if job.tells_imports else ()
     asked = replace(job, timeout=launch.timeout, backend=launch.backend, guarded=watch is not None, given=given)
     asked.save(folder / "job.json")
     return folder / "job.json", watch
@@ -209,6 +207,11 @@ def group_of_one() -> dict[str, str]:
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(free_port()),
     }
+
+
+def _is_emulated(job: Job) -> bool:
+    """Whether GPUs, or a device of each process's own, are emulated: real ones must not be seen then."""
+    return job.gpus > 0 or job.devices
 
 
 def environment_of(launch: Launch, *, plain: bool, emulated: bool) -> dict[str, str]:
