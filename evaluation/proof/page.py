@@ -52,7 +52,7 @@ python -m evaluation.verified
 | *same training* | all ranks end with the same weights |
 | *own share* | no two ranks train on the same rows |
 | *own device* | every tensor in a collective is on the process's own device (emulated) |
-| *one writer* | no file is made by several ranks |
+| *one writer* | no file is written by several ranks |
 
 ✓ passes, ✗ fails, ? could not be judged. What fails as it was is what a case is about. One process can be compared
 only where it trains the same way: not where texts are generated at random, nor where the loss is the mean of each

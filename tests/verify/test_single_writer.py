@@ -22,7 +22,7 @@ def rank(number: int, *files: str) -> RankRecord:
 def test_a_file_of_two_ranks_fails_and_says_where():
     verdict = single_writer.judge(Run([rank(0, "/c/one.arrow", "/c/two.arrow"), rank(1, "/c/two.arrow"), rank(2)]))
     assert (verdict.outcome, verdict.way) == (Outcome.FAILED, "double write")
-    assert verdict.summary == "2 ranks made the same file, two.arrow"
+    assert verdict.summary == "2 ranks wrote the same file, two.arrow"
     assert verdict.evidence == ("rank 0: at train.py:3 (main)", "rank 1: at train.py:3 (main)")
 
 
@@ -41,7 +41,7 @@ def test_without_files_or_other_ranks_there_is_nothing_to_judge():
     assert single_writer.judge(Run([rank(0, "/c/one")])).outcome is Outcome.UNKNOWN
 
 
-def test_a_rank_tells_of_what_it_renames_but_for_compiled_code(tmp_path):
+def test_a_rank_tells_of_what_it_writes_and_renames_but_for_compiled_code_and_locks(tmp_path):
     script = """
 import os, shutil, sys
 sys.path.insert(0, sys.argv[1])
@@ -54,10 +54,12 @@ moves = (("one", os.rename), ("two", os.replace), ("three", shutil.move), ("tiny
 for name, move in moves:
     open("part", "w").close()
     move("part", name)
+for name, mode in (("four", "a"), ("four", "w"), ("five.lock", "w"), ("one", "r"), ("/dev/null", "w")):
+    open(name, mode).close()
 """
     top = Path(trl_lint.__file__).parent.parent
     subprocess.run([sys.executable, "-c", script, str(top), str(tmp_path)], check=True)
     records = [json.loads(line) for line in (tmp_path / "rank0.jsonl").read_text().splitlines()]
     assert [(each["kind"], Path(each["file"]).name) for each in records] == [
-        ("placed", "one"), ("placed", "two"), ("placed", "three"),
+        ("placed", "part"), ("placed", "one"), ("placed", "two"), ("placed", "three"), ("placed", "four"),
     ]  # fmt: skip

@@ -30,8 +30,9 @@ EXACT = 1e-4
 OF_LARGEST = 1e-7
 # How much further than rounding takes it a metric must be off. Rounding is what a run shows that reads each row twice.
 FURTHER = 20
-# A log is a mean of so many losses at most.
-LONGEST_WINDOW = 64
+# A metric that is made of losses is so to this part, and may be so many times as large: see `_is_loss`.
+OF_LOSS = 1e-5
+MOST_ACCUMULATED = 64
 
 
 def not_comparable(run: Run, single: Run) -> str:
@@ -176,13 +177,32 @@ def _largest(run: Run) -> float:
 
 
 def _is_loss(run: Run, name: str, losses: Sequence[float]) -> bool:
-    """Whether each value of a metric is a mean of successive losses, or e to its power."""
+    """Whether a metric is made of the losses alone: of each stretch between two logs, or of all so far.
+
+    It may be e to their power, and a multiple: batches that are accumulated have a part of the loss each.
+    """
     of_rank = [metric.values[min(metric.values)] for key, metric in metrics_of(run).items() if key[1] == name]
-    ends = range(1, len(losses) + 1)
-    means = {mean(losses[start:end]) for end in ends for start in range(max(0, end - LONGEST_WINDOW), end)}
-    targets = [_own_and_log(value) for values in of_rank for value in values.values()]
-    return all(any(is_same(a, b, BETWEEN_RUNS) for a in each for b in means) for each in targets)
+    series = [list(values.values()) for values in of_rank]
+    return bool(losses) and all(_follows(_logs(values), losses) or _follows(values, losses) for values in series)
 
 
-def _own_and_log(value: float) -> list[float]:
-    return [value, math.log(value)] if value > 0 else [value]
+def _logs(values: Sequence[float]) -> list[float]:
+    return [math.log(value) if value > 0 else math.nan for value in values]
+
+
+def _follows(values: Sequence[float], losses: Sequence[float]) -> bool:
+    """Whether values are the last losses or the means of as many stretches, or of all up to their ends."""
+    length = len(losses) // len(values)
+    if not length:
+        return False
+    ends = range(length, length * len(values) + 1, length)
+    ways = (
+        [losses[end - 1] for end in ends],
+        [mean(losses[end - length : end]) for end in ends],
+        [mean(losses[:end]) for end in ends],
+    )
+    return any(
+        all(is_same(value, times * each, OF_LOSS) for value, each in zip(values, way, strict=True))
+        for way in ways
+        for times in range(1, MOST_ACCUMULATED + 1)
+    )

@@ -1,4 +1,4 @@
-"""*one writer*: no file is made by several ranks.
+"""*one writer*: no file is written by several ranks.
 
 A file that lies where all ranks of a machine see it is made by one of them and read by the others. Where each makes
 it, the work is done once per rank, and the last one's file replaces what others may be reading. A run on several
@@ -17,7 +17,7 @@ ORACLE = "one writer"
 
 
 def judge(run: Run) -> Verdict:
-    """Whether each file that was put in its place was so by one rank."""
+    """Whether each file that was written, or put in its place, was so by one rank."""
     if len(run.ranks) < 2:
         return unknown(ORACLE, "there is one rank only")
     makers: dict[str, dict[int, Placed]] = defaultdict(dict)
@@ -25,16 +25,16 @@ def judge(run: Run) -> Verdict:
         for placed in rank.placed:
             makers[placed.file].setdefault(rank.number, placed)
     if not makers:
-        return unknown(ORACLE, "no rank put a file in its place")
+        return unknown(ORACLE, "no rank wrote a file")
     several = {file: by for file, by in makers.items() if len(by) > 1}
     if not several:
-        return passed(ORACLE, f"{len(makers)} files, each made by one rank")
+        return passed(ORACLE, f"{len(makers)} files, each written by one rank")
     file, by = next(iter(several.items()))
     more = f", and {len(several) - 1} more" if len(several) > 1 else ""
     return failed(
         ORACLE,
         "double write",
-        f"{len(by)} ranks made the same file, {Path(file).name}{more}",
+        f"{len(by)} ranks wrote the same file, {Path(file).name}{more}",
         [f"rank {number}: {_told(placed)}" for number, placed in sorted(by.items())],
         files=sorted(several),
     )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import ModuleType
 
-from . import trace, wrapping
+from . import trace, wrapping, writes
 from .imports import Patch
 from .job import Job
 from .wrapping import Function
@@ -104,6 +104,7 @@ def _patch(module: ModuleType, name: str, parameter: str) -> None:
 
         def saved(*args: object, **kwargs: object) -> object:
             file = pick(args, kwargs, parameter)
+            writes.opens(file)
             if _watch is not None and trace.current is not None and isinstance(file, (str, os.PathLike)):
                 _watch.makes(_path(file, -1))
             return original(*args, **kwargs)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -54,7 +54,7 @@ def patches(job: Job) -> Mapping[str, Patch]:
     """By module, what to change in it; nothing where no devices are emulated."""
     if not job.devices:
         return {}
-    return {"torch.overrides": _start_with, "accelerate.state": _patch_state}
+    return {"accelerate.state": _patch_state}
 
 
 def is_missing(given: object) -> bool:
@@ -80,7 +80,9 @@ def _comes_from(file: str) -> bool:
     return frame is not None
 
 
-def _start_with(overrides: ModuleType) -> None:
+def _start() -> None:
+    """Follow all calls of torch from now on."""
+    global _active
     from torch.overrides import TorchFunctionMode
 
     class Placement(TorchFunctionMode):
@@ -90,16 +92,8 @@ def _start_with(overrides: ModuleType) -> None:
             kwargs = kwargs or {}
             return _placed(func, args, kwargs, func(*args, **kwargs))
 
-    def enter() -> None:
-        global _active
-        _active = True
-        _emulation.enter_context(Placement())
-
-    _starters.append(enter)
-
-
-# What starts the emulation, once torch is whole.
-_starters: list[Callable[[], None]] = []
+    _active = True
+    _emulation.enter_context(Placement())
 
 
 def _patch_state(module: ModuleType) -> None:
@@ -113,8 +107,7 @@ def _patch_state(module: ModuleType) -> None:
             self.device = torch.device(OWN)
 
     module.PartialState.__init__ = constructed
-    while _starters:
-        _starters.pop()()
+    _start()
 
 
 def _placed(func: Function, args: Arguments, kwargs: Keywords, result: object) -> object:

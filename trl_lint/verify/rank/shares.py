@@ -75,14 +75,22 @@ def _digests(tensors: list[Tensor]) -> list[str] | None:
     """A digest of each row of a batch, of all tensors that have as many rows; None if they are too large."""
     if not tensors or sum(each.numel() * each.element_size() for each in tensors) > MAX_BYTES:
         return None
-    import torch
-
     rows = len(tensors[0])
     hosts = [each.detach().cpu().contiguous().reshape(rows, -1) for each in tensors if len(each) == rows]
     found = []
     for row in range(rows):
         digest = hashlib.blake2b(digest_size=8)
         for each in hosts:
-            digest.update(bytes(each[row].view(torch.uint8).numpy()))
+            digest.update(_bytes(each[row]))
         found.append(digest.hexdigest())
     return found
+
+
+def _bytes(row: Tensor) -> bytes:
+    """What stands in a row, without what pads it to the length of its batch: one value again and again at an end."""
+    import torch
+
+    if not row.is_floating_point() and len(row) > 1:
+        others = torch.nonzero(row[1:] != row[:-1]).flatten()
+        row = row[int(others[0]) : int(others[-1]) + 2] if len(others) else row[:1]
+    return bytes(row.contiguous().view(torch.uint8).numpy())
