@@ -51,7 +51,8 @@ def _tell(path: object, outside: tuple[str, ...] = ()) -> None:
     if trace.current is None or _job is None or not isinstance(path, (str, os.PathLike)):
         return
     file = os.path.abspath(path)
-    is_ours = file.startswith((os.path.join(_job.traces, "rank"), *outside))
+    ours = [os.path.join(_job.traces, "rank"), *([os.path.join(_job.cache, ".")] if _job.cache else ())]
+    is_ours = file.startswith((*ours, *outside))
     if file in _told or is_ours or file.endswith(_SHARED) or any(name in file for name in _COMPILERS):
         return
     _told.add(file)
