@@ -30,6 +30,8 @@ LATER = (
 # trl imports its trainers when they are asked for.
 TRAINERS = ("trl.trainer.sft_trainer", "trl.trainer.dpo_trainer", "trl.trainer.grpo_trainer")
 IMPORTED = (*LIBRARIES, *LATER, *TRAINERS)
+# Variables that programs of the tests read, and no library does.
+OF_PROGRAMS = frozenset({"STEPS"})
 
 
 class OneForkServer:
@@ -46,7 +48,7 @@ class OneForkServer:
             **dict(launch.environment),
         }
         there = [name for name in names if find_spec(name.partition(".")[0])]
-        self.server = ForkServer(launch.python, self.environment, there, OF_GROUPS)
+        self.server = ForkServer(launch.python, self.environment, there, OF_GROUPS | OF_PROGRAMS)
 
     def __call__(self, launch: Launch, job: Job, plain: bool = False, folder: Path | None = None) -> Run:
         """Run a job as `launcher.run` does, in a folder (that of the server by default)."""
