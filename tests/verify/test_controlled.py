@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -174,17 +175,31 @@ def test_ranks_with_data_of_their_own_are_not_compared(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def token_metrics(launch, server, tmp_path_factory):
-    def run(folder):
-        session = Session(launch, folder / "traces", start=server)
-        program = subject("token_metrics")
-        return session.judge(program, "as it is", session.one_process(program)).verdict(true_value.ORACLE)
+def verdict_of(launch, server, tmp_path_factory):
+    def made(name):
+        def run(folder):
+            session = Session(launch, folder / "traces", start=server)
+            program = subject(name)
+            program = replace(program, program_files=(Path(program.script),))
+            return session.judge(program, "as it is", session.one_process(program)).verdict(true_value.ORACLE)
 
-    return once(tmp_path_factory, "controlled token_metrics", run)
+        return once(tmp_path_factory, f"controlled {name}", run)
+
+    return made
 
 
 @pytest.mark.torch
-def test_a_shuffled_loop_with_dropout_and_no_seed(token_metrics):
+def test_what_is_printed_is_held_against_one_process_where_all_ranks_have_it(verdict_of):
+    verdict = verdict_of("printed_metrics")
+    (name,) = verdict.data["metrics"]
+    assert "wrong = accelerator.reduce" in name
+    (left_out,) = [line for line in verdict.evidence if "not compared" in line]
+    assert "the norm of the gradients" in left_out
+
+
+@pytest.mark.torch
+def test_a_shuffled_loop_with_dropout_and_no_seed(verdict_of):
+    token_metrics = verdict_of("token_metrics")
     assert [*token_metrics.data["metrics"]] == ["mean_of_means"]
     left_out = [line for line in token_metrics.evidence if "not compared" in line]
     assert [line.partition(":")[0] for line in left_out] == ["spread", "train/loss"]

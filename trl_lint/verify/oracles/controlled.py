@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from trl_lint.reports import many
 from trl_lint.verify.oracles import training
 from trl_lint.verify.oracles.logged_metrics import metrics_of
-from trl_lint.verify.oracles.tolerance import BETWEEN_RUNS, is_same, mean, shown
+from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, BETWEEN_RUNS, all_same, is_same, mean, shown
 from trl_lint.verify.oracles.true_value import ORACLE, Pair, pairs_of, wrong
+from trl_lint.verify.rank.reads import SINK
 from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 
@@ -91,10 +92,14 @@ _BY_DEALING = _Against("dealt otherwise", "the same whoever reads which rows")
 def _judged(
     run: Run, pairs: Sequence[Pair], doubled: Callable[[], Run], is_own: Callable[[str], bool], against: _Against
 ) -> Verdict:
+    tolerance = BETWEEN_RUNS if any(rank.low_precision for rank in run.ranks) else EXACT
     own = [pair for pair in pairs if is_own(pair[0])]
+    if not wrong(own, tolerance):  # else the log says it already
+        shared = _read_alike(run)
+        own += [pair for pair in pairs if pair[0] in shared]
     if not own:
         return unknown(ORACLE, "no metric of the program's own is logged by both")
-    worst = wrong(own, BETWEEN_RUNS if any(rank.low_precision for rank in run.ranks) else EXACT)
+    worst = wrong(own, tolerance)
     held = len({name for name, _, _ in own} - set(worst))
     if not worst:
         return passed(ORACLE, f"{many(held, 'metric')} {against.claim}", [HOW])
@@ -102,7 +107,7 @@ def _judged(
     if left_out is None:
         return unknown(ORACLE, "the loss is no mean over rows, or depends on chance: other batches give another one")
     told = {name: pair for name, pair in worst.items() if name not in left_out}
-    evidence = [f"{name}: logged {shown(here)}, {against.there} {shown(other)}" for name, (here, other) in told.items()]
+    evidence = [f"{name}: {shown(here)}, {against.there} {shown(other)}" for name, (here, other) in told.items()]
     evidence += [f"{name}: not compared, as it is {why}" for name, why in left_out.items()]
     if told:
         values = {name: {"logged": here, "true": other} for name, (here, other) in told.items()}
@@ -110,6 +115,18 @@ def _judged(
     if held:
         return passed(ORACLE, f"{many(held, 'metric')} {against.claim}", [*evidence, HOW])
     return unknown(ORACLE, "; ".join(evidence))
+
+
+def _read_alike(run: Run) -> set[str]:
+    """The numbers that the program itself reads of tensors and that are the same on all ranks, each time."""
+    ranks = {rank.number for rank in run.ranks}
+    reads = [metric for metric in metrics_of(run).values() if metric.sink == SINK and set(metric.values) == ranks]
+    return {
+        metric.name
+        for metric in reads
+        if len({len(values) for values in metric.values.values()}) == 1
+        and all(all_same(values, BETWEEN_RANKS) for _, values in metric.rows(ranks))
+    }
 
 
 def _losses(run: Run, single: Run) -> list[tuple[float, float]]:
@@ -142,6 +159,8 @@ def _left_out(
             found[name] = "off by rounding"
         elif _is_loss(run, name, losses):
             found[name] = "the mean of the losses that are trained on"
+        elif losses and _is_norm(run, name):
+            found[name] = "the norm of the gradients of these losses"
     return found
 
 
@@ -184,6 +203,14 @@ def _is_loss(run: Run, name: str, losses: Sequence[float]) -> bool:
     of_rank = [metric.values[min(metric.values)] for key, metric in metrics_of(run).items() if key[1] == name]
     series = [list(values.values()) for values in of_rank]
     return bool(losses) and all(_follows(_logs(values), losses) or _follows(values, losses) for values in series)
+
+
+def _is_norm(run: Run, name: str) -> bool:
+    """Whether each value of a metric is a norm of gradients, as it was clipped or handed over."""
+    first = run.ranks[0]
+    norms = [*first.norms, *(each for each in first.grad_norms if each is not None)]
+    of_rank = [metric.values[min(metric.values)] for key, metric in metrics_of(run).items() if key[1] == name]
+    return all(any(is_same(value, norm, OF_LOSS) for norm in norms) for each in of_rank for value in each.values())
 
 
 def _logs(values: Sequence[float]) -> list[float]:

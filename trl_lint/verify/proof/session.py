@@ -29,7 +29,7 @@ from trl_lint.verify.processes.interrupts import RunInterrupted
 from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof import controlled, leftovers
 from trl_lint.verify.rank.job import Job
-from trl_lint.verify.record.traces import Run
+from trl_lint.verify.record.traces import Call, Run
 from trl_lint.verify.record.verdicts import Outcome, Verdict, unknown
 
 # Ends after which it is a finding that a rank ran fewer collectives than the others.
@@ -233,6 +233,8 @@ class Session:
         is_open = verdict.oracle == true_value.ORACLE and verdict.outcome is Outcome.UNKNOWN
         is_own = subject.namer()
         asks = any(is_own(each.name) and not is_control(each) for each in metrics_of(run).values())
+        # What it reads of its own collectives may be reported without a log.
+        asks = asks or any(_is_called_by(subject, call) for call in run.ranks[0].calls if call.shape is not None)
         if not is_open or not asks or len(run.ranks) < 2 or self.launch.has_several_nodes:
             return verdict
         return controlled.true_value(self.under_control(subject), label, single.reference, is_own, run.unsteady)
@@ -396,6 +398,11 @@ def _partly(label: str, run: Run) -> Judged:
     devices = unknown(own_device.ORACLE, "not judged: interrupted before")
     others = [training.judge_ranks(run), own_share.judge(run), devices, single_writer.judge(run)]
     return Judged(label, run, [end, sequence.judge(run, cut_short=cut_short), *values, *others])
+
+
+def _is_called_by(subject: Subject, call: Call) -> bool:
+    """Whether a program's own code asks for a collective, and no library that it uses."""
+    return bool(call.at) and Path(call.at[0].file) in subject.program_files
 
 
 def fixed(subject: Subject, sources: Mapping[str, str]) -> Subject:

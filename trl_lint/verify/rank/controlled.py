@@ -26,7 +26,7 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from . import trace, wrapping
 from .imports import Patch
@@ -54,6 +54,8 @@ _DROPS = (
 # 0: far enough that a small random model tells rows apart. The next ones are shorter, so that it goes nowhere.
 _FIRST_STEP = 0.5
 _FIRST_SEED = 0
+# Functions of torch.nn.utils.clip_grad that return the norm of gradients.
+_NORMS = ("clip_grad_norm_", "get_total_norm")
 # The numbers of the steps of each optimizer, and the learning rates that are its own.
 _steps: dict[int, int] = {}
 _rates: dict[int, list[object]] = {}
@@ -63,15 +65,21 @@ def patches(job: Job) -> Mapping[str, Patch]:
     """By module, what to change in it; nothing where the run is not controlled."""
     if not job.controlled:
         return {}
-    random.seed(_FIRST_SEED)
     return {
         "numpy": lambda numpy: numpy.random.seed(_FIRST_SEED),
         "torch": lambda torch: torch.manual_seed(_FIRST_SEED),
         "torch.nn.functional": _without_dropout,
         "torch.amp.autocast_mode": _patch_autocast,
+        "torch.nn.utils.clip_grad": _patch_clipping,
         "torch.nn.modules.batchnorm": _patch_batch_norm,
         "torch.optim.optimizer": _patch_optimizer,
     }
+
+
+def begin(job: Job) -> None:
+    """Have Python's own generator begin with the seed that all begin with."""
+    if job.controlled:
+        random.seed(_FIRST_SEED)
 
 
 def go_on_with(seed: int) -> None:
@@ -121,6 +129,22 @@ def _patch_autocast(module: ModuleType) -> None:
         return enter
 
     wrapping.replace(module.autocast, "__enter__", make)
+
+
+def _patch_clipping(module: ModuleType) -> None:
+    """Tell the norms of gradients that scripts are given."""
+
+    def make(original: Function) -> Function:
+        def norm(*args: object, **kwargs: object) -> object:
+            found = original(*args, **kwargs)
+            with contextlib.suppress(Exception):
+                trace.write("norm", value=float(cast("Tensor", found)))
+            return found
+
+        return norm
+
+    for name in _NORMS:
+        wrapping.replace(module, name, make)
 
 
 @cache

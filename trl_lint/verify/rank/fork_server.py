@@ -38,7 +38,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # a rank that collects its garbage would copy all that it shares with the others
     huge_pages.collapse()
-    imports.remember_copies(program.patches(Job("", (), "", "", devices=True)))
+    imports.remember_copies(program.patches(Job("", (), "", "", devices=True, controlled=True)))
     signal.signal(signal.SIGTERM, _stop)
     while line := requests.readline():
         request = json.loads(line)

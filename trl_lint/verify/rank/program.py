@@ -38,6 +38,7 @@ from . import (
     pickling,
     placement,
     precision,
+    reads,
     scattering,
     sharded_reads,
     sharding,
@@ -84,6 +85,7 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
         *made.patches(job).items(),
         *emulation.patches(job).items(),
         *placement.patches(job).items(),
+        *reads.patches(job).items(),
         *((name, sinks.patch(job, name)) for name in {sink.module for sink in sinks.SINKS}),
     ]
     return {name: partial(_all, [patch for other, patch in each if other == name]) for name, _ in each}
@@ -100,6 +102,7 @@ def run(job: Job, rank: int) -> NoReturn:
     trace.write("start", rank=rank, pid=os.getpid(), variables=imported.variables(job))
     imported.watch(job)
     _keep_stacks(job, rank)
+    controlled.begin(job)
     writes.watch(job)
     executing.keep(job.traces, rank)
     made.watch(job)

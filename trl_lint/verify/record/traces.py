@@ -145,7 +145,8 @@ class RankRecord:
     compiled some. share: what went into a model in DDP, by batch (`shares.py`). dealt: by data set and by the number of
     the pass over it, the rows of each batch, None where they have no numbers. data_sets: what each has in it, as a
     digest. trained: those that were trained on (`dealing.py`). batch_norm: its model normalises by what is in a batch.
-    low_precision: it computes in less than 32 bits. gpus: how many it sees, None where it did not get so far.
+    low_precision: it computes in less than 32 bits. norms: those of gradients
+    that it was given. gpus: how many it sees, None where it did not get so far.
     is_placed: accelerate says where its tensors are. asks_for_gpus: its own code asks whether there are any.
     grad_shares: step by step, what this rank has of gradients that are sharded; weight_shares: by parameter, the ranks
     that have the parts of it; numbers_read, copies_read: what the script read of DTensors. emulated: what ran without
@@ -187,6 +188,7 @@ class RankRecord:
     trained: set[int] = field(default_factory=set)
     batch_norm: bool = False
     low_precision: bool = False
+    norms: list[float] = field(default_factory=list)
     gpus: int | None = None
     is_placed: bool = False
     asks_for_gpus: bool = False
@@ -327,20 +329,17 @@ def _path(rank: RankRecord, record: PathRecord) -> None:
     (rank.made if record["is_made"] else rank.took).append(record["path"])
 
 
-def _batch_norm(rank: RankRecord, record: TraceRecord) -> None:
-    rank.batch_norm = True
-
-
-def _low_precision(rank: RankRecord, record: TraceRecord) -> None:
-    rank.low_precision = True
+def _norm(rank: RankRecord, record: LossRecord) -> None:
+    rank.norms.append(record["value"])
 
 
 def _machine(rank: RankRecord, record: MachineRecord) -> None:
     rank.gpus, rank.is_placed = record["gpus"], record["is_placed"]
 
 
-def _asks_for_gpus(rank: RankRecord, record: TraceRecord) -> None:
-    rank.asks_for_gpus = True
+def _flag(name: str) -> _Reader:
+    """What takes a record that says no more than that it is so."""
+    return lambda rank, record: setattr(rank, name, True)
 
 
 def _share(rank: RankRecord, record: ShareRecord) -> None:
@@ -417,8 +416,8 @@ def _nothing(rank: RankRecord, record: TraceRecord) -> None:
 # Each takes the records of its kind.
 _Reader: TypeAlias = Callable[[RankRecord, Any], None]
 _READERS: dict[str, _Reader] = {
-    "asks_for_gpus": _asks_for_gpus,
-    "batch_norm": _batch_norm,
+    "asks_for_gpus": _flag("asks_for_gpus"),
+    "batch_norm": _flag("batch_norm"),
     "call": _call,
     "compiled": _compiled,
     "data_set": _data_set,
@@ -430,9 +429,10 @@ _READERS: dict[str, _Reader] = {
     "imported": _imported,
     "log": _log,
     "loss": _loss,
-    "low_precision": _low_precision,
+    "low_precision": _flag("low_precision"),
     "machine": _machine,
     "moved": _moved,
+    "norm": _norm,
     "native": _native,
     "path": _path,
     "placed": _placed,
