@@ -58,7 +58,8 @@ for name, mode in (("four", "a"), ("four", "w"), ("five.lock", "w"), ("one", "r"
     open(name, mode).close()
 """
     top = Path(trl_lint.__file__).parent.parent
-    subprocess.run([sys.executable, "-c", script, str(top), str(tmp_path)], check=True)
+    (tmp_path / "train.py").write_text(script)
+    subprocess.run([sys.executable, str(tmp_path / "train.py"), str(top), str(tmp_path)], check=True)
     records = [json.loads(line) for line in (tmp_path / "rank0.jsonl").read_text().splitlines()]
     assert [(each["kind"], Path(each["file"]).name) for each in records] == [
         ("placed", "part"), ("placed", "one"), ("placed", "two"), ("placed", "three"), ("placed", "four"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from types import FrameType, TracebackType
 
@@ -28,11 +28,22 @@ def is_carrier(file: str) -> bool:
     """Whether a file only carries out what another one asks for."""
     if file.startswith(("<", _HERE)):
         return True
+    package = _package(file)
+    return package in CARRIERS if package else file.startswith(_PYTHON)
+
+
+def is_of(file: str, packages: Sequence[str]) -> bool:
+    """Whether a file is one of these packages that are installed."""
+    return _package(file) in packages
+
+
+def _package(file: str) -> str:
+    """The installed package that a file belongs to; "" where it belongs to none."""
     for folder in INSTALLED:
         _, found, below = file.rpartition(f"{os.sep}{folder}{os.sep}")
         if found:
-            return below.split(os.sep)[0] in CARRIERS
-    return file.startswith(_PYTHON)
+            return below.split(os.sep)[0]
+    return ""
 
 
 # Where torch calls a process group: a RuntimeError from anywhere else is the script's own.

@@ -5,6 +5,9 @@ library does with its caches (datasets/arrow_dataset.py `Dataset._map_single`). 
 (`os.rename`, `os.replace` and `shutil.move` raise the event `os.rename`), and of each file that it opens; who writes
 without it is asked where it is called (`made.py`).
 
+What a library opens that knows of ranks is its own business: `save_pretrained` writes the weights on all ranks,
+whatever `is_main_process` says (transformers/modeling_utils.py of 4.51.3).
+
 Source: https://docs.python.org/3/library/audit_events.html
 """
 
@@ -24,6 +27,7 @@ _SHARED = (".pyc", ".so", ".cubin", ".ptx", ".ttir", ".ttgir", ".llir", ".lock")
 _COMPILERS = ("torchinductor", "triton", "__pycache__")
 # What is no file, and what is kept for all programs.
 _ELSEWHERE = ("/dev/", "/proc/", "/sys/", os.path.join(os.path.expanduser("~"), ".cache", ""))
+_KNOW_RANKS = ("datasets", "deepspeed", "diffusers", "huggingface_hub", "lightning", "peft", "transformers", "trl")
 _job: Job | None = None
 _told: set[str] = set()
 
@@ -36,24 +40,28 @@ def watch(job: Job) -> None:
 
 
 def opens(path: object) -> None:
-    """Tell of a file that is about to be opened for writing."""
-    _tell(path, outside=_ELSEWHERE)
+    """Tell of a file that is about to be opened for writing, if no library that knows of ranks asks for that."""
+    if _job is None or trace.current is None or not isinstance(path, (str, bytes, os.PathLike)):
+        return
+    if not os.fsdecode(path).startswith(_ELSEWHERE):
+        at = call_stack.current(_job.user_files)
+        if at and not call_stack.is_of(at[0][0], _KNOW_RANKS):
+            _tell(os.fsdecode(path))
 
 
 def _on_event(event: str, args: tuple[object, ...]) -> None:
-    if event == _RENAMED:
-        _tell(args[1])
+    if event == _RENAMED and isinstance(args[1], (str, os.PathLike)):
+        _tell(os.fspath(args[1]))
     elif event == _OPENED and isinstance(args[2], int) and args[2] & _WRITES:
         opens(args[0])
 
 
-def _tell(path: object, outside: tuple[str, ...] = ()) -> None:
-    if trace.current is None or _job is None or not isinstance(path, (str, os.PathLike)):
+def _tell(path: str) -> None:
+    if _job is None or trace.current is None:
         return
     file = os.path.abspath(path)
-    ours = [os.path.join(_job.traces, "rank"), *([os.path.join(_job.cache, ".")] if _job.cache else ())]
-    is_ours = file.startswith((*ours, *outside))
-    if file in _told or is_ours or file.endswith(_SHARED) or any(name in file for name in _COMPILERS):
-        return
-    _told.add(file)
-    trace.write("placed", file=file, at=call_stack.current(_job.user_files))
+    ours = (os.path.join(_job.traces, "rank"), *([os.path.join(_job.cache, ".")] if _job.cache else ()))
+    is_shared = file.endswith(_SHARED) or any(name in file for name in _COMPILERS)
+    if not (is_shared or file in _told or file.startswith(ours)):
+        _told.add(file)
+        trace.write("placed", file=file, at=call_stack.current(_job.user_files))
