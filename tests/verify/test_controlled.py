@@ -98,9 +98,15 @@ def test_a_loss_that_depends_on_chance_or_on_its_batch_says_nothing():
     assert verdict.outcome is Outcome.UNKNOWN and "chance" in verdict.summary
 
 
-def test_batch_norm_says_nothing():
+def test_a_loss_of_one_process_beyond_those_of_the_ranks_says_nothing():
+    """A model without a mask computes something else of a row that is padded further."""
+    verdict = judge(run_of(accuracy=0.5), one([1.8, 4.1], accuracy=0.6), run_of(accuracy=0.5))
+    assert verdict.outcome is Outcome.UNKNOWN and "padded" in verdict.summary
+
+
+def test_a_model_that_mixes_rows_says_nothing():
     run = run_of(accuracy=0.5)
-    run.ranks[0].batch_norm = True
+    run.ranks[0].mixes_rows = True
     assert judge(run, one(accuracy=0.6), run_of(accuracy=0.5)).outcome is Outcome.UNKNOWN
 
 

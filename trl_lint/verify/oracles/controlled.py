@@ -61,7 +61,8 @@ def judge(run: Run, single: Run, doubled: Callable[[], Run], is_own: Callable[[s
     """Whether the metrics of several processes are those of one. doubled: runs them with each row read twice."""
     pairs = pairs_of(run, single)
     has_same_losses = all(is_same(*each, BETWEEN_RUNS, scale=1.0) for each in _losses(run, single))
-    against = _Against("one process has", "as one process computes them on the same global batch", has_same_losses)
+    claim = "as one process computes them on the same global batch"
+    against = _Against("one process has", claim, has_same_losses, _are_weighted(run, single))
     return _judged(run, pairs, doubled, is_own, against)
 
 
@@ -79,11 +80,15 @@ def judge_dealt(
 
 @dataclass(frozen=True, slots=True)
 class _Against:
-    """What a metric is held against, in words, and whether the loss that is trained on is the same there."""
+    """What a metric is held against, in words.
+
+    has_same_losses: the loss that is trained on is the same there. are_weighted: it may be the ranks' losses, weighted.
+    """
 
     there: str
     claim: str
     has_same_losses: bool = False
+    are_weighted: bool = True
 
 
 _BY_DEALING = _Against("dealt otherwise", "the same whoever reads which rows")
@@ -103,6 +108,9 @@ def _judged(
     held = len({name for name, _, _ in own} - set(worst))
     if not worst:
         return passed(ORACLE, f"{many(held, 'metric')} {against.claim}", [HOW])
+    is_mixed = not against.are_weighted or any(rank.mixes_rows for rank in run.ranks)
+    if is_mixed and not against.has_same_losses:
+        return unknown(ORACLE, "the loss depends on which rows are in a batch together, or on how they are padded")
     left_out = _left_out(run, doubled(), worst, against.has_same_losses)
     if left_out is None:
         return unknown(ORACLE, "the loss is no mean over rows, or depends on chance: other batches give another one")
@@ -134,6 +142,18 @@ def _losses(run: Run, single: Run) -> list[tuple[float, float]]:
     return list(zip(_mean_losses(run), single.ranks[0].losses, strict=False))
 
 
+def _are_weighted(run: Run, single: Run) -> bool:
+    """Whether each loss of the one process lies between those of the ranks: the mean of their rows, each counted once.
+
+    It does not where a row's part in it depends on the others, as by the padding of a model that has no mask.
+    """
+    steps = zip(zip(*(rank.losses for rank in run.ranks), strict=False), single.ranks[0].losses, strict=False)
+    return all(
+        min(ranks) <= one <= max(ranks) or any(is_same(one, each, BETWEEN_RANKS, scale=1.0) for each in ranks)
+        for ranks, one in steps
+    )
+
+
 def _mean_losses(run: Run) -> list[float]:
     return [mean(step) for step in zip(*(rank.losses for rank in run.ranks), strict=False)]
 
@@ -145,7 +165,7 @@ def _left_out(
     ended = bool(twice.ranks) and all(rank.ended_well for rank in twice.ranks)
     if not has_same_losses:
         is_mean = ended and _has_same_losses(run, twice)
-        if not is_mean or any(rank.batch_norm for rank in run.ranks):
+        if not is_mean:
             return None
     rounding = _rounding(run, twice) if ended else {}
     least = OF_LARGEST * _largest(run)

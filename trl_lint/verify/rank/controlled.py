@@ -10,8 +10,8 @@ loss that is a mean over each rank's own tokens does not. In a controlled run
   the step alone. So the weights change as they do in training (a policy parts from its reference), and are the same on
   all ranks, on one process, and in every run.
 
-It tells as well whether the model normalises by what its own batch holds, and whether it computes in less than 32 bits:
-then other batches give other numbers.
+It tells as well whether what the model makes of a row depends on the rest of its batch, and whether it computes in less
+than 32 bits: then other batches give other numbers.
 
 Sources: torch/nn/functional.py `dropout`, `scaled_dot_product_attention`; torch/optim/optimizer.py
 `register_optimizer_step_pre_hook`, `register_optimizer_step_post_hook` of torch 2.13.0.
@@ -53,6 +53,12 @@ _DROPS = (
 # How far a weight moves in the first step, in parts of the mean size of its parameter's weights, or of 1 where all are
 # 0: far enough that a small random model tells rows apart. The next ones are shorter, so that it goes nowhere.
 _FIRST_STEP = 0.5
+# By module, the classes that see more than one row, or more than one position and no mask.
+_MIXING = {
+    "torch.nn.modules.batchnorm": ("_BatchNorm",),
+    "torch.nn.modules.conv": ("Conv1d",),
+    "torch.nn.modules.rnn": ("RNN", "LSTM", "GRU"),
+}
 _FIRST_SEED = 0
 # Functions of torch.nn.utils.clip_grad that return the norm of gradients.
 _NORMS = ("clip_grad_norm_", "get_total_norm")
@@ -71,7 +77,7 @@ def patches(job: Job) -> Mapping[str, Patch]:
         "torch.nn.functional": _without_dropout,
         "torch.amp.autocast_mode": _patch_autocast,
         "torch.nn.utils.clip_grad": _patch_clipping,
-        "torch.nn.modules.batchnorm": _patch_batch_norm,
+        **dict.fromkeys(_MIXING, _patch_mixing),
         "torch.optim.optimizer": _patch_optimizer,
     }
 
@@ -91,6 +97,7 @@ def go_on_with(seed: int) -> None:
 
 
 def _without_dropout(functional: ModuleType) -> None:
+    _tell_of_attention(functional)
     for name, parameter, place in _DROPS:
         wrapping.replace(functional, name, _with_zero(parameter, place))
 
@@ -107,16 +114,35 @@ def _with_zero(parameter: str, place: int) -> Wrapper:
     return make
 
 
-def _patch_batch_norm(module: ModuleType) -> None:
+def _patch_mixing(module: ModuleType) -> None:
+    """Modules in which what comes of a row depends on the others of its batch, or on how far it is padded."""
+
     def make(original: Function) -> Function:
         def forward(self: Module, *args: object, **kwargs: object) -> object:
-            if self.training:
-                _tell_once("batch_norm")
+            if self.training and not any(type(each).__name__ == "PackedSequence" for each in args):
+                _tell_once("mixes_rows")
             return original(self, *args, **kwargs)
 
         return forward
 
-    wrapping.replace(module._BatchNorm, "forward", make)
+    for name in _MIXING[module.__name__]:
+        wrapping.replace(getattr(module, name), "forward", make)
+
+
+def _tell_of_attention(functional: ModuleType) -> None:
+    """Attention that goes to all positions, those that pad a row as well."""
+
+    def make(original: Function) -> Function:
+        pick = wrapping.CallArguments(original, ("query", "key", "value", "attn_mask", "dropout_p", "is_causal"))
+
+        def attention(*args: object, **kwargs: object) -> object:
+            if pick(args, kwargs, "attn_mask") is None and not pick(args, kwargs, "is_causal"):
+                _tell_once("mixes_rows")
+            return original(*args, **kwargs)
+
+        return attention
+
+    wrapping.replace(functional, "scaled_dot_product_attention", make)
 
 
 def _patch_autocast(module: ModuleType) -> None:

@@ -144,7 +144,7 @@ class RankRecord:
     how many it kept. marked: the files of which is told what was `executed`. compiled: not all of it is, as torch has
     compiled some. share: what went into a model in DDP, by batch (`shares.py`). dealt: by data set and by the number of
     the pass over it, the rows of each batch, None where they have no numbers. data_sets: what each has in it, as a
-    digest. trained: those that were trained on (`dealing.py`). batch_norm: its model normalises by what is in a batch.
+    digest. trained: those that were trained on (`dealing.py`). mixes_rows: what it makes of a row depends on the batch.
     low_precision: it computes in less than 32 bits. norms: those of gradients
     that it was given. gpus: how many it sees, None where it did not get so far.
     is_placed: accelerate says where its tensors are. asks_for_gpus: its own code asks whether there are any.
@@ -186,7 +186,7 @@ class RankRecord:
     dealt: dict[tuple[int, int], list[list[int] | None]] = field(default_factory=dict)
     data_sets: dict[int, str] = field(default_factory=dict)
     trained: set[int] = field(default_factory=set)
-    batch_norm: bool = False
+    mixes_rows: bool = False
     low_precision: bool = False
     norms: list[float] = field(default_factory=list)
     gpus: int | None = None
@@ -417,7 +417,7 @@ def _nothing(rank: RankRecord, record: TraceRecord) -> None:
 _Reader: TypeAlias = Callable[[RankRecord, Any], None]
 _READERS: dict[str, _Reader] = {
     "asks_for_gpus": _flag("asks_for_gpus"),
-    "batch_norm": _flag("batch_norm"),
+    "mixes_rows": _flag("mixes_rows"),
     "call": _call,
     "compiled": _compiled,
     "data_set": _data_set,
