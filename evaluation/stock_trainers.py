@@ -2,7 +2,7 @@
 
     python -m evaluation.stock_trainers [--only TEXT]
 
-`subjects/stock.py` trains with each as people do: shuffled rows, dropout, gradient accumulation, evaluation, an uneven
+`stock_script.py` trains with each as people do: shuffled rows, dropout, gradient accumulation, evaluation, an uneven
 last batch. No oracle may fail. What the trainers log themselves is told, and fails only
 where they are included (`--include` of the trainer's file): a second column. Environments are built where they are
 missing. Exit codes: 0 as it must be, 1 not, 2 an environment could not be built.
@@ -22,7 +22,7 @@ from typing import Any
 from evaluation.common import FAILED, PASSED, run
 from evaluation.environments import packages_of, python_of
 
-SCRIPT = Path(__file__).parent / "subjects" / "stock.py"
+SCRIPT = Path(__file__).with_name("stock_script.py")
 RELEASES = ("0.17.0", "1.16.0")
 TRAINERS = ("SFT", "DPO", "KTO", "Reward", "GRPO")
 COMMAND = ("verify", "--isolated", "--output-format", "json", "--limit", "600")

@@ -62,7 +62,9 @@ def test_no_fix_is_trusted_further_than_it_says():
     for path in sorted(FIXTURES.glob("*/broken*.py")):
         for each in Linter(Settings(), (FIXTURES,), RULES).report(path, path.read_bytes()):
             fix = fix_of(each.rule.fix_module)
-            assert fix is not None
+            assert (fix is not None) == each.rule.has_fix
+            if fix is None:
+                continue
             assert {part.applicability for part in each.parts} - {None} <= set(fix.applicabilities), each.finding
             seen.add((each.rule.code, each.fix.applicability))
     assert len(seen) > 20

@@ -15,9 +15,18 @@ from trl_lint.verify.oracles import training
 from trl_lint.verify.proof import fixtures
 from trl_lint.verify.proof.session import Session
 
-PROGRAMS = sorted(fixtures.folder().glob("*/*.py"))
+WAYS = fixtures.ways()
+
+
+def runs_alone(path):
+    """Whether a program of a rule runs on one process without a group."""
+    way = WAYS.get(path.parent.name)
+    return way is not None and path.stem.replace("fixed", "broken", 1) not in way.needs_group
+
+
+PROGRAMS = sorted(filter(runs_alone, fixtures.folder().glob("*/*.py")))
 # Of the rules whose fix changes one process as well, which makes it unsafe, the pairs are not compared.
-UNCHANGED = {rule for rule, way in fixtures.ways().items() if not way.changes_one_process}
+UNCHANGED = {rule for rule, way in WAYS.items() if not way.changes_one_process}
 PAIRS = [path for path in PROGRAMS if path.stem.startswith("fixed") and path.parent.name in UNCHANGED]
 # Lines that no two runs share: of the clock and of progress bars.
 PASSING = re.compile(r"runtime|per_second|/s\]")

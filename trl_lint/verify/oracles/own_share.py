@@ -17,8 +17,9 @@ from trl_lint.verify.record.traces import RankRecord, Run
 from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 
 ORACLE = "own share"
-# Fewer rows than these say nothing.
+# Fewer rows than these say nothing; of so few that are alike on two ranks, data may have twice what one rank has once.
 FEWEST_ROWS = 4
+FEWEST_SHARED = 10
 # How many rows two ranks may have in common, and how many rows of one may be alike, in parts of all of them. What is
 # alike on one rank is so on two as well, and more often.
 MOST_SHARED = 0.1
@@ -49,6 +50,8 @@ def judge(run: Run) -> Verdict:
         return passed(ORACLE, f"each rank trains on rows of its own, of {many(total, 'row')}")
     if shared <= MOST_SHARED + BY_CHANCE * alike:
         return unknown(ORACLE, "rows of the data are alike, on one rank as on several")
+    if min(map(len, firsts.values())) < FEWEST_SHARED:
+        return unknown(ORACLE, "rows of several ranks are alike, of few that are trained on")
     if not all(share.passes for rank in run.ranks for share in rank.share):
         return unknown(ORACLE, "what one pass over the data is can't be told")
     said = f"ranks {worst[0]} and {worst[1]} train on {shared:.0%} of their rows both"

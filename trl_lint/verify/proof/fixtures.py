@@ -37,7 +37,8 @@ class Way:
     the fix is another program on one process as well. by_hand: those that are mended by hand, as there is only a hint.
     unsafe: those with an unsafe fix. bare: those that no launch with one process per GPU shows, as their bug is that of
     one process with several GPUs. fails_elsewhere: those that fail in the library that uses what the marked line makes.
-    others: those that fail by another oracle, with its name and its word.
+    others: those that fail by another oracle, with its name and its word. needs_group: those that, like their fixed
+    twins, do not run on one process alone.
     """
 
     oracle: str
@@ -51,6 +52,7 @@ class Way:
     bare: frozenset[str] = frozenset()
     fails_elsewhere: frozenset[str] = frozenset()
     others: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    needs_group: frozenset[str] = frozenset()
 
     def of(self, fixture: Fixture) -> tuple[str, str]:
         """The oracle that a broken program of the rule fails by, and its word."""

@@ -3,14 +3,14 @@
 Rows are shuffled, the model has dropout, gradients are accumulated, the last batch is not full, it is evaluated now and
 then, and the logs are as often as is usual, which no number of steps divides.
 
-    python evaluation/subjects/stock.py TRAINER
+    python evaluation/stock_script.py TRAINER
 """
 
 import copy
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[2] / "fixtures"))
+sys.path.append(str(Path(__file__).parents[1] / "fixtures"))
 import tiny
 import trl
 from datasets import Dataset
