@@ -60,7 +60,7 @@ def has_data_of_each_rank(run: Run) -> bool:
 def judge(run: Run, single: Run, doubled: Callable[[], Run], is_own: Callable[[str], bool]) -> Verdict:
     """Whether the metrics of several processes are those of one. doubled: runs them with each row read twice."""
     pairs = pairs_of(run, single)
-    has_same_losses = all(is_same(*each, BETWEEN_RUNS, scale=1.0) for each in _losses(run, single))
+    has_same_losses = all(is_same(*each, _tolerance(run), scale=1.0) for each in _losses(run, single))
     claim = "as one process computes them on the same global batch"
     against = _Against("one process has", claim, has_same_losses, _are_weighted(run, single))
     return _judged(run, pairs, doubled, is_own, against)
@@ -97,7 +97,7 @@ _BY_DEALING = _Against("dealt otherwise", "the same whoever reads which rows")
 def _judged(
     run: Run, pairs: Sequence[Pair], doubled: Callable[[], Run], is_own: Callable[[str], bool], against: _Against
 ) -> Verdict:
-    tolerance = BETWEEN_RUNS if any(rank.low_precision for rank in run.ranks) else EXACT
+    tolerance = _tolerance(run)
     own = [pair for pair in pairs if is_own(pair[0])]
     if not wrong(own, tolerance):  # else the log says it already
         shared = _read_alike(run)
@@ -123,6 +123,10 @@ def _judged(
     if held:
         return passed(ORACLE, f"{many(held, 'metric')} {against.claim}", [*evidence, HOW])
     return unknown(ORACLE, "; ".join(evidence))
+
+
+def _tolerance(run: Run) -> float:
+    return BETWEEN_RUNS if any(rank.low_precision for rank in run.ranks) else EXACT
 
 
 def _read_alike(run: Run) -> set[str]:

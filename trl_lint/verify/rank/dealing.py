@@ -53,6 +53,14 @@ def passes() -> int:
     return 0 if data_set is None else _times.get(_number(data_set), 0)
 
 
+def is_training() -> bool:
+    """Whether the script is in a loop over data that it trains on, as far as that is known."""
+    import torch
+
+    data_set = _in_loop()
+    return data_set is not None and torch.is_grad_enabled() and _number(data_set) in _trained
+
+
 def _patch_loader(job: Job) -> Patch:
     @cache
     def dealt() -> Dealt:

@@ -1,7 +1,8 @@
 """Numbers that a script's own code reads of tensors (`.item()`), in a controlled run.
 
 Not all that is reported goes through a log sink: scripts print, and keep lists that they write at their end. A number
-that all ranks read alike has come out of a collective, and can be held against one process as a metric can.
+that all ranks read alike has come out of a collective, and can be held against one process as a metric can. Not of an
+evaluation, whose last batches are filled up and cut off again, and whose loss is often a mean of means by choice.
 
 A read is known by the text of its line, which a fix elsewhere in the file leaves as it is.
 """
@@ -13,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from types import FrameType, ModuleType
 
-from . import trace, wrapping
+from . import dealing, trace, wrapping
 from .imports import Patch
 from .job import Job
 from .wrapping import Function
@@ -35,11 +36,8 @@ def _patch_tensor(job: Job, module: ModuleType) -> None:
         def item(self: object) -> object:
             value = original(self)
             frame = sys._getframe(1)
-            if (
-                trace.current is not None
-                and isinstance(value, (int, float))
-                and frame.f_code.co_filename in job.user_files
-            ):
+            is_own = frame.f_code.co_filename in job.user_files
+            if is_own and isinstance(value, (int, float)) and dealing.is_training():
                 place = (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
                 trace.write("log", sink=SINK, values={_name(frame): float(value)}, at=[place])
             return value
