@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 # So many batches are looked at, and so many bytes of one.
-MAX_BATCHES = 64
+MAX_BATCHES = 24
 MAX_BYTES = 1 << 24
 _seen = 0
 
