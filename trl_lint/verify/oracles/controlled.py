@@ -224,17 +224,22 @@ def _is_loss(run: Run, name: str, losses: Sequence[float]) -> bool:
 
     It may be e to their power, and a multiple: batches that are accumulated have a part of the loss each.
     """
-    of_rank = [metric.values[min(metric.values)] for key, metric in metrics_of(run).items() if key[1] == name]
-    series = [list(values.values()) for values in of_rank]
-    return bool(losses) and all(_follows(_logs(values), losses) or _follows(values, losses) for values in series)
+    return bool(losses) and all(
+        _follows(_logs(values), losses) or _follows(values, losses) for values in _series(run, name)
+    )
 
 
 def _is_norm(run: Run, name: str) -> bool:
     """Whether each value of a metric is a norm of gradients, as it was clipped or handed over."""
     first = run.ranks[0]
     norms = [*first.norms, *(each for each in first.grad_norms if each is not None)]
-    of_rank = [metric.values[min(metric.values)] for key, metric in metrics_of(run).items() if key[1] == name]
-    return all(any(is_same(value, norm, OF_LOSS) for norm in norms) for each in of_rank for value in each.values())
+    return all(any(is_same(value, norm, OF_LOSS) for norm in norms) for each in _series(run, name) for value in each)
+
+
+def _series(run: Run, name: str) -> list[list[float]]:
+    """The values that the first rank has of metrics of this name, of each log sink those that it was given."""
+    found = (metric for key, metric in metrics_of(run).items() if key[1] == name)
+    return [list(metric.values[min(metric.values)].values()) for metric in found]
 
 
 def _logs(values: Sequence[float]) -> list[float]:

@@ -231,11 +231,13 @@ class Session:
     def _controlled(self, subject: Subject, label: str, run: Run, single: OneProcess, verdict: Verdict) -> Verdict:
         """The verdict of runs under control in the place of *true value*, where one process trains otherwise."""
         is_open = verdict.oracle == true_value.ORACLE and verdict.outcome is Outcome.UNKNOWN
+        if not is_open or len(run.ranks) < 2 or self.launch.has_several_nodes:
+            return verdict
         is_own = subject.namer()
         asks = any(is_own(each.name) and not is_control(each) for each in metrics_of(run).values())
         # What it reads of its own collectives may be reported without a log.
         asks = asks or any(_is_called_by(subject, call) for call in run.ranks[0].calls if call.shape is not None)
-        if not is_open or not asks or len(run.ranks) < 2 or self.launch.has_several_nodes:
+        if not asks:
             return verdict
         return controlled.true_value(self.under_control(subject), label, single.reference, is_own, run.unsteady)
 
