@@ -147,7 +147,9 @@ def test_the_fix_hook(hook, project):
 @pytest.mark.index
 def test_the_hooks_need_no_torch(hook, hooks):
     hook("trl-lint", "--files", "base.py")
-    (python,) = (hooks.parent / "cache").glob("repo*/py_env-*/bin/python")
+    # Another test's environment may lie beside it: that of a local hook, which is no clone of this repository.
+    (clone,) = (each.parent for each in (hooks.parent / "cache").glob("repo*/trl_lint"))
+    (python,) = clone.glob("py_env-*/bin/python")
     script = "from importlib.metadata import distributions; print(*(each.metadata['Name'] for each in distributions()))"
     installed = subprocess.run([python, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert "trl-lint" in installed
