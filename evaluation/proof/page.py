@@ -53,10 +53,11 @@ python -m evaluation.verified
 | *own share* | no two ranks train on the same rows |
 | *own device* | every tensor in a collective is on the process's own device (emulated) |
 | *one writer* | no file is written by several ranks |
+| *whole parameters* | what is read of a sharded parameter is what the whole one gives (none is sharded here) |
 
-✓ passes, ✗ fails, ? could not be judged. What fails as it was is what a case is about. One process can be compared
-only where it trains the same way: not where texts are generated at random, nor where the loss is the mean of each
-rank's mean over its tokens, as CPO's and ORPO's are.
+✓ passes, ✗ fails, ? could not be judged. What fails as it was is what a case is about. Where one process trains another
+way, as where the loss is the mean of each rank's mean over its tokens, *true value* is asked of
+[controlled runs](verify.md#controlled-runs); and not at all where these can't be had either, as where texts are generated at random.
 """
 
 
