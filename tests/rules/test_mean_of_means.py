@@ -192,6 +192,16 @@ def test_the_mean_becomes_that_of_all_ranks_where_nothing_else_needs_it():
     assert SNIPPETS.mended(text) == expected
 
 
+@pytest.mark.parametrize("between", ["kl = kl * 2", "kl.mul_(2)", "mode = 'train' if model.training else 'eval'"])
+@pytest.mark.parametrize("around", ["", "with torch.no_grad():\n    "])
+def test_it_is_that_of_all_ranks_from_where_it_is_computed(around: str, between: str):
+    text = loop(DATA + around + RATIO + between + "\nvalue = accelerator.gather(mean).mean().item()")
+    mended = SNIPPETS.mended(text)
+    assert mended.index("mean_sum, mean_count = accelerator.reduce(") < mended.index(between)
+    assert "value = mean.item()" in mended
+    assert SNIPPETS.findings(mended) == []
+
+
 def test_this_rank_s_mean_stays_where_it_is_needed():
     text = loop(DATA + RATIO + "own = mean.item()\nvalue = accelerator.gather(mean).mean().item()")
     mended = SNIPPETS.mended(text)
@@ -213,15 +223,15 @@ def test_the_bound_of_a_count_is_that_of_the_count_of_all():
     ("lines", "reason"),
     [
         (
-            RATIO + "kl = kl * 2\nvalue = accelerator.gather(mean).mean()",
+            RATIO + "own = mean.item()\nkl = kl * 2\nvalue = accelerator.gather(mean).mean()",
             "its sum or its count may be another one where it is averaged",
         ),
         (
-            RATIO + "kl.mul_(2)\nvalue = accelerator.gather(mean).mean()",
+            RATIO + "own = mean.item()\nkl.mul_(2)\nvalue = accelerator.gather(mean).mean()",
             "its sum or its count may be another one where it is averaged",
         ),
         (
-            RATIO + "kl[0].data[0] += 1\nvalue = accelerator.gather(mean).mean()",
+            RATIO + "own = mean.item()\nkl[0].data[0] += 1\nvalue = accelerator.gather(mean).mean()",
             "its sum or its count may be another one where it is averaged",
         ),
         (

@@ -30,7 +30,8 @@ def test_generate_on_a_wrapped_model():
     )
     assert [each.text for each in finding.because] == ["`model` is the wrapped model"]
     assert "unwrap_model_for_generation" in finding.help
-    assert finding.fix is not None and finding.fix.applicability is DISPLAY
+    assert finding.fix is not None and finding.fix.applicability is SAFE
+    assert finding.fix.title == "Generate with the bare model"
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,56 @@ def test_generate_on_a_wrapped_model():
 )  # fmt: skip
 def test_wrapped_models_are_followed(text):
     assert SNIPPETS.finding(text).message.startswith("`.generate` is")
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after"),
+    [
+        (step("model.generate(**inputs)"), "model.generate", "self.accelerator.unwrap_model(model).generate"),
+        (
+            step("self.model_wrapped.generate(**inputs)"),
+            "self.model_wrapped.generate",
+            "self.accelerator.unwrap_model(self.model_wrapped).generate",
+        ),
+        (loop("model.generate(**batch)"), "model.generate", "accelerator.unwrap_model(model).generate"),
+        (
+            loop("ids = getattr(model, 'generate')(**batch)"),
+            "getattr(model, 'generate')",
+            "getattr(accelerator.unwrap_model(model), 'generate')",
+        ),
+        (
+            loop("generate = model.generate\nids = generate(**batch)"),
+            "model.generate",
+            "accelerator.unwrap_model(model).generate",
+        ),
+    ],
+)
+def test_the_wrapped_model_is_unwrapped_to_generate(text: str, before: str, after: str):
+    mended = SNIPPETS.mended(text)
+    assert mended == text.replace(before, after)
+    assert SNIPPETS.findings(mended) == []
+
+
+def test_without_an_accelerator_it_is_a_hint():
+    text = (
+        "import torch\n\ndef main(local_rank, batch):\n"
+        "    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2), device_ids=[local_rank])\n"
+        "    model.generate(batch)\n"
+    )
+    fix = SNIPPETS.finding(text).fix
+    assert fix is not None and fix.applicability is DISPLAY
+    assert fix.reason == "no accelerator is in reach that could unwrap the model"
+
+
+def test_before_the_trainer_has_its_accelerator_it_is_a_hint():
+    text = IMPORT + trainer(
+        "def __init__(self, model, **kwargs):\n"
+        "    self.model_wrapped = torch.nn.DataParallel(model)\n"
+        "    self.model_wrapped.generate()\n"
+        "    super().__init__(model, **kwargs)\n"
+    )
+    fix = SNIPPETS.finding(text).fix
+    assert fix is not None and fix.applicability is DISPLAY
 
 
 def test_the_bare_model_is_prepared_for_generation():

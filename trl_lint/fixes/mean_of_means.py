@@ -21,6 +21,7 @@ from trl_lint.fixes.support.edits import FixPlan, NoFix
 from trl_lint.fixes.support.logged import (
     Gathered,
     LogSite,
+    binding_in_with,
     identifier,
     only_binding,
     with_expression,
@@ -105,7 +106,13 @@ def _average(place: LogSite, node: cst.CSTNode) -> _Average | None:
 
 def _divided_once(place: LogSite, node: cst.Call, average: _Average, wanted: cst.BaseExpression) -> FixPlan | NoFix:
     statement = place.statement if average.binding is None else average.binding.assign
-    ratio, detached = _ratio(place, average.operand, wanted, statement)
+    mean = None if average.binding is not None else _needed_for_it_alone(place, average.operand, wanted)
+    if mean is not None:
+        # The name stands for the mean of all ranks then.
+        statement, operand = mean.assign, wanted
+    else:
+        operand = average.operand
+    ratio, detached = _ratio(place, operand, wanted, statement)
     if ratio is None:
         return NoFix("its sum or its count may be another one where it is averaged")
     named = LogSite(place.module, place.root, statement, place.payload, _name(place, average))
@@ -123,10 +130,7 @@ def _divided_once(place: LogSite, node: cst.Call, average: _Average, wanted: cst
             return NoFix("the ranks' means are needed for more than their average")
         edits = ((average.collective, _bare(quotient)), (node, cst.Name(average.binding.name.value)))
         return placed(named, replace(gathered, replaced=edits))
-    mean = only_binding(place, average.operand)
-    if mean is not None and mean.value is wanted and _is_only_use(place, mean):
-        # Nothing else needs this rank's mean: the name stands for the one of all ranks.
-        named = LogSite(place.module, place.root, mean.assign, named.payload, named.what)
+    if mean is not None:
         edits = ((wanted, _bare(quotient)), (node, cst.Name(mean.name.value)))
         return placed(named, replace(gathered, replaced=edits))
     edits = ((node, quotient if _is_inside(place, node) else _bare(quotient)),)
@@ -216,6 +220,12 @@ def _changed(node: cst.CSTNode) -> cst.BaseExpression | None:
         return node.target
     method = method_call(node) if works_in_place(node) else None
     return None if method is None else method.receiver
+
+
+def _needed_for_it_alone(place: LogSite, operand: cst.BaseExpression, wanted: cst.BaseExpression) -> Binding | None:
+    """The assignment of this rank's mean, where nothing but the average over the ranks needs it."""
+    mean = only_binding(place, operand) or binding_in_with(place, operand)
+    return mean if mean is not None and mean.value is wanted and _is_only_use(place, mean) else None
 
 
 def _is_only_use(place: LogSite, binding: Binding) -> bool:

@@ -1,31 +1,63 @@
-"""The plan for the bare model of a trainer that is prepared for generation: the wrapped one takes its place."""
+"""The plans for models that generate: a wrapped one is unwrapped for it, and a bare one that is prepared is the wrong one.
+
+`model.generate(…)` becomes `accelerator.unwrap_model(model).generate(…)`, and `unwrap_model_for_generation(self.model,
+…)` becomes `unwrap_model_for_generation(self.model_wrapped, …)`.
+"""
 
 from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.events import UnwrappedForGeneration
+from trl_lint.analysis.events import AttributeRead, UnwrappedForGeneration
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
+from trl_lint.fixes.support.bare_model import (
+    NO_ACCELERATOR,
+    TOO_EARLY,
+    accelerator_of,
+    is_too_early,
+    read_from_bare,
+    receiver,
+)
 from trl_lint.fixes.support.caching import is_trainer
 from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.scope import dotted
 
+_OUT_OF_SIGHT = "how the model is asked to generate is not known"
 _OUT_OF_REACH = "how the wrapped model is reached from here is not known"
 
 
-class WrappedGenerateFix(RuleFix[UnwrappedForGeneration]):
-    title = "Give it the wrapped model"
+class WrappedGenerateFix(RuleFix[AttributeRead | UnwrappedForGeneration]):
     is_collective = False
     applicabilities = (Applicability.SAFE, Applicability.DISPLAY)
 
-    def plan(self, event: UnwrappedForGeneration) -> FixPlan | NoFix:
-        """`self.model` becomes `self.model_wrapped` in a trainer; elsewhere the author has to say where it is."""
-        model = event.argument.value
-        owner = event.owner
-        if not isinstance(event.cls, ClassInfo) or not is_trainer(event.cls) or owner is None or not owner.parameters:
-            return NoFix(_OUT_OF_REACH)
-        if dotted(model) != f"{owner.parameters[0].name}.model":
-            return NoFix(_OUT_OF_REACH)
-        return FixPlan((Replace(model, model.with_changes(attr=cst.Name("model_wrapped"))),))
+    def plan(self, event: AttributeRead | UnwrappedForGeneration) -> FixPlan | NoFix:
+        """How the model that generates is given to those who ask for it, or why that is left to the author."""
+        return _unwrapped(event) if isinstance(event, AttributeRead) else _wrapped(event)
+
+    def title_for(self, event: AttributeRead | UnwrappedForGeneration) -> str:
+        return "Generate with the bare model" if isinstance(event, AttributeRead) else "Give it the wrapped model"
+
+
+def _unwrapped(event: AttributeRead) -> FixPlan | NoFix:
+    node, model = event.node, receiver(event.node)
+    if model is None or not isinstance(node, (cst.Attribute, cst.Call)):
+        return NoFix(_OUT_OF_SIGHT)
+    accelerator = accelerator_of(event, model)
+    if not accelerator:
+        return NoFix(NO_ACCELERATOR)
+    if is_too_early(event, accelerator, node):
+        return NoFix(TOO_EARLY)
+    return FixPlan((Replace(node, read_from_bare(node, model, accelerator)),))
+
+
+def _wrapped(event: UnwrappedForGeneration) -> FixPlan | NoFix:
+    """`self.model` becomes `self.model_wrapped` in a trainer; elsewhere the author has to say where it is."""
+    model = event.argument.value
+    owner = event.owner
+    if not isinstance(event.cls, ClassInfo) or not is_trainer(event.cls) or owner is None or not owner.parameters:
+        return NoFix(_OUT_OF_REACH)
+    if dotted(model) != f"{owner.parameters[0].name}.model":
+        return NoFix(_OUT_OF_REACH)
+    return FixPlan((Replace(model, model.with_changes(attr=cst.Name("model_wrapped"))),))

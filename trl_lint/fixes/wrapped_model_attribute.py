@@ -12,21 +12,28 @@ from trl_lint.analysis.program.syntax import ancestors, last_name, used_names
 from trl_lint.domain.model_roles import is_trained
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
-from trl_lint.fixes.support.caching import Cached, cached, constructor_call, is_trainer
+from trl_lint.fixes.support.bare_model import (
+    NO_ACCELERATOR,
+    TOO_EARLY,
+    accelerator_of,
+    is_too_early,
+    read_from_bare,
+    receiver,
+)
+from trl_lint.fixes.support.caching import Cached, cached, is_trainer
 from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Replace
 from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.scope import (
     always_reached,
     bound_names,
     bound_targets,
-    contains,
     declared_names,
     dotted,
     is_nested,
     root_name,
     scope_of,
 )
-from trl_lint.fixes.support.tree import has_comment, in_parentheses_of, with_argument
+from trl_lint.fixes.support.tree import has_comment, in_parentheses_of
 from trl_lint.knowledge import models
 
 # The hooks that every run of a trainer gets to: what they read in any case can be read before.
@@ -40,8 +47,6 @@ _PARAMETER = "it is a parameter: an engine may have sharded it"
 _CUSTOM = "whether it is a module, a parameter or a property is not known"
 _WRITTEN = "it is written to, not only read"
 _WRITTEN_NEAR = "the same function writes it through the wrapper: read and write belong to one object"
-_NO_ACCELERATOR = "no accelerator is in reach that could unwrap the model"
-_TOO_EARLY = "the accelerator is not there yet: `super().__init__` comes later"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +86,9 @@ class WrappedModelAttributeFix(RuleFix[AttributeRead]):
         if found is not None:
             return _from_cache(read, found)
         if not read.accelerator:
-            return NoFix(_NO_ACCELERATOR, _kept_before(read))
-        if _too_early(read):
-            return NoFix(_TOO_EARLY)
+            return NoFix(NO_ACCELERATOR, _kept_before(read))
+        if is_too_early(event, read.accelerator, read.whole):
+            return NoFix(TOO_EARLY)
         return _before_loop(read) or _in_place(read)
 
     def title_for(self, event: AttributeRead) -> str:
@@ -97,36 +102,17 @@ def _read(event: AttributeRead) -> _Read | NoFix:
         return NoFix(reason)
     node = event.node
     path = ancestors(scope_of(event.owner, event.module), node) or ancestors(event.module.tree, node)
-    model = _receiver(node)
+    model = receiver(node)
     if not path or model is None or not isinstance(node, (cst.Attribute, cst.Call)):
         return NoFix(_OUT_OF_SIGHT)
     whole: cst.Attribute | cst.Call = node
     further = ""
     if isinstance(path[-1], cst.Attribute) and path[-1].value is node:
         whole, further, path = path[-1], path[-1].attr.value, path[:-1]
-    accelerator = event.accelerator or _own_accelerator(event, model)
-    read = _Read(event, node, model, whole, further, path, accelerator)
+    read = _Read(event, node, model, whole, further, path, accelerator_of(event, model))
     if _is_written(read):
         return NoFix(_WRITTEN)
     return NoFix(_WRITTEN_NEAR) if _is_written_near(read) else read
-
-
-def _receiver(node: cst.CSTNode) -> cst.BaseExpression | None:
-    """The model in `model.x` and `getattr(model, "x")`; None where it is read in another way."""
-    match node:
-        case cst.Attribute(value=model):
-            return model
-        case cst.Call(func=cst.Name("getattr"), args=[cst.Arg(value=model, keyword=None, star=""), *_]):
-            return model
-    return None
-
-
-def _own_accelerator(event: AttributeRead, model: cst.BaseExpression) -> str:
-    """The accelerator of a trainer whose `model_wrapped` is read from somewhere else, as `self.trainer.accelerator`."""
-    if not is_trained(event.model) or last_name(model) != "model_wrapped" or not isinstance(model, cst.Attribute):
-        return ""
-    owner = dotted(model.value)
-    return f"{owner}.accelerator" if owner else ""
 
 
 # --- what is never mended -------------------------------------------------------------------------------
@@ -166,25 +152,6 @@ def _is_written_near(read: _Read) -> bool:
 def _kept_before(read: _Read) -> str:
     name = read.event.attribute
     return f"read it before the model is wrapped (`{name} = model.{name}`), and use that here"
-
-
-def _too_early(read: _Read) -> bool:
-    """Whether the read stands in an `__init__`, before what gives `self` its accelerator."""
-    owner = read.event.owner
-    if owner is None or owner.name != "__init__" or owner.cls is None or not owner.parameters:
-        return False
-    if _root_name(read.accelerator) != owner.parameters[0].name:
-        return False
-    call = constructor_call(owner)
-    body = owner.node.body
-    for statement in body.body if isinstance(body, cst.BaseSuite) else ():
-        if contains(statement, read.whole):
-            return True
-        if call is not None and statement is call.statement:
-            return False
-        if any(dotted(target) == read.accelerator for target in bound_targets(statement)):
-            return False
-    return True
 
 
 def _root_name(text: str) -> str:
@@ -256,11 +223,7 @@ def _from_cache(read: _Read, found: Cached) -> FixPlan:
 
 
 def _in_place(read: _Read) -> FixPlan:
-    bare = cst.Call(cst.parse_expression(f"{read.accelerator}.unwrap_model"), [cst.Arg(read.model)])
-    if isinstance(read.node, cst.Attribute):
-        new: cst.BaseExpression = read.node.with_changes(value=bare)
-    else:
-        new = with_argument(read.node, read.node.args[0], bare)
+    new = read_from_bare(read.node, read.model, read.accelerator)
     return FixPlan((Replace(read.whole, new if read.whole is read.node else read.whole.with_changes(value=new)),))
 
 

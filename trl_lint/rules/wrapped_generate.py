@@ -22,13 +22,17 @@ def training_step(self, model, inputs, num_items_in_batch=None):
 ## Use instead
 ```python
 def training_step(self, model, inputs, num_items_in_batch=None):
-    with unwrap_model_for_generation(model, self.accelerator) as unwrapped_model:
-        ids = unwrapped_model.generate(**inputs)
+    ids = self.accelerator.unwrap_model(model).generate(**inputs)
 ```
 
+Where DeepSpeed ZeRO-3 may be used, `with unwrap_model_for_generation(model, self.accelerator) as unwrapped_model:` of TRL
+gathers the parameters once for all tokens.
+
 ## Fix safety
-`unwrap_model_for_generation(self.model, …)` becomes `unwrap_model_for_generation(self.model_wrapped, …)`, which is
-safe: it is the same model on one process. `generate` on a wrapped model is a hint.
+Safe, both: it is the same model on one process. `model.generate(…)` becomes
+`accelerator.unwrap_model(model).generate(…)`, which is what DeepSpeed's and FSDP's wrappers hand it on to; it is a hint
+where no `Accelerator` is in reach. `unwrap_model_for_generation(self.model, …)` becomes
+`unwrap_model_for_generation(self.model_wrapped, …)`.
 
 ## Limits
 Generation from the bare model without that context manager is not reported, as it is right under DDP. With
@@ -55,8 +59,6 @@ from trl_lint.knowledge.mentions import either, named
 from trl_lint.knowledge.models import FOR_GENERATION, GENERATES
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import owner_of, said
-
-_CALLED = "what is generated is needed outside the `with` statement, too: where that ends is the author's to say"
 
 
 def _is_handed_on(event: AttributeRead) -> bool:
@@ -87,7 +89,6 @@ def _generates(event: AttributeRead) -> Violation:
         ),
         provenance=event.model.why,
         help=said("generate", event, model=model),
-        by_hand=_CALLED,
     )
 
 

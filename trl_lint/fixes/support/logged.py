@@ -188,6 +188,18 @@ def only_binding(place: LogSite, name: cst.CSTNode) -> Binding | None:
     return bound if here is not None and there is not None and _same_block(here.around, there.around) else None
 
 
+def binding_in_with(place: LogSite, name: cst.CSTNode) -> Binding | None:
+    """The assignment that alone binds a name, in the block of its use or in a `with` in there; None if there is none.
+
+    It is always reached before the name is read; but what it is computed under (`with torch.no_grad():`) has ended.
+    """
+    bound = sole_binding(place.root, name)
+    if bound is None:
+        return None
+    here, there = enclosing_statement(place.root, name), enclosing_statement(place.root, bound.assign)
+    return bound if here is not None and there is not None and _same_block(there.around, here.around) else None
+
+
 def _same_block(inner: Path, outer: Path) -> bool:
     """Whether a statement with these nodes around it stands in the block of another, or in a `with` in it."""
     if len(inner) < len(outer) or inner[len(outer) - 1] is not outer[-1]:
