@@ -57,7 +57,8 @@ python -m evaluation.verified
 
 ✓ passes, ✗ fails, ? could not be judged. What fails as it was is what a case is about. Where one process trains another
 way, as where the loss is the mean of each rank's mean over its tokens, *true value* is asked of
-[controlled runs](verify.md#controlled-runs); and not at all where these can't be had either, as where texts are generated at random.
+[controlled runs](verify.md#controlled-runs); and not at all where these can't be had either, as where texts are
+generated at random.
 """
 
 

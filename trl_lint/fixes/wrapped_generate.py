@@ -1,4 +1,4 @@
-"""The plans for models that generate: a wrapped one is unwrapped for it, and a bare one that is prepared is the wrong one.
+"""The plans for models that generate: a wrapped one is unwrapped, and it is the wrapped one that is prepared for it.
 
 `model.generate(…)` becomes `accelerator.unwrap_model(model).generate(…)`, and `unwrap_model_for_generation(self.model,
 …)` becomes `unwrap_model_for_generation(self.model_wrapped, …)`.

@@ -25,8 +25,8 @@ def training_step(self, model, inputs, num_items_in_batch=None):
     ids = self.accelerator.unwrap_model(model).generate(**inputs)
 ```
 
-Where DeepSpeed ZeRO-3 may be used, `with unwrap_model_for_generation(model, self.accelerator) as unwrapped_model:` of TRL
-gathers the parameters once for all tokens.
+Where DeepSpeed ZeRO-3 may be used, `with unwrap_model_for_generation(model, self.accelerator) as unwrapped_model:` of
+TRL gathers the parameters once for all tokens.
 
 ## Fix safety
 Safe, both: it is the same model on one process. `model.generate(…)` becomes

@@ -41,8 +41,8 @@ _ALIKE: dict[str, str] = {
     "bare": "`{accelerator}.unwrap_model({model})`",
     "generate": "generate with the bare model: `{accelerator}.unwrap_model({model}).generate(…)`",
     "generate with trl": (
-        "generate with the bare model: `{accelerator}.unwrap_model({model}).generate(…)`, or, where DeepSpeed ZeRO-3 may "
-        "be used, in `with unwrap_model_for_generation({model}, {accelerator}) as unwrapped_model:`"
+        "generate with the bare model: `{accelerator}.unwrap_model({model}).generate(…)`, or, where DeepSpeed ZeRO-3 "
+        "may be used, in `with unwrap_model_for_generation({model}, {accelerator}) as unwrapped_model:`"
     ),
     "device": "on the accelerator's device",
     "local rank": "`{accelerator}.local_process_index` or `$LOCAL_RANK`",
