@@ -1,11 +1,18 @@
-"""The command `trl-lint verify` in this process."""
+"""The command `trl-lint verify`, in this process and in one that is broken off."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
+from processes import left, with_words
 
 from trl_lint.frontends.cli import main
 from trl_lint.verify.processes import launcher
@@ -25,3 +32,25 @@ def in_forks(server: Any, folder: Path, patch: Any) -> None:
     With launchers, each way to call the command is tried in `test_from_wheel.py`.
     """
     patch.setattr(launcher, "run", lambda *args, **options: server(*args, **options, folder=folder))
+
+
+TOOL = (sys.executable, "-m", "trl_lint")
+
+
+def interrupted(
+    folder: Path, script: str, ready: Callable[[], bool], tool: Sequence[str] = TOOL
+) -> tuple[int, str, str]:
+    """The command, broken off by Ctrl+C once something is so: its exit code and what it said. Nothing is left of it."""
+    (folder / "train.py").write_text(script)
+    command = [*tool, "verify", "--isolated", str(folder / "train.py")]
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while not ready() and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=300)
+    assert not left(with_words(str(folder)))
+    assert not list(folder.glob("trl-lint-*"))
+    return process.returncode, out, said

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import sysconfig
+import time
 import venv
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from commands import call, in_forks
+from commands import call, in_forks, interrupted
 from once import once
 from wheels import wheel_of
 
@@ -33,6 +35,7 @@ from accelerate import Accelerator
 accelerator = Accelerator(cpu=True)
 print(sys.argv[1:], accelerator.gather(torch.ones(3).sum().item()))
 """
+COMMUNICATES = "import torch.distributed as dist\n\ndist.init_process_group('gloo')\ndist.barrier()\n"
 # Scripts that cost nothing: what starts them is what is tried.
 RIGHT = "import os\n\nprint(os.environ.get('WORLD_SIZE'))\n"
 TRAINS = """\
@@ -149,6 +152,15 @@ def test_a_mode_in_forks(server, name, tmp_path, monkeypatch):
     in_forks(server, tmp_path, monkeypatch)
     done = call(*words(name, tmp_path))
     look(name, done.exit_code, done.stdout, done.stderr, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+@pytest.mark.parametrize("number", range(10))
+def test_interrupted_at_any_moment(command, number, tmp_path):
+    end = time.monotonic() + random.Random(number).uniform(0.5, 20)
+    code, _, said = interrupted(tmp_path, COMMUNICATES, lambda: time.monotonic() > end, tool=(command,))
+    assert (code, said) in [(130, "trl-lint: interrupted\n"), (0, "")]
 
 
 def formats(name: str) -> list[str]:

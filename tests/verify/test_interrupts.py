@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
+from commands import interrupted
 from fake_runs import Runs, printed, session, well
-from processes import left, with_words
 
 from trl_lint.settings import Settings
 from trl_lint.verify.oracles import termination
@@ -36,7 +32,6 @@ if dist.get_rank() == 0:
     dist.barrier()
 time.sleep(600)
 """
-PASSES = "import torch.distributed as dist\n\ndist.init_process_group('gloo')\ndist.barrier()\n"
 
 
 class TestSignals:
@@ -100,35 +95,9 @@ class TestPartialReports:
         assert '"interrupted": true' in printed("json", proof)
 
 
-def interrupted(folder, script, ready):
-    """The command, broken off by Ctrl+C once something is so: its exit code and what it said."""
-    (folder / "train.py").write_text(script)
-    command = [sys.executable, "-m", "trl_lint", "verify", "--isolated", str(folder / "train.py")]
-    environment = {**os.environ, "TMPDIR": str(folder)}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=folder, env=environment, **pipes) as process:
-        while not ready() and process.poll() is None:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        out, said = process.communicate(timeout=300)
-    assert not left(with_words(str(folder)))
-    assert not list(folder.glob("trl-lint-*"))
-    return process.returncode, out, said
-
-
 @pytest.mark.torch
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
 def test_who_waits_where_is_told(tmp_path):
     code, out, said = interrupted(tmp_path, WAITS, lambda: (tmp_path / "at0").exists() and (tmp_path / "at1").exists())
     assert (code, said) == (130, "trl-lint: interrupted\n")
     assert "the run was interrupted" in out and "rank 1: in no collective of its own" in " ".join(out.split())
-
-
-@pytest.mark.slow
-@pytest.mark.torch
-@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
-@pytest.mark.parametrize("number", range(10))
-def test_at_any_moment(tmp_path, number):
-    end = time.monotonic() + random.Random(number).uniform(0.5, 20)
-    code, _, said = interrupted(tmp_path, PASSES, lambda: time.monotonic() > end)
-    assert (code, said) in [(130, "trl-lint: interrupted\n"), (0, "")]

@@ -83,6 +83,9 @@ class BaseRule:
     consequences: ClassVar[tuple[Consequence, ...]]
     # The codes of rules whose findings, where they stand inside one of its own, are about the same cause.
     covers: ClassVar[frozenset[str]] = frozenset()
+    # Whether code that it reports fails on each pass, wherever there are several processes: no data, device or engine
+    # that a run may lack has a part in it.
+    always_fails: ClassVar[bool] = False
     # Whether it has not yet shown that no more than one in twenty of its findings is a false alarm: off by default.
     preview: ClassVar[bool] = False
 

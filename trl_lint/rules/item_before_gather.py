@@ -62,6 +62,7 @@ class ItemBeforeGather(Rule[CollectiveCalled]):
     code = "TRL001"
     name = "item-before-gather"
     consequences = (Consequence.CRASH,)
+    always_fails = True
 
     def check(self, event: CollectiveCalled) -> Iterator[Violation]:
         if not _is_number(event):

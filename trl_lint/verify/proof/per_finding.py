@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from trl_lint.findings import Consequence, Finding
+from trl_lint.rules import find_rule
 from trl_lint.verify.oracles import divergence, failures, metrics, single_writer, termination, true_value
 from trl_lint.verify.oracles.logged_metrics import metrics_of
 from trl_lint.verify.proof import cause, not_reached
@@ -20,9 +21,6 @@ from trl_lint.verify.record.executed import Executed, Ran
 from trl_lint.verify.record.traces import RankRecord, Run
 from trl_lint.verify.record.verdicts import Outcome, Verdict
 
-# Rules whose findings fail on each pass, wherever there are several processes, by what they report: no data, device or
-# engine that a run may lack has a part in it.
-SURE = frozenset({"TRL001"})
 # Oracles that speak of metrics.
 OF_METRICS = (metrics.ORACLE, true_value.ORACLE)
 # By what comes of a finding, what the run that passes has to say of it.
@@ -258,7 +256,7 @@ def _lines(file: str) -> list[str]:
 def _contradiction(runs: BothRuns, finding: Finding, before: Times, *, is_fixed: bool) -> str:
     """What speaks against a finding; "" where nothing does."""
     run = runs.before.run
-    if finding.code in SURE and all(before.values()) and runs.before.ended_well and len(run.ranks) > 1:
+    if _always_fails(finding) and all(before.values()) and runs.before.ended_well and len(run.ranks) > 1:
         return "" if any(map(_has_caught, run.ranks)) else "each rank has executed it, and the run ended well"
     if not (is_fixed and runs.after):
         return ""
@@ -274,6 +272,11 @@ def _contradiction(runs: BothRuns, finding: Finding, before: Times, *, is_fixed:
             if both:
                 return f"fixed, {', '.join(sorted(both))} fails as well"
     return ""
+
+
+def _always_fails(finding: Finding) -> bool:
+    rule = find_rule(finding.code)
+    return rule is not None and rule.always_fails
 
 
 def _metrics(verdict: Verdict) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -30,7 +30,7 @@ from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof import controlled, leftovers
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.record.traces import Call, Run
-from trl_lint.verify.record.verdicts import Outcome, Verdict, unknown
+from trl_lint.verify.record.verdicts import INTERRUPTED, Outcome, Verdict, unknown
 
 # Ends after which it is a finding that a rank ran fewer collectives than the others.
 WAITING = ("hang", "left early")
@@ -194,10 +194,7 @@ class Session:
         if moved is None and not end.failed:
             moved = self._moved(subject, label, run)
         one = single() if single and not end.failed else None
-        # Every kind of run has the same verdicts in the same order: they are the rows of the reports.
-        verdicts = [
-            end,
-            sequence.judge(run, cut_short=end.failed and end.way not in WAITING),
+        values = [
             *self._of_metrics(
                 run,
                 lambda: first.run if first else self._again(subject, label),
@@ -208,12 +205,8 @@ class Session:
                     else true_value.judge(run, one, subject.namer()),
                 ],
             ),
-            training.judge_ranks(run),
-            own_share.judge(run),
-            self._of_devices(subject, label, run),
-            single_writer.judge(run),
-            *filter(None, [whole_parameters.judge(run)]),  # of those alone that read sharded tensors
         ]
+        verdicts = _rows(run, end, values, lambda: self._of_devices(subject, label, run))
         if single is not None and not is_bare and not end.failed:
             verdicts = [self._controlled(subject, label, run, single, each) for each in verdicts]
         return Judged(label, run, verdicts, moved)
@@ -394,12 +387,28 @@ class Session:
 
 def _partly(label: str, run: Run) -> Judged:
     """A run that somebody has broken off, or that no more runs are made for: what it says by itself."""
-    end = termination.judge(run)
-    cut_short = bool(run.stopped) or (end.failed and end.way not in WAITING)
     values = [unknown(each.ORACLE, "not judged: interrupted before") for each in (metrics, true_value)]
     devices = unknown(own_device.ORACLE, "not judged: interrupted before")
-    others = [training.judge_ranks(run), own_share.judge(run), devices, single_writer.judge(run)]
-    return Judged(label, run, [end, sequence.judge(run, cut_short=cut_short), *values, *others])
+    return Judged(label, run, _rows(run, termination.judge(run), values, lambda: devices))
+
+
+def _rows(run: Run, end: Verdict, values: Sequence[Verdict], devices: Callable[[], Verdict]) -> list[Verdict]:
+    """The verdicts of a run, for every kind of run in the same order: they are the rows of the reports.
+
+    end: how it ended. values: what is said of its metrics. devices: gives what is said of its devices, which takes a
+    run of its own.
+    """
+    cut_short = run.stopped == INTERRUPTED or (end.failed and end.way not in WAITING)
+    return [
+        end,
+        sequence.judge(run, cut_short=cut_short),
+        *values,
+        training.judge_ranks(run),
+        own_share.judge(run),
+        devices(),
+        single_writer.judge(run),
+        *filter(None, [whole_parameters.judge(run)]),  # of those alone that read sharded tensors
+    ]
 
 
 def _is_called_by(subject: Subject, call: Call) -> bool:

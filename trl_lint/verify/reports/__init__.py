@@ -106,10 +106,14 @@ def unseen(proof: Proof) -> list[str]:
     return [f"Judged were the {many(seen, 'rank')} of this machine, of {size}: --keep a folder that all share for all."]
 
 
-def emulated(proof: Proof) -> list[str]:
+def emulated_devices(proof: Proof) -> list[str]:
     """What ran without the device that it is made for."""
-    names = sorted({rank.emulated for run in proof.runs for rank in run.ranks if rank.emulated})
-    return [f"Emulated: {name}." for name in names]
+    return sorted({rank.emulated for run in proof.runs for rank in run.ranks if rank.emulated})
+
+
+def emulated(proof: Proof) -> list[str]:
+    """The same in sentences."""
+    return [f"Emulated: {name}." for name in emulated_devices(proof)]
 
 
 def conclusion(proof: Proof) -> str:

@@ -20,7 +20,7 @@ class Report(reports.Report):
     """`{"version", "nproc", "holds", "subjects": [{"name", "holds", "fixes", "runs": [{"label", "verdicts"}], …}]}`.
 
     Of a subject, `alone` is set where it fails on one process as well, and `shown` says what a fixed copy that passes
-    shows of the fix; `interrupted` that somebody has broken it off.
+    shows of the fix; `interrupted` that somebody has broken it off. `emulated` names what ran without its device.
     `findings` has what the runs say of each (`verdict`: shown, consistent, not reached or
     contradicted) and, by rank, how often it was executed, and what a fix has put in its place.
     """
@@ -49,6 +49,7 @@ def _subject(proof: Proof) -> dict[str, Evidence]:
         "name": proof.name,
         "holds": proof.holds,
         "fixes": [reports.headline(finding) for finding in proof.fixes],
+        "emulated": [*reports.emulated_devices(proof)],
         "hints": [reports.headline(finding) for finding in proof.hints],
         "findings": [_finding(each) for each in proof.findings],
         "runs": [_run(column) for column in proof.columns],
