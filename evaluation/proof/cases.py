@@ -95,6 +95,12 @@ NOT_RUN = {
 }
 
 _LOGITS = Failure(true_value.ORACLE, "value", ("logits/chosen", "logits/rejected"))
+# Of CPO and ORPO these are means over each rank's own tokens, of which upstream, and so the fix, takes the mean.
+_OVER_TOKENS = Failure(true_value.ORACLE, "value", ("logits/chosen", "logits/rejected", "nll_loss"))
+_OVER_TOKENS_NOTE = (
+    "`logits/*` and `nll_loss` are means over each rank's own tokens. Upstream, and so the fix, takes the mean of them "
+    "over the ranks, which is another number where ranks have other numbers of tokens."
+)
 
 
 def _rank_0(trainer: str, subject: str, names: tuple[str, ...], upstream: str, **others: Any) -> Case:
@@ -119,6 +125,7 @@ def _first_mend(trainer: str, subject: str, line: int) -> Case:
         "0.14.0",
         (Failure(termination.ORACLE, "abort", place=place), Failure(sequence.ORACLE, "sequence", place=place)),
         upstream="0.17.0",
+        mended=(_OVER_TOKENS,),
         note="0.14.0 gathers whole logits, of another length on each rank. "
         "Issue 3068 of huggingface/trl reports the hang for ORPO. "
         "0.17.0 gathers their means, as `--fix` does with 0.13.0 above.",
@@ -229,9 +236,14 @@ def _table(name: str, line: int) -> Case:
 
 _A2PO = ("reward", "v_star", "implicit_reward", "advantage")
 # Of these nothing is known but that a function which the user hands over has made the numbers.
-_LEFT = ("reward", "v_star")
+_LEFT = ("reward",)
 _IW_OPD = tuple(f"iw_opd/{name}" for name in ("mean_advantage", "mean_abs_advantage", "mean_weight", "min_weight"))
 _SERVER = {"steps": 2, "server": 1}
+# All that KTO counts or sums, and what follows from its baseline.
+_KTO = (
+    *("kl", "num_tokens", "logits/chosen", "logits/rejected", "logps/chosen", "logps/rejected"),
+    *("rewards/chosen", "rewards/rejected", "rewards/margins"),
+)
 
 CASES = (
     _rank_0(
@@ -244,15 +256,25 @@ CASES = (
         note="`logits/*` are means over tokens. Upstream, and so the fix, take the mean over the ranks of each one's "
         "mean, which is another number where ranks have other numbers of tokens. 1.16.0 has it right.",
     ),
-    _rank_0("CPO", "cpo", CPO_METRICS, "0.17.0", released=(Failure(metrics.ORACLE, "metric", CPO_METRICS),)),
+    _rank_0(
+        "CPO",
+        "cpo",
+        CPO_METRICS,
+        "0.17.0",
+        released=(Failure(metrics.ORACLE, "metric", CPO_METRICS), Failure(true_value.ORACLE, "value", CPO_METRICS)),
+        mended=(_OVER_TOKENS,),
+        note=_OVER_TOKENS_NOTE,
+    ),
     _rank_0(
         "ORPO",
         "orpo",
         ORPO_METRICS,
         "0.17.0",
-        released=(Failure(metrics.ORACLE, "metric", ORPO_METRICS),),
+        released=(Failure(metrics.ORACLE, "metric", ORPO_METRICS), Failure(true_value.ORACLE, "value", ORPO_METRICS)),
+        mended=(_OVER_TOKENS,),
         changed=_LOGITS.metrics,
-        note="`logits/*` are not compared with upstream: since 0.14.0 it leaves the last token out of them.",
+        note=f"{_OVER_TOKENS_NOTE} `logits/*` are not compared with upstream: since 0.14.0 it leaves the last token "
+        "out of them.",
     ),
     _first_mend("CPO", "cpo", 838),
     _first_mend("ORPO", "orpo", 851),
@@ -372,6 +394,7 @@ CASES = (
         "cut baseline, KTO",
         "kto",
         "1.16.0",
+        (Failure(true_value.ORACLE, "value", _KTO),),
         files=("trl/trainer/kto_trainer.py",),
         rules=("TRL014",),
         options={"steps": 2, "accumulation": 3, "rows": 9, "fill": 4, "rate": 0.05},
@@ -406,10 +429,10 @@ CASES = (
         files=("trl/experimental/a2po/a2po_trainer.py",),
         mended=(Failure(metrics.ORACLE, "metric", _LEFT), Failure(true_value.ORACLE, "value", _LEFT)),
         options={"steps": 2, "fill": 4},
-        metrics=("implicit_reward", "advantage"),
+        metrics=("v_star", "implicit_reward", "advantage"),
         facts=("equal on all ranks", "mean of the ranks", "same training", "same alone"),
-        note="Rewards and the values that are estimated from them come from a function that the user hands over. Of "
-        "these two means no rule says anything, and `--fix` leaves them.",
+        note="Rewards come from a function that the user hands over. Of their mean no rule says anything, and `--fix` "
+        "leaves it.",
     ),
     Case(
         "a filter of each rank, A2PO",
@@ -425,15 +448,19 @@ CASES = (
         "rank-0 metrics, IW-OPD",
         "iw_opd",
         "1.16.0",
-        (Failure(metrics.ORACLE, "metric", _IW_OPD),),
+        (
+            Failure(metrics.ORACLE, "metric", _IW_OPD),
+            Failure(true_value.ORACLE, "value", (*_IW_OPD, "on_policy_loss")),
+        ),
         files=("trl/experimental/iw_opd/iw_opd_trainer.py",),
         options={"steps": 1, "fill": 4},
         metrics=_IW_OPD,
         by_hand="IW-OPD-all-tokens",
+        mended=(Failure(true_value.ORACLE, "value", ("on_policy_loss",)),),
         facts=("equal on all ranks", "as one process", "same training", "same alone"),
-        note="The greatest weight is the same on all ranks, as each one's first token has it. One process can't be "
-        "compared in the end: its loss is twice as large. This trainer divides by the tokens of all ranks, of which "
-        "DDP then takes the mean once more. No rule says so.",
+        note="The greatest weight is the same on all ranks, as each one's first token has it. The loss is half of that "
+        "of one process: this trainer divides by the tokens of all ranks, of which DDP then takes the mean once more. "
+        "No rule says so.",
     ),
     *(_token_means(name, _own(name), options={"steps": 2}, by_hand=f"{name}-same-return") for name in ("SDFT", "SDPO")),
     *(
