@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import os
 from datetime import timedelta
+from functools import cache
 from types import ModuleType
 from typing import TypedDict
 
@@ -125,10 +126,14 @@ def _payload(given: object) -> PayloadFields:
         return {"dtype": None, "shape": None, "device": None}
     shapes = [list(each.shape) for each in tensors]
     return {
-        "dtype": str(tensors[0].dtype).replace("torch.", ""),
+        "dtype": _word(tensors[0].dtype).replace("torch.", ""),
         "shape": shapes if isinstance(given, (list, tuple)) else shapes[0],
-        "device": str(tensors[0].device),
+        "device": _word(tensors[0].device),
     }
+
+
+# There are few of them, and each is asked for at every collective.
+_word = cache(str)
 
 
 def _started(c10d: ModuleType, job: Job) -> Wrapper:

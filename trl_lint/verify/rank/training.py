@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections import Counter
 from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -23,11 +24,15 @@ if TYPE_CHECKING:
 # Beyond so many weights the norms of their gradients cost more than they tell.
 MAX_WEIGHTS = 50_000_000
 MAX_PARAMETERS = 5_000
+# Of so many steps the norms of the gradients are told, then of one in so many: two runs that part do so early.
+FIRST_STEPS, EVERY = 100, 10
 # Methods of DDP that bring buffers and the order of gradients in line, before and behind the model's own forward.
 # Source: torch/nn/parallel/distributed.py `DistributedDataParallel.forward` of torch 2.13.0.
 _AROUND_FORWARD = ("_pre_forward", "_post_forward")
 # The parameters of each optimizer, kept to the end, when the script may have let go of them.
 _trained: dict[int, list[Tensor]] = {}
+# By optimizer, how many steps it has taken.
+_steps: Counter[int] = Counter()
 # The parameters that DDP keeps the same on all ranks. Others may be a rank's own: a shard, a stage of a pipeline.
 _replicated: set[int] = set()
 
@@ -81,10 +86,13 @@ def _before_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
     if trace.current is None:
         return
     grad_norm, shares = None, None
-    with contextlib.suppress(Exception):
-        gradients = [p.grad for p in parameters_of(optimizer) if p.grad is not None]
-        shares = _shares(gradients)
-        grad_norm = _norm(gradients)
+    number = _steps[id(optimizer)]
+    _steps[id(optimizer)] += 1
+    if number < FIRST_STEPS or number % EVERY == 0:
+        with contextlib.suppress(Exception):
+            gradients = [p.grad for p in parameters_of(optimizer) if p.grad is not None]
+            shares = _shares(gradients)
+            grad_norm = _norm(gradients)
     if (grad_norm is not None or shares) and id(optimizer) not in _trained:
         _keep(optimizer)
     trace.write("step", grad_norm=grad_norm, shares=shares)

@@ -44,6 +44,7 @@ class CallArguments:
     def __init__(self, function: Function, names: Sequence[str] = ()) -> None:
         parameters = {} if names else inspect.signature(function).parameters
         self.names = list(names or parameters)
+        self._positions = {name: position for position, name in enumerate(self.names)}
         self._defaults: dict[str, object] = {
             name: each.default for name, each in parameters.items() if each.default is not inspect.Parameter.empty
         }
@@ -51,7 +52,7 @@ class CallArguments:
     def __call__(self, args: Sequence[object], kwargs: Mapping[str, object], name: str) -> object:
         if name in kwargs:
             return kwargs[name]
-        try:
-            return args[self.names.index(name)]
-        except (ValueError, IndexError):
-            return self._defaults.get(name)
+        position = self._positions.get(name)
+        if position is not None and position < len(args):
+            return args[position]
+        return self._defaults.get(name)
