@@ -7,8 +7,9 @@ import threading
 
 import pytest
 
-from trl_lint.domain import kinds
-from trl_lint.domain.kinds import IterableValue, TupleValue, is_small
+from trl_lint.domain import small_tuples
+from trl_lint.domain.kinds import IterableValue, TupleValue
+from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import SAME
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
@@ -198,7 +199,7 @@ def test_what_a_gathered_container_holds_is_gathered(tmp_path):
 
 
 def test_the_items_of_a_tuple_are_counted_with_those_inside(monkeypatch):
-    monkeypatch.setattr(kinds, "MAX_ITEMS", 8)
+    monkeypatch.setattr(small_tuples, "MAX_ITEMS", 8)
 
     def made(*items):
         return TupleValue(items=items)

@@ -214,10 +214,10 @@ def test_training_is_that_of_one_process_after_the_fix_alone(released, fixed, ho
     assert trains_as_one_process(trial).holds is holds
 
 
-@pytest.mark.parametrize(("second", "holds"), [("/tmp/b.arrow", True), ("/tmp/a.arrow", False)])
+@pytest.mark.parametrize(("second", "holds"), [("/tmp/cache-b.arrow", True), ("/tmp/cache-a.arrow", False)])
 def test_files_of_their_own_are_those_that_no_other_rank_makes(second, holds):
     run = run_of([1.0], [1.0])
-    for rank, file in zip(run.ranks, ("/tmp/a.arrow", second), strict=True):
+    for rank, file in zip(run.ranks, ("/tmp/cache-a.arrow", second), strict=True):
         rank.placed = [Placed(file, ())]
     assert files_of_their_own(trial_of(METRIC, released=(run, run), fixed=(run, run))).holds is holds
 

@@ -281,6 +281,12 @@ def test_what_is_found_to_stream_is_silent():
     assert not SNIPPETS.findings(in_trainer(code))
 
 
+@pytest.mark.parametrize("call", ["datasets.disable_caching()", "disable_caching()", "set_caching_enabled(False)"])
+def test_without_a_cache_there_is_no_file_to_share(call: str):
+    code = in_trainer("train_dataset = train_dataset.map(tokenize)")
+    assert not SNIPPETS.findings(f"{code}\n\ndef main():\n    {call}\n")
+
+
 # --- the fix ------------------------------------------------------------------------------------------------------
 
 

@@ -118,10 +118,28 @@ def test_right_code_in_a_hook_is_silent(body):
         "print(optimizer.param_groups, loader.dataset)",
         "model.eval()\nprint(model.training)",
         "if hasattr(model, 'config'):\n    print(model.config)",
+        # Whatever is asked, it is the wrapper that is asked for: the other way takes it off.
+        "if args.distributed:\n    print(model.module.config)\nelse:\n    print(model.config)",
+        "if args.single:\n    print(model.config)\nelse:\n    print(model.module.config)",
+        "print(model.config if args.parallel_mode.value != 'distributed' else model.module.config)",
+        # `torch.compile` is around the wrapper.
+        "own = model if not args.torch_compile else model._orig_mod",
     ],
 )
 def test_right_code_in_a_loop_is_silent(body):
     assert SNIPPETS.findings(loop(body)) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if args.distributed:\n    print(model.module.config)\nelse:\n    print(1)\nprint(model.config)",
+        "print(1 if args.single else model.module.config)\nprint(model.config)",
+        "if args.distributed:\n    print(other.module.config)\nelse:\n    print(model.config)",
+    ],
+)
+def test_beside_a_test_for_the_wrapper_nothing_is_known_of_it(body):
+    assert len(SNIPPETS.findings(loop(body))) == 1
 
 
 @pytest.mark.parametrize(

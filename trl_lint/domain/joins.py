@@ -25,6 +25,7 @@ from trl_lint.domain.kinds import (
     BatchValue,
     BoundMethod,
     ContainerValue,
+    InstanceValue,
     IterableValue,
     LibraryInstance,
     LoaderValue,
@@ -32,7 +33,6 @@ from trl_lint.domain.kinds import (
     ModelValue,
     PreparedObject,
     TupleValue,
-    is_small,
     shape_of,
 )
 from trl_lint.domain.model_roles import in_model_role
@@ -40,6 +40,7 @@ from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.provenance import WrappedWhere, either
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.shapes import Shape
+from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import BOTTOM, NO_WRITES, Kind, Value, Wrapping, Write
 
 _Item = TypeVar("_Item")
@@ -236,6 +237,10 @@ def _merged_parts(a: Value, b: Value) -> Value:
         return a.having(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
     if isinstance(a, LoaderValue) and isinstance(b, LoaderValue):
         return a.having(None if a.batch is None or b.batch is None else join(a.batch, b.batch))
+    if isinstance(a, InstanceValue) and isinstance(b, InstanceValue):
+        general = a.wherever_made()
+        if general.same_parts(b.wherever_made()):
+            return general
     if isinstance(a, LibraryInstance) and isinstance(b, LibraryInstance) and a.name == b.name:
         return a if type(a) is LibraryInstance else b
     chosen = one_of_own(a, b) if a.kind is Kind.CLASS else None

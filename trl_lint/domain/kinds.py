@@ -292,6 +292,10 @@ class InstanceValue(Value):
     __slots__ = ()
     kind = Kind.INSTANCE
 
+    def wherever_made(self) -> InstanceValue:
+        """An object of the same class, of which it is not known where it was made."""
+        return self
+
 
 class LibraryInstance(InstanceValue):
     """An instance of a library's class."""
@@ -374,25 +378,6 @@ BLANKS: dict[Kind, type[Value]] = {
 
 
 NONE = NoneValue(ranks.SAME, const=None)
-
-# How many items a tuple may have, those of the tuples in it included: each use of a value goes through all of them,
-# and `m = (m, m)` has twice as many.
-MAX_ITEMS = 1024
-
-
-def is_small(items: Sequence[Value]) -> bool:
-    """Whether so many items, with all that is in them, may make a tuple."""
-    left = MAX_ITEMS - len(items)
-    todo = [inside for item in items if (inside := _within(item))]
-    while todo and left >= 0:
-        below = todo.pop()
-        left -= len(below)
-        todo.extend(inside for item in below if (inside := _within(item)))
-    return left >= 0
-
-
-def _within(value: Value) -> Sequence[Value]:
-    return value.inside() if isinstance(value, (TupleValue, IterableValue)) else ()
 
 
 def shape_of(value: Value) -> Shape | None:

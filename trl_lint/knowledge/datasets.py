@@ -29,6 +29,9 @@ _VALUES = IterableValue(ranks.SAME, DATASET, ranks.SAME)
 
 # The file is neither written nor read.
 _UNCACHED = {"keep_in_memory": True, "load_from_cache_file": False}
+# The same for all that is computed from then on: it goes into files of each process's own.
+# Source: https://huggingface.co/docs/datasets/en/package_reference/main_classes#datasets.disable_caching
+DISABLES_CACHING = ("disable_caching(", "set_caching_enabled(False")
 
 _STAYS = (
     "cast", "cast_column", "class_encode_column", "flatten", "flatten_indices", "remove_columns", "rename_column",

@@ -26,6 +26,9 @@ PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelFor
 # Attributes that wrappers have and no model has.
 ONLY_WRAPPERS_HAVE = frozenset({"module", "no_sync", "require_backward_grad_sync"})
 
+# What `torch.compile` puts around a model, wrapped or not, has it: who reads it has compiled the model.
+COMPILED = "_orig_mod"
+
 # What a batch holds for the model to do, and not of its rows: the same in all batches of a loader (transformers,
 # trainer.py: `Trainer.prediction_step`).
 BATCH_FLAGS = frozenset({"return_loss"})

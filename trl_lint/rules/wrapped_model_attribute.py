@@ -78,7 +78,7 @@ from trl_lint.domain.model_roles import is_data_parallel
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.engines import OF_ENGINE, UNIQUE
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
-from trl_lint.knowledge.models import GENERATES
+from trl_lint.knowledge.models import COMPILED, GENERATES
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import model_in, owner_of, said
 
@@ -120,7 +120,7 @@ class WrappedModelAttribute(Rule[AttributeRead | HandedToPipeline]):
                 yield _handed(event)
             return
         name = event.attribute
-        if name in GENERATES or name in UNIQUE or name in OF_ENGINE or _is_handed_on(event):
+        if name in (*GENERATES, COMPILED) or name in UNIQUE or name in OF_ENGINE or _is_handed_on(event):
             return
         model = owner_of(event)
         bare = said("unwrap", event, model=model, what=f"{name}(...)" if event.called else name)

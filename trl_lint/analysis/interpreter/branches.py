@@ -97,10 +97,13 @@ def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: 
         narrowed = _narrowed(before, frame.memory)
     else:
         narrowed = wrapping_tests.changed(before, frame.memory) if frame.engine.wraps_on_one_way else {}
+    told = wrapping_tests.told_by_other_way(frame, node.orelse if taken else node.body)
+    frame.memory.names.update(told)
     sets = data_sets.marked(frame.memory, narrowed) if _is_by_rank(division) else {}
     start = (len(frame.exits), len(frame.sync_points))
     through = run_body(frame, node.body) if taken else otherwise(frame, node.orelse, node.test)
     end = (len(frame.exits), len(frame.sync_points))
+    _forget(before, frame.memory, told)
     return Arm(through, frame.memory, *end, narrowed, sets, only_raises=not through and start == end)
 
 
@@ -193,6 +196,16 @@ def _widen(before: Memory, memory: Memory, narrowed: dict[str, Value]) -> None:
     for name, value in narrowed.items():
         if memory.names.get(name) is value:
             memory.names[name] = before.names[name]
+
+
+def _forget(before: Memory, memory: Memory, told: dict[str, Value]) -> None:
+    """Take back at the end of an arm what was known in there alone."""
+    for name, value in told.items():
+        if memory.names.get(name) is value:
+            if name in before.names:
+                memory.names[name] = before.names[name]
+            else:  # of a function around this one
+                del memory.names[name]
 
 
 def joined_arms(

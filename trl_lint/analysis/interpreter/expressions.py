@@ -301,6 +301,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
         if known is None:
             frame.memory.control = control.under(divides(frame, node.test, test))
         narrow(frame, node.test, taken)
+        frame.memory.names.update(wrapping_tests.told_by_other_way(frame, node.orelse if taken else node.body))
         told.note()
         results.append(evaluate(frame, arm))
         told.forget()

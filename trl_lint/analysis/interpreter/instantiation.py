@@ -23,6 +23,9 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 
+# Larger classes are programs, of which there is one object.
+MAX_METHODS = 12
+
 
 def instance_of(cls: ClassInfo) -> Value:
     if is_module_class(cls):
@@ -31,7 +34,7 @@ def instance_of(cls: ClassInfo) -> Value:
 
 
 def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:
-    made: Value = instance_of(cls)
+    made: Value = instance_of(cls.made_at(id(node)) if _is_told_apart(frame, cls) else cls)
     if made.kind is Kind.MODEL:
         return made
     for base in cls.library_bases():
@@ -48,6 +51,13 @@ def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode
     for refine in frame.domains.made:
         made = refine(frame, cls.library_bases(), args, made)
     return made
+
+
+def _is_told_apart(frame: Frame, cls: ClassInfo) -> bool:
+    """Whether objects of a class are told apart by where they are made: small ones that keep numbers, say."""
+    if "__init__" not in cls.methods or len(cls.methods) > MAX_METHODS or frame.engine.is_entry_class(cls):
+        return False
+    return not cls.bases
 
 
 def _fill_record(frame: Frame, cls: ClassInfo, args: Arguments) -> None:

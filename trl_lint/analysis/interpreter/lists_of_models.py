@@ -20,8 +20,9 @@ from trl_lint.analysis.interpreter import wrapping_tests
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.transfer import wrapped_models
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import ContainerValue, PreparedObject, TupleValue, is_small
+from trl_lint.domain.kinds import ContainerValue, PreparedObject, TupleValue
 from trl_lint.domain.ranks import SAME, State
+from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 
 if TYPE_CHECKING:

@@ -206,7 +206,7 @@ def call_method(
     if method.is_open and not frame.engine.own_rows(method):
         method.reached = True
         return frame.engine.unresolved(frame, args, node)
-    runs_as = cls if method.cls is None or method.shows else method.cls
+    runs_as = cls if method.cls in (None, cls.origin) or method.shows else method.cls
     receiver = owner if runs_as is cls else ProjectInstance(runs_as)
     return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
 

@@ -34,12 +34,12 @@ from trl_lint.domain.kinds import (
     ModelValue,
     PreparedObject,
     TupleValue,
-    is_small,
     library_name_of,
     role_of,
 )
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated
 from trl_lint.domain.provenance import FullBatches
+from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.accelerate import FSDP_PLUGIN

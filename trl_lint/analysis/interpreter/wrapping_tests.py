@@ -289,6 +289,30 @@ def _come_about(value: Value, condition: WrappedWhere, outcome: NeededOutcome) -
     return value.but(why=why)
 
 
+def told_by_other_way(frame: Frame, other: cst.CSTNode | None) -> dict[str, Value]:
+    """Names of wrapped models of which the other way out of a test takes the `.module`, with what they are on this way.
+
+    if args.parallel_mode.value == "distributed":
+        model.module.encode(x)
+    else:
+        model.encode(x)                 the test asks for the wrapper, however it does: nothing is known of one here
+    """
+    found: dict[str, Value] = {}
+    if other is None or not frame.module.mentions(_TAKES_MODULE):
+        return found
+    for node in of_class(other, cst.Attribute):
+        if node.attr.value == "module" and isinstance(node.value, cst.Name):
+            value = frame.engine.lookup(frame, node.value.value)
+            if isinstance(value, PreparedObject):
+                found[node.value.value] = UNKNOWN
+            elif value is not None and value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
+                found[node.value.value] = value.but(wrapping=Wrapping.UNKNOWN)
+    return found
+
+
+_TAKES_MODULE = rb"\.module\b"
+
+
 class ToldOfAttributes:
     """What tests inside of an expression say of attributes that are wrapped on one way, which holds in there alone."""
 

@@ -18,7 +18,8 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import TupleValue, is_small
+from trl_lint.domain.kinds import TupleValue
+from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
 from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER
 from trl_lint.knowledge.schema import RANK_INDEX

@@ -56,7 +56,7 @@ class Definitions(Names):
         known = self._classes.get(id(node))
         if known is not None:
             return known
-        bases = [self._base(frame, arg) for arg in node.bases if arg.star == ""]
+        bases = [self._base(frame, arg) for arg in node.bases if arg.star == "" and not _is_object(arg.value)]
         own = self.custom_name(frame.module.path, node.name.value, is_class=True) if self.custom else ""
         if own:  # the configuration says more of it than is in sight
             bases.append(own)
@@ -136,6 +136,11 @@ class Definitions(Names):
         if isinstance(made, Value) and made.kind is not Kind.LOADER:
             return made
         return None
+
+
+def _is_object(base: cst.BaseExpression) -> bool:
+    """Whether a base is the one that all classes have."""
+    return isinstance(base, cst.Name) and base.value == "object"
 
 
 def _is_none(annotation: cst.BinaryOperation) -> bool:

@@ -188,6 +188,10 @@ class RerunEngine(Engine):
         for cls in set(self._classes.values()):
             yield from cls.methods.values()
 
+    def _every_class(self) -> Iterator[ClassInfo]:
+        for cls in set(self._classes.values()):
+            yield from cls.with_places()
+
     def _notes_in_sight(self) -> Iterator[Notes]:
         yield self.project.notes
         modules = {each.module for each in self._in_sight()} | {each.module for each in self._classes.values()}
@@ -196,11 +200,11 @@ class RerunEngine(Engine):
     def _exchange(self, function: FunctionInfo, change: Retyped) -> None:
         """Have what is known of the old nodes stand for the new ones."""
         self._kept.append(change)
-        for cls in set(self._classes.values()):
+        for cls in self._every_class():
             node = change.instead.get(id(cls.node))
             if isinstance(node, cst.ClassDef):
                 cls.node = node
-                self._classes[id(node)] = cls
+                self._classes[id(node)] = cls.origin
                 cls._assigned = cls._always_made = None
             for left in cls._left.values():
                 for writer in list(left):
@@ -215,7 +219,7 @@ class RerunEngine(Engine):
     def _again(self, function: FunctionInfo) -> dict[_Key, _Rerun] | None:
         """Run a function as often as it has been run; None where others have to be run for it, or are to be now."""
         known = dict(function.summaries)
-        versions = [(cls, dict(cls._versions)) for cls in set(self._classes.values())]
+        versions = [(cls, dict(cls._versions)) for cls in self._every_class()]
         found: dict[_Key, _Rerun] = {}
         ran = self._runs
         for key, asked in list(self._asked_of[function].items()):

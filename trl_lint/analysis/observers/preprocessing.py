@@ -11,6 +11,7 @@ What is told of a program:
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -24,10 +25,11 @@ from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import BoundMethod
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
-from trl_lint.knowledge.datasets import DATASET, is_dataset
+from trl_lint.knowledge.datasets import DATASET, DISABLES_CACHING, is_dataset
 from trl_lint.knowledge.schema import Preparation
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project import Project
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.knowledge.schema import Row
@@ -84,6 +86,8 @@ def _tell(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, ow
         return
     if any(args.keywords.get(name, DATASET).const is keeps for name, keeps in row.uncached.items()):
         return
+    if frame.engine.project.notes.worked_out(_is_without_cache, partial(_is_without_cache, frame.engine.project)):
+        return
     frame.emit(
         DatasetPrepared,
         node,
@@ -93,6 +97,11 @@ def _tell(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, ow
         holds_trainer=_holds_trainer(frame, work),
         accelerator=frame.accelerator(),
     )
+
+
+def _is_without_cache(project: Project) -> bool:
+    """Whether any file that is linted turns the caching of data sets off, as a program does for all it imports."""
+    return any(project.mentions(path, each) for path in sorted(project.linted) for each in DISABLES_CACHING)
 
 
 def _computed_before(frame: Frame, node: cst.CSTNode) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import ChainMap
 from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,10 @@ from trl_lint.knowledge import library, models
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
+
+
+# The objects of a class are told apart by where they are made, at so many places.
+MAX_PLACES = 16
 
 
 class FunctionInfo:
@@ -151,6 +156,8 @@ class ClassInfo:
         self.traces: list[Any] = []
         self.stored: dict[Any, Any] = {}  # hooks of which a base out of sight logs what they return, with their runs
         self.notes = Notes()
+        self.origin = self  # of what stands for the objects that are made at one place, their class
+        self._made_at: dict[Hashable, ClassInfo] = {}
         self.calls: dict[str, dict[Any, Any]] = {}  # how a class in sight calls methods of its own `self`
         self.state = "new"
         self._assigned: frozenset[str] | None = None
@@ -206,6 +213,25 @@ class ClassInfo:
                 return cls.methods[name]
         return None
 
+    # --- its instances ---
+
+    def made_at(self, place: Hashable) -> ClassInfo:
+        """What stands for the objects of this class that are made at one place: what they keep is theirs alone.
+
+        `losses = Meter()` is not filled by what `accuracy = Meter()` is. The class itself knows what all of them keep,
+        and is what an object is of which it is not known where it was made.
+        """
+        known = self._made_at.get(place)
+        if known is None and len(self._made_at) < MAX_PLACES:
+            known = self._made_at[place] = copy.copy(self)
+            known.attributes, known._left, known.heap = {}, {}, {}
+            known._versions, known._heirs, known._totals, known._in_sight = {}, [], None, None
+        return known or self
+
+    def with_places(self) -> tuple[ClassInfo, ...]:
+        """The class, and what stands for its objects by where they are made."""
+        return (self, *self._made_at.values())
+
     # --- the attributes of its instances ---
 
     def attribute(self, name: str, built: bool = False) -> Value | None:
@@ -245,6 +271,8 @@ class ClassInfo:
 
         One more container is no news to who has read the others, if one of those has the same contents.
         """
+        if self.origin is not self:
+            self.origin.flush(name, value, writer, heap)
         left = self._left.setdefault(name, {})
         left[writer] = _without_plain_constant(value)
         merged: Value = BOTTOM
@@ -260,6 +288,8 @@ class ClassInfo:
                 self.count(name)
 
     def flush_cell(self, identity: Identity, cell: Cell) -> None:
+        if self.origin is not self:
+            self.origin.flush_cell(identity, cell)
         known = self.heap.get(identity)
         merged = cell if known is None else _exchanged_once(known, cell, join_cells(known, cell))
         if known is None or not alike_cells(known, merged):

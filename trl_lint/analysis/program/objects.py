@@ -45,6 +45,9 @@ class ProjectInstance(InstanceValue):
         super().__init__(ranks.SAME, **facts)
         self.cls = cls
 
+    def wherever_made(self) -> ProjectInstance:
+        return self if self.cls.origin is self.cls else self.having(self.cls.origin)
+
 
 class ProjectModel(ModelValue):
     """A model whose class is one of the project's."""

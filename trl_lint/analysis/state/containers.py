@@ -25,13 +25,13 @@ from trl_lint.domain.kinds import (
     PreparedObject,
     StringValue,
     TupleValue,
-    is_small,
     role_of,
     shape_of,
 )
 from trl_lint.domain.provenance import FullBatches
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.shapes import RAGGED
+from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets
 from trl_lint.knowledge.schema import PREPARED_BATCH

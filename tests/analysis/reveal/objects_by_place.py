@@ -1,0 +1,49 @@
+"""Small objects are told apart by where they are made: what one meter is filled with is not in another one."""
+
+from transformers import Trainer
+
+
+class Meter(object):
+    def __init__(self, length=0):
+        self.length = length
+        self.reset()
+
+    def reset(self):
+        self.sum = 0.0
+        self.count = 0
+        self.avg = 0.0
+
+    def update(self, value, number=1):
+        self.sum += value * number
+        self.count += number
+        self.avg = self.sum / self.count
+
+    @property
+    def total(self):
+        return self.sum
+
+
+class Several(Trainer):
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        loss = model(**inputs).loss
+        losses, reduced, unused = Meter(), Meter(length=10), Meter()
+        losses.update(loss.item())
+        reduced.update(self.accelerator.gather(loss).mean().item())
+        reveal_rank(losses.avg)  # revealed: local(data)
+        reveal_rank(losses.total)  # revealed: local(data)
+        reveal_rank(losses.count)  # revealed: same
+        reveal_rank(reduced.avg)  # revealed: same
+        reveal_rank(reduced.total)  # revealed: same
+        reveal_rank(unused.avg)  # revealed: same
+        reveal_rank(mean_of(losses))  # revealed: local(data)
+        reveal_rank(mean_of(reduced))  # revealed: same
+        chosen = losses if self.args.debug else reduced
+        reveal_rank(chosen.avg)  # revealed: unknown
+        meters = {name: Meter() for name in ("loss", "accuracy")}
+        meters["loss"].update(loss.item())
+        reveal_rank(meters["accuracy"].avg)  # revealed: local(data)
+        return loss
+
+
+def mean_of(meter):
+    return meter.sum / meter.count
