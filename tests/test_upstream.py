@@ -62,9 +62,11 @@ def test_a_changed_method_is_the_users_own(known, tmp_path):
 
 
 def test_another_rule_says_nothing_of_it(known):
-    assert upstream.mended("TRL003", [(5, METHOD)], 7) == known
-    assert upstream.mended("TRL003", [(5, METHOD)], 11) is None
-    assert upstream.mended("TRL002", [(5, METHOD)], 7) is None
+    text = "\n".join([*"1234", *METHOD])
+    around = [(5, 4 + len(METHOD))]
+    assert upstream.mended("TRL003", text, around, 7) == known
+    assert upstream.mended("TRL003", text, around, 5 + len(METHOD)) is None
+    assert upstream.mended("TRL002", text, around, 7) is None
 
 
 def test_no_text_belongs_to_two_functions():

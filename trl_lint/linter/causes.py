@@ -22,21 +22,31 @@ def one_per_cause(found: Sequence[LocatedViolation]) -> list[LocatedViolation]:
         return list(found)
     first: dict[Hashable, int] = {}
     told: dict[int, list[LocatedViolation]] = {}
+    covering: dict[str, list[tuple[int, LocatedViolation]]] = {}
     for number, each in enumerate(found):
-        told.setdefault(_teller(number, each, found, first), []).append(each)
+        for code in each.rule.covers:
+            covering.setdefault(code, []).append((number, each))
+    for number, each in enumerate(found):
+        told.setdefault(_teller(number, each, covering.get(each.rule.code, ()), first), []).append(each)
     return [_merged(*told[number]) for number in sorted(told)]
 
 
-def _teller(number: int, each: LocatedViolation, found: Sequence[LocatedViolation], first: dict[Hashable, int]) -> int:
-    """The number of the finding that speaks for this one: its own, as a rule."""
+def _teller(
+    number: int,
+    each: LocatedViolation,
+    covering: Sequence[tuple[int, LocatedViolation]],
+    first: dict[Hashable, int],
+) -> int:
+    """The number of the finding that speaks for this one: its own, as a rule.
+
+    covering: the numbered findings of rules that cover its own.
+    """
     if each.violation.cause is not None:
         return first.setdefault((each.rule.code, each.violation.cause), number)
-    return next((other for other, one in enumerate(found) if _covers(one, each)), number)
+    return next((other for other, one in covering if _is_inside(each, one)), number)
 
 
-def _covers(one: LocatedViolation, other: LocatedViolation) -> bool:
-    if other.rule.code not in one.rule.covers:
-        return False
+def _is_inside(other: LocatedViolation, one: LocatedViolation) -> bool:
     here, there = one.finding, other.finding
     return here.start <= there.start and there.end <= here.end
 

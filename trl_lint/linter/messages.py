@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.events import source_of
@@ -25,31 +24,22 @@ def help_of(rule: Rule[Any], violation: Violation, text: str, places: Mapping[An
     if not upstream.concerns(rule.code):
         return text
     line = places[violation.node].start.line
-    row = upstream.mended(rule.code, _functions_around(violation, places), line)
+    row = upstream.mended(rule.code, violation.module.text, _functions_around(violation, places), line)
     if row is None:
         return text
     said = f"this is `{row.symbol}` as trl had it up to {row.last}: {row.fixed} has it mended ({row.pull})"
     return f"{text}; {said}" if text else said
 
 
-def _functions_around(violation: Violation, places: Mapping[Any, Any]) -> Iterator[tuple[int, Sequence[str]]]:
-    """The line of the `def` of each function around a violation, and its lines, the innermost first."""
+def _functions_around(violation: Violation, places: Mapping[Any, Any]) -> Iterator[tuple[int, int]]:
+    """The line of the `def` of each function around a violation, and its last one, the innermost first."""
     from libcst import FunctionDef
 
     from trl_lint.analysis.program.syntax import ancestors
 
-    module = violation.module
-    lines = _lines(module.text)
-    for node in reversed((*ancestors(module.tree, violation.node), violation.node)):
+    for node in reversed((*ancestors(violation.module.tree, violation.node), violation.node)):
         if isinstance(node, FunctionDef):
-            first, last = places[node.name].start.line, places[node].end.line
-            yield first, lines[first - 1 : last]
-
-
-# By the text: a module that is being typed is given others.
-@lru_cache(maxsize=4)
-def _lines(text: str) -> Sequence[str]:
-    return text.splitlines()
+            yield places[node.name].start.line, places[node].end.line
 
 
 def text_of(step: Step) -> str:

@@ -7,8 +7,8 @@ bugs, and there is a release to take the mended method from.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable
+from functools import cache, lru_cache
 
 from trl_lint.knowledge.upstream import ROWS, Mended
 
@@ -27,14 +27,20 @@ def concerns(code: str) -> bool:
     return code in _by_digest()
 
 
-def mended(code: str, functions: Iterable[tuple[int, Sequence[str]]], line: int) -> Mended | None:
+def mended(code: str, text: str, functions: Iterable[tuple[int, int]], line: int) -> Mended | None:
     """What is known of a function around this line that is one of a release and had a bug of this rule.
 
-    functions: the line of each one's `def`, and its lines from there on.
+    text: that of the file. functions: the line of each one's `def`, and its last one.
     """
     known = _by_digest().get(code, {})
-    around = (lines for first, lines in functions if first <= line < first + len(lines))
-    return next((known[found] for lines in around if (found := digest(lines)) in known), None)
+    around = (lines for lines in functions if lines[0] <= line <= lines[1])
+    return next((known[found] for first, last in around if (found := _digest_of(text, first, last)) in known), None)
+
+
+# A function may have many findings.
+@lru_cache(maxsize=64)
+def _digest_of(text: str, first: int, last: int) -> str:
+    return digest(text.splitlines()[first - 1 : last])
 
 
 @cache

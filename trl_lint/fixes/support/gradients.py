@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import contexts_around, last_name
@@ -39,7 +41,7 @@ def may_reach_a_loss(place: LogSite) -> bool:
         return True
     if isinstance(base, cst.Attribute):
         return not _is_store(place, base)
-    return not (_becomes_numbers(place.root, base.value) or stays_shown(place.root, base.value))
+    return not (base.value in _made_numbers(place.root) or stays_shown(place.root, base.value))
 
 
 def _is_log(statement: cst.CSTNode) -> bool:
@@ -57,16 +59,18 @@ def _is_store(place: LogSite, base: cst.Attribute) -> bool:
     return any(base.attr.value in library.stores(name, library.NO_VERSIONS) for name in bases)
 
 
-def _becomes_numbers(root: cst.CSTNode, name: str) -> bool:
-    """Whether a function makes numbers of all entries of a dict: `for k, v in d.items(): d[k] = v.item()`."""
+@lru_cache(maxsize=16)
+def _made_numbers(root: cst.CSTNode) -> frozenset[str]:
+    """The dicts of all whose entries a function makes numbers: `for k, v in d.items(): d[k] = v.item()`."""
+    found = set()
     for node in nodes(root):
         match node:
             case cst.For(
                 iter=cst.Call(func=cst.Attribute(value=cst.Name(value=source), attr=cst.Name("items"))),
                 target=cst.Tuple(elements=[_, cst.Element(value=cst.Name(value=value))]),
                 body=cst.IndentedBlock(body=[cst.SimpleStatementLine(body=[cst.Assign() as assign])]),
-            ) if source == name and dotted(getattr(assign.targets[0].target, "value", None)) == name:
+            ) if dotted(getattr(assign.targets[0].target, "value", None)) == source:
                 made = assign.value
                 if isinstance(made, cst.Call) and dotted(made.func) in (f"{value}.item", "float"):
-                    return True
-    return False
+                    found.add(source)
+    return frozenset(found)

@@ -49,7 +49,20 @@ def contains(root: cst.CSTNode, node: cst.CSTNode) -> bool:
 
 def names_spelled(root: cst.CSTNode, name: str) -> list[cst.Name]:
     """The nodes below another one that spell a name, whatever they are there: read, bound, an attribute, a keyword."""
-    return [node for node in nodes(root) if isinstance(node, cst.Name) and node.value == name]
+    return _names(root).get(name, []) if isinstance(root, _LARGE) else _spelled(below(root)).get(name, [])
+
+
+@lru_cache(maxsize=16)
+def _names(root: cst.CSTNode) -> dict[str, list[cst.Name]]:
+    return _spelled(nodes(root))
+
+
+def _spelled(among: Iterable[cst.CSTNode]) -> dict[str, list[cst.Name]]:
+    found: dict[str, list[cst.Name]] = {}
+    for node in among:
+        if isinstance(node, cst.Name):
+            found.setdefault(node.value, []).append(node)
+    return found
 
 
 def is_before(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:

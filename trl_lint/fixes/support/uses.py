@@ -6,14 +6,15 @@ one only where that is shown; a Python number may be kept as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, last_name
+from trl_lint.analysis.program.syntax import ancestors, last_name, of_class
 from trl_lint.fixes.support.node_types import Path
-from trl_lint.fixes.support.scope import names_spelled, nodes
+from trl_lint.fixes.support.scope import names_spelled
 from trl_lint.fixes.support.tree import text_of
 from trl_lint.knowledge.heuristics import COMPUTES_ONLY, KEEPS, SHOWS
 from trl_lint.knowledge.torch_ops import DeviceTransfer, HandsOn, Operation, of_method
@@ -95,9 +96,23 @@ def read_again(root: cst.CSTNode, statement: cst.CSTNode) -> bool:
     base = container_of(statement)
     if base is None:
         return False
-    text = text_of(base)
-    uses = [node for node in nodes(root) if isinstance(node, type(base)) and text_of(node) == text]
+    return _is_read(root, text_of(base), is_name=isinstance(base, cst.Name))
+
+
+# All that is logged in a function is asked about, one entry after the other, and trees are never changed.
+@lru_cache(maxsize=64)
+def _is_read(root: cst.CSTNode, text: str, *, is_name: bool) -> bool:
+    uses = names_spelled(root, text) if is_name else _attributes(root)[text]
     return any(_reads(ancestors(root, node), node) for node in uses)
+
+
+@lru_cache(maxsize=16)
+def _attributes(root: cst.CSTNode) -> Mapping[str, Sequence[cst.Attribute]]:
+    """The attributes below a node, by how they are spelled."""
+    found: dict[str, list[cst.Attribute]] = {}
+    for node in of_class(root, cst.Attribute):
+        found.setdefault(text_of(node), []).append(node)
+    return found
 
 
 def container_of(statement: cst.CSTNode) -> cst.Name | cst.Attribute | None:
@@ -116,6 +131,7 @@ def container_of(statement: cst.CSTNode) -> cst.Name | cst.Attribute | None:
     return base if isinstance(base, (cst.Name, cst.Attribute)) else None
 
 
+@lru_cache(maxsize=64)
 def stays_shown(root: cst.CSTNode, name: str) -> bool:
     """Whether a dict or list that a function calls `name` is written to and shown there, and goes nowhere else."""
     uses = names_spelled(root, name)
