@@ -885,6 +885,20 @@ def test_ranks_meet_where_a_model_is_wrapped(call, is_reported):
 
 
 @pytest.mark.parametrize(
+    ("before", "is_reported"),
+    [
+        ("", True),
+        ("score.requires_grad_(False)", False),
+        ("for p in score.parameters():\n    p.requires_grad = False", False),
+    ],
+)
+def test_what_was_frozen_before_it_is_prepared_is_not_wrapped(before, is_reported):
+    lines = f"score = lpips.LPIPS(net='vgg').cuda()\n{before}\nscore = accelerator.prepare(score)\n"
+    text = "import lpips\n" + loop(lines + "if accelerator.is_main_process:\n    score(batch)")
+    assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+@pytest.mark.parametrize(
     ("call", "is_reported"),
     [
         ("torch.jit.trace(model, batch)", True),

@@ -62,7 +62,7 @@ class CollectiveOrder(Observer["Frame"]):
 
     def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
         """DDP broadcasts its buffers and gets ready to reduce its gradients."""
-        if model.kind is not Kind.MODEL or _is_wrapped(model):
+        if _may_be_prepared(model) or _is_wrapped(model):
             _note(frame, node, "forward", "forward")
 
     def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
@@ -73,7 +73,7 @@ class CollectiveOrder(Observer["Frame"]):
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         model = next(iter(args.positional), None)
-        if name in RUN_A_MODEL and model is not None and (isinstance(model, PreparedObject) or _is_wrapped(model)):
+        if name in RUN_A_MODEL and model is not None and (_may_be_prepared(model) or _is_wrapped(model)):
             _note(frame, node, "forward", "forward")
         if name in POINT_TO_POINT:
             _note(frame, node, name, SENT)
@@ -106,6 +106,11 @@ class CollectiveOrder(Observer["Frame"]):
             copy.by_settings = not copy.certain and known and all(_is_apart(frame, each, node) for each in asked)
             text = f"`{point.name}` is called in `{function.name}`" if point.via is None else f"in `{function.name}`"
             copy.via = Step(function.module, point.node, text, point.via)
+
+
+def _may_be_prepared(model: Value) -> bool:
+    """Whether it is what `prepare` makes of something out of sight, and wraps: not of what was frozen before."""
+    return isinstance(model, PreparedObject) and model.grad
 
 
 def _is_wrapped(model: Value) -> bool:
