@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import none_tests, wrapping_tests
+from trl_lint.analysis.interpreter import emptiness_tests, none_tests, wrapping_tests
 from trl_lint.analysis.interpreter.tpu_tests import for_bare_runs
 from trl_lint.analysis.program.objects import class_names
 from trl_lint.analysis.program.parameter_uses import is_none_unless_given
@@ -88,6 +88,8 @@ def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
     """
     value = asked(value)
     if value.rank.differs and value.kind is Kind.UNKNOWN and value.rank.origins == Origin.DATA:
+        return _not_known(frame, test)
+    if value.rank.differs and value.rank.origins == Origin.DATA and emptiness_tests.is_alike(frame, test):
         return _not_known(frame, test)
     if value.rank.differs:
         why = frame.step(test, "`{}` differs between ranks", value.why)
