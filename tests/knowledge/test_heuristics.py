@@ -28,7 +28,7 @@ from trl_lint.knowledge import library  # noqa: E402
 from trl_lint.knowledge.heuristics import Guess, all_guesses  # noqa: E402
 from trl_lint.knowledge.schema import BARE_MODEL  # noqa: E402
 from trl_lint.launch.judge import gpus as judge  # noqa: E402
-from trl_lint.launch.judge.arguments import may_train  # noqa: E402
+from trl_lint.launch.judge.arguments import may_ask_to_train, may_train  # noqa: E402
 from trl_lint.launch.judge.launchers import training_script  # noqa: E402
 from trl_lint.launch.training.trainers import Trainers  # noqa: E402
 from trl_lint.linter.linter import Linter  # noqa: E402
@@ -98,6 +98,10 @@ def told_condition(text: str, folder: Path) -> str:
 
 def may(text: str, folder: Path) -> bool:
     return may_train(only_start(text))
+
+
+def may_ask(text: str, folder: Path) -> bool:
+    return may_ask_to_train(only_start(text))
 
 
 def is_start(text: str, folder: Path) -> bool:
@@ -574,6 +578,9 @@ CASES = {
     "CPU_ARGUMENT": Case(told_gpus, "python x.py --no_cuda", "CPU", "python x.py --no_cuda_graphs", "UNKNOWN"),
     "TRAIN_ARGUMENT": Case(may, "python x.py --do_eval --do_train", True, "python x.py --do_eval --do_training", False),
     "NO_TRAIN_ARGUMENT": Case(may, "python x.py --eval_only", False, "python x.py --eval_steps 5", True),
+    "SETTINGS_OPTION": Case(
+        may_ask, "python x.py --config_file x.json", True, "python x.py --queries_file x.json", False
+    ),
     "HOSTED_RUNNER": Case(told_gpus_of_job, "ubuntu-latest", "CPU", "ubuntu-gpu", "UNKNOWN"),
     "ASKS_FOR_GPUS": Case(
         told_condition,

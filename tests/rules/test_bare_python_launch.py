@@ -355,6 +355,8 @@ ON_REQUEST = "from trl import SFTTrainer\ntrainer = SFTTrainer('x')\nif args.do_
         (ON_REQUEST, "--output $FOLDER", 0),
         (ON_REQUEST, "--do_train", 1),
         (ON_REQUEST, "settings.json", 1),
+        (ON_REQUEST, "--config settings.json", 1),
+        (ON_REQUEST, "--queries queries.dev.json", 0),
         (ON_REQUEST, "$OPTIONS", 1),
         ("args.do_train = True\n" + ON_REQUEST, "", 1),
         ("args = TrainingArguments('x', do_train=True)\n" + ON_REQUEST, "", 1),

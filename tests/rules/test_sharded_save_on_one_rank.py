@@ -66,6 +66,14 @@ def test_each_call_is_a_collective_under_some_engines_only(text, engines):
     assert {word for word, snippets in UNDER.items() if snippets.findings(text)} == engines
 
 
+@pytest.mark.parametrize("test", ["deep_speed_stage == '3'", "is_deepspeed_zero3"])
+def test_beside_a_test_for_the_engine_it_is_silent(test):
+    indented = SAVE.replace("\n", "\n    ")
+    text = loop(f"deep_speed_stage = os.environ['STAGE']\nif {test}:\n    print(1)\nelse:\n    {indented}")
+    assert not any(snippets.findings(text) for snippets in UNDER.values())
+    assert any(snippets.findings(text.replace(test, "args.fast")) for snippets in UNDER.values())
+
+
 def test_of_two_saves_the_one_that_more_engines_share_counts():
     text = loop(MAIN + "    weights = accelerator.get_state_dict(model)\n    accelerator.save_state('x')")
     assert "`save_state`" in UNDER["deepspeed"].finding(text).message

@@ -189,7 +189,7 @@ READS_FILE = Guess(
 )
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,
-    pattern=r"(?i)deepspeed|fsdp|fullyshard|zero3|zero_stage|is_zero|megatron|tensor_parallel|sagemaker",
+    pattern=r"(?i)deep_?speed|fsdp|fullyshard|zero3|zero_stage|is_zero|megatron|tensor_parallel|sagemaker",
     says="A condition or setting with such a word asks for an engine other than DDP, which may shard the model; a file "
     "that is called so is run under it.",
     because="trl 0.11.4, models/utils.py:131 (`zero_stage`) and 0.17.0, trainer/gkd_trainer.py:303: without it 12 "
@@ -599,6 +599,13 @@ NO_TRAIN_ARGUMENT = Guess(
     says="With such an argument, and none that asks for a training, a script trains nothing.",
     because="transformers, training_args.py: `do_eval`, `do_predict`; scripts of their own take `--eval_only` or "
     "`--eval`; foundation-model-stack/fms-hf-tuning: `--do_dataprocessing_only`",
+)
+SETTINGS_OPTION = Guess(
+    group=LAUNCH,
+    pattern=r"(?i)^--?(?:\w+[_-])*(?:args?|arguments|cfg|conf(?:ig)?s?|hparams|json|params?|recipe|setting|settings|yaml)"
+    r"(?:[_-](?:file|path))?\Z",
+    says="A file of such a kind behind this option holds settings, which may ask for a training; behind others, data.",
+    because="luyug/COIL, uniCOIL/README.md: `--encode_in_path queries.dev.small.json` is what is encoded",
 )
 HOSTED_RUNNER = Guess(
     group=LAUNCH,

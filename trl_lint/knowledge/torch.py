@@ -129,6 +129,8 @@ PURE_ROOTS = frozenset({
     "torch",
     "torch.nn", "torch.nn.functional", "torchvision", "typing",
 })
+# Of a text that has the rank in it, what a pattern finds may be of another part: `step_100` in `step_100_rank_3.pt`.
+FIND_PARTS = "re."
 # Under those, calls that are not: what they do depends on more than their arguments.
 IMPURE = frozenset({
     "torch.distributed", "torch.hub", "torch.load", "torch.multiprocessing", "torch.nn.parallel",

@@ -1,6 +1,7 @@
 """What only its name says something about: which process this is."""
 
 import argparse
+import re
 
 from munch import Munch
 from somewhere.distributed import RANK, WORLD_SIZE, get_rank, is_main_process
@@ -23,6 +24,9 @@ class Named(Trainer):
         reveal_rank(is_main_process())  # revealed: local(rank)
         reveal_rank(get_rank())  # revealed: local(rank)
         reveal_rank(get_rank(loss))  # revealed: unknown
+        # What is found in a text with the rank in it may be of another part.
+        reveal_rank(re.search(r"step_(\d+)", f"step_100_rank_{get_rank()}.pt"))  # revealed: unknown
+        reveal_rank(re.search(r"step_(\d+)", f"{loss}"))  # revealed: local(data)
         reveal_rank(RANK)  # revealed: local(rank)
         stop = loss
         if WORLD_SIZE > 1:

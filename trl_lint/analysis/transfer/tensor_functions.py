@@ -53,6 +53,8 @@ def function(row: Operation, dotted: str, args: Sequence[Value], keywords: Mappi
     if not library.is_pure(dotted):
         return None
     value = _pure(row, args, keywords)
+    if dotted.startswith(table.FIND_PARTS) and value.rank.differs and value.rank.origins == ranks.Origin.RANK:
+        return value.but(rank=ranks.UNKNOWN)
     if dotted.startswith(("math.", "statistics.")):
         return value.as_a(NumberValue, scalar=True)
     return value.but(device=place) if place == "host" and value.rank.differs else value

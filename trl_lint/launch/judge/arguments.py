@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trl_lint.knowledge.engines import SETTINGS_FILES
-from trl_lint.knowledge.heuristics import NO_TRAIN_ARGUMENT, TRAIN_ARGUMENT, Guess
+from trl_lint.knowledge.heuristics import NO_TRAIN_ARGUMENT, SETTINGS_OPTION, TRAIN_ARGUMENT, Guess
 from trl_lint.launch.commands.commands import Word
 from trl_lint.launch.judge.python_invocation import Start
 
@@ -30,7 +30,14 @@ def may_ask_to_train(start: Start) -> bool:
 
 
 def _names_settings(start: Start) -> bool:
-    return any(each.tail.endswith(SETTINGS_FILES) and not each.raw.startswith("-") for each in start.arguments)
+    """Whether a file of settings is handed over: by itself, or behind an option that asks for one."""
+    options = ("", *(each.value or each.raw for each in start.arguments))
+    return any(
+        word.tail.endswith(SETTINGS_FILES)
+        and not word.raw.startswith("-")
+        and (not last.startswith("-") or SETTINGS_OPTION.fits(last))
+        for last, word in zip(options, start.arguments, strict=False)
+    )
 
 
 def leaves_open(words: Sequence[Word]) -> bool:
