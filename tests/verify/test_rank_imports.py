@@ -12,6 +12,7 @@ from contextlib import suppress
 import pytest
 
 from trl_lint.verify.rank import imports
+from trl_lint.verify.rank.call_stack import UserFiles
 
 
 @pytest.fixture
@@ -64,6 +65,19 @@ def test_a_module_that_is_not_there_is_said_to_be_missing_as_ever(project):
     imports.install({"vt_missing": lambda module: None})
     with pytest.raises(ModuleNotFoundError, match="vt_missing"):
         importlib.import_module("vt_missing")
+
+
+def test_what_is_asked_for_in_each_step_is_looked_for_once(project, monkeypatch):
+    asked = []
+    look = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: (asked.append(name), look(name))[1])
+    finder = imports.Finder({"wanted": lambda module: None})
+    finder.marked = UserFiles(str(project))
+    assert [finder.find_spec(name) for name in ("not_there", "not_there", "wanted", "wanted")] == [None] * 4
+    assert asked == ["not_there", "wanted", "wanted"]
+    monkeypatch.syspath_prepend(str(project / "elsewhere"))
+    assert finder.find_spec("not_there") is None
+    assert asked[-1] == "not_there"
 
 
 def test_a_module_that_fails_to_import_is_not_patched(project):

@@ -69,11 +69,17 @@ class Finder(importlib.abc.MetaPathFinder):
         self.sources: dict[str, str] = {}
         self.marked: UserFiles | None = None
         self._busy: set[str] = set()
+        # What was nowhere, by the places looked in: libraries ask in each step of a training for others that they could
+        # use, and who looks first has them all looked through twice.
+        self._missing: dict[str, tuple[str, ...]] = {}
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if name in self._busy or not (self.sources or self.marked or name in self.patches):
+            return None
+        places = tuple(sys.path if path is None else path)
+        if self._missing.get(name) == places and name not in self.patches:
             return None
         self._busy.add(name)
         try:
@@ -83,6 +89,7 @@ class Finder(importlib.abc.MetaPathFinder):
         finally:
             self._busy.discard(name)
         if spec is None or spec.loader is None:
+            self._missing[name] = places
             return None
         origin = spec.origin or ""
         file = os.path.realpath(origin) if origin else ""
