@@ -137,9 +137,8 @@ def _edited(path: Path, line: str) -> Callable[[], None]:
     return change
 
 
-def of_tree(corpus: Corpus, runs: int, peers: Sequence[str]) -> dict[str, Cost]:
-    """The median cost of each way to look at a tree."""
-    matter = that_matter(corpus)
+def of_tree(corpus: Corpus, matter: Sequence[str], runs: int, peers: Mapping[str, Sequence[str]]) -> dict[str, Cost]:
+    """The median cost of each way to look at a tree. peers: how each of them is started."""
     found: dict[str, list[Cost]] = {}
     with copied(corpus) as folder, tempfile.TemporaryDirectory() as caches:
         largest = max((folder / each for each in matter), key=lambda path: path.stat().st_size)
@@ -152,17 +151,17 @@ def of_tree(corpus: Corpus, runs: int, peers: Sequence[str]) -> dict[str, Cost]:
             for way, change in (("one file changed", code), ("a comment changed", comment)):
                 change()
                 found.setdefault(way, []).append(of_command(_LINT, folder, kept))
-            for name in peers:
-                found.setdefault(name, []).append(of_command((*peer_command(name), "."), folder))
+            for name, command in peers.items():
+                found.setdefault(name, []).append(of_command((*command, "."), folder))
     return {way: in_the_middle(costs) for way, costs in found.items()}
 
 
-def lines_of(corpus: Corpus, costs: Mapping[str, Cost]) -> list[tuple[object, ...]]:
-    """A line for each way: over the floor by CPU, over a cold lint by the clock."""
+def lines_of(corpus: Corpus, count: int, costs: Mapping[str, Cost]) -> list[tuple[object, ...]]:
+    """A line for each way, with its CPU time over the floor and over a cold lint. count: how many files matter."""
     floor, cold = costs["floor"], costs["cold"]
     return [
         (
-            *((str(corpus), len(that_matter(corpus))) if way == "floor" else ("", "")),
+            *((str(corpus), count) if way == "floor" else ("", "")),
             way,
             f"{cost.cpu:.2f}",
             f"{cost.cpu / floor.cpu:.2f}",
@@ -180,14 +179,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=3, metavar="N")
     parser.add_argument("--no-peers", action="store_true", help="trl-lint alone")
     options = parser.parse_args(arguments)
-    peers = () if options.no_peers else tuple(PEERS)
-    for name in peers:
-        peer_command(name)
+    peers = {} if options.no_peers else {name: peer_command(name) for name in PEERS}
     rows: list[tuple[object, ...]] = [("tree", "files", "way", "CPU s", "÷ floor", "÷ cold", "clock s", "MB")]
     for corpus in TREES:
         if options.only in str(corpus):
             print(f"… {corpus}", file=sys.stderr)
-            rows += lines_of(corpus, of_tree(corpus, options.runs, peers))
+            matter = that_matter(corpus)
+            rows += lines_of(corpus, len(matter), of_tree(corpus, matter, options.runs, peers))
     starts = {"trl-lint --version": START, "python -c pass": PYTHON}
     for name, command in starts.items():
         cost = in_the_middle([of_command(command, Path.cwd()) for _ in range(5)])

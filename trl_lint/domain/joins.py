@@ -238,8 +238,8 @@ def _merged_parts(a: Value, b: Value) -> Value:
     if isinstance(a, LoaderValue) and isinstance(b, LoaderValue):
         return a.having(None if a.batch is None or b.batch is None else join(a.batch, b.batch))
     if isinstance(a, InstanceValue) and isinstance(b, InstanceValue):
-        general = a.wherever_made()
-        if general.same_parts(b.wherever_made()):
+        general = a.of_any_site()
+        if general.same_parts(b.of_any_site()):
             return general
     if isinstance(a, LibraryInstance) and isinstance(b, LibraryInstance) and a.name == b.name:
         return a if type(a) is LibraryInstance else b

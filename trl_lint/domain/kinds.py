@@ -292,8 +292,8 @@ class InstanceValue(Value):
     __slots__ = ()
     kind = Kind.INSTANCE
 
-    def wherever_made(self) -> InstanceValue:
-        """An object of the same class, of which it is not known where it was made."""
+    def of_any_site(self) -> InstanceValue:
+        """An object of the same class, whatever its allocation site."""
         return self
 
 

@@ -50,7 +50,8 @@ for all ranks is for its author to say. Let the ranks agree on the condition fir
 
 ## Limits
 Conditions on settings, on `global_step` and `sync_gradients`, on gathered or broadcast values, and on the number of
-ranks are the same everywhere; what is not known to differ is not reported, nor is a condition that asks
+ranks are the same everywhere; whether anything is in a list that all ranks fill in the same places is not known to
+differ (`if len(rows):`); what is not known to differ is not reported, nor is a condition that asks
 for the rank and for something unknown. The two ways through a branch are compared: ways with
 the same sequence of collectives are right. A collective over a process group of its own under a condition on the rank
 is taken for one among the ranks of that group. An arm that raises ends the job and is no way out.

@@ -38,7 +38,8 @@ Only what a trainer's own class prepares on all ranks at once is in the default 
 scripts as well, and one rank of each node that goes first, which only several nodes notice.
 
 Right, and silent: streaming data sets, those made in memory (`Dataset.from_dict`), which have no file to share,
-`keep_in_memory=True` and `load_from_cache_file=False`, shards of a rank's own, work that only some ranks get to, and
+`keep_in_memory=True` and `load_from_cache_file=False`, all of it where a linted file calls
+`datasets.disable_caching()`, shards of a rank's own, work that only some ranks get to, and
 blocks of context managers whose code is not in sight. So is the idiom of the documentation of `datasets`: some ranks
 wait in a barrier before the call, and the others come to one behind it, when they have computed. A model that is
 loaded with `device_map="auto"` is trained by one process, and a test of pytest or unittest is run by one. After a

@@ -54,7 +54,8 @@ gradients.
 ## Limits
 `self.model` of a `transformers.Trainer` is the bare model and right; in a trainer that assigns it from
 `prepare` it is the wrapper. Reads guarded by `hasattr`, `getattr` with a default or `except
-AttributeError` are right, and so are the attributes of `nn.Module` and of the wrapper itself. `generate` on a wrapped
+AttributeError` are right, and so are the attributes of `nn.Module` and of the wrapper itself, `_orig_mod` of
+`torch.compile`, and reads on one way out of a test whose other way takes the model's `.module`. `generate` on a wrapped
 model is TRL010's. A model that is wrapped where a setting says so (`if args.distributed: model = DDP(model)`) is asked
 about, too, but not where code has tested anything that may be about that setting, in another function or method where
 it has tested anything at all. FSDP and DeepSpeed hand attributes on (but for `config`, of which DeepSpeed has its own,

@@ -103,7 +103,7 @@ def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: 
     start = (len(frame.exits), len(frame.sync_points))
     through = run_body(frame, node.body) if taken else otherwise(frame, node.orelse, node.test)
     end = (len(frame.exits), len(frame.sync_points))
-    _forget(before, frame.memory, told)
+    _widen(before, frame.memory, told)
     return Arm(through, frame.memory, *end, narrowed, sets, only_raises=not through and start == end)
 
 
@@ -194,18 +194,12 @@ def _narrowed(before: Memory, memory: Memory) -> dict[str, Value]:
 def _widen(before: Memory, memory: Memory, narrowed: dict[str, Value]) -> None:
     """Forget at the end of an arm what its condition said: no rank has bound another value to these names."""
     for name, value in narrowed.items():
-        if memory.names.get(name) is value:
+        if memory.names.get(name) is not value:
+            continue
+        if name in before.names:
             memory.names[name] = before.names[name]
-
-
-def _forget(before: Memory, memory: Memory, told: dict[str, Value]) -> None:
-    """Take back at the end of an arm what was known in there alone."""
-    for name, value in told.items():
-        if memory.names.get(name) is value:
-            if name in before.names:
-                memory.names[name] = before.names[name]
-            else:  # of a function around this one
-                del memory.names[name]
+        else:  # of a function around this one
+            del memory.names[name]
 
 
 def joined_arms(

@@ -34,7 +34,7 @@ def instance_of(cls: ClassInfo) -> Value:
 
 
 def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:
-    made: Value = instance_of(cls.made_at(id(node)) if _is_told_apart(frame, cls) else cls)
+    made: Value = instance_of(cls.allocated_at(id(node)) if _is_told_apart(frame, cls) else cls)
     if made.kind is Kind.MODEL:
         return made
     for base in cls.library_bases():
@@ -54,7 +54,7 @@ def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode
 
 
 def _is_told_apart(frame: Frame, cls: ClassInfo) -> bool:
-    """Whether objects of a class are told apart by where they are made: small ones that keep numbers, say."""
+    """Whether objects of a class are told apart by their allocation sites: small ones that keep numbers, say."""
     if "__init__" not in cls.methods or len(cls.methods) > MAX_METHODS or frame.engine.is_entry_class(cls):
         return False
     return not cls.bases

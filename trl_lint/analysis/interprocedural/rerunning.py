@@ -190,7 +190,7 @@ class RerunEngine(Engine):
 
     def _every_class(self) -> Iterator[ClassInfo]:
         for cls in set(self._classes.values()):
-            yield from cls.with_places()
+            yield from cls.with_allocation_sites()
 
     def _notes_in_sight(self) -> Iterator[Notes]:
         yield self.project.notes

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
 
 
-# The objects of a class are told apart by where they are made, at so many places.
-MAX_PLACES = 16
+# The objects of a class are told apart by their allocation sites, where they are made, up to so many of these.
+MAX_ALLOCATION_SITES = 16
 
 
 class FunctionInfo:
@@ -156,8 +156,8 @@ class ClassInfo:
         self.traces: list[Any] = []
         self.stored: dict[Any, Any] = {}  # hooks of which a base out of sight logs what they return, with their runs
         self.notes = Notes()
-        self.origin = self  # of what stands for the objects that are made at one place, their class
-        self._made_at: dict[Hashable, ClassInfo] = {}
+        self.origin = self  # of what stands for the objects of one allocation site, their class
+        self._allocated: dict[Hashable, ClassInfo] = {}
         self.calls: dict[str, dict[Any, Any]] = {}  # how a class in sight calls methods of its own `self`
         self.state = "new"
         self._assigned: frozenset[str] | None = None
@@ -215,22 +215,22 @@ class ClassInfo:
 
     # --- its instances ---
 
-    def made_at(self, place: Hashable) -> ClassInfo:
-        """What stands for the objects of this class that are made at one place: what they keep is theirs alone.
+    def allocated_at(self, site: Hashable) -> ClassInfo:
+        """What stands for the objects of this class from one allocation site: what they keep is theirs alone.
 
         `losses = Meter()` is not filled by what `accuracy = Meter()` is. The class itself knows what all of them keep,
         and is what an object is of which it is not known where it was made.
         """
-        known = self._made_at.get(place)
-        if known is None and len(self._made_at) < MAX_PLACES:
-            known = self._made_at[place] = copy.copy(self)
+        known = self._allocated.get(site)
+        if known is None and len(self._allocated) < MAX_ALLOCATION_SITES:
+            known = self._allocated[site] = copy.copy(self)
             known.attributes, known._left, known.heap = {}, {}, {}
             known._versions, known._heirs, known._totals, known._in_sight = {}, [], None, None
         return known or self
 
-    def with_places(self) -> tuple[ClassInfo, ...]:
-        """The class, and what stands for its objects by where they are made."""
-        return (self, *self._made_at.values())
+    def with_allocation_sites(self) -> tuple[ClassInfo, ...]:
+        """The class, and what stands for its objects by their allocation sites."""
+        return (self, *self._allocated.values())
 
     # --- the attributes of its instances ---
 

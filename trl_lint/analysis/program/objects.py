@@ -45,7 +45,7 @@ class ProjectInstance(InstanceValue):
         super().__init__(ranks.SAME, **facts)
         self.cls = cls
 
-    def wherever_made(self) -> ProjectInstance:
+    def of_any_site(self) -> ProjectInstance:
         return self if self.cls.origin is self.cls else self.having(self.cls.origin)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, children
+from trl_lint.analysis.program.syntax import ancestors, below, children, of_class
 from trl_lint.domain.provenance import SourceModule
 from trl_lint.fixes.support.node_types import Path, Scope
 from trl_lint.knowledge.heuristics import CHANGES_IN_PLACE
@@ -47,21 +47,16 @@ def contains(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     return any(each is node for each in nodes(root))
 
 
-def names_spelled(root: cst.CSTNode, name: str) -> list[cst.Name]:
+def names_spelled(root: cst.CSTNode, name: str) -> Sequence[cst.Name]:
     """The nodes below another one that spell a name, whatever they are there: read, bound, an attribute, a keyword."""
-    return _names(root).get(name, []) if isinstance(root, _LARGE) else _spelled(below(root)).get(name, [])
+    return _names(root).get(name, ())
 
 
 @lru_cache(maxsize=16)
-def _names(root: cst.CSTNode) -> dict[str, list[cst.Name]]:
-    return _spelled(nodes(root))
-
-
-def _spelled(among: Iterable[cst.CSTNode]) -> dict[str, list[cst.Name]]:
+def _names(root: cst.CSTNode) -> Mapping[str, Sequence[cst.Name]]:
     found: dict[str, list[cst.Name]] = {}
-    for node in among:
-        if isinstance(node, cst.Name):
-            found.setdefault(node.value, []).append(node)
+    for node in of_class(root, cst.Name):
+        found.setdefault(node.value, []).append(node)
     return found
 
 
