@@ -105,7 +105,8 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
     def _logged(self, event: Logged) -> Iterator[Violation]:
         if not _is_reported(event.value.rank) or _is_of_one_rank(event):
             return
-        for write in event.writes:
+        # Sets have no order: what is said must not differ from run to run.
+        for write in sorted(event.writes, key=lambda each: (str(each.module.path), each.what)):
             if _is_reported(write.rank):
                 what = write.what or event.what
                 yield Violation(
