@@ -201,3 +201,24 @@ def test_a_project_that_is_only_run_under_engines_that_hand_it_on(launches, text
     script.write_text(text, encoding="utf-8")
     linter = Linter(Settings(), (tmp_path,), (find_rule("TRL010"),))
     assert bool(linter.check(script, script.read_bytes())) is speaks
+
+
+CHOSEN = "arguments = TrainingArguments('out', {})\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_program", "speaks"),
+    [
+        ("fsdp='full_shard'", True, False),
+        # It is a part of programs that may choose otherwise: DDP stands in the file beside it.
+        ("fsdp='full_shard'", False, True),
+        ("bf16=True", True, True),
+    ],
+)
+def test_a_program_that_asks_for_fsdp_itself(arguments, is_program, speaks, tmp_path):
+    (tmp_path / "other.py").write_text("model = DistributedDataParallel(model)\n", encoding="utf-8")
+    script = tmp_path / "train.py"
+    text = step("model.generate(**inputs)") + CHOSEN.format(arguments)
+    script.write_text(text + "if __name__ == '__main__':\n    main()\n" * is_program, encoding="utf-8")
+    linter = Linter(Settings(), (tmp_path,), (find_rule("TRL010"),))
+    assert bool(linter.check(script, script.read_bytes())) is speaks

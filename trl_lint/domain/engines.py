@@ -59,7 +59,8 @@ class EnginesInUse(NamedTuple):
     """shown: what a project is shown to run under; nothing where that is unknown. only: nothing else is possible.
 
     one_node: each launch of a program says that it is on one machine. launched: whether there is a launch in sight.
-    bare: bare python starts it, and nothing in sight starts it on several processes.
+    bare: bare python starts it, and nothing in sight starts it on several processes. own: those that the code of the
+    program that was asked about chooses itself.
     """
 
     shown: tuple[ShownEngine, ...] = ()
@@ -67,16 +68,20 @@ class EnginesInUse(NamedTuple):
     one_node: bool = False
     launched: bool = False
     bare: bool = False
+    own: tuple[TrainingEngine, ...] = ()
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first that is one of these, as far as any is shown."""
         return next((each for each in self.shown if each.engine in engines), None)
 
     def are_likely_only(self, engines: Collection[TrainingEngine]) -> bool:
-        """Whether it is certain, or settings name none but these and no launch is in sight that could have others."""
+        """Whether it is certain, or code and settings name none but these and no launch in sight could have others.
+
+        What a program chooses itself (`TrainingArguments(fsdp="full_shard")`) counts before what other code does.
+        """
         if self.launched or not self.shown:
             return self.are_only(engines)
-        return all(each.engine in engines for each in self.shown)
+        return all(engine in engines for engine in self.own or [each.engine for each in self.shown])
 
     def are_only(self, engines: Collection[TrainingEngine]) -> bool:
         """Whether it is certain that no others than these are used."""

@@ -211,7 +211,9 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     one_node = bool(own) and all(launch.one_node for launch in own)
     launched = any(each.shown.launches for each in found)
     bare = not own and _is_bare(project, programs)
-    return EnginesInUse(shown, project.whole and _are_all_known(found, where), one_node, launched, bare)
+    own_code = [each.shown.beside for each in found if is_program and each.name == str(asks)]
+    only = project.whole and _are_all_known(found, where)
+    return EnginesInUse(shown, only, one_node, launched, bare, own=next(iter(own_code), ()))
 
 
 def _is_bare(project: ProjectShown, programs: Collection[str]) -> bool:

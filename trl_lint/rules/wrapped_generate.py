@@ -37,13 +37,17 @@ where no `Accelerator` is in reach. `unwrap_model_for_generation(self.model, …
 ## Limits
 Generation from the bare model without that context manager is not reported, as it is right under DDP. With
 `gather_deepspeed3_params=False` it takes no hooks off, and both models are right. FSDP and DeepSpeed hand `generate`
-on: a project whose launch commands all start one of them, or whose setting `engines` names no other, is not asked about
-it. That it is slow under ZeRO-3 then, with the hooks on, is not said; the bare model for `unwrap_model_for_generation`
-is reported there as elsewhere.
+on: a program that asks for one of them itself (`TrainingArguments(fsdp="full_shard")`), a project whose launch commands
+all start one, or whose setting `engines` names no other, is not asked about it. Under FSDP 2 that is right, and shown
+at run time: ranks that generate for differing lengths go on with empty forwards until all are done. FSDP 1 fails there
+with an error of its own, and under ZeRO-3 it is slow with the hooks on: neither is said. The bare model for
+`unwrap_model_for_generation` is reported there as elsewhere.
 
 ## References
 - https://github.com/huggingface/trl/pull/2871 (GRPO gave the bare model to `unwrap_model_for_generation`)
 - https://huggingface.co/docs/trl/en/deepspeed_integration
+- https://github.com/huggingface/transformers/issues/32285 (FSDP 1: `'weight' must be 2-D` from `generate`)
+- transformers 4.51.3: integrations/fsdp.py::is_fsdp_managed_module (FSDP 2: `synced_gpus` by default)
 """
 
 from __future__ import annotations
@@ -63,7 +67,7 @@ from trl_lint.wording import owner_of, said
 
 def _is_handed_on(event: AttributeRead) -> bool:
     """Whether the model is wrapped in engines only that have the method; the code's own DataParallel is none."""
-    return not is_data_parallel(event.model) and event.module.engines().are_only(HAND_ON_ATTRIBUTES)
+    return not is_data_parallel(event.model) and event.module.engines().are_likely_only(HAND_ON_ATTRIBUTES)
 
 
 class WrappedGenerate(Rule[AttributeRead | UnwrappedForGeneration]):
