@@ -81,3 +81,24 @@ def test_a_name_of_the_users_own_is_in_every_group():
     rule = find_rule("TRL001")
     assert Prefilter([rule], ["my.tools.reduce_it"]).may_matter(b"reduce_it(x)")
     assert not Prefilter([], ["my.tools.reduce_it"]).may_matter(b"reduce_it(x)")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_what_a_rule_says_does_not_depend_on_the_others(rule):
+    """Also of a file that names nothing of what the rule is about, as that is in a base class elsewhere."""
+    files = [(path, path.read_bytes()) for path in sorted((FIXTURES / rule.module).glob("*.py"))]
+
+    def said(*rules):
+        linter = Linter(Settings(), (FIXTURES,), rules, mends=False)
+        linter.prepare(files)
+        return [each for path, source in files for each in linter.check(path, source) if each.code == rule.code]
+
+    assert said(rule) == said(*RULES)
+
+
+def test_a_rule_alone_lets_a_file_through_that_calls_what_another_file_logs_with():
+    text = (
+        "from base import BaseTrainer\n\nclass MyTrainer(BaseTrainer):\n"
+        "    def compute_loss(self, model, inputs):\n        self.show(model(**inputs).loss.item())\n"
+    )
+    assert Linter(Settings(), (FIXTURES,), (find_rule("TRL003"),)).may_matter(text.encode())

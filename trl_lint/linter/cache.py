@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".trl_lint_cache"
 # The newest entries stay, as long as they are no more than this, and no more bytes than that.
-MAX_ENTRIES = 64
+MAX_ENTRIES = 128
 MAX_BYTES = 32_000_000
 # A temporary file that is older was left behind by a process that was killed.
 STALE_SECONDS = 3600

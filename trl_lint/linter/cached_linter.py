@@ -3,7 +3,8 @@
 Two things are kept. Whether a content may matter to any rule depends on the content alone, and is kept by content.
 Findings are kept for a whole run, as the analysis of one file may find something in another: they hold for the same
 files with the same contents, less those that do not matter, and only as long as all that the analysis found on the
-machine besides is as it was. What is wrong about launch commands is found out each time.
+machine besides is as it was. Where comments and blank lines alone have changed since the last run, its findings hold as
+well, on the lines where their code is now. What is wrong about launch commands is found out each time.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from functools import cache
@@ -24,6 +25,7 @@ from trl_lint.config import Selection
 from trl_lint.findings import Finding
 from trl_lint.linter.cache import Cache, digest
 from trl_lint.linter.dependencies import Dependencies
+from trl_lint.linter.last_run import NO_CHANGES, ChangedLines, LastRun
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
 from trl_lint.linter.serialization import CheckOutcome, outcome_of, row_of, with_edits_built
@@ -58,7 +60,8 @@ class CachedLinter(Linter):
         self._kept = kept
         self._with_edits = edits
         self._verdicts: _Verdicts | None = None
-        self._entry = ""
+        # The names of the entry of the run, and of the one that leads to the last run on the same files.
+        self._entry = self._last_run = ""
         # The contents of the run that matter, and what came of each, as far as that is known.
         self._contents: dict[Path, bytes] = {}
         # What was kept of those that do not, in which the analysis of the others has found something.
@@ -82,8 +85,8 @@ class CachedLinter(Linter):
         self._kept_beside = {}
         if self._verdicts is not None:
             self._verdicts.save()
-        self._entry = self._name()
-        self._outcomes = self._load()
+        self._entry, self._last_run = self._names()
+        self._outcomes = self._load(self._entry) or self._moved_from_last()
         if not self._outcomes:
             self.analyse(self._contents)
 
@@ -130,11 +133,12 @@ class CachedLinter(Linter):
         except Exception:
             raise _NoEdits(tuple(found)) from None
 
-    def _name(self) -> str:
-        """The name of the entry of this run: all that is known to matter before anything is analysed."""
+    def _names(self) -> tuple[str, str]:
+        """The name of the entry of this run, all that is known to matter before anything is analysed; and that of the
+        entry for all runs that ask the same of these files, whatever is in them.
+        """
         chosen = {each.name: getattr(self.settings, each.name) for each in fields(Settings)}
-        contents = sorted((str(path), digest(source)) for path, source in self._contents.items())
-        return "run-" + _key(
+        asked = _key(
             *self._tools_key(),
             {name: value for name, value in chosen.items() if name not in _PRESENTATION},
             os.getcwd() if self.settings.root is None else None,
@@ -142,8 +146,9 @@ class CachedLinter(Linter):
             self.selection and asdict(self.selection),
             [(str(root), os.path.isdir(root)) for root in self.roots],
             self._with_edits,
-            contents,
         )
+        contents = sorted((str(path), digest(source)) for path, source in self._contents.items())
+        return f"run-{_key(asked, contents)}", f"last-{_key(asked, [path for path, _ in contents])}"
 
     def _tools_key(self) -> tuple[object, ...]:
         """What stands for the tool, and for the plugins that the project uses."""
@@ -152,21 +157,38 @@ class CachedLinter(Linter):
     def _codes(self) -> list[str]:
         return [rule.code for rule in self.rules]
 
-    def _load(self) -> dict[Path, CheckOutcome]:
-        """What is kept of this run; empty when there is nothing, or when it does not hold any more."""
-        entry = self._kept.load(self._entry) if self._contents else None
+    def _load(self, name: str, changed: ChangedLines = NO_CHANGES) -> dict[Path, CheckOutcome]:
+        """What is kept of a run; empty when there is nothing, or when it does not hold any more.
+
+        changed: where the lines of those files are now that have changed since, if in nothing but comments.
+        """
+        entry = self._kept.load(name) if self._contents else None
         if not isinstance(entry, dict):
             return {}
         try:
             outcomes, beside = (
-                {Path(path): outcome_of(path, row) for path, row in entry[kind].items()} for kind in ("files", "beside")
+                {Path(path): changed.moved(Path(path), outcome_of(path, row)) for path, row in entry[kind].items()}
+                for kind in ("files", "beside")
             )
-            found = Dependencies(**entry["dependencies"])
+            found = changed.read_now(Dependencies(**entry["dependencies"]))
             holds = outcomes.keys() == self._contents.keys() and found.hold(self._engines_of)
-        except (AttributeError, KeyError, TypeError, ValueError):  # not of our making
+        except (AttributeError, KeyError, TypeError, ValueError):  # not of our making, or it has no place any more
             return {}
         self._kept_beside = beside if holds else {}
+        if holds and changed:
+            self._keep(outcomes, beside, found)
         return outcomes if holds else {}
+
+    def _moved_from_last(self) -> dict[Path, CheckOutcome]:
+        """What is kept of the last run on these files, where only comments and blank lines have changed since.
+
+        Edits hold text of their own: where they are wanted, they are made anew.
+        """
+        if self._with_edits or not self._contents:
+            return {}
+        last = LastRun.of(self._kept.load(self._last_run))
+        changed = last.changed_lines(self._contents) if last is not None else None
+        return self._load(last.entry, changed) if last is not None and changed is not None else {}
 
     def _engines_of(self, folder: str) -> str:
         return self.engines.answer(folder)
@@ -177,11 +199,19 @@ class CachedLinter(Linter):
         found = self.dependencies()
         if found is not None:
             beside = {path: self._outcome(path, source) for path, source in self._beside().items()}
-            files, more = (
-                {str(path): row_of(outcome, self._with_edits) for path, outcome in each.items()}
-                for each in (self._outcomes, beside)
-            )
-            self._kept.save(self._entry, {"files": files, "beside": more, "dependencies": asdict(found)})
+            self._keep(self._outcomes, beside, found)
+
+    def _keep(
+        self, outcomes: Mapping[Path, CheckOutcome], beside: Mapping[Path, CheckOutcome], found: Dependencies
+    ) -> None:
+        """Keep what came of the run, and the texts that it is about."""
+        files, more = (
+            {str(path): row_of(outcome, self._with_edits) for path, outcome in each.items()}
+            for each in (outcomes, beside)
+        )
+        self._kept.save(self._entry, {"files": files, "beside": more, "dependencies": asdict(found)})
+        if not self._with_edits:
+            self._kept.save(self._last_run, LastRun.with_texts(self._entry, self._contents, found).row())
 
 
 class _NoEdits(Exception):

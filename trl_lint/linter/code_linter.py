@@ -18,7 +18,7 @@ from trl_lint.linter.documents import Documents
 from trl_lint.linter.prefilter import Prefilter
 from trl_lint.linter.results import GIVEN_UP, CommentContext, SourceError
 from trl_lint.linter.versions import known_of, own_names, versions_of
-from trl_lint.rules import by_event
+from trl_lint.rules import all_rules, by_event
 from trl_lint.rules.base import BaseRule, Rule
 from trl_lint.settings import Settings
 
@@ -58,7 +58,10 @@ class CodeLinter:
         self.roots = tuple(roots)
         self.rules = tuple(rules)
         self._code_rules = tuple(rule for rule in rules if isinstance(rule, Rule))
-        self._prefilter = Prefilter(self._code_rules, own_names(settings))
+        # Not of the selected alone: a file that hands its loss to the `log` of a base class in another file need not
+        # name a log, and what one rule says must not depend on which others are asked.
+        asked = [*self._code_rules, *(rule for rule in all_rules() if isinstance(rule, Rule))]
+        self._prefilter = Prefilter(asked if self._code_rules else (), own_names(settings))
         # Contents that stand in for what is on the disk (an editor's unsaved buffers).
         self.overlay: dict[Path, bytes] = {}
         # What is parsed already, shared with the linters that look at a mended text.

@@ -161,7 +161,7 @@ def is_run_by_pytest(function: FunctionInfo | None) -> bool:
     """
     while function is not None:
         if _is_test(function):
-            return "__main__" not in function.module.tree.code
+            return not function.module.mentions(rb"__main__")
         function = function.closure.function if function.closure is not None else None
     return False
 
