@@ -372,6 +372,24 @@ def test_a_script_that_waits_for_a_flag_trains_where_that_is_given(tmp_path, pro
 
 
 @pytest.mark.parametrize(
+    ("settings", "text", "count"),
+    [
+        ("eval.json", '{"do_train": false, "do_eval": true}', 0),
+        ("eval.json", '{"do_eval": true}', 0),
+        ("eval.json", '{"do_train": true}', 1),
+        ("eval.yaml", "do_eval: true\ndo_train: false\n", 0),
+        ("eval.yaml", "do_train: True\n", 1),
+        ("eval.toml", "do_train = 'no'\n", 0),
+        ("other.json", '{"do_train": false}', 1),  # it is not in sight what the launch names
+    ],
+)
+def test_a_script_that_waits_for_a_flag_may_get_it_from_settings(tmp_path, settings, text, count) -> None:
+    (tmp_path / settings).write_text(text, encoding="utf-8")
+    command = f"python train.py eval{settings[settings.index('.') :]}\n"
+    assert len(found(tmp_path, TWO + command, program=ON_REQUEST)) == count
+
+
+@pytest.mark.parametrize(
     ("below", "count"),
     [
         ("This took two hours on a single V100.", 0),

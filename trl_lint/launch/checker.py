@@ -120,7 +120,9 @@ def _fault(start: Start, path: Path, project: LaunchProject, untold: bool) -> _F
         path_known = posixpath.join(changed_folder(start), start.path)
         return _Fault(start, verdict, None, None) if training_script(path_known) else None
     training = project.trainers.training(script)
-    if training is None or (training.on_request and not may_ask_to_train(start)):
+    if training is None:
+        return None
+    if training.on_request and not may_ask_to_train(start, partial(project.text_of, start, path)):
         return None
     return _Fault(start, verdict, script, training)
 

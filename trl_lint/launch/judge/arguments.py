@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 
 from trl_lint.knowledge.engines import SETTINGS_FILES
 from trl_lint.knowledge.heuristics import NO_TRAIN_ARGUMENT, SETTINGS_OPTION, TRAIN_ARGUMENT, Guess
@@ -14,6 +15,8 @@ _TALK = frozenset({"--help", "-h", "--version"})
 # Where arguments stand that the reader is to put in.
 _LEFT_OUT = frozenset({"...", "[...]", "\u2026"})
 _FALSE = frozenset({"false", "0", "no"})
+# What a file of settings says of training, in JSON, YAML, TOML or lines of `name = value`.
+_IN_SETTINGS = re.compile(r"""\bdo_train\b["']?\s*[:=]\s*["']?(\w+)""")
 
 
 def may_train(start: Start) -> bool:
@@ -24,20 +27,29 @@ def may_train(start: Start) -> bool:
     return train is not False if train is not None else not _asked(start, NO_TRAIN_ARGUMENT)
 
 
-def may_ask_to_train(start: Start) -> bool:
-    """Whether the arguments, or settings or variables among them, may ask a script to train that waits for that."""
-    return leaves_open(start.arguments) or _names_settings(start) or _asked(start, TRAIN_ARGUMENT) is not None
+def may_ask_to_train(start: Start, text_of: Callable[[str], str | None]) -> bool:
+    """Whether the arguments, or settings or variables among them, may ask a script to train that waits for that.
+
+    text_of: what is in a file of settings, None where that is not in sight.
+    """
+    if leaves_open(start.arguments) or _asked(start, TRAIN_ARGUMENT) is not None:
+        return True
+    texts = (text_of(word.value) if word.value is not None else None for word in _settings(start))
+    return any(text is None or _asks_to_train(text) for text in texts)
 
 
-def _names_settings(start: Start) -> bool:
-    """Whether a file of settings is handed over: by itself, or behind an option that asks for one."""
+def _asks_to_train(settings: str) -> bool:
+    said = [match[1] for match in _IN_SETTINGS.finditer(settings)]
+    return bool(said) and said[-1].lower() not in _FALSE
+
+
+def _settings(start: Start) -> Iterator[Word]:
+    """The files of settings that are handed over: each by itself, or behind an option that asks for one."""
     options = ("", *(each.value or each.raw for each in start.arguments))
-    return any(
-        word.tail.endswith(SETTINGS_FILES)
-        and not word.raw.startswith("-")
-        and (not last.startswith("-") or SETTINGS_OPTION.fits(last))
-        for last, word in zip(options, start.arguments, strict=False)
-    )
+    for last, word in zip(options, start.arguments, strict=False):
+        is_file = word.tail.endswith(SETTINGS_FILES) and not word.raw.startswith("-")
+        if is_file and (not last.startswith("-") or SETTINGS_OPTION.fits(last)):
+            yield word
 
 
 def leaves_open(words: Sequence[Word]) -> bool:

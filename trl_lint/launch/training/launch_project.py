@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trl_lint import files
 from trl_lint.launch.judge.python_invocation import Start
 from trl_lint.launch.training.trainers import Trainers
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from trl_lint.settings import Settings
 
 
+# No file of settings is larger.
+LARGEST = 200_000
 # Of a path that is known by its end, so many parts are looked for.
 DEEPEST = 30
 
@@ -52,22 +55,36 @@ class LaunchProject:
             self.known[key] = found if found and self._is_own(found, path) else None
         return self.known[key]
 
+    def text_of(self, start: Start, path: Path, name: str) -> str | None:
+        """What is in a file that a launch names among its words; None where it can't be read, or is no text."""
+        folders = (Path(os.path.normpath(folder / name)) for folder in self._places(start, path))
+        found = next((each for each in folders if self._is_own(each, path) and os.path.isfile(each)), None)
+        try:
+            return None if found is None else files.read(found, LARGEST).decode()
+        except (OSError, UnicodeDecodeError):
+            return None
+
     def _is_own(self, found: Path, path: Path) -> bool:
         """Whether a file lies in the project that a launch file belongs to: what lies elsewhere is never read."""
         return any(found.is_relative_to(each) for each in (self.top, path.parent, *self.trainers.roots))
 
     def _started(self, start: Start, path: Path) -> Path | None:
-        folders = tuple(dict.fromkeys(self._folders(path)))
-        changed = changed_folder(start)
-        # `/app` is a folder of another machine.
-        if changed and not changed.startswith("/"):
-            # One that is not there is that of the project, as it is called where it was cloned to.
-            inside = (Path(os.path.normpath(each / changed)) for each in folders)
-            folders = tuple(each for each in inside if self._is_own(each, path) and os.path.isdir(each)) or folders
+        folders = self._places(start, path)
         if start.module is not None:
             return self.trainers.module((start.module.value or "").removeprefix("-m"), folders)
         candidates = (each for each in _candidates(start, folders) if self._is_own(each, path))
         return next((each for each in candidates if os.path.isfile(each)), None)
+
+    def _places(self, start: Start, path: Path) -> tuple[Path, ...]:
+        """The folders that a path in a launch may start from, the likeliest first."""
+        folders = tuple(dict.fromkeys(self._folders(path)))
+        changed = changed_folder(start)
+        # `/app` is a folder of another machine.
+        if not changed or changed.startswith("/"):
+            return folders
+        # One that is not there is that of the project, as it is called where it was cloned to.
+        inside = (Path(os.path.normpath(each / changed)) for each in folders)
+        return tuple(each for each in inside if self._is_own(each, path) and os.path.isdir(each)) or folders
 
     def _folders(self, path: Path) -> Iterator[Path]:
         """Where people stand when they type a command: in its file's folder, or in one above it."""
