@@ -44,11 +44,12 @@ byte. Flags of Python that a launcher does not take (`-u`, `-O`) become variable
 - a *hint* where no exact rewrite is known, and where the same line starts other programs, too.
 
 ## Limits
-One GPU, the CPU, ranks that are set by hand, and launchers (`accelerate launch`, `torchrun`, `deepspeed`,
-`trl`, `srun` with several tasks, …) are right code; the heading, the paragraph or the comment above may say that
-there is one GPU. So is a script that chooses its own devices or processes: one that sets `CUDA_VISIBLE_DEVICES`,
-spreads its model with `device_map="auto"` or with one that can't be read, or calls `notebook_launcher`. Launches
-that ask for no training (`--do_train False`, `--do_eval` alone, settings that say `do_train: false`) are silent, and so are scripts out of sight.
+One GPU, the CPU, ranks that are set by hand, and launchers (`accelerate launch`, `torchrun`, `deepspeed`, `trl`,
+`srun` with several tasks, …) are right code; the heading, the paragraph or the comment above may say that there is
+one GPU. So is a script that chooses its own devices or processes: one that sets `CUDA_VISIBLE_DEVICES`, spreads its
+model with `device_map="auto"` or with one that can't be read, or calls `notebook_launcher`. Launches that ask for no
+training (`--do_train False`, `--do_eval` alone, settings that say `do_train: false`) are silent, and so are scripts
+out of sight.
 Launches that speak of GPUs in a way that can't be read are silent; those that say nothing of them are not in the
 default set: they are reported where TRL004 is selected by its code, and by the setting `launch-unknown-gpus`.
 Configuration files of Accelerate are not read.
