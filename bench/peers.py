@@ -148,7 +148,8 @@ def of_tree(corpus: Corpus, matter: Sequence[str], runs: int, peers: Mapping[str
             found.setdefault("floor", []).append(of_command((sys.executable, "-c", FLOOR, *matter), folder))
             for way, options in WAYS.items():
                 found.setdefault(way, []).append(of_command((*_LINT, *options), folder, kept))
-            for way, change in (("one file changed", code), ("a comment changed", comment)):
+            # A comment first: it is one that has changed since the last run, and nothing else has.
+            for way, change in (("a comment changed", comment), ("one file changed", code)):
                 change()
                 found.setdefault(way, []).append(of_command(_LINT, folder, kept))
             for name, command in peers.items():
