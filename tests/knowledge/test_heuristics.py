@@ -101,7 +101,7 @@ def may(text: str, folder: Path) -> bool:
 
 
 def may_ask(text: str, folder: Path) -> bool:
-    return may_ask_to_train(only_start(text))
+    return may_ask_to_train(only_start(text), lambda name: None)
 
 
 def is_start(text: str, folder: Path) -> bool:
@@ -187,6 +187,14 @@ from transformers import Trainer
 rows = load_dataset("json", split="train")
 rows = rows if {} else rows.shuffle()
 Trainer(model="m", train_dataset=rows)
+"""
+MAPPED = """from datasets import load_dataset
+from somewhere import parsed
+from transformers import Trainer
+
+{0} = parsed()
+data = load_dataset("a/b", split="train")
+Trainer(train_dataset=data.map(lambda row: row["x"][: {0}.length])).train()
 """
 SETTING = """\
 import os
@@ -290,6 +298,7 @@ CASES = {
         "same",
     ),
     "MAY_ASK_FOR_RANK": Case(rule("TRL008"), COMPARED.format("proc_id"), 0, COMPARED.format("mode"), 1),
+    "ARGUMENTS_WITH_RANK": Case(rule("TRL012"), MAPPED.format("training_args"), 0, MAPPED.format("data_args"), 1),
     "SETTINGS_OBJECT": Case(
         rule("TRL008"), SETTING.format("train_args", "plain"), 1, SETTING.format("thing", "plain"), 0
     ),

@@ -350,6 +350,41 @@ def test_elsewhere_there_is_a_hint(code: str):
     assert SNIPPETS.mended(text, unsafe=True) == text
 
 
+READS = """
+import argparse
+from somewhere import options
+from datasets import load_dataset
+from transformers import HfArgumentParser, Seq2SeqTrainingArguments, Trainer, TrainingArguments
+
+parser = argparse.ArgumentParser()
+parser.add_argument("{option}")
+
+def main():
+    {made}
+    data = load_dataset("a/b", split="train")
+    Trainer(train_dataset=data.map(lambda row: {{"text": row["text"][: {read}]}})).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "made", "read", "is_reported"),
+    [
+        ("--x", "own = TrainingArguments('out')", "own.seed", False),
+        ("--x", "own = Seq2SeqTrainingArguments('out')", "own.seed", False),
+        ("--x", "own = TrainingArguments('out').seed", "own", True),
+        ("--x", "own = TrainingArguments('out')", "length", True),
+        ("--x", "training_args, = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()",
+         "training_args.seed", False),
+        ("--x", "args = options(parser)", "args.length", True),
+        ("--local_rank", "args = options(parser)", "args.length", False),
+        ("--local_rank", "args = options(parser)", "length", True),
+        ("--local_rank", "thing = options(parser)", "thing.length", True),
+    ],
+)  # fmt: skip
+def test_a_function_that_reads_what_holds_the_rank_has_a_file_of_its_own_on_each(option, made, read, is_reported):
+    assert bool(SNIPPETS.findings(READS.format(option=option, made=made, read=read))) is is_reported
+
+
 LATER = """\
 from transformers import Trainer
 

@@ -33,6 +33,11 @@ _UNCACHED = {"keep_in_memory": True, "load_from_cache_file": False}
 # Source: https://huggingface.co/docs/datasets/en/package_reference/main_classes#datasets.disable_caching
 DISABLES_CACHING = ("disable_caching(", "set_caching_enabled(False")
 
+# A function that is mapped is hashed with all that it reads, and the hash names the file. Arguments of a program have
+# the rank among them where a launcher hands it to each process.
+# Sources: https://huggingface.co/docs/datasets/en/about_cache; torch/distributed/launch.py `--local-rank`
+RANK_OPTION = rb"add_argument\(\s*[\"']--local[-_]rank[\"']"
+
 _STAYS = (
     "cast", "cast_column", "class_encode_column", "flatten", "flatten_indices", "remove_columns", "rename_column",
     "rename_columns", "select", "select_columns", "sort", "with_format", "with_transform",

@@ -147,6 +147,13 @@ SETTINGS_OBJECT = Guess(
     because="meta-llama/llama-recipes, utils/train_utils.py: `if train_config.enable_fsdp:` before every process "
     "writes the parameters",
 )
+ARGUMENTS_WITH_RANK = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:.*_)?train(?:ing)?_arg(?:ument)?s$",
+    says="An object of this name is a `TrainingArguments`, which knows its process and its device.",
+    because="taishan1994/Reward-Model-Finetuning, finetune_reward.py: `map(lambda x: ... training_args ...)` has a "
+    "cache file of its own on each rank",
+)
 SETTING_OF_RANK = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)rank|main|master|primary|chief|leader|process|proc|node|gpu|device|local|dist|world|first|zero"

@@ -43,7 +43,9 @@ Right, and silent: streaming data sets, those made in memory (`Dataset.from_dict
 blocks of context managers whose code is not in sight. So is the idiom of the documentation of `datasets`: some ranks
 wait in a barrier before the call, and the others come to one behind it, when they have computed. A model that is
 loaded with `device_map="auto"` is trained by one process, and a test of pytest or unittest is run by one. After a
-shuffle without a seed, or a split, nobody can read what another rank has computed, in whatever order they come.
+shuffle without a seed, or a split, nobody can read what another rank has computed, in whatever order they come; nor
+where the function reads what holds the rank (a `TrainingArguments`, arguments with `--local_rank`), as its hash names
+the file.
 `TrainingArguments.main_process_first()` is taken to be right, whatever its `local` says.
 
 ## References

@@ -22,10 +22,12 @@ from trl_lint.analysis.program.syntax import names_in
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Uniformity
-from trl_lint.domain.kinds import BoundMethod
+from trl_lint.domain.kinds import BoundMethod, LibraryInstance
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
-from trl_lint.knowledge.datasets import DATASET, DISABLES_CACHING, is_dataset
+from trl_lint.knowledge import library
+from trl_lint.knowledge.datasets import DATASET, DISABLES_CACHING, RANK_OPTION, is_dataset
+from trl_lint.knowledge.heuristics import ARGUMENTS_WITH_RANK, SETTINGS_OBJECT
 from trl_lint.knowledge.schema import Preparation
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.knowledge.schema import Row
 
+_ARGUMENTS = "transformers.TrainingArguments"
 # What a trainer goes through on every rank.
 _GONE_THROUGH = ("eval_dataset", "train_dataset")
 
@@ -86,6 +89,8 @@ def _tell(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, ow
         return
     if any(args.keywords.get(name, DATASET).const is keeps for name, keeps in row.uncached.items()):
         return
+    if _reads_rank(frame, work):
+        return
     if frame.engine.project.notes.worked_out(_is_without_cache, partial(_is_without_cache, frame.engine.project)):
         return
     frame.emit(
@@ -113,6 +118,25 @@ def _computed_before(frame: Frame, node: cst.CSTNode) -> bool:
         codes.add(code)
         return False
     return code in codes
+
+
+def _reads_rank(frame: Frame, work: Value) -> bool:
+    """Whether a function reads an object that holds the rank: then each rank has a cache file of its own.
+
+    That is a `TrainingArguments`, or arguments of a program that is told its rank by one of them.
+    """
+    if not isinstance(work, FunctionValue):
+        return False
+    engine, own = frame.engine, frame.module.mentions(RANK_OPTION)
+    read = names_in(work.function.node) - {each.name for each in work.function.parameters}
+    for name, value in frame.memory.names.items():
+        if name not in read or value.kind is Kind.FUNCTION:
+            continue
+        if isinstance(value, LibraryInstance) and library.is_subclass(value.name, _ARGUMENTS, engine.versions):
+            return True
+        if value.kind is Kind.UNKNOWN and (ARGUMENTS_WITH_RANK.fits(name) or (own and SETTINGS_OBJECT.fits(name))):
+            return True
+    return False
 
 
 def _holds_trainer(frame: Frame, work: Value) -> bool:
