@@ -317,6 +317,9 @@ TORCHRUN = "torchrun --nproc_per_node 8 {}\n"
         ({"run.sh": "accelerate launch --use_fsdp below/other.py\n", "fsdp.yaml": ""}, None),
         ({"run.sh": "accelerate launch --use_fsdp train.py\n", "fsdp.yaml": ""}, "run.sh"),
         ({"other/run.sh": TORCHRUN.format("other/train.py")}, "fsdp.yaml"),
+        # A script of commands may lie below the folder that it is started in.
+        ({"scripts/large/run.sh": TORCHRUN.format("train.py")}, None),
+        ({"scripts/run.sh": "accelerate launch --use_fsdp train.py\n", "fsdp.yaml": ""}, "scripts/run.sh"),
     ],
 )
 def test_how_a_program_is_launched_says_more_than_what_lies_around(files, where, tmp_path):

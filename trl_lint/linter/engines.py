@@ -239,10 +239,13 @@ def _starts(file: FileShown, launch: LaunchEngines, programs: Collection[str]) -
 
 
 def _names_one(file: FileShown, path: str, programs: Collection[str]) -> bool:
-    """Whether a path in a file is that of one of these programs: by its end, or from around by its name."""
+    """Whether a path in a file is that of one of these programs: by its end, or by its name from around or below, as
+    `bash scripts/run.sh` is typed beside the program.
+    """
     parts = _parts(path)
     for program in map(PurePosixPath, programs if parts else ()):
-        is_meant = len(parts) > 1 or parts == program.parts or _is_around(file.folder, program.parent)
+        folders = file.folder, program.parent
+        is_meant = len(parts) > 1 or _is_around(*folders) or _is_around(*reversed(folders))
         if is_meant and program.parts[-len(parts) :] == parts:
             return True
     return False
