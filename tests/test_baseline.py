@@ -330,6 +330,7 @@ def test_what_the_page_says_is_what_happens(folder):
     assert run(".").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.index
 def test_a_release(tmp_path):
     """Exactly today's findings of trl 0.13.0; moved, mended, and with a new bug among them."""

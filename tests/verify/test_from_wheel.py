@@ -98,7 +98,7 @@ MODES = {
         ("bare_python_launch/broken",),
     ),
     "fixtures that raise": Mode(
-        ("TRL010",), 0, {"broken": True, "fixed": True}, None, ("wrapped_generate/broken", "AttributeError"), right=1
+        ("TRL010",), 0, {"broken": True, "fixed": True}, None, ("wrapped_generate/broken", "AttributeError"), right=2
     ),
 }
 

@@ -97,6 +97,7 @@ def test_a_run_is_stopped_at_its_limit(torchrun, tmp_path, monkeypatch):
     assert judged.verdict("same sequence").outcome is Outcome.PASSED
 
 
+@pytest.mark.slow  # in forks it is in every run (test_verdicts.py)
 def test_shares_are_moved(torchrun, tmp_path):
     verdict = judge(torchrun, tmp_path, "logs", "share on main").verdict("same metric")
     assert verdict.way == "metric"
@@ -109,14 +110,8 @@ def test_a_launcher_that_fails_is_quoted(torchrun, tmp_path):
         launcher.run(replace(torchrun, nnodes="many"), job)
 
 
-# The first in every run of the tests, with `test_shares_are_moved` for metrics; the other in the slow ones.
-SOME = (
-    "wrapped_model_attribute/broken_ddp",
-    pytest.param("unreduced_metric/broken_ddp", marks=pytest.mark.slow),
-)
-
-
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.slow  # all of them are in every run in forks, and one through torchrun from the wheel
+@pytest.mark.parametrize("name", ["wrapped_model_attribute/broken_ddp", "unreduced_metric/broken_ddp"])
 def test_a_fixture(torchrun, tmp_path, name):
     (fixture,) = [each for each in fixtures.fixtures() if each.name == name]
     proof = proofs.of_fixture(fixture, Session(torchrun, tmp_path))

@@ -114,6 +114,7 @@ def test_the_lint_hook(hook, project):
     assert git("status", "--porcelain", folder=project) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.index
 def test_trying_the_repository_out(hook, hooks, project):
     """`pre-commit try-repo` on a clean clone, as somebody does who wants to see what it says."""
@@ -156,6 +157,7 @@ def test_the_hooks_need_no_torch(hook, hooks):
     assert {"torch", "transformers", "accelerate", "trl", "datasets", "flake8"}.isdisjoint(installed)
 
 
+@pytest.mark.slow
 @pytest.mark.index
 def test_flake8_in_pre_commit_as_the_documentation_has_it(hook, hooks, project):
     page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
