@@ -65,8 +65,9 @@ class UserFiles:
         self._root = os.path.join(root, "")
         self._files = frozenset(files)
         self._known: dict[str, bool] = {}
-        # By file, whether it only carries out what others ask for, and is not the user's.
-        self.carries: dict[str, bool] = {}
+        # The files seen so far that only carry out what others ask for and are not the user's, and those that do not.
+        self.carriers: set[str] = set()
+        self.others: set[str] = set()
 
     def __contains__(self, file: str) -> bool:
         known = self._known.get(file)
@@ -110,17 +111,23 @@ def of_error(traceback: TracebackType | None) -> list[StackFrame]:
 def current(user_files: UserFiles, depth: int = 2) -> list[StackFrame]:
     """Where the caller's caller is, as `relevant` has it. Runs at every collective: a plain loop."""
     asked: StackFrame | None = None
-    carries = user_files.carries
+    carriers = user_files.carriers
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None:
         file = frame.f_code.co_filename
-        is_carried = carries.get(file)
-        if is_carried is None:
-            is_carried = carries[file] = is_carrier(file) and file not in user_files
-        if not is_carried:
+        if file not in carriers and not _carries(file, user_files):
             place = (file, frame.f_lineno, frame.f_code.co_name)
             asked = asked or place
             if file in user_files:
                 return [asked, place] if asked != place else [place]
         frame = frame.f_back
     return [asked] if asked else []
+
+
+def _carries(file: str, user_files: UserFiles) -> bool:
+    """Whether a file is one of the carriers, which it is put among then."""
+    if file in user_files.others:
+        return False
+    is_carried = is_carrier(file) and file not in user_files
+    (user_files.carriers if is_carried else user_files.others).add(file)
+    return is_carried

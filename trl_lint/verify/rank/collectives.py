@@ -13,9 +13,8 @@ from __future__ import annotations
 import itertools
 import os
 from datetime import timedelta
-from functools import cache
 from types import ModuleType
-from typing import TypedDict
+from typing import NamedTuple
 
 from . import call_stack, executing, imported, nccl, placement, trace, wrapping
 from .imports import Patch
@@ -96,9 +95,26 @@ def begin(job: Job, name: str, group: list[int] | None, op: object, given: objec
     """Write down that a collective is about to start, on what it is given."""
     at = call_stack.current(job.user_files)
     number = next(_calls)
-    trace.write("call", number=number, name=name, group=group, op=str(op or ""), at=at, **_payload(given))
+    payload = _payload(given)
+    if trace.current is not None:
+        trace.current.call(_head(name, group, str(op or ""), at, payload), number, payload.shape)
     executing.collective(number)
     placement.refuse(given)
+
+
+# By all that a record of a collective begins with, the record's beginning: a program has few such places.
+_heads: dict[tuple[object, ...], str] = {}
+
+
+def _head(name: str, group: list[int] | None, op: str, at: list[call_stack.StackFrame], payload: Payload) -> str:
+    """The beginning of a collective's record."""
+    key = (name, op, *at, payload.dtype, payload.device, None if group is None else tuple(group))
+    known = _heads.get(key)
+    if known is None:
+        known = _heads[key] = trace.head(
+            "call", name=name, group=group, op=op, at=at, dtype=_word(payload.dtype), device=_word(payload.device)
+        )
+    return known
 
 
 def ranks(c10d: ModuleType, group: object) -> list[int] | None:
@@ -112,28 +128,28 @@ def ranks(c10d: ModuleType, group: object) -> list[int] | None:
     return None if len(members) == int(os.environ.get("WORLD_SIZE", "1")) else members
 
 
-class PayloadFields(TypedDict):
+class Payload(NamedTuple):
     """What a collective is handed: a list of shapes, and the first one's data type and device, for several tensors."""
 
-    dtype: str | None
-    shape: list[int] | list[list[int]] | None
-    device: str | None
+    dtype: object = None
+    shape: list[int] | list[list[int]] | None = None
+    device: object = None
 
 
-def _payload(given: object) -> PayloadFields:
+_NOTHING = Payload()
+
+
+def _payload(given: object) -> Payload:
     tensors = [each for each in listed(given) if is_tensor(each)]
     if not tensors or len(tensors) < len(listed(given)):
-        return {"dtype": None, "shape": None, "device": None}
+        return _NOTHING
     shapes = [list(each.shape) for each in tensors]
-    return {
-        "dtype": _word(tensors[0].dtype).replace("torch.", ""),
-        "shape": shapes if isinstance(given, (list, tuple)) else shapes[0],
-        "device": _word(tensors[0].device),
-    }
+    shape = shapes if isinstance(given, (list, tuple)) else shapes[0]
+    return Payload(tensors[0].dtype, shape, tensors[0].device)
 
 
-# There are few of them, and each is asked for at every collective.
-_word = cache(str)
+def _word(value: object) -> str | None:
+    return None if value is None else str(value).removeprefix("torch.")
 
 
 def _started(c10d: ModuleType, job: Job) -> Wrapper:

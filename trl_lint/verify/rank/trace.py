@@ -45,6 +45,15 @@ class Trace:
     def write(self, kind: str, **fields: object) -> None:
         os.write(self._file, f"{_encode({'kind': kind, 'time': time.time(), **fields})}\n".encode())
 
+    def call(self, head: str, number: int, shape: object) -> None:
+        """A collective is about to start. head: what it has in common with others of its place, as `head` has it.
+
+        shape: lists of whole numbers, or None.
+        """
+        shown = "null" if shape is None else shape
+        line = f'{head}, "number": {number}, "time": {time.time()}, "shape": {shown}}}\n'
+        os.write(self._file, line.encode())
+
     def done(self) -> None:
         """The collective that was written last has returned: half of all records, so the shortest."""
         os.write(self._file, b'{"kind": "done"}\n')
@@ -74,6 +83,11 @@ def forget() -> None:
 
 
 os.register_at_fork(after_in_child=forget)
+
+
+def head(kind: str, **fields: object) -> str:
+    """The beginning of a record, to be encoded once for all that begin so."""
+    return _encode({"kind": kind, **fields})[:-1]
 
 
 def write(kind: str, **fields: object) -> None:
