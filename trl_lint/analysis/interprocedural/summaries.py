@@ -21,7 +21,7 @@ from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun
-from trl_lint.analysis.transfer import first_rank, gradients, job_flags
+from trl_lint.analysis.transfer import first_rank, gradients, job_flags, seeded_orders
 from trl_lint.domain import ranks
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
@@ -188,7 +188,8 @@ class Runs(Definitions):
             frame.memory = memory
         if frame.yielded is not None:
             first_rank.note_manager(frame, function, entry)
-            return IterableValue(ranks.SAME, frame.yielded, ranks.UNKNOWN, grad=gradients.at_yields(frame))
+            yielded = seeded_orders.as_drawn(function.node, frame.yielded)
+            return IterableValue(ranks.SAME, yielded, ranks.UNKNOWN, grad=gradients.at_yields(frame))
         return result
 
     def _entered_by(self, frame: Frame, function: FunctionInfo) -> Control:
