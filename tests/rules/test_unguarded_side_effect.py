@@ -517,7 +517,7 @@ def test_what_the_programs_own_parser_gives_is_the_same_everywhere():
     assert not SNIPPETS.findings(text.replace("parser.parse_args()", "parser.parse_args_into_dataclasses()[0]"))
 
 
-MAIN = '\n\nif __name__ == "__main__":\n    main()\n'
+MAIN = '\n\nif __name__ == "__main__":\n    train()\n'
 
 
 @pytest.mark.parametrize(
@@ -544,7 +544,7 @@ def test_a_program_that_bare_python_starts_is_asked_for(files, by_default, tmp_p
 
 
 def test_a_program_that_makes_processes_itself_is_not_bare(tmp_path):
-    text = loop('open("losses.txt", "w")') + MAIN.replace("main()", "torch.multiprocessing.spawn(main, nprocs=8)")
+    text = loop('open("losses.txt", "w")') + MAIN.replace("train()", "torch.multiprocessing.spawn(train, nprocs=8)")
     (tmp_path / "train.py").write_text(text, encoding="utf-8")
     (tmp_path / "run.sh").write_text("python train.py\n", encoding="utf-8")
     linter = Linter(replace(SETTINGS, root=tmp_path), (tmp_path,), (find_rule("TRL008"),))

@@ -1,0 +1,70 @@
+"""What a program defines and never uses is not in the default set: nothing of it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trl_lint.linter.linter import Linter
+from trl_lint.rules import find_rule
+from trl_lint.settings import Settings
+
+CALLBACK = """
+import json
+from transformers import Trainer, TrainerCallback
+
+class Saver(TrainerCallback):
+    def on_train_end(self, args, state, control, **kwargs):
+        with open("x.json", "w") as file:
+            json.dump({{}}, file)
+
+def main():
+    trainer = Trainer()
+    {use}
+    trainer.train()
+"""
+FUNCTION = """
+from accelerate import Accelerator
+accelerator = Accelerator()
+
+{decorator}
+def total(loss):
+    return accelerator.gather(loss.item())
+
+{use}
+"""
+START = 'if __name__ == "__main__":\n    main()\n'
+OTHER_START = "if __name__ == '__main__':\n    pass\n"
+
+
+def by_default(text: str, code: str) -> list[bool]:
+    found = Linter(Settings(), (Path(),), (find_rule(code),)).check(Path("train.py"), text.encode())
+    return [each.by_default for each in found]
+
+
+@pytest.mark.parametrize(
+    ("use", "start", "expected"),
+    [
+        ("pass", START, False),
+        ("# trainer.add_callback(Saver())", START, False),
+        ("trainer.add_callback(Saver())", START, True),
+        ("trainer.add_callback(globals()['Saver']())", START, True),
+        ("pass", "", True),  # a module: whoever imports it may make one
+    ],
+)
+def test_a_class_that_a_program_never_makes(use, start, expected):
+    assert by_default(CALLBACK.format(use=use) + start, "TRL008") == [expected]
+
+
+@pytest.mark.parametrize(
+    ("decorator", "use", "expected"),
+    [
+        ("", OTHER_START, False),
+        ("", f"total(3)\n{OTHER_START}", True),
+        ("@app.command()", OTHER_START, True),
+        ("", "", True),
+    ],
+)
+def test_a_function_that_a_program_never_calls(decorator, use, expected):
+    assert by_default(FUNCTION.format(decorator=decorator, use=use), "TRL001") == [expected]
