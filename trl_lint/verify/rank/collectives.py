@@ -106,7 +106,7 @@ def begin(job: Job, name: str, group: list[int] | None, op: object, given: objec
 _heads: dict[tuple[object, ...], str] = {}
 
 
-def _head(name: str, group: list[int] | None, op: str, at: list[call_stack.StackFrame], payload: Payload) -> str:
+def _head(name: str, group: list[int] | None, op: str, at: list[call_stack.StackFrame], payload: GivenTensors) -> str:
     """The beginning of a collective's record."""
     key = (name, op, *at, payload.dtype, payload.device, None if group is None else tuple(group))
     known = _heads.get(key)
@@ -128,7 +128,7 @@ def ranks(c10d: ModuleType, group: object) -> list[int] | None:
     return None if len(members) == int(os.environ.get("WORLD_SIZE", "1")) else members
 
 
-class Payload(NamedTuple):
+class GivenTensors(NamedTuple):
     """What a collective is handed: a list of shapes, and the first one's data type and device, for several tensors."""
 
     dtype: object = None
@@ -136,16 +136,16 @@ class Payload(NamedTuple):
     device: object = None
 
 
-_NOTHING = Payload()
+_NOTHING = GivenTensors()
 
 
-def _payload(given: object) -> Payload:
+def _payload(given: object) -> GivenTensors:
     tensors = [each for each in listed(given) if is_tensor(each)]
     if not tensors or len(tensors) < len(listed(given)):
         return _NOTHING
     shapes = [list(each.shape) for each in tensors]
     shape = shapes if isinstance(given, (list, tuple)) else shapes[0]
-    return Payload(tensors[0].dtype, shape, tensors[0].device)
+    return GivenTensors(tensors[0].dtype, shape, tensors[0].device)
 
 
 def _word(value: object) -> str | None:
