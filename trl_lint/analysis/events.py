@@ -396,6 +396,13 @@ def shown_source(module: SourceModule, node: CSTNode) -> str:
     return source if len(source) <= _SHOWN else f"{source[: _SHOWN - 3]}..."
 
 
+def source_step(step: Step | None) -> Step | None:
+    """Where a chain begins; None where nothing is known of it."""
+    while step is not None and step.before is not None:
+        step = step.before
+    return step
+
+
 def steps(step: Step | None) -> list[Step]:
     """The chain, from the source to the newest place."""
     chain = []

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.events import Divergence, DividedBy, Event, EventTrace, steps
+from trl_lint.analysis.events import Divergence, DividedBy, Event, EventTrace, source_step
 from trl_lint.analysis.program.path_conditions import (
     branch_of,
     conditions_around,
@@ -113,7 +113,7 @@ class Rendezvous(Observer["Frame"]):
     def on_branch(self, frame: Frame, branch: Branch) -> None:
         # What a setting or a parameter names on the disk is there for all ranks or for none, as a rule, and so is what
         # they have agreed on before.
-        if branch.origins == Origin.IO and not isinstance(steps(branch.why)[0], OwnFile):
+        if branch.origins == Origin.IO and not isinstance(source_step(branch.why), OwnFile):
             return
         first, second, end = branch.marks
         arms = (frame.sync_points[first:second], frame.sync_points[second:end])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import Event, EventTrace, SideEffect, steps
+from trl_lint.analysis.events import Event, EventTrace, SideEffect, source_step
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.path_conditions import alternatives, are_in_two_arms, branch_of, ways_out
 from trl_lint.analysis.program.syntax import ancestors
@@ -221,7 +221,7 @@ def _is_shared(path: Value) -> bool:
     if path.kind is Kind.MODULE:
         return False
     return path.rank.is_alike or (
-        path.rank.origins in (Origin.IO, Origin.CLOCK) and isinstance(steps(path.why)[0], SharedName)
+        path.rank.origins in (Origin.IO, Origin.CLOCK) and isinstance(source_step(path.why), SharedName)
     )
 
 
@@ -248,7 +248,7 @@ def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
     if condition.rank.origins != Origin.IO or effect.makes or frame.memory.control.first_rank is not None:
         return False
     # Ranks that look at the same moment all find what the first of them is about to change.
-    return not isinstance(steps(condition.why)[0], OwnFile)
+    return not isinstance(source_step(condition.why), OwnFile)
 
 
 def _is_no_guard(condition: Control) -> bool:

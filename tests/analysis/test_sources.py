@@ -1,0 +1,24 @@
+"""Where a chain begins, also where there is none: a value may differ without anybody having said why."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from trl_lint.analysis.events import source_step
+from trl_lint.analysis.observers.side_effects import _is_shared
+from trl_lint.domain.kinds import StringValue
+from trl_lint.domain.ranks import Origin, Rank, State
+
+
+def test_the_first_of_a_chain():
+    first = SimpleNamespace(before=None)
+    assert source_step(SimpleNamespace(before=SimpleNamespace(before=first))) is first
+    assert source_step(first) is first
+    assert source_step(None) is None
+
+
+@pytest.mark.parametrize("origin", [Origin.IO, Origin.CLOCK])
+def test_a_path_that_differs_for_no_known_reason_is_no_shared_one(origin):
+    assert not _is_shared(StringValue(Rank(State.LOCAL, origin)))
