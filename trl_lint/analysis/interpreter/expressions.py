@@ -245,7 +245,7 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     if known is not None:
         return _beside_the_world(left, right, is_and)
     right_known = truth(frame, right)
-    if right_known is not None and right_known is not is_and and isinstance(right.const, World):
+    if right_known is not None and right_known is not is_and and isinstance(right.const, (World, bool)):
         return right
     value = join(left, right, left.rank).but(const=MISSING)
     if value.rank.state is State.UNKNOWN and Origin.RANK in (left.rank.origins, right.rank.origins):

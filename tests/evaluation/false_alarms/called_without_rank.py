@@ -1,0 +1,27 @@
+"""A function that a notebook calls without a rank asks for rank 0: nothing of what is below runs there."""
+
+import json
+
+from accelerate import Accelerator
+
+
+def save(settings):
+    with open("settings.json", "w") as file:
+        json.dump(settings, file)
+
+
+def save_too(settings):
+    with open("others.json", "w") as file:  # expect: TRL008
+        json.dump(settings, file)
+
+
+def train(settings, rank=None):
+    accelerator = Accelerator()
+    if settings.sharded and not settings.adapters and rank == 0:
+        save(settings)
+    if rank != 0:
+        save_too(settings)
+    return accelerator
+
+
+train({}, None)
