@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from notebooks import notebook, sources_of
+from notebooks import PYTHON, notebook, sources_of
 
 import trl_lint
 from trl_lint.frontends.cli import main
@@ -441,3 +441,19 @@ def test_a_byte_order_mark_stays(folder):
     call("--fix")
     assert Path("nb.ipynb").read_bytes().startswith(b"\xef\xbb\xbf{")
     assert found() == []
+
+
+@pytest.mark.parametrize(
+    ("start", "found_by_default"),
+    [
+        ("notebook_launcher(total, (3,), num_processes=2)", True),
+        ("!accelerate launch train.py", True),
+        ("total(3)", False),
+    ],
+)
+def test_a_notebook_that_starts_no_processes_is_run_by_one(folder, start, found_by_default):
+    alone = {key: value for key, value in PYTHON.items() if key != "run"}
+    gather = "from accelerate import Accelerator\n\n\ndef total(x):\n    return Accelerator().gather(x.item())\n"
+    write("train.ipynb", gather, start, metadata=alone)
+    assert ("TRL001" in call("train.ipynb").stdout) is found_by_default
+    assert "TRL001" in call("--select=TRL001", "train.ipynb").stdout

@@ -169,9 +169,15 @@ async def server():
 
 
 @pytest.fixture
-def notebook(server, tmp_path):
+def folder(tmp_path):
+    """Asks for more than the default set: these notebooks start no processes."""
     (tmp_path / "pyproject.toml").write_text('[tool.trl-lint]\nselect = ["ALL"]\n', encoding="utf-8")
-    made = Notebook(server, tmp_path / "train.ipynb")
+    return tmp_path
+
+
+@pytest.fixture
+def notebook(server, folder):
+    made = Notebook(server, folder / "train.ipynb")
     yield made
     made.close()
 
@@ -256,19 +262,19 @@ async def test_a_name_in_a_cell_tells_its_fact_and_where_it_comes_from(notebook)
     assert await notebook.hover("c", 0, 3) is None
 
 
-async def test_a_notebook_that_is_closed_has_no_diagnostics_any_more(server, tmp_path):
-    notebook = Notebook(server, tmp_path / "train.ipynb")
+async def test_a_notebook_that_is_closed_has_no_diagnostics_any_more(server, folder):
+    notebook = Notebook(server, folder / "train.ipynb")
     notebook.open(*CELLS)
     await notebook.told("d", [3])
     notebook.close()
     await notebook.told("d", [])
 
 
-async def test_an_editor_that_asks_for_diagnostics_is_sent_those_of_cells(tmp_path):
+async def test_an_editor_that_asks_for_diagnostics_is_sent_those_of_cells(folder):
     document = types.TextDocumentClientCapabilities(diagnostic=types.DiagnosticClientCapabilities())
     asking = types.ClientCapabilities(text_document=document, notebook_document=NOTEBOOKS.notebook_document)
     async with editor(asking) as other:
-        notebook = Notebook(other, tmp_path / "train.ipynb")
+        notebook = Notebook(other, folder / "train.ipynb")
         notebook.open(*CELLS)
         await notebook.told("d", [3])
         cell = types.TextDocumentIdentifier(notebook.cell_uri("d"))
@@ -299,12 +305,12 @@ async def test_a_notebook_knows_the_unsaved_text_of_what_it_imports(notebook, se
     await notebook.told("b", [])
 
 
-async def test_columns_of_cells_are_counted_as_was_agreed(tmp_path):
+async def test_columns_of_cells_are_counted_as_was_agreed(folder):
     general = types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind.Utf8])
     async with editor(
         types.ClientCapabilities(general=general, notebook_document=NOTEBOOKS.notebook_document)
     ) as other:
-        notebook = Notebook(other, tmp_path / "train.ipynb")
+        notebook = Notebook(other, folder / "train.ipynb")
         notebook.open(*CELLS)
         (found,) = await notebook.told("d", [3])
         line = MINE.splitlines()[3]

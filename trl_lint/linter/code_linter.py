@@ -183,14 +183,13 @@ class CodeLinter:
             return []
         from trl_lint.linter.locate import located
 
+        there = located(module, found)
+        if self.documents.is_one_process(module.path):
+            there = [each if each.rule.in_one_process else each.only_if_asked_for() for each in there]
         if not self.settings.per_file_ignores:
-            return located(module, found)
+            return there
         ignores = ignored_in(self.settings, self.documents.file_of(module.path))
-        return [
-            each
-            for each in located(module, found)
-            if not ignores(each.rule, each.finding.consequence, each.finding.by_default)
-        ]
+        return [each for each in there if not ignores(each.rule, each.finding.consequence, each.finding.by_default)]
 
     def dependencies(self) -> Dependencies | None:
         """What the analysis so far has found on the machine; None when it has changed meanwhile."""

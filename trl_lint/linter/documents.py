@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trl_lint.knowledge.engines import SPAWNS
 from trl_lint.launch.parsers.readers import DOCUMENTATION, NOTEBOOK, front_end
 from trl_lint.linter.discovery import is_included
 from trl_lint.linter.prefilter import Prefilter
@@ -45,6 +46,13 @@ class Documents:
         """The file that a module is in, by the path that the analysis has."""
         part = self.parts.get(path)
         return path if part is None else part.file
+
+    def is_one_process(self, path: Path) -> bool:
+        """Whether a module is in a notebook that starts no processes: its kernel is all that runs it."""
+        part = self.parts.get(path)
+        if part is None or front_end(part.file) != NOTEBOOK:
+            return False
+        return SPAWNS.search(self._read[part.file].source) is None
 
     def settled(self, path: Path, text: str) -> tuple[str, str]:
         """A module's new text as its file can hold it, and why it can't; "" where it can, and for files without parts.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,10 @@ class LocatedViolation:
     @property
     def violation(self) -> Violation:
         return self.fix.violation
+
+    def only_if_asked_for(self) -> LocatedViolation:
+        """The same, not in the default set."""
+        return replace(self, finding=replace(self.finding, by_default=False))
 
 
 def located(module: Module, found: Sequence[RuleViolation]) -> list[LocatedViolation]:

@@ -86,6 +86,8 @@ class BaseRule:
     # Whether code that it reports fails on each pass, wherever there are several processes: no data, device or engine
     # that a run may lack has a part in it.
     always_fails: ClassVar[bool] = False
+    # Whether it goes wrong in one process on several GPUs as well, where Trainer wraps the model in DataParallel.
+    in_one_process: ClassVar[bool] = False
     # Whether it has not yet shown that no more than one in twenty of its findings is a false alarm: off by default.
     preview: ClassVar[bool] = False
 

@@ -73,6 +73,7 @@ def _is_handed_on(event: AttributeRead) -> bool:
 class WrappedGenerate(Rule[AttributeRead | UnwrappedForGeneration]):
     code = "TRL010"
     name = "wrapped-generate"
+    in_one_process = True
     consequences = (Consequence.CRASH, Consequence.DEADLOCK)
     mentions = (either(named(GENERATES), named(FOR_GENERATION)),)
 

@@ -113,6 +113,7 @@ def _is_asked_first(event: AttributeRead) -> bool:
 class WrappedModelAttribute(Rule[AttributeRead | HandedToPipeline]):
     code = "TRL002"
     name = "wrapped-model-attribute"
+    in_one_process = True
     consequences = (Consequence.CRASH,)
 
     def check(self, event: AttributeRead | HandedToPipeline) -> Iterator[Violation]:
