@@ -62,11 +62,13 @@ class Synchronisation(NamedTuple):
     kind: calls of one kind match each other. engines: those under which alone they meet, such as FSDP and DeepSpeed
     ZeRO-3, as parameters are gathered there; none for calls that always do. symmetric: whether every rank may make the
     call wherever one does, as the main process alone writes and reports what comes of it, or each rank its own part.
+    unless: a keyword that, given as true, leaves the other ranks out of it.
     """
 
     kind: str
     engines: frozenset[TrainingEngine] = frozenset()
     symmetric: bool = False
+    unless: str = ""
 
 
 class Effect(NamedTuple):

@@ -123,7 +123,7 @@ _FUNCTIONS: tuple[Row, ...] = (
         for name in ("get_backend", "is_gloo_available", "is_mpi_available")
     ),
     Function(name="torch.distributed.new_group", source=f"{_C10D}::new_group", returns=SAME,
-             synchronises=Synchronisation("group", symmetric=True)),
+             synchronises=Synchronisation("group", symmetric=True, unless="use_local_synchronization")),
     *(
         Function(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", returns=RANK_INDEX)
         for name in ("get_group_rank", "get_node_local_rank")

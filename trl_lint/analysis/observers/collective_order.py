@@ -14,7 +14,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.objects import FunctionValue, class_of
-from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class
+from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class, own_attribute
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
@@ -27,7 +27,7 @@ from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, Prep
 from trl_lint.domain.model_roles import is_replicated
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.sync_points import HIDDEN, SENT, SyncPoint, place_of
-from trl_lint.domain.values import Kind, Value, Wrapping
+from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
 from trl_lint.knowledge.models import RUN_A_MODEL
@@ -48,9 +48,9 @@ class CollectiveOrder(Observer["Frame"]):
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
     ) -> None:
         own = name.rpartition(".")[2]
-        if row is not None and row.synchronises is not None and not _is_local(frame, row, node):
-            kind, engines, symmetric = row.synchronises
-            _note(frame, node, own, kind, engines=engines, symmetric=symmetric)
+        meets = None if row is None or _is_local(frame, row, args, node) else row.synchronises
+        if meets is not None:
+            _note(frame, node, own, meets.kind, engines=meets.engines, symmetric=meets.symmetric)
         if isinstance(row, Function) and row.returns == Transfer.PREPARED and _wraps(row, args):
             _note(frame, node, own, WRAP.kind)
 
@@ -101,11 +101,41 @@ class CollectiveOrder(Observer["Frame"]):
             )
             asked = _own(point.control, run.entry)
             copy.grad = point.grad
-            copy.certain = point.certain and not asked and not point.control.engine
+            filled = _fills_cache(frame, node)
+            copy.certain = point.certain and not asked and not point.control.engine and not filled
             known = (point.certain or point.by_settings) and (run.entry.engine or not point.control.engine)
-            copy.by_settings = not copy.certain and known and all(_is_apart(frame, each, node) for each in asked)
+            copy.by_settings = (
+                not (copy.certain or filled) and known and all(_is_apart(frame, each, node) for each in asked)
+            )
             text = f"`{point.name}` is called in `{function.name}`" if point.via is None else f"in `{function.name}`"
             copy.via = Step(function.module, point.node, text, point.via)
+
+
+def _fills_cache(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether a call gives an attribute the value that it lacks: `if self.model is None: self.model = self.build()`.
+
+    By then another call may have filled it, on whichever ranks.
+    """
+    around = ancestors(frame.root, node)
+    targets = {
+        name
+        for each in around
+        if isinstance(each, cst.Assign)
+        for target in each.targets
+        if (name := own_attribute(target.target))
+    }
+    tests = (each.test for each in around if isinstance(each, cst.If))
+    return bool(targets) and any(_asks_whether_none(test) in targets for test in tests)
+
+
+def _asks_whether_none(test: cst.BaseExpression) -> str:
+    """The attribute of which a condition asks whether it is None, or empty; "" for any other."""
+    match test:
+        case cst.Comparison(left, [cst.ComparisonTarget(cst.Is(), cst.Name("None"))]):
+            return own_attribute(left)
+        case cst.UnaryOperation(cst.Not(), attribute):
+            return own_attribute(attribute)
+    return ""
 
 
 def _may_be_prepared(model: Value) -> bool:
@@ -118,8 +148,13 @@ def _is_wrapped(model: Value) -> bool:
     return model.wrapping is Wrapping.WRAPPED or (model.wrapping is Wrapping.MAYBE and is_replicated(model))
 
 
-def _is_local(frame: Frame, row: Row, node: cst.CSTNode) -> bool:
-    """Whether a call is a backward pass in which no wrapper reduces anything, or a block in which no state is taken."""
+def _is_local(frame: Frame, row: Row, args: Arguments, node: cst.CSTNode) -> bool:
+    """Whether a call is a backward pass in which no wrapper reduces anything, a block in which no state is taken, or
+    one that only some ranks have to make.
+    """
+    unless = row.synchronises.unless if row.synchronises is not None else ""
+    if unless and args.keywords.get(unless, UNKNOWN).const is True:
+        return True
     if row.synchronises is STATE_OF_BLOCK:
         block = next((each for each in ancestors(frame.root, node) if isinstance(each, cst.With)), None)
         called = set() if block is None else {last_name(call.func) for call in of_class(block.body, cst.Call)}
