@@ -380,6 +380,11 @@ def test_a_script_that_waits_for_a_flag_trains_where_that_is_given(tmp_path, pro
         ("eval.yaml", "do_eval: true\ndo_train: false\n", 0),
         ("eval.yaml", "do_train: True\n", 1),
         ("eval.toml", "do_train = 'no'\n", 0),
+        ("eval.yaml", "do_train: true  # not do_train: false\n", 1),
+        ("eval.yaml", "# do_train: true\n", 0),
+        ("eval.yaml", "do_train: off\n", 0),
+        ("eval.yaml", "do_train: ${train}\n", 1),
+        ("eval.yaml", "defaults:\n  - base\ndo_eval: true\n", 1),
         ("other.json", '{"do_train": false}', 1),  # it is not in sight what the launch names
     ],
 )

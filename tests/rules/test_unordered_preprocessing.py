@@ -385,6 +385,16 @@ def test_a_function_that_reads_what_holds_the_rank_has_a_file_of_its_own_on_each
     assert bool(SNIPPETS.findings(READS.format(option=option, made=made, read=read))) is is_reported
 
 
+def test_what_a_function_at_the_top_of_the_file_reads_stands_there():
+    text = (
+        "from datasets import load_dataset\nfrom transformers import Trainer, TrainingArguments\n"
+        "args = TrainingArguments('out')\n\n\ndef cut(row):\n    return {'text': row['text'][: args.seed]}\n\n\n"
+        "def main():\n    data = load_dataset('a/b', split='train')\n    Trainer(train_dataset=data.map(cut)).train()\n"
+    )
+    assert not SNIPPETS.findings(text)
+    assert SNIPPETS.findings(text.replace("args = TrainingArguments('out')", "args = 3"))
+
+
 LATER = """\
 from transformers import Trainer
 

@@ -53,8 +53,8 @@ DRAWS = {
 
 # What makes a generator of its own, by the last part of its name, which draws what its seed says.
 # Sources: https://numpy.org/doc/stable/reference/random/legacy.html, …/random/generator.html;
-# https://docs.python.org/3/library/random.html#random.Random; the method of `torch.Generator`.
-SEEDED_GENERATORS = frozenset({"RandomState", "default_rng", "Random", "manual_seed"})
+# https://docs.python.org/3/library/random.html#random.Random.
+SEEDED_GENERATORS = frozenset({"RandomState", "default_rng", "Random"})
 
 # What seeds which generators. torch.cuda.manual_seed leaves the CPU's alone, which draws the indices.
 SEEDERS = {

@@ -23,6 +23,19 @@ def batches_of_rank(dataset, seed, rank):
             yield collate([dataset[index]])
 
 
+def batches_of_shard(dataset, seed):
+    seed = seed + accelerator.process_index
+    while True:
+        for index in np.random.RandomState(seed).permutation(len(dataset)):
+            yield collate([dataset[index]])
+
+
+def batches_of_now(dataset):
+    while True:
+        for index in np.random.RandomState(None).permutation(len(dataset)):
+            yield collate([dataset[index]])
+
+
 def endless(loader):
     while True:
         yield from loader
@@ -41,6 +54,16 @@ def main(model, dataset, loader, optimizer):
         accelerator.backward(model(batch["pixels"]).loss)
         optimizer.step()
     for batch in endless(load(loader)):
+        if torch.isnan(batch["pixels"]).any():
+            continue  # expect: TRL006
+        accelerator.backward(model(batch["pixels"]).loss)
+        optimizer.step()
+    for batch in batches_of_shard(dataset, args.seed):
+        if torch.isnan(batch["pixels"]).any():
+            continue  # expect: TRL006
+        accelerator.backward(model(batch["pixels"]).loss)
+        optimizer.step()
+    for batch in batches_of_now(dataset):
         if torch.isnan(batch["pixels"]).any():
             continue  # expect: TRL006
         accelerator.backward(model(batch["pixels"]).loss)

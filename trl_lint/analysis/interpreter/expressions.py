@@ -245,8 +245,8 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     if known is not None:
         return _beside_the_world(left, right, is_and)
     right_known = truth(frame, right)
-    if right_known is not None and right_known is not is_and and isinstance(right.const, (World, bool)):
-        return right
+    if right_known is not None and right_known is not is_and and (is_and or isinstance(right.const, World)):
+        return right  # `x and False` is false whatever x is; `x or True` may be x
     value = join(left, right, left.rank).but(const=MISSING)
     if value.rank.state is State.UNKNOWN and Origin.RANK in (left.rank.origins, right.rank.origins):
         asks = left if left.rank.origins == Origin.RANK else right

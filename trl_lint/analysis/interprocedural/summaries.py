@@ -188,7 +188,7 @@ class Runs(Definitions):
             frame.memory = memory
         if frame.yielded is not None:
             first_rank.note_manager(frame, function, entry)
-            yielded = seeded_orders.as_drawn(function.node, frame.yielded)
+            yielded = seeded_orders.as_drawn(frame, function.node, frame.yielded)
             return IterableValue(ranks.SAME, yielded, ranks.UNKNOWN, grad=gradients.at_yields(frame))
         return result
 

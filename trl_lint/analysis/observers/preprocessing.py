@@ -18,7 +18,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import DatasetParted, DatasetPrepared, Event
 from trl_lint.analysis.program.objects import FunctionValue
-from trl_lint.analysis.program.syntax import names_in
+from trl_lint.analysis.program.syntax import names_in, used_names
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Uniformity
@@ -127,14 +127,15 @@ def _reads_rank(frame: Frame, work: Value) -> bool:
     """
     if not isinstance(work, FunctionValue):
         return False
-    engine, own = frame.engine, frame.module.mentions(RANK_OPTION)
-    read = names_in(work.function.node) - {each.name for each in work.function.parameters}
-    for name, value in frame.memory.names.items():
-        if name not in read or value.kind is Kind.FUNCTION:
-            continue
-        if isinstance(value, LibraryInstance) and library.is_subclass(value.name, _ARGUMENTS, engine.versions):
+    function, own = work.function, work.function.module.mentions(RANK_OPTION)
+    for name in used_names(function.node) - {each.name for each in function.parameters}:
+        # What stands around it where it is mapped, or at the top of its file.
+        value = frame.memory.names.get(name) if function.closure is not None else None
+        value = value or frame.engine.global_name(function.module, name)
+        if isinstance(value, LibraryInstance) and library.is_subclass(value.name, _ARGUMENTS, frame.engine.versions):
             return True
-        if value.kind is Kind.UNKNOWN and (ARGUMENTS_WITH_RANK.fits(name) or (own and SETTINGS_OBJECT.fits(name))):
+        is_unknown = value is not None and value.kind is Kind.UNKNOWN
+        if is_unknown and (ARGUMENTS_WITH_RANK.fits(name) or (own and SETTINGS_OBJECT.fits(name))):
             return True
     return False
 

@@ -9,26 +9,44 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import names_in, of_class
+from trl_lint.analysis.program.syntax import names_in, of_class, used_names
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Value
-from trl_lint.knowledge.heuristics import SETTING_OF_RANK
+from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK, RANK_FIELD, RANK_NUMBER
 from trl_lint.knowledge.random_draws import SEEDED_GENERATORS
 
+# What a seed that all ranks have is made of: names, numbers, and what is computed of them. No call: `time()`.
+_PLAIN = (cst.Name, cst.Attribute, cst.Integer, cst.BinaryOperation)
 
-def as_drawn(function: cst.CSTNode, yielded: Value) -> Value:
+
+def as_drawn(frame: Frame, function: cst.CSTNode, yielded: Value) -> Value:
     """What a generator yields, of which nothing else is known, as its own order has it."""
-    if yielded.rank.state is not State.UNKNOWN or not _draws_alike(function):
+    if yielded.rank.state is not State.UNKNOWN or not _draws_alike(frame, function):
         return yielded
     return yielded.but(rank=ranks.SAME)
 
 
-def _draws_alike(function: cst.CSTNode) -> bool:
-    """Whether a function makes generators of random numbers from seeds, none of which may be a rank's own."""
+def _draws_alike(frame: Frame, function: cst.CSTNode) -> bool:
+    """Whether a function draws from generators of its own only, with seeds that no rank has for itself.
+
+    What asks for the rank anywhere in it may pick the rows, or change the seed.
+    """
     makers = [call for call in of_class(function, cst.Call) if _last_name(call.func) in SEEDED_GENERATORS]
-    seeds = [arg for call in makers for arg in call.args]
-    return bool(seeds) and not any(SETTING_OF_RANK.fits(name) for seed in seeds for name in names_in(seed))
+    if not makers or not all(_is_seeded(frame, call) for call in makers):
+        return False
+    asks = (MAY_ASK_FOR_RANK, RANK_FIELD, RANK_NUMBER)
+    return not any(guess.fits(name) for name in names_in(function) for guess in asks)
+
+
+def _is_seeded(frame: Frame, maker: cst.Call) -> bool:
+    """Whether a generator is given a seed that is not known to differ between ranks."""
+    seeds = [arg.value for arg in maker.args]
+    if len(seeds) != 1 or not isinstance(seeds[0], _PLAIN) or of_class(seeds[0], cst.Call):
+        return False
+    known = (frame.memory.names.get(name) for name in used_names(seeds[0]))
+    return "None" not in used_names(seeds[0]) and not any(value is not None and value.rank.differs for value in known)
 
 
 def _last_name(node: cst.BaseExpression) -> str:

@@ -16,7 +16,11 @@ _TALK = frozenset({"--help", "-h", "--version"})
 _LEFT_OUT = frozenset({"...", "[...]", "\u2026"})
 _FALSE = frozenset({"false", "0", "no"})
 # What a file of settings says of training, in JSON, YAML, TOML or lines of `name = value`.
-_IN_SETTINGS = re.compile(r"""\bdo_train\b["']?\s*[:=]\s*["']?(\w+)""")
+_IN_SETTINGS = re.compile(r"""^[^#\n]*?\bdo_train\b["']?\s*[:=]\s*["']?(\w*|~)(?=["',\s}]|$)""", re.MULTILINE)
+_NAMED_IN_SETTINGS = re.compile(r"^[^#\n]*\bdo_train\b", re.MULTILINE)
+# What other files have, of which nothing is known here.
+_INHERITS = re.compile(r"<<\s*:|^\s*(?:defaults|extends|base)\s*:", re.MULTILINE)
+_UNSET = _FALSE | {"off", "null", "none", "~"}
 
 
 def may_train(start: Start) -> bool:
@@ -39,8 +43,11 @@ def may_ask_to_train(start: Start, text_of: Callable[[str], str | None]) -> bool
 
 
 def _asks_to_train(settings: str) -> bool:
-    said = [match[1] for match in _IN_SETTINGS.finditer(settings)]
-    return bool(said) and said[-1].lower() not in _FALSE
+    """Whether settings do, or say it in a way that can't be read here."""
+    said = [match[1].lower() for match in _IN_SETTINGS.finditer(settings)]
+    if len(said) < len(_NAMED_IN_SETTINGS.findall(settings)) or _INHERITS.search(settings):
+        return True
+    return any(each not in _UNSET for each in said)
 
 
 def _settings(start: Start) -> Iterator[Word]:
