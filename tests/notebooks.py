@@ -8,12 +8,7 @@ from typing import Any
 from trl_lint.findings import Position
 from trl_lint.launch.parsers.notebook_places import CellPlaces
 
-# What is found in them is in the default set, as something in them starts processes.
-PYTHON = {
-    "kernelspec": {"name": "python3", "language": "python"},
-    "language_info": {"name": "python"},
-    "run": "notebook_launcher(main)",
-}
+PYTHON = {"kernelspec": {"name": "python3", "language": "python"}, "language_info": {"name": "python"}}
 OUTPUT = [{"name": "stdout", "output_type": "stream", "text": ["step é\n", '"10"\n']}]
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from notebooks import PYTHON, notebook, sources_of
+from notebooks import notebook, sources_of
 
 import trl_lint
 from trl_lint.frontends.cli import main
+from trl_lint.linter.documents import Documents
 
 SETUP = """\
 import torch
@@ -42,6 +43,18 @@ def folder(tmp_path, monkeypatch):
 def kept(monkeypatch):
     """Results are kept, and looked up."""
     monkeypatch.delenv("TRL_LINT_NO_CACHE")
+
+
+@pytest.fixture
+def one_kernel():
+    """For the tests of what is said of a notebook that starts no processes."""
+
+
+@pytest.fixture(autouse=True)
+def several_processes(request, monkeypatch):
+    """All others take each notebook for one that starts some."""
+    if "one_kernel" not in request.fixturenames:
+        monkeypatch.setattr(Documents, "starts_no_processes", lambda self, path: False)
 
 
 def call(*args: str, stdin: str | None = None):
@@ -448,12 +461,27 @@ def test_a_byte_order_mark_stays(folder):
     [
         ("notebook_launcher(total, (3,), num_processes=2)", True),
         ("!accelerate launch train.py", True),
+        ("import ray", True),
+        ("subprocess.run(['accelerate', 'launch', 'train.py'])", True),
         ("total(3)", False),
+        (("markdown", "It also runs under torchrun."), False),
     ],
 )
-def test_a_notebook_that_starts_no_processes_is_run_by_one(folder, start, found_by_default):
-    alone = {key: value for key, value in PYTHON.items() if key != "run"}
+def test_a_notebook_that_starts_no_processes_is_run_by_its_kernel(folder, one_kernel, start, found_by_default):
     gather = "from accelerate import Accelerator\n\n\ndef total(x):\n    return Accelerator().gather(x.item())\n"
-    write("train.ipynb", gather, start, metadata=alone)
-    assert ("TRL001" in call("train.ipynb").stdout) is found_by_default
+    write("train.ipynb", gather, start)
+    for _ in range(2):  # from what was kept as well
+        assert ("TRL001" in call("train.ipynb").stdout) is found_by_default
     assert "TRL001" in call("--select=TRL001", "train.ipynb").stdout
+
+
+def test_what_starts_processes_is_seen_when_it_comes(folder, one_kernel, kept):
+    gather = "from accelerate import Accelerator\n\n\ndef total(x):\n    return Accelerator().gather(x.item())\n"
+    for start, found_by_default in (
+        ("", False),
+        ("# torchrun train.py", True),
+        ("!torchrun train.py", True),
+        ("", False),
+    ):
+        write("train.ipynb", gather, start)
+        assert ("TRL001" in call("train.ipynb").stdout) is found_by_default

@@ -57,12 +57,22 @@ def test_a_class_that_a_program_never_makes(use, start, expected):
     assert by_default(CALLBACK.format(use=use) + start, "TRL008") == [expected]
 
 
+def test_a_class_that_another_file_makes(tmp_path):
+    text = (CALLBACK.format(use="pass") + START).encode()
+    (tmp_path / "train.py").write_bytes(text)
+    (tmp_path / "other.py").write_text("from train import Saver\nfrom transformers import Trainer\n", encoding="utf-8")
+    linter = Linter(Settings(), (tmp_path,), (find_rule("TRL008"),))
+    linter.prepare((path, path.read_bytes()) for path in sorted(tmp_path.glob("*.py")))
+    assert [each.by_default for each in linter.check(tmp_path / "train.py", text)] == [True]
+
+
 @pytest.mark.parametrize(
     ("decorator", "use", "expected"),
     [
         ("", OTHER_START, False),
         ("", f"total(3)\n{OTHER_START}", True),
         ("@app.command()", OTHER_START, True),
+        ("", "if __name__ == '__main__':\n    fire.Fire()\n", True),
         ("", "", True),
     ],
 )

@@ -956,3 +956,11 @@ def test_a_helper_that_asks_for_settings_may_wait_on_those_who_come(test, condit
 )
 def test_what_depends_on_data_on_chance_or_on_buffers_has_to_be_asked_for(body, is_there):
     assert [each.by_default for each in SNIPPETS.findings(loop(body))] == [is_there]
+
+
+def test_what_may_be_the_left_side_of_or_is_no_true():
+    text = (
+        "from accelerate import Accelerator\naccelerator = Accelerator()\n\ndef total(loss):\n"
+        "    value = accelerator.process_index or True\n    if value == 1:\n        accelerator.gather(loss)\n"
+    )
+    assert SNIPPETS.findings(text)

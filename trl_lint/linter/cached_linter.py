@@ -170,7 +170,7 @@ class CachedLinter(Linter):
                 {Path(path): changed.moved(Path(path), outcome_of(path, row)) for path, row in entry[kind].items()}
                 for kind in ("files", "beside")
             )
-            found = changed.read_now(Dependencies(**entry["dependencies"]))
+            found = changed.with_contents_of_today(Dependencies(**entry["dependencies"]))
             holds = outcomes.keys() == self._contents.keys() and found.hold(self._engines_of)
         except (AttributeError, KeyError, TypeError, ValueError):  # not of our making, or it has no place any more
             return {}
@@ -188,6 +188,8 @@ class CachedLinter(Linter):
             return {}
         last = LastRun.of(self._kept.load(self._last_run))
         changed = last.changed_lines(self._contents) if last is not None else None
+        if changed is not None and any(Path(path) in self.documents.parts for path in changed.lines):
+            return {}  # what starts processes in a notebook may stand in a comment
         return self._load(last.entry, changed) if last is not None and changed is not None else {}
 
     def _engines_of(self, folder: str) -> str:

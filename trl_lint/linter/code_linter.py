@@ -183,13 +183,21 @@ class CodeLinter:
             return []
         from trl_lint.linter.locate import located
 
-        there = located(module, found)
-        if self.documents.is_one_process(module.path):
+        there = [self._if_used(module, each) for each in located(module, found)]
+        if self.documents.starts_no_processes(module.path):
             there = [each if each.rule.in_one_process else each.only_if_asked_for() for each in there]
         if not self.settings.per_file_ignores:
             return there
         ignores = ignored_in(self.settings, self.documents.file_of(module.path))
         return [each for each in there if not ignores(each.rule, each.finding.consequence, each.finding.by_default)]
+
+    def _if_used(self, module: Module, found: LocatedViolation) -> LocatedViolation:
+        """A finding, which is not in the default set where its code is never run."""
+        from trl_lint.linter.unused_definitions import is_unused
+
+        if not found.finding.by_default or not is_unused(self._tools()[0], module, found.violation.node):
+            return found
+        return found.only_if_asked_for()
 
     def dependencies(self) -> Dependencies | None:
         """What the analysis so far has found on the machine; None when it has changed meanwhile."""

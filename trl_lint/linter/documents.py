@@ -47,12 +47,13 @@ class Documents:
         part = self.parts.get(path)
         return path if part is None else part.file
 
-    def is_one_process(self, path: Path) -> bool:
-        """Whether a module is in a notebook that starts no processes: its kernel is all that runs it."""
+    def starts_no_processes(self, path: Path) -> bool:
+        """Whether a module is the code of a notebook that starts no processes: its kernel is all that runs it.
+
+        Lines for the shell count, as the module has them in comments; text and outputs do not.
+        """
         part = self.parts.get(path)
-        if part is None or front_end(part.file) != NOTEBOOK:
-            return False
-        return SPAWNS.search(self._read[part.file].source) is None
+        return part is not None and front_end(part.file) == NOTEBOOK and SPAWNS.search(part.source) is None
 
     def settled(self, path: Path, text: str) -> tuple[str, str]:
         """A module's new text as its file can hold it, and why it can't; "" where it can, and for files without parts.

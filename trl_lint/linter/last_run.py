@@ -12,7 +12,7 @@ from typing import TypedDict
 
 from trl_lint import files
 from trl_lint.linter.cache import digest
-from trl_lint.linter.comment_changes import Lines, lines_moved, moved
+from trl_lint.linter.comment_changes import MovedLines, lines_moved, moved
 from trl_lint.linter.dependencies import Dependencies
 from trl_lint.linter.serialization import CheckOutcome
 
@@ -36,7 +36,7 @@ class ChangedLines:
     texts: what is in them now.
     """
 
-    lines: Mapping[str, Lines] = field(default_factory=dict)
+    lines: Mapping[str, MovedLines] = field(default_factory=dict)
     texts: Mapping[str, bytes] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -46,13 +46,16 @@ class ChangedLines:
         """The outcome of a file, on the lines where its code is now.
 
         Raises:
-            KeyError: a place has no line any more, or the file can't be parsed.
+            KeyError: a place has no line any more, comments around it have changed, or the file can't be parsed.
         """
         if str(path) in self.lines and outcome.error is not None:
             raise KeyError(str(path))
+        for each in outcome.findings:
+            if each.path in self.lines and not self.lines[each.path].holds(each):
+                raise KeyError(str(path))
         return moved(outcome, self.lines.get) if self.lines else outcome
 
-    def read_now(self, found: Dependencies) -> Dependencies:
+    def with_contents_of_today(self, found: Dependencies) -> Dependencies:
         """What an analysis of the texts of today would have read, where it has read these files before."""
         contents = {path: digest(self.texts[path]) for path in found.contents if path in self.texts}
         return replace(found, contents={**found.contents, **contents})
@@ -103,7 +106,7 @@ class LastRun:
             return None
         if len(changed) > MOST_CHANGED:
             return None
-        lines: dict[str, Lines] = {}
+        lines: dict[str, MovedLines] = {}
         for path, text in changed.items():
             here = lines_moved(before[path], text)
             if here is None:

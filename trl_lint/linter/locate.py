@@ -81,7 +81,7 @@ def _located(places: _Places, rule: Rule[Any], violations: Sequence[Violation]) 
         help=help_of(rule, violation, fix.help, here),
         fix=_fix(places, fix),
         consequence=max((_consequence(rule, each) for each in violations), key=lambda each: each.harm),
-        by_default=any(_is_by_default(rule, each) for each in violations) and not _is_unused(violation),
+        by_default=any(_is_by_default(rule, each) for each in violations),
         branches=_branches(here, violations),
         guard=_guard(places, violation),
     )
@@ -96,12 +96,6 @@ def _is_by_default(rule: BaseRule, violation: Violation) -> bool:
     if violation.by_default is None:
         return _consequence(rule, violation) is not Consequence.WASTE
     return violation.by_default
-
-
-def _is_unused(violation: Violation) -> bool:
-    from trl_lint.linter.unused_definitions import is_unused
-
-    return is_unused(violation.module, violation.node)
 
 
 def notes_of(chain: Iterable[Step]) -> tuple[Note, ...]:

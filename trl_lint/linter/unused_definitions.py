@@ -1,4 +1,4 @@
-"""Definitions of a program that it never uses: nothing of them runs, as nobody imports a program for its parts.
+"""Definitions of a program that it never uses, and no other file that is linted: nothing of them runs.
 
 class Saver(TrainerCallback): …           trainer.add_callback(Saver()) is commented out
 def main(): …
@@ -11,20 +11,24 @@ import re
 
 import libcst as cst
 
-from trl_lint.analysis.program.project import Module
+from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.launch.judge.engines import is_program
 
-_PROGRAM = rb"""(?m)^if\s+__name__\s*==\s*["']__main__["']"""
+# What runs functions and classes that nothing names.
+_RUNS_ALL = rb"\bFire\(|\bunittest\.main\b|\bpytest\.main\b|\bglobals\(\)"
 
 
-def is_unused(module: Module, node: cst.CSTNode) -> bool:
-    """Whether a place is in a function or class of a program, at its top, whose name stands nowhere else in it.
+def is_unused(project: Project, module: Module, node: cst.CSTNode) -> bool:
+    """Whether a place is in a function or class of a program, at its top, whose name stands nowhere else.
 
     A decorator may register what it is put on. Names in strings count, those in comments do not.
     """
     around = ancestors(module.tree, node)
     top = next((each for each in (*around, node) if isinstance(each, (cst.FunctionDef, cst.ClassDef))), None)
-    if top is None or top.decorators or not module.mentions(_PROGRAM):
+    if top is None or top.decorators or not is_program(module.source or b"") or module.mentions(_RUNS_ALL):
         return False
-    name = re.escape(top.name.value).encode()
-    return len(re.findall(rb"(?<!\w)%b(?!\w)" % name, module.code)) == 1
+    name = top.name.value
+    if len(re.findall(rb"(?<!\w)%b(?!\w)" % re.escape(name).encode(), module.code)) > 1:
+        return False
+    return not any(project.mentions(path, name) for path in project.linted if path != module.path)
