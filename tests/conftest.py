@@ -38,3 +38,19 @@ def pytest_collection_finish():
 def pytest_runtest_logfinish():
     """What a command takes out of the collector's sight, as its process ends soon, is garbage when its test is over."""
     gc.unfreeze()
+
+
+@pytest.fixture
+def analyses(monkeypatch) -> list[object]:
+    """The runs in which something was analysed."""
+    from trl_lint.linter.linter import Linter
+
+    seen: list[object] = []
+    analyse = Linter.analyse
+
+    def counted(self, files):
+        seen.append(self)
+        analyse(self, files)
+
+    monkeypatch.setattr(Linter, "analyse", counted)
+    return seen

@@ -19,7 +19,6 @@ from trl_lint.linter import cached_linter
 from trl_lint.linter.cache import FOLDER, MAX_ENTRIES, Cache, folder_of
 from trl_lint.linter.cached_linter import CachedLinter
 from trl_lint.linter.dependencies import NOTHING, OTHER, Dependencies, kinds_of
-from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 
@@ -64,20 +63,6 @@ def project(tmp_path, monkeypatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     write(tmp_path, base=BASE, mine=MINE, harmless="print('no trainer here')\n")
     return tmp_path
-
-
-@pytest.fixture
-def analyses(monkeypatch) -> list[Linter]:
-    """The runs in which something was analysed."""
-    seen: list[Linter] = []
-    analyse = Linter.analyse
-
-    def counted(self, files):
-        seen.append(self)
-        analyse(self, files)
-
-    monkeypatch.setattr(Linter, "analyse", counted)
-    return seen
 
 
 def write(folder: Path, **files: str) -> None:
