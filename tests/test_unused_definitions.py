@@ -57,13 +57,16 @@ def test_a_class_that_a_program_never_makes(use, start, expected):
     assert by_default(CALLBACK.format(use=use) + start, "TRL008") == [expected]
 
 
-def test_a_class_that_another_file_makes(tmp_path):
+@pytest.mark.parametrize(
+    ("other", "expected"), [("from train import Saver\n", True), ("# As Saver in train.py.\n", False), ("", False)]
+)
+def test_a_class_that_another_file_makes(tmp_path, other, expected):
     text = (CALLBACK.format(use="pass") + START).encode()
     (tmp_path / "train.py").write_bytes(text)
-    (tmp_path / "other.py").write_text("from train import Saver\nfrom transformers import Trainer\n", encoding="utf-8")
+    (tmp_path / "other.py").write_text(f"{other}from transformers import Trainer\n", encoding="utf-8")
     linter = Linter(Settings(), (tmp_path,), (find_rule("TRL008"),))
     linter.prepare((path, path.read_bytes()) for path in sorted(tmp_path.glob("*.py")))
-    assert [each.by_default for each in linter.check(tmp_path / "train.py", text)] == [True]
+    assert [each.by_default for each in linter.check(tmp_path / "train.py", text)] == [expected]
 
 
 @pytest.mark.parametrize(

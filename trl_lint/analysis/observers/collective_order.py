@@ -89,6 +89,7 @@ class CollectiveOrder(Observer["Frame"]):
                 _note(frame, node, given.name, HIDDEN)
 
     def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+        fills = bool(run.sync_points) and _fills_cache(frame, node)
         for point in run.sync_points[:_MAX_PASSED]:
             copy = _note(
                 frame,
@@ -101,11 +102,10 @@ class CollectiveOrder(Observer["Frame"]):
             )
             asked = _own(point.control, run.entry)
             copy.grad = point.grad
-            filled = _fills_cache(frame, node)
-            copy.certain = point.certain and not asked and not point.control.engine and not filled
+            copy.certain = point.certain and not asked and not point.control.engine and not fills
             known = (point.certain or point.by_settings) and (run.entry.engine or not point.control.engine)
             copy.by_settings = (
-                not (copy.certain or filled) and known and all(_is_apart(frame, each, node) for each in asked)
+                not (copy.certain or fills) and known and all(_is_apart(frame, each, node) for each in asked)
             )
             text = f"`{point.name}` is called in `{function.name}`" if point.via is None else f"in `{function.name}`"
             copy.via = Step(function.module, point.node, text, point.via)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import names_in, of_class, used_names
+from trl_lint.analysis.program.syntax import last_name, names_in, of_class, used_names
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import State
@@ -33,7 +33,7 @@ def _draws_alike(frame: Frame, function: cst.CSTNode) -> bool:
 
     What asks for the rank anywhere in it may pick the rows, or change the seed.
     """
-    makers = [call for call in of_class(function, cst.Call) if _last_name(call.func) in SEEDED_GENERATORS]
+    makers = [call for call in of_class(function, cst.Call) if last_name(call.func) in SEEDED_GENERATORS]
     if not makers or not all(_is_seeded(frame, call) for call in makers):
         return False
     asks = (MAY_ASK_FOR_RANK, RANK_FIELD, RANK_NUMBER)
@@ -47,8 +47,3 @@ def _is_seeded(frame: Frame, maker: cst.Call) -> bool:
         return False
     known = (frame.memory.names.get(name) for name in used_names(seeds[0]))
     return "None" not in used_names(seeds[0]) and not any(value is not None and value.rank.differs for value in known)
-
-
-def _last_name(node: cst.BaseExpression) -> str:
-    name = node.attr if isinstance(node, cst.Attribute) else node
-    return name.value if isinstance(name, cst.Name) else ""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trl_lint import files
+from trl_lint.launch.judge.engines import LARGEST
 from trl_lint.launch.judge.python_invocation import Start
 from trl_lint.launch.training.trainers import Trainers
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from trl_lint.settings import Settings
 
 
-# No file of settings is larger.
-LARGEST = 200_000
 # Of a path that is known by its end, so many parts are looked for.
 DEEPEST = 30
 
