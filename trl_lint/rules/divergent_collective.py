@@ -51,10 +51,12 @@ for all ranks is for its author to say. Let the ranks agree on the condition fir
 ## Limits
 Conditions on settings, on `global_step` and `sync_gradients`, on gathered or broadcast values, and on the number of
 ranks are the same everywhere; whether anything is in a list that all ranks fill in the same places is not known to
-differ (`if len(rows):`); what is not known to differ is not reported, nor is a condition that asks
-for the rank and for something unknown. The two ways through a branch are compared: ways with
-the same sequence of collectives are right. A collective over a process group of its own under a condition on the rank
-is taken for one among the ranks of that group. An arm that raises ends the job and is no way out.
+differ (`if len(rows):`); what is not known to differ is not reported, nor is a condition that asks for the rank and
+for something unknown. The two ways through a branch are compared: ways with the same sequence of collectives are
+right. A collective over a process group of its own under a condition on the rank is taken for one among the ranks of
+that group. A group that is made with `use_local_synchronization=True` is made by its members alone, and what fills an
+attribute where it is None may have been called before, by all ranks. An arm that raises ends the job and is no way
+out.
 
 Not in the default set, as they depend on the data, on chance, the disk or the model: loops that go over each rank's own
 data, files that some ranks may find, numbers that are drawn at random (one seed draws the same on all ranks), what only
