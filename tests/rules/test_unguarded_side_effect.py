@@ -532,9 +532,18 @@ MAIN = '\n\nif __name__ == "__main__":\n    train()\n'
         ({"run.sh": "python -m torch.distributed.run train.py\n"}, True),
         ({"run.sh": "python other.py\n"}, True),
         ({"run.sh": "python launch.py -- accelerate launch train.py\n"}, True),
+        ({"run.sh": "torchrun --nproc_per_node 1 train.py\n"}, False),
+        ({"run.sh": "python train.py\naccelerate launch --num_processes=1 train.py\n"}, False),
+        ({"run.sh": "deepspeed --include localhost:3 train.py\n"}, False),
+        ({"run.sh": "deepspeed --include localhost:0,1 train.py\n"}, True),
+        ({"run.sh": "torchrun --nproc_per_node 1 train.py\ntorchrun --nproc_per_node 2 train.py\n"}, True),
+        ({"run.sh": "torchrun --nproc_per_node 1 --nnodes $NODES train.py\n"}, True),
+        ({"run.sh": "torchrun --nproc_per_node ${GPUS:-1} train.py\n"}, True),
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py --num_gpus 1\n"}, True),
+        ({"run.sh": "torchrun train.py\n"}, True),
     ],
 )
-def test_a_program_that_bare_python_starts_is_asked_for(files, by_default, tmp_path):
+def test_a_program_that_is_started_as_one_process_is_asked_for(files, by_default, tmp_path):
     text = loop('open("losses.txt", "w")') + MAIN
     for name, content in {"train.py": text, **files}.items():
         (tmp_path / name).write_text(content, encoding="utf-8")
@@ -543,7 +552,7 @@ def test_a_program_that_bare_python_starts_is_asked_for(files, by_default, tmp_p
     assert finding.by_default is by_default
 
 
-def test_a_program_that_makes_processes_itself_is_not_bare(tmp_path):
+def test_a_program_that_makes_processes_itself_is_more_than_one(tmp_path):
     text = loop('open("losses.txt", "w")') + MAIN.replace("train()", "torch.multiprocessing.spawn(train, nprocs=8)")
     (tmp_path / "train.py").write_text(text, encoding="utf-8")
     (tmp_path / "run.sh").write_text("python train.py\n", encoding="utf-8")

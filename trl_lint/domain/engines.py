@@ -59,7 +59,7 @@ class EnginesInUse(NamedTuple):
     """shown: what a project is shown to run under; nothing where that is unknown. only: nothing else is possible.
 
     one_node: each launch of a program says that it is on one machine. launched: whether there is a launch in sight.
-    bare: bare python starts it, and nothing in sight starts it on several processes. own: those that the code of the
+    alone: what starts it in sight starts one process, by bare python or a launcher that is told so. own: those that the code of the
     program that was asked about chooses itself.
     """
 
@@ -67,7 +67,7 @@ class EnginesInUse(NamedTuple):
     only: bool = False
     one_node: bool = False
     launched: bool = False
-    bare: bool = False
+    alone: bool = False
     own: tuple[TrainingEngine, ...] = ()
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:

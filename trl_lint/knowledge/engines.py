@@ -149,8 +149,8 @@ class Option(_LaunchOption):
 
 
 @dataclass(frozen=True, slots=True)
-class NodeOption(_LaunchOption):
-    """One that says that all processes are on one machine."""
+class CountOption(_LaunchOption):
+    """One that says that all processes are on one machine, or that there is one of them on each."""
 
     name: str
     source: str
@@ -173,14 +173,31 @@ OPTIONS = (
 _ELASTIC = "torch: distributed/run.py"
 _LOCAL = r"^(?:localhost|127\.0\.0\.1)\b"
 ONE_NODE = (
-    NodeOption("--nnodes", _ELASTIC, r"^1(?::1)?$"),
-    NodeOption("--standalone", _ELASTIC),
-    NodeOption("--master_addr", _ELASTIC, _LOCAL),
-    NodeOption("--master-addr", _ELASTIC, _LOCAL),
-    NodeOption("--rdzv_endpoint", _ELASTIC, _LOCAL),
-    NodeOption("--rdzv-endpoint", _ELASTIC, _LOCAL),
-    NodeOption("--num_machines", _LAUNCH, r"^1$"),
-    NodeOption("--num-machines", _LAUNCH, r"^1$"),
+    CountOption("--nnodes", _ELASTIC, r"^1(?::1)?$"),
+    CountOption("--standalone", _ELASTIC),
+    CountOption("--master_addr", _ELASTIC, _LOCAL),
+    CountOption("--master-addr", _ELASTIC, _LOCAL),
+    CountOption("--rdzv_endpoint", _ELASTIC, _LOCAL),
+    CountOption("--rdzv-endpoint", _ELASTIC, _LOCAL),
+    CountOption("--num_machines", _LAUNCH, r"^1$"),
+    CountOption("--num-machines", _LAUNCH, r"^1$"),
+)
+_RUNNER = "deepspeed: launcher/runner.py"
+ONE_PROCESS = (
+    CountOption("--nproc_per_node", _ELASTIC, r"^1$"),
+    CountOption("--nproc-per-node", _ELASTIC, r"^1$"),
+    CountOption("--num_processes", _LAUNCH, r"^1$"),
+    CountOption("--num-processes", _LAUNCH, r"^1$"),
+    CountOption("--num_gpus", _RUNNER, r"^1$"),
+    CountOption("--num-gpus", _RUNNER, r"^1$"),
+    CountOption("--include", _RUNNER, r"^\w+:\d+$"),
+)
+# These may be on several machines, each with a process of its own.
+SEVERAL_NODES = (
+    CountOption("--nnodes", _ELASTIC, r"^(?!1(?::1)?$)"),
+    CountOption("--num_machines", _LAUNCH, r"^(?!1$)"),
+    CountOption("--num-machines", _LAUNCH, r"^(?!1$)"),
+    CountOption("--num_nodes", _RUNNER, r"^(?!1$)"),
 )
 # What hands the whole configuration to `accelerate launch`.
 CONFIGURATION_OPTIONS = frozenset({"--config_file", "--config-file"})

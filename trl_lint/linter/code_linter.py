@@ -184,12 +184,16 @@ class CodeLinter:
         from trl_lint.linter.locate import located
 
         there = [self._if_used(module, each) for each in located(module, found)]
-        if self.documents.starts_no_processes(module.path):
+        if any(each.finding.by_default for each in there) and self._runs_alone(module):
             there = [each if each.rule.in_one_process else each.only_if_asked_for() for each in there]
         if not self.settings.per_file_ignores:
             return there
         ignores = ignored_in(self.settings, self.documents.file_of(module.path))
         return [each for each in there if not ignores(each.rule, each.finding.consequence, each.finding.by_default)]
+
+    def _runs_alone(self, module: Module) -> bool:
+        """Whether all that starts a module in sight starts one process of it."""
+        return self.documents.starts_no_processes(module.path) or module.engines().alone
 
     def _if_used(self, module: Module, found: LocatedViolation) -> LocatedViolation:
         """A finding, which is not in the default set where its code is never run."""

@@ -210,10 +210,10 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     shown = tuple(ShownEngine(engine, where[engine]) for engine in TrainingEngine if engine in where)
     one_node = bool(own) and all(launch.one_node for launch in own)
     launched = any(each.shown.launches for each in found)
-    bare = not own and _is_bare(project, programs)
+    alone = all(launch.one_process for launch in own) if own else _is_bare(project, programs)
     own_code = [each.shown.beside for each in found if is_program and each.name == str(asks)]
     only = project.whole and _are_all_known(found, where)
-    return EnginesInUse(shown, only, one_node, launched, bare, own=next(iter(own_code), ()))
+    return EnginesInUse(shown, only, one_node, launched, alone, own=next(iter(own_code), ()))
 
 
 def _is_bare(project: ProjectShown, programs: Collection[str]) -> bool:

@@ -33,9 +33,8 @@ stands under a condition that asks for it is for all ranks, and where no `Accele
 A folder is made by all ranks, with `exist_ok=True`, which is unsafe: one that is there already is no error any more.
 
 ## Limits
-What is a waste only, such as all ranks saving the same model at the end of a script, is not in the default set. Nor is
-what a program does which bare python starts in the scripts and documents of its project, and nothing on several
-processes; `--extend-select TRL008` reports both.
+What is a waste only, such as all ranks saving the same model at the end of a script, is not in the default set;
+`--extend-select TRL008` reports it.
 
 Only code that each process is known to run is looked at: hooks of a Trainer, the functions that it is given (reward
 functions, `compute_metrics`) and what they call, hooks of Lightning for training and validation, programs that make an
@@ -83,7 +82,6 @@ class UnguardedSideEffect(Rule[SideEffect]):
             message=f"`{event.name}` runs on all processes{where}: each of them {event.effect.does}{outcome}",
             help=event.effect.instead or f"do it on the main process only: {said('main', event)}",
             consequence=_consequence(event),
-            by_default=False if event.module.engines().bare else None,
         )
 
 

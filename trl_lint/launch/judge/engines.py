@@ -18,11 +18,14 @@ from trl_lint.knowledge.engines import (
     LAUNCHES,
     MENTIONS,
     ONE_NODE,
+    ONE_PROCESS,
     OPTIONS,
     SETTINGS_FILES,
+    SEVERAL_NODES,
     SPAWN_WORDS,
     SPAWNS,
     STARTS,
+    CountOption,
     Sign,
 )
 from trl_lint.launch.commands.command_wrappers import unwrap
@@ -47,6 +50,7 @@ class LaunchEngines:
     certain: whether nothing else is possible. configuration: the file that decides, "" where the command itself does.
     program: the script or module that it starts, as a path, as far as that is known. names: the files of settings among
     its words. whole: whether all that could name an engine is known. one_node: it says that it is on one machine.
+    one_process: it says that it is of one process.
     """
 
     engines: frozenset[TrainingEngine] = frozenset()
@@ -56,6 +60,7 @@ class LaunchEngines:
     names: frozenset[str] = frozenset()
     whole: bool = False
     one_node: bool = False
+    one_process: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +179,9 @@ def _bare(commands: Sequence[Command]) -> Iterator[str]:
     """The paths of the programs that bare python starts."""
     for command in commands:
         words = unwrap(command.words).rest
-        if words and is_interpreter(words[0]) and not _launcher(command)[0] and (program := _started(words[1:])):
-            yield program
+        if words and is_interpreter(words[0]) and not _launcher(command)[0]:
+            _, program = _started(words[1:])
+            yield from [program] if program else []
 
 
 def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
@@ -193,6 +199,8 @@ def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
 
 def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
     given = [(name, value) for name, value, _ in options(words)]
+    place, started = _started(words)
+    own = [(name, value) for name, value, _ in options(words[:place])]
     found = {option.engine for name, value in given for option in OPTIONS if option.fits(name, value)}
     configuration = next((value for name, value in given if name in CONFIGURATION_OPTIONS), "")
     is_deepspeed = launcher in DEEPSPEED_LAUNCHERS
@@ -200,21 +208,31 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
         frozenset(found | {TrainingEngine.DEEPSPEED} if is_deepspeed else found),
         bool(found),
         configuration,
-        _started(words),
+        started,
         frozenset(each.value for each in words if each.value and each.value.endswith(SETTINGS_FILES)),
         _is_told(launcher, bool(found) or is_deepspeed or bool(configuration)) and not leaves_open(words),
-        any(option.fits(name, value) and not _may_vary(name, words) for name, value in given for option in ONE_NODE),
+        _says(ONE_NODE, given, words),
+        _says(ONE_PROCESS, own, words) and not _says(SEVERAL_NODES, own),
     )
 
 
-def _started(words: Sequence[Word]) -> str:
-    """The path of the program that a launcher is told to start, or what is known of its end."""
+def _says(
+    options: Sequence[CountOption], given: Sequence[tuple[str, str]], words: Sequence[Word] = ()
+) -> bool:
+    """Whether one of these options is given, in words that do not vary."""
+    return any(option.fits(name, value) and not _may_vary(name, words) for name, value in given for option in options)
+
+
+def _started(words: Sequence[Word]) -> tuple[int, str]:
+    """Where among the words the program that a launcher is told to start stands, and its path, or what is known of its
+    end: "" behind the last one where there is none.
+    """
     for place, word in enumerate(words):
         if word.tail.endswith(".py"):
-            return word.tail
+            return place, word.tail
         if word.value in ("-m", "--module") and place + 1 < len(words):
-            return f"{words[place + 1].tail.replace('.', '/')}.py"
-    return ""
+            return place, f"{words[place + 1].tail.replace('.', '/')}.py"
+    return len(words), ""
 
 
 def _is_told(launcher: str, is_named: bool) -> bool:
