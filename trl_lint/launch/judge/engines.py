@@ -212,13 +212,15 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
         frozenset(each.value for each in words if each.value and each.value.endswith(SETTINGS_FILES)),
         _is_told(launcher, bool(found) or is_deepspeed or bool(configuration)) and not leaves_open(words),
         _says(ONE_NODE, given, words),
-        _says(ONE_PROCESS, own, words) and not _says(SEVERAL_NODES, own),
+        _says(ONE_PROCESS, own, words) and not _is_several(own),
     )
 
 
-def _says(
-    options: Sequence[CountOption], given: Sequence[tuple[str, str]], words: Sequence[Word] = ()
-) -> bool:
+def _is_several(given: Sequence[tuple[str, str]]) -> bool:
+    return any(option.fits(name, value) for name, value in given for option in SEVERAL_NODES)
+
+
+def _says(options: Sequence[CountOption], given: Sequence[tuple[str, str]], words: Sequence[Word]) -> bool:
     """Whether one of these options is given, in words that do not vary."""
     return any(option.fits(name, value) and not _may_vary(name, words) for name, value in given for option in options)
 
