@@ -39,3 +39,14 @@ def test_what_needs_a_library_is_not_reported_there(tmp_path: Path) -> None:
     )
     folder = written(tmp_path, {"helper.py": helper, "train.py": train})
     assert not any(name == "helper.py" for name, _, _ in found(folder))
+
+
+def test_a_wrapped_model_that_is_handed_to_a_file_without_a_library_is_reported_there(tmp_path: Path) -> None:
+    """Whoever wraps the model names the wrapper; the helper that reads from it need not."""
+    helper = "def answer(model, x):\n    return model.infer(x)\n\n\ndef other(model, x):\n    return model.infer(x)\n"
+    train = (
+        "from torch.nn.parallel import DistributedDataParallel as DDP\nfrom helper import answer, other\n\n"
+        "model = make()\nother(model, 1)\nanswer(DDP(model), 1)\n"
+    )
+    folder = written(tmp_path, {"helper.py": helper, "train.py": train})
+    assert found(folder) == [("helper.py", 2, "TRL002")]

@@ -101,6 +101,7 @@ class AttributeRead(Event):
     """
 
     mentions = (LIBRARIES, mentions.WRAPPED)
+    anywhere = True
 
     model: Value
     attribute: str
