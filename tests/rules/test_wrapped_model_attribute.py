@@ -8,7 +8,7 @@ from textwrap import dedent, indent
 import pytest
 from snippets import Snippets, loop, shown, trainer
 
-from trl_lint.findings import Applicability
+from trl_lint.findings import Applicability, Consequence
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 from trl_lint.settings import Settings
@@ -924,3 +924,58 @@ def test_a_file_that_is_called_after_an_engine_is_run_under_it(name, attribute, 
     (tmp_path / name).write_text(loop(f"print(model.{attribute})"), encoding="utf-8")
     linter = Linter(Settings(), (tmp_path,), (find_rule("TRL002"),))
     assert bool(linter.check(tmp_path / name, (tmp_path / name).read_bytes())) is speaks
+
+
+# --- what `hasattr` finds nothing of --------------------------------------------------------------------
+
+BY_HAND = """\
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def train(net, args):
+    model = DDP(net)
+"""
+
+
+def by_hand(body: str) -> str:
+    return BY_HAND + indent(body + "\n", "    ")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if hasattr(model, 'warm_up'):\n    model.warm_up()",
+        "if args.warm and hasattr(model, 'warm_up'):\n    model.warm_up()",
+        # The author knows of the wrapper, and yet asks it.
+        "if hasattr(model, 'warm_up'):\n    model.module.warm_up()",
+        "skip = model.warm_up() if hasattr(model, 'warm_up') else {}",
+    ],
+)
+def test_what_is_left_out_as_the_wrapper_lacks_it(body):
+    finding = SNIPPETS.finding(by_hand(body))
+    assert shown(by_hand(body), finding) == "hasattr(model, 'warm_up')"
+    assert finding.consequence is Consequence.WRONG_TRAINING
+    assert finding.message == (
+        "`hasattr` asks `model`, a wrapped model, for `warm_up`: DDP has none, so that on several GPUs what depends on "
+        "it is silently left out"
+    )
+    assert finding.fix is not None and finding.fix.applicability is Applicability.DISPLAY
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if hasattr(model, 'warm_up'):\n    model.warm_up()\nelse:\n    warm_up(model)",
+        "if args.cold:\n    pass\nelif hasattr(model, 'warm_up'):\n    model.warm_up()",
+        "if hasattr(model, 'warm_up'):\n    print('no wrapper')",
+        "if hasattr(model, 'no_sync'):\n    model.no_sync()",
+        "if not hasattr(model, 'warm_up'):\n    raise ValueError",
+        "if hasattr(net, 'warm_up'):\n    net.warm_up()",
+        "if hasattr(model, 'step'):\n    model.step()",
+        "if hasattr(model, 'warm_up'):\n    model.warm_up()\nif hasattr(model, 'module'):\n    model.module.warm_up()",
+        "bare = unwrap(model)\nif hasattr(model, 'warm_up'):\n    model.warm_up()",
+        "steps = model.warm_up() if hasattr(model, 'warm_up') else args.steps",
+    ],
+)
+def test_what_the_wrapper_lacks_is_not_missed_there(body):
+    assert SNIPPETS.findings(by_hand(body)) == []

@@ -111,6 +111,18 @@ class AttributeRead(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeAsked(Event):
+    """`hasattr` asks a model that DDP wraps for what the wrapper lacks, and what is done with it is left out then."""
+
+    mentions = (LIBRARIES, mentions.WRAPPED)
+    anywhere = True
+
+    node: Call
+    model: Value
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCalled(Event):
     """A forward of a model that a wrapper has to do with. `path` is the part of `model` that is called, "" for all.
 

@@ -5,7 +5,8 @@ Reports the read of an attribute such as `.config` from a model that `Distribute
 `DataParallel` wraps: the `model` that Trainer hands to `training_step`, `compute_loss` and
 `prediction_step`, `self.model_wrapped`, what `accelerator.prepare` returned, and whatever these are
 handed on to. A pipeline of Diffusers that is made with such a model is reported as well: it reads the
-model's `config`.
+model's `config`. So is `if hasattr(model, "x"): model.x()` of a model that code wraps in
+`DistributedDataParallel` itself, where nothing is done instead: that raises nothing, and is never done.
 
 ## Why is this bad?
 The wrapper forwards calls, not attributes. On one GPU there is no wrapper and the code works; on two it
@@ -49,11 +50,11 @@ Every fix is safe: it adds no collective, and on one process the value is the sa
 `model = model.module` is never written: a forward through the bare module no longer synchronises the
 gradients.
 
-- A pipeline of Diffusers that is made with a wrapped model is a hint.
+- A pipeline of Diffusers that is made with a wrapped model is a hint, and so is a test with `hasattr`.
 
 ## Limits
-`self.model` of a `transformers.Trainer` is the bare model and right; in a trainer that assigns it from
-`prepare` it is the wrapper. Reads guarded by `hasattr`, `getattr` with a default or `except
+`self.model` of a `transformers.Trainer` is the bare model and right; in a trainer that assigns it from `prepare` it is
+the wrapper. Reads guarded by `hasattr` where something is done instead, `getattr` with a default or `except
 AttributeError` are right, and so are the attributes of `nn.Module` and of the wrapper itself, `_orig_mod` of
 `torch.compile`, and reads on one way out of a test whose other way takes the model's `.module`. `generate` on a wrapped
 model is TRL010's. A model that is wrapped where a setting says so (`if args.distributed: model = DDP(model)`) is asked
@@ -73,7 +74,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import AttributeRead, HandedToPipeline
+from trl_lint.analysis.events import AttributeAsked, AttributeRead, HandedToPipeline
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, TrainingEngine
 from trl_lint.domain.model_roles import is_data_parallel
 from trl_lint.findings import Consequence
@@ -86,6 +87,7 @@ from trl_lint.wording import model_in, owner_of, said
 _CACHED = "or cache what you need in `__init__` from the bare model"
 _KEPT = "or read it before the model is wrapped"
 _FORWARD = ", but never for a forward whose gradients are needed"
+_ASKED = "whether the model has it, and what is to be done on several GPUs, is the author's to say"
 _HANDED = "the pipeline keeps the model: whether it is to be the very one that is trained is the author's to say"
 # What a DeepSpeed engine has of its own; all other attributes it takes from the model.
 _ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
@@ -110,16 +112,20 @@ def _is_asked_first(event: AttributeRead) -> bool:
     return is_asked_first(event.owner.node if event.owner is not None else event.module.tree, event.node)
 
 
-class WrappedModelAttribute(Rule[AttributeRead | HandedToPipeline]):
+class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | HandedToPipeline]):
     code = "TRL002"
     name = "wrapped-model-attribute"
     in_one_process = True
-    consequences = (Consequence.CRASH,)
+    consequences = (Consequence.CRASH, Consequence.WRONG_TRAINING)
 
-    def check(self, event: AttributeRead | HandedToPipeline) -> Iterator[Violation]:
+    def check(self, event: AttributeRead | AttributeAsked | HandedToPipeline) -> Iterator[Violation]:
         if isinstance(event, HandedToPipeline):
             if not event.module.engines().are_only(HAND_ON_ATTRIBUTES):
                 yield _handed(event)
+            return
+        if isinstance(event, AttributeAsked):
+            if event.attribute not in UNIQUE and event.attribute not in OF_ENGINE:
+                yield _asked(event)
             return
         name = event.attribute
         if name in (*GENERATES, COMPILED) or name in UNIQUE or name in OF_ENGINE or _is_handed_on(event):
@@ -156,6 +162,22 @@ def _has_result(event: AttributeRead) -> bool:
         case (Expr(), Call()):
             return False
     return True
+
+
+def _asked(event: AttributeAsked) -> Violation:
+    model = model_in(event.module, event.node.args[0].value)
+    bare = said("bare", event, model=model)
+    return Violation(
+        event=event,
+        message=(
+            f"`hasattr` asks `{model}`, a wrapped model, for `{event.attribute}`: DDP has none, "
+            "so that on several GPUs what depends on it is silently left out"
+        ),
+        provenance=event.model.why,
+        help=f"ask the bare model ({bare}), and take it from there",
+        by_hand=_ASKED,
+        consequence=Consequence.WRONG_TRAINING,
+    )
 
 
 def _handed(event: HandedToPipeline) -> Violation:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.events import AttributeRead, steps
+from trl_lint.analysis.events import AttributeAsked, AttributeRead, steps
 from trl_lint.analysis.interpreter import handed_models, paths
 from trl_lint.analysis.program import call_order
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance, class_of
-from trl_lint.analysis.program.uses import has_no_module
+from trl_lint.analysis.program.uses import has_no_module, is_left_out
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import tensors, wrapped_models
 from trl_lint.domain import ranks
@@ -39,7 +39,7 @@ from trl_lint.domain.kinds import (
     library_name_of,
     role_of,
 )
-from trl_lint.domain.model_roles import is_data_parallel
+from trl_lint.domain.model_roles import is_data_parallel, is_replicated
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics, library, models
@@ -200,6 +200,14 @@ def _is_there(frame: Frame, name: str, node: cst.CSTNode) -> bool:
     if not isinstance(node, cst.Attribute):
         return False
     return any(each.deep_equals(node) for each in frame.given) or has_no_module(frame.root, node)
+
+
+def asked_for(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
+    """`if hasattr(model, name): …` of a wrapped model: where DDP wraps it, that is never done, and nothing instead."""
+    if name in library.WRAPPER_ATTRIBUTES or not is_replicated(model) or frame.memory.control.engine:
+        return
+    if isinstance(node, cst.Call) and is_left_out(frame.root, node, name) and not _is_wrapped_later(frame, model):
+        frame.emit(AttributeAsked, node, model=model, attribute=name)
 
 
 def _is_wrapped_later(frame: Frame, model: Value) -> bool:

@@ -332,6 +332,7 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     owner = args.positional[0]
     name = args.positional[1].const if len(args.positional) > 1 else None
     if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and isinstance(name, str):
+        attributes.asked_for(frame, owner, name, node)
         found = WORLD_TRUE if name in library.WRAPPER_ATTRIBUTES else WORLD_FALSE
         return NumberValue(ranks.SAME, const=found, scalar=True, dtype="bool")
     if isinstance(owner, PreparedObject) and isinstance(name, str):

@@ -165,6 +165,51 @@ def _asks(test: cst.BaseExpression, node: cst.CSTNode) -> bool:
     return False
 
 
+def is_left_out(root: cst.CSTNode, node: cst.Call, name: str) -> bool:
+    """Whether a test for an attribute decides on a use of it alone, and no other code there knows of a wrapper.
+
+    if hasattr(model, "x"): model.x()                               yes
+    skip = model.x() if hasattr(model, "x") else {}                 yes: nothing is done instead
+    if hasattr(model, "x"): model.x()
+    else: unwrapped(model).x()                                      no
+    """
+    inner: cst.CSTNode = node
+    path = ancestors(root, node)
+    for outer in reversed(path):
+        match outer:
+            case cst.BooleanOperation(operator=cst.And()):
+                inner = outer
+                continue
+            case cst.If(test=test, body=body, orelse=None) if test is inner and not _is_elif(root, outer):
+                pass
+            case cst.IfExp(test=test, body=body, orelse=cst.Dict(elements=[]) | cst.List(elements=[])) if test is inner:
+                pass
+            case _:
+                return False
+        return _uses(body, node.args[0].value, name) and not _knows_of_wrappers(root, outer)
+    return False
+
+
+def _is_elif(root: cst.CSTNode, branch: cst.CSTNode) -> bool:
+    return isinstance(ancestors(root, branch)[-1], cst.If)
+
+
+def _uses(body: cst.CSTNode, model: cst.BaseExpression, name: str) -> bool:
+    """Whether code takes an attribute from a model, or from the module in it."""
+    return any(
+        each.attr.value == name and (each.value.deep_equals(model) or _takes_module(each.value, model))
+        for each in of_class(body, cst.Attribute)
+    )
+
+
+def _knows_of_wrappers(root: cst.CSTNode, but: cst.CSTNode) -> bool:
+    """Whether code outside of a node takes a model out of its wrapper, or asks whether there is one."""
+    inside = set(map(id, below(but)))
+    named = {each.value for each in of_class(root, cst.Name) if id(each) not in inside}
+    asked = {each.value.strip("\"'") for each in of_class(root, cst.SimpleString) if id(each) not in inside}
+    return "module" in named | asked or any("unwrap" in each for each in named)
+
+
 def has_no_module(root: cst.CSTNode, node: cst.Attribute) -> bool:
     """Whether it is read where taking the `module` of a wrapper has failed, so that there is none."""
     path = [*ancestors(root, node), node]
