@@ -979,3 +979,53 @@ def test_what_is_left_out_as_the_wrapper_lacks_it(body):
 )
 def test_what_the_wrapper_lacks_is_not_missed_there(body):
     assert SNIPPETS.findings(by_hand(body)) == []
+
+
+def test_what_is_left_out_where_a_setting_wraps_the_model():
+    text = BY_HAND.replace("    model = DDP(net)", "    model = net\n    if args.spread:\n        model = DDP(net)")
+    body = "    if hasattr(model, 'warm_up'):\n        model.warm_up()\n"
+    assert shown(text + body, SNIPPETS.finding(text + body)) == "hasattr(model, 'warm_up')"
+    assert SNIPPETS.findings(f"{text}    if not args.spread:\n{indent(body, '    ')}") == []
+
+
+# --- wrapped by the `__init__` of a class below ---------------------------------------------------------
+
+HEIR = """\
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Base:
+    def __init__(self, shared=None):
+        if shared:
+            self.net = shared["net"]
+
+class Agent(Base):
+    def __init__(self, shared=None):
+{init}
+    def ask(self, text):
+        return self.net.encode_text(text)
+
+class Heir(Agent):
+    pass
+"""
+WRAPS = """\
+if shared is None:
+    self.net = build()
+if shared is None and dist.is_initialized():
+    self.net = DDP(self.net)"""
+RUNS_BASE = "super().__init__(shared)"
+
+
+@pytest.mark.parametrize(
+    ("init", "number"),
+    [
+        (f"{RUNS_BASE}\n{WRAPS}", 1),
+        (WRAPS, 0),
+        (f"{WRAPS}\n{RUNS_BASE}", 0),  # what the base has assigned last is not known
+        (f"{RUNS_BASE}\nself.net = build()", 0),
+    ],
+)
+def test_what_an_init_wraps_takes_the_place_of_what_a_base_has_assigned(init, number):
+    text = HEIR.format(init=indent(init, " " * 8))
+    assert [shown(text, each) for each in SNIPPETS.findings(text)] == ["self.net.encode_text"] * number

@@ -32,7 +32,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.shapes import RAGGED
-from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.domain.values import SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as table
 
@@ -331,8 +331,9 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """On a wrapped model only what the wrapper itself has is there."""
     owner = args.positional[0]
     name = args.positional[1].const if len(args.positional) > 1 else None
-    if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and isinstance(name, str):
+    if owner.kind is Kind.MODEL and owner.wrapping in WRAPPED_ON_SOME_WAY and isinstance(name, str):
         attributes.asked_for(frame, owner, name, node)
+    if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and isinstance(name, str):
         found = WORLD_TRUE if name in library.WRAPPER_ATTRIBUTES else WORLD_FALSE
         return NumberValue(ranks.SAME, const=found, scalar=True, dtype="bool")
     if isinstance(owner, PreparedObject) and isinstance(name, str):

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from trl_lint.analysis.program.assigned_attributes import always_assigned, assigned_in, is_assigned_behind_base
 from trl_lint.analysis.program.notes import Notes
-from trl_lint.analysis.program.syntax import is_blank, names_in
+from trl_lint.analysis.program.syntax import is_blank
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, NONE_ON_SOME, World
 from trl_lint.domain.equality import alike, alike_cells, contents_of
@@ -19,7 +20,7 @@ from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (
     Identity,
 )
-from trl_lint.domain.values import BOTTOM, Kind, Value
+from trl_lint.domain.values import BOTTOM, WRAPPED_ON_SOME_WAY, Kind, Value
 from trl_lint.knowledge import library, models
 
 if TYPE_CHECKING:
@@ -238,7 +239,8 @@ class ClassInfo:
         """The join of what is assigned to `self.name` here and in the bases in sight; None if nothing is.
 
         BOTTOM when it is assigned somewhere that has not been run yet. built: the object is, so that what the
-        `__init__` of a base has assigned no longer counts where that of a class below it always assigns another one.
+        `__init__` of a base has assigned no longer counts where that of a class below it always assigns another one, or
+        leaves one that it wraps on one way: the other way is what the base has assigned.
         """
         found: list[Value] = []
         replaced = False
@@ -247,7 +249,7 @@ class ClassInfo:
                 value = cls._left_by_others(name) if replaced else cls.attributes[name]
                 if value.rank.state is not ranks.State.BOTTOM:
                     found.append(value)
-            replaced = replaced or (built and name in cls.attributes and name in cls.always_made())
+            replaced = replaced or (built and name in cls.attributes and cls._replaces(name))
         if found:
             result = found[0]
             for value in found[1:]:
@@ -296,28 +298,38 @@ class ClassInfo:
             self.heap[identity] = merged
             self.count(identity)
 
+    def _replaces(self, name: str) -> bool:
+        """Whether what its `__init__` leaves in `self.name` says all of what those of its bases have left there."""
+        if name in self.always_made():
+            return True
+        body = self._init_body()
+        left = self._left_by(name, init=True)
+        is_wrapped = bool(left) and all(map(_is_wrapped_there, left))
+        return is_wrapped and body is not None and is_assigned_behind_base(body, name)
+
+    def _init_body(self) -> cst.BaseSuite | None:
+        init = self.methods.get("__init__")
+        return init.node.body if init is not None and isinstance(init.node, cst.FunctionDef) else None
+
     def _left_by_others(self, name: str) -> Value:
         """What methods other than `__init__` have left in `self.name`."""
-        init = self.methods.get("__init__")
-        key = None if init is None else id(init.node)
         merged: Value = BOTTOM
-        for writer, value in self._left.get(name, {}).items():
-            if not (isinstance(writer, tuple) and writer[0] == key):
-                merged = join(merged, value)
+        for value in self._left_by(name, init=False):
+            merged = join(merged, value)
         return merged
+
+    def _left_by(self, name: str, *, init: bool) -> list[Value]:
+        """What runs of its `__init__`, or of its other methods, have left in `self.name`."""
+        method = self.methods.get("__init__")
+        key = None if method is None else id(method.node)
+        left = self._left.get(name, {})
+        return [value for by, value in left.items() if init is (isinstance(by, tuple) and by[0] == key)]
 
     def always_made(self) -> frozenset[str]:
         """The names of the `self.x` that its `__init__` assigns whatever comes, once those of its bases have run."""
         if self._always_made is None:
-            init = self.methods.get("__init__")
-            found: set[str] = set()
-            for statement in init.node.body.body if init is not None else ():  # type: ignore[union-attr]
-                if "__init__" in names_in(statement):
-                    found.clear()
-                for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
-                    for target in _targets(small):
-                        _collect_target(target, found)
-            self._always_made = frozenset(found)
+            body = self._init_body()
+            self._always_made = frozenset() if body is None else always_assigned(body)
         return self._always_made
 
     def count(self, name: str | Identity) -> None:
@@ -343,7 +355,7 @@ class ClassInfo:
             found: set[str] = set()
             for method in self.methods.values():
                 if isinstance(method.node, cst.FunctionDef):
-                    _collect_assigned(method.node.body, found)
+                    found |= assigned_in(method.node.body)
             self._assigned = frozenset(found)
         return self._assigned
 
@@ -365,50 +377,9 @@ def _exchanged_once(known: Cell, left: Cell, merged: Cell) -> Cell:
     return merged.holding({**merged.entries, **unsure}, merged.rest)
 
 
-def _collect_assigned(body: cst.BaseSuite, found: set[str]) -> None:
-    for statement in body.body:
-        if isinstance(statement, cst.SimpleStatementLine):
-            for small in statement.body:
-                for target in _targets(small):
-                    _collect_target(target, found)
-            continue
-        if isinstance(statement, cst.For):
-            _collect_target(statement.target, found)
-        for child in _blocks(statement):
-            _collect_assigned(child, found)
-
-
-def _targets(small: cst.BaseSmallStatement) -> list[cst.BaseAssignTargetExpression]:
-    if isinstance(small, cst.Assign):
-        return [target.target for target in small.targets]
-    if isinstance(small, (cst.AnnAssign, cst.AugAssign)):
-        return [small.target]
-    return []
-
-
-def _collect_target(target: cst.CSTNode, found: set[str]) -> None:
-    if isinstance(target, (cst.Tuple, cst.List)):
-        for element in target.elements:
-            _collect_target(element.value, found)
-    elif isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name) and target.value.value == "self":
-        found.add(target.attr.value)
-
-
-def _blocks(statement: cst.CSTNode) -> Iterator[cst.BaseSuite]:
-    """The suites directly below a compound statement."""
-    body = getattr(statement, "body", None)
-    if isinstance(body, cst.BaseSuite) and not isinstance(statement, cst.FunctionDef):
-        yield body
-    for name in ("orelse", "finalbody"):
-        child = getattr(statement, name, None)
-        if isinstance(child, cst.If):
-            yield from _blocks(child)
-        elif child is not None:
-            yield child.body
-    for handler in getattr(statement, "handlers", ()):
-        yield handler.body
-    for case in getattr(statement, "cases", ()):
-        yield case.body
+def _is_wrapped_there(value: Value) -> bool:
+    """Whether it is a model that a wrapper is around on one way, and nothing else on the other."""
+    return value.kind is Kind.MODEL and value.wrapping in WRAPPED_ON_SOME_WAY
 
 
 def _without_plain_constant(value: Value) -> Value:

@@ -1,0 +1,91 @@
+"""Which `self.x` the code of a method assigns: a walk over statements only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import names_in
+
+
+def assigned_in(body: cst.BaseSuite) -> set[str]:
+    """The names of all of them."""
+    found: set[str] = set()
+    _collect(body, found)
+    return found
+
+
+def always_assigned(init: cst.BaseSuite) -> frozenset[str]:
+    """The names of those that an `__init__` assigns whatever comes, once those of the bases have run."""
+    found: set[str] = set()
+    for statement in init.body:
+        if "__init__" in names_in(statement):
+            found.clear()
+        if isinstance(statement, cst.SimpleStatementLine):
+            _collect_line(statement, found)
+    return frozenset(found)
+
+
+def is_assigned_behind_base(init: cst.BaseSuite, name: str) -> bool:
+    """Whether an `__init__` has those of the bases run, and assigns `self.name` behind that alone."""
+    is_behind = False
+    before: set[str] = set()
+    for statement in reversed(init.body):
+        is_behind = is_behind or "__init__" in names_in(statement)
+        if is_behind and isinstance(statement, cst.SimpleStatementLine):
+            _collect_line(statement, before)
+        elif is_behind:
+            for block in _blocks(statement):
+                _collect(block, before)
+    return is_behind and name not in before
+
+
+def _collect(body: cst.BaseSuite, found: set[str]) -> None:
+    for statement in body.body:
+        if isinstance(statement, cst.SimpleStatementLine):
+            _collect_line(statement, found)
+            continue
+        if isinstance(statement, cst.For):
+            _collect_target(statement.target, found)
+        for child in _blocks(statement):
+            _collect(child, found)
+
+
+def _collect_line(line: cst.SimpleStatementLine, found: set[str]) -> None:
+    for small in line.body:
+        for target in _targets(small):
+            _collect_target(target, found)
+
+
+def _targets(small: cst.BaseSmallStatement) -> list[cst.BaseAssignTargetExpression]:
+    if isinstance(small, cst.Assign):
+        return [target.target for target in small.targets]
+    if isinstance(small, (cst.AnnAssign, cst.AugAssign)):
+        return [small.target]
+    return []
+
+
+def _collect_target(target: cst.CSTNode, found: set[str]) -> None:
+    if isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            _collect_target(element.value, found)
+    elif isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name) and target.value.value == "self":
+        found.add(target.attr.value)
+
+
+def _blocks(statement: cst.CSTNode) -> Iterator[cst.BaseSuite]:
+    """The suites directly below a compound statement."""
+    body = getattr(statement, "body", None)
+    if isinstance(body, cst.BaseSuite) and not isinstance(statement, cst.FunctionDef):
+        yield body
+    for name in ("orelse", "finalbody"):
+        child = getattr(statement, name, None)
+        if isinstance(child, cst.If):
+            yield from _blocks(child)
+        elif child is not None:
+            yield child.body
+    for handler in getattr(statement, "handlers", ()):
+        yield handler.body
+    for case in getattr(statement, "cases", ()):
+        yield case.body
