@@ -347,3 +347,26 @@ def test_deepspeed_reduces_gradients_of_what_goes_past_it(files, by_default, tmp
     linter = Linter(Settings(), (tmp_path,), (find_rule("TRL009"),))
     (finding,) = linter.check(tmp_path / "train.py", text.encode())
     assert finding.by_default is by_default
+
+
+# --- wrappers that nobody keeps -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statement", "where"),
+    [
+        ("DDP(net, device_ids=[0])", ["DDP(net, device_ids=[0])"]),
+        ("if args.spread:\n    DDP(net)", ["DDP(net)"]),
+        ("net = DDP(net)", []),
+        ("return DDP(net)", []),
+        ("train(DDP(net))", []),
+        ("torch.nn.DataParallel(net)", []),  # one process: nothing has to be averaged
+    ],
+)
+def test_a_wrapper_that_is_thrown_away(statement, where):
+    text = "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\ndef built(net, args):\n"
+    text += indent(f"{statement}\nreturn net\n", "    ")
+    findings = SNIPPETS.findings(text)
+    assert [shown(text, each) for each in findings] == where
+    assert all(each.message.startswith("the wrapper is made and thrown away") for each in findings)
+    assert all(each.fix is None or each.fix.applicability is Applicability.DISPLAY for each in findings)

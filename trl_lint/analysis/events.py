@@ -142,6 +142,15 @@ class ModelCalled(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WrapperDropped(Event):
+    """A DistributedDataParallel is made, and nobody keeps it."""
+
+    mentions = (LIBRARIES, mentions.WRAPPED)
+
+    node: Call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterRead(Event):
     """The value of a parameter of a model is used outside a forward, where an engine may have sharded it."""
 

@@ -33,6 +33,7 @@ from trl_lint.knowledge.schema import (
 
 _C10D = "torch/distributed/distributed_c10d.py"
 _NN = "torch/distributed/nn/functional.py"
+DDP = "torch.nn.parallel.DistributedDataParallel"
 _DDP = "torch/nn/parallel/distributed.py::DistributedDataParallel"
 _DP = "torch/nn/parallel/data_parallel.py::DataParallel"
 _FSDP = "torch/distributed/fsdp/fully_sharded_data_parallel.py::FullyShardedDataParallel"
@@ -98,7 +99,7 @@ _CLASSES: tuple[Row, ...] = (
           source="torch/distributed/device_mesh.py::DeviceMesh"),
     Class(name="torch.distributed.fsdp.FullyShardedDataParallel", source=_FSDP, makes=SOME_MODEL),
     Class(name="torch.nn.DataParallel", source=_DP, makes=WRAPPED_MODEL),
-    Class(name="torch.nn.parallel.DistributedDataParallel", source=_DDP, makes=REPLICATED_MODEL,
+    Class(name=DDP, source=_DDP, makes=REPLICATED_MODEL,
           synchronises=WRAP),
     Class(name="torch.optim.Optimizer", source="torch/optim/optimizer.py::Optimizer", others=SAME),
     Class(name="torch.optim.lr_scheduler.LRScheduler", source="torch/optim/lr_scheduler.py::LRScheduler",

@@ -4,6 +4,7 @@
 Reports a call, with gradients enabled and in code that a training step reaches, of the module that
 `DistributedDataParallel` holds, or of a part of it: what `accelerator.unwrap_model(model)`, `model.module` or
 `self.model` of a Trainer gives, its `get_decoder()`, its `base_model_prefix`, its own methods that run a part of it.
+Reports a `DistributedDataParallel(model)` whose result nobody keeps, too: the model itself is not changed by it.
 
 ## Why is this bad?
 DDP prepares the synchronisation of the gradients in its own `forward`. When that is left out, nothing fails: each
@@ -55,7 +56,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import ModelCalled, shown_source
+from trl_lint.analysis.events import ModelCalled, WrapperDropped, shown_source
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import DEEPSPEED
 from trl_lint.domain.provenance import Step
@@ -65,15 +66,21 @@ from trl_lint.findings import Consequence
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 from trl_lint.rules.base import Rule, Violation
 
+_WHERE_TO_KEEP = (
+    "under which name the wrapped model is kept, and what goes on to use the bare one, is the author's to say"
+)
 _HELP = "call the wrapped model, or have its forward run the part that you want"
 
 
-class BypassedWrapper(Rule[ModelCalled]):
+class BypassedWrapper(Rule[ModelCalled | WrapperDropped]):
     code = "TRL009"
     name = "bypassed-wrapper"
     consequences = (Consequence.WRONG_TRAINING,)
 
-    def check(self, event: ModelCalled) -> Iterator[Violation]:
+    def check(self, event: ModelCalled | WrapperDropped) -> Iterator[Violation]:
+        if isinstance(event, WrapperDropped):
+            yield _dropped(event)
+            return
         if not _is_bypass(event) or _is_dropped(event) or _goes_through_the_wrapper(event):
             return
         called = shown_source(event.module, getattr(event.node, "func", event.node))
@@ -88,6 +95,18 @@ class BypassedWrapper(Rule[ModelCalled]):
             help=_HELP,
             by_default=False if event.module.engines().are_likely_only(DEEPSPEED) else None,
         )
+
+
+def _dropped(event: WrapperDropped) -> Violation:
+    return Violation(
+        event=event,
+        message=(
+            "the wrapper is made and thrown away: the model stays as it is, DDP does not see its forward, "
+            "and on several GPUs each rank trains a model of its own"
+        ),
+        help="keep what it returns, and call that: `model = DDP(model)`",
+        by_hand=_WHERE_TO_KEEP,
+    )
 
 
 def _is_bypass(event: ModelCalled) -> bool:
