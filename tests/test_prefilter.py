@@ -56,6 +56,22 @@ def test_no_name_of_a_group_is_there_twice(name):
         assert [(one, other) for one in group for other in group if one != other and one in other] == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import torch.distributed as dist",
+        "from torch import distributed as dist",
+        "from torch import nn, distributed as dist",
+        "from deepspeed import comm as dist",
+        "from lightning.fabric import Fabric",
+    ],
+)
+def test_a_library_of_several_processes_is_named_however_it_is_imported(line):
+    text = f"{line}\nif first:\n    dist.barrier()\n"
+    assert Prefilter([find_rule("TRL006")], ()).may_matter(text.encode())
+    assert not Prefilter([find_rule("TRL006")], ()).may_matter(text.replace(line, "import torch as dist").encode())
+
+
 def _is_wrapped(value: object) -> bool:
     return isinstance(value, Value) and value.wrapping is Wrapping.WRAPPED
 

@@ -190,6 +190,24 @@ def test_the_rank_in_the_job_is_no_index_of_a_device(code: str):
 
 
 @pytest.mark.parametrize(
+    ("number", "speaks"),
+    [
+        ("int(os.environ['RANK'])", True),
+        ("int(os.environ['LOCAL_RANK'])", False),
+        ("comm.get_rank()", True),
+        ("comm.get_local_rank()", False),
+    ],
+)
+def test_a_rank_is_known_where_nothing_else_of_torch_distributed_is_named(number: str, speaks: bool):
+    text = (
+        f"import os\nimport torch\nfrom deepspeed import comm\n\n\ndef start():\n    torch.cuda.set_device({number})\n"
+    )
+    assert bool(SNIPPETS.findings(text)) is speaks
+    if "comm" not in number:
+        assert bool(SNIPPETS.findings(text.replace("from deepspeed import comm\n", ""))) is speaks
+
+
+@pytest.mark.parametrize(
     ("place", "is_one_node"),
     [
         ('os.environ["MASTER_ADDR"] = "localhost"', True),

@@ -191,7 +191,7 @@ class HandedToPipeline(Event):
 class DeviceChosen(Event):
     """The rank in the whole job says on which device something is. why: the step that asked for that rank."""
 
-    mentions = (LIBRARIES, mentions.GLOBAL_RANKS)
+    mentions = (mentions.GLOBAL_RANKS, mentions.DEVICES)  # the rank may be that of the environment
 
     index: Value
     why: Step | None = None

@@ -53,7 +53,7 @@ def _rows(kind: type[Row]) -> list[str]:
 
 
 # A file that concerns several ranks names one of these.
-LIBRARIES = tuple(b"accelerat Accelerator Trainer torch.distributed DataParallel wandb trl".split())
+LIBRARIES = tuple(b"accelerat Accelerator Trainer distributed DataParallel deepspeed Fabric wandb trl".split())
 
 COLLECTIVES = named(row.name for row in library.ROWS if isinstance(row, Collective) and row.result != "barrier")
 WRAPPED = models.WRAPPED_BY
@@ -80,6 +80,8 @@ def _tells_global_rank(row: Row) -> bool:
 
 
 GLOBAL_RANKS = either(named(row.name for row in library.ROWS if _tells_global_rank(row)), named(GLOBAL_RANK_VARIABLES))
+# What a file that says on which device something is has in its code.
+DEVICES = (b"cuda", b"device")
 PREPARATIONS = named(_rows(Preparation), ".{}")
 DATASETS = (b"atasets", b"dataset")
 TRAINED_ON = named(random_draws.TRAINED_ON)
