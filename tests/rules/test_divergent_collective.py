@@ -941,6 +941,44 @@ def test_a_helper_that_asks_for_settings_may_wait_on_those_who_come(test, condit
     assert bool(SNIPPETS.findings(text)) is speaks
 
 
+IN_LOOP = """\
+import torch
+from accelerate import Accelerator
+
+class Trainer:
+    def __init__(self, model, rounds):
+        self.accelerator = Accelerator()
+        self.model = self.accelerator.prepare(model)
+        self.rounds = rounds
+
+    def validate(self, batches):
+        {loop}
+            self.model(next(batches))
+
+    def train(self, batches, steps):
+        for step in range(steps):
+            self.accelerator.backward(self.model(next(batches)))
+            if {condition}:
+                self.validate(batches)
+            self.accelerator.wait_for_everyone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "condition", "speaks"),
+    [
+        ("for _ in range(self.rounds):", "self.accelerator.is_main_process", True),
+        ("for _ in range(self.rounds):", "self.accelerator.is_main_process and step % 10 == 0", True),
+        ("for _ in range(self.rounds):", "step % 10 == 0", False),
+        ("if self.rounds:", "self.accelerator.is_main_process", False),
+        ("while self.rounds():", "self.accelerator.is_main_process", False),
+    ],
+)
+def test_a_loop_of_a_helper_has_some_rounds(loop, condition, speaks):
+    """Who calls it on one rank takes that for granted, if not how many they are."""
+    assert bool(SNIPPETS.findings(IN_LOOP.format(loop=loop, condition=condition))) is speaks
+
+
 # --- the default set ------------------------------------------------------------------------------------
 
 

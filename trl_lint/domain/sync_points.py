@@ -33,8 +33,8 @@ class SyncPoint:
 
     kind: those of one kind match each other. engines: those under which alone they meet, none where they always do.
     certain: whether it is known that the call meets (a helper may do so under a condition only). by_settings: if not,
-    whether it does so under conditions on settings alone, which come out alike. via: where it happens, if a helper does
-    it.
+    whether it does so under conditions on settings alone, which come out alike, or in a loop of some rounds. via: where
+    it happens, if a helper does it.
     subgroup: whether it is told which ranks take part. symmetric: whether every rank may make the call wherever one
     does. control: how all ranks get there. grad: whether gradients are on where it happens. unroll_index: in which
     rounds of the loops that are run once per item.

@@ -11,7 +11,7 @@ from trl_lint.analysis.interpreter import lists_of_models, process_ends, wrappin
 from trl_lint.analysis.interpreter.conditions import divides, engine_arm, narrow, other_ranks, truth
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.tpu_tests import is_on_tpu
-from trl_lint.analysis.program.path_conditions import alternatives
+from trl_lint.analysis.program.path_conditions import alternatives, parts_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Exits
 from trl_lint.analysis.transfer import data_sets, first_rank
@@ -179,7 +179,8 @@ def _tell(
     through: tuple[bool, bool],
     ways_out: tuple[Exits, Exits],
 ) -> None:
-    asked = (frame.node_values.get(id(part)) for part in alternatives(node.test))
+    parts = (part for each in parts_of(node.test) for part in alternatives(each))
+    asked = (frame.node_values.get(id(part)) for part in (node.test, *parts))
     asks_rank = any(value is not None and alone_of(value) is not None for value in asked)
     branch = Branch(node.test, division.why, marks, through, ways_out, division.rank.origins, asks_rank=asks_rank)
     for observe in frame.observers.branch:

@@ -21,7 +21,7 @@ from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.groups import groups_of
 from trl_lint.analysis.transfer.trained_apart import are_trained_apart
 from trl_lint.domain import ranks
-from trl_lint.domain.control import Control
+from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, PreparedObject, library_name_of
 from trl_lint.domain.model_roles import is_replicated
@@ -105,7 +105,9 @@ class CollectiveOrder(Observer["Frame"]):
             copy.certain = point.certain and not asked and not point.control.engine and not fills
             known = (point.certain or point.by_settings) and (run.entry.engine or not point.control.engine)
             copy.by_settings = (
-                not (copy.certain or fills) and known and all(_is_apart(frame, each, node) for each in asked)
+                not (copy.certain or fills)
+                and known
+                and all(_is_loop(function, each) or _is_apart(frame, each, node) for each in asked)
             )
             text = f"`{point.name}` is called in `{function.name}`" if point.via is None else f"in `{function.name}`"
             copy.via = Step(function.module, point.node, text, point.via)
@@ -227,6 +229,14 @@ def _is_apart(frame: Frame, condition: Control, node: cst.CSTNode) -> bool:
     if test is None or condition.rank != ranks.SETTING:
         return False
     return names_in(test).isdisjoint(_asked_before(frame, node))
+
+
+def _is_loop(function: FunctionInfo, condition: Control) -> bool:
+    """Whether a callee's condition is that its loop has a round at all, which who calls it takes for granted."""
+    if condition.uniformity is not Uniformity.UNKNOWN:
+        return False
+    test = place_of(condition)
+    return any(loop.iter is test for loop in of_class(function.node, cst.For))
 
 
 def _asked_before(frame: Frame, node: cst.CSTNode) -> set[str]:
