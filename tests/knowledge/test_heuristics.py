@@ -38,6 +38,18 @@ from trl_lint.verify.record.traces import Log, RankRecord, Run  # noqa: E402
 from trl_lint.wording import Surroundings, surroundings_of  # noqa: E402
 
 GUESSES = all_guesses()
+WRAPPED_ELSEWHERE = """\
+from torch.nn.parallel import DistributedDataParallel
+
+def show(model, {0}):
+    if {0}:
+        print(model.config)
+
+def main(args, model):
+    if args.distributed:
+        model = DistributedDataParallel(model)
+    show(model, args.shown)
+"""
 FIXTURES = TESTS.parent / "fixtures"
 
 # --- what is asked of a program -----------------------------------------------------------------------------
@@ -329,6 +341,9 @@ CASES = {
         0,
         loop("if use_amp:\n    model.config.use_cache = False"),
         1,
+    ),
+    "MAY_ASK_FOR_WRAPPER": Case(
+        rule("TRL002"), WRAPPED_ELSEWHERE.format("parallel"), 0, WRAPPED_ELSEWHERE.format("verbose"), 1
     ),
     "TEST_FOLDER": Case(saves_beside, "tests/fsdp.yaml", 0, "configs/fsdp.yaml", 1),
     "TORCH_DISTRIBUTED": Case(

@@ -979,6 +979,43 @@ def test_a_loop_of_a_helper_has_some_rounds(loop, condition, speaks):
     assert bool(SNIPPETS.findings(IN_LOOP.format(loop=loop, condition=condition))) is speaks
 
 
+WRAPPED_ELSEWHERE = """import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+def evaluate(model, args, epoch, batches):
+    if dist.get_rank() != 0:
+        return
+    {test}
+    for batch in batches:
+        model(batch)
+
+def main(args, model, batches):
+    if args.distributed:
+        model = DistributedDataParallel(model)
+    for epoch in range(args.epochs):
+        for batch in batches:
+            model(batch).mean().backward()
+        evaluate(model, args, epoch, batches)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "speaks"),
+    [
+        ("", True),
+        ("if epoch % args.every: return", True),
+        ("if args.model == 'small': return", True),
+        ("if args.distributed: model = model.module", False),
+        ("if args.world_size > 1: model = model.module", False),
+        ("if hasattr(model, 'module'): model = model.module", False),
+        ("model = model.module", False),
+    ],
+)
+def test_a_model_that_is_wrapped_on_one_way_stays_so_behind_what_does_not_ask_for_that(test, speaks):
+    assert bool(SNIPPETS.findings(WRAPPED_ELSEWHERE.format(test=test))) is speaks
+
+
 # --- the default set ------------------------------------------------------------------------------------
 
 

@@ -202,6 +202,16 @@ NAMES_ENGINE = Guess(
     because="trl 0.11.4, models/utils.py:131 (`zero_stage`) and 0.17.0, trainer/gkd_trainer.py:303: without it 12 "
     "and 10 false findings",
 )
+MAY_ASK_FOR_WRAPPER = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)accelerat|apex|avail|backend|comm|cpu|cuda|ddp|deepspeed|device|dist|engine|fabric|fsdp|gpu|hook|horovod"
+    r"|hvd|init|launch|local|modul|multi|nccl|node|parallel|plugin|proc|rank|shard|single|slurm|strategy|sync|tpu|wrap"
+    r"|worker|world|xla|zero|^d?dp$|[hnx]pu",
+    says="A condition with such a word may ask whether the model is wrapped; one without, in another function than the "
+    "one that wraps it, does not.",
+    because="tests/rules/test_divergent_collective.py: a function evaluates a model that DDP wraps on one way, and "
+    "asks for the epoch",
+)
 TEST_FOLDER = Guess(
     group=SYNCHRONISATION,
     words=_one_of("test tests"),

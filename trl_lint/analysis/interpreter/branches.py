@@ -60,8 +60,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     skipped = _arm(frame, node, before, division, inside.under_engine() if is_other[1] else inside, False)
     both = taken.through and skipped.through
     if both:
-        _widen(before, taken.memory, taken.narrowed)
-        _widen(before, skipped.memory, skipped.narrowed)
+        _widen_both(before, taken, skipped)
     either = _wrapped_on_one_way(frame, node, taken.memory, skipped.memory) if both else ({}, {})
     if division.rank.differs:
         ways_out = (process_ends.ways_out(frame, exits, taken.exits), process_ends.ways_out(frame, taken.exits))
@@ -190,6 +189,22 @@ def _tell(
 def _narrowed(before: Memory, memory: Memory) -> dict[str, Value]:
     """The names of which an arm knows more than the code before it, by what the condition says of them."""
     return {name: value for name, value in memory.names.items() if before.names.get(name) is not value}
+
+
+def _widen_both(before: Memory, taken: Arm, skipped: Arm) -> None:
+    narrowed = _only_narrowed(taken, skipped), _only_narrowed(skipped, taken)
+    _widen(before, taken.memory, narrowed[0])
+    _widen(before, skipped.memory, narrowed[1])
+
+
+def _only_narrowed(arm: Arm, other: Arm) -> dict[str, Value]:
+    """What the condition of an arm said of names, without the models that the other arm has bound something else to.
+
+    There it goes on to matter: `if args.distributed: model = model.module` leaves no wrapper on either way.
+    """
+    known = other.narrowed
+    rebound = {name for name, value in known.items() if other.memory.names.get(name) is not value}
+    return {name: value for name, value in arm.narrowed.items() if value.kind is not Kind.MODEL or name not in rebound}
 
 
 def _widen(before: Memory, memory: Memory, narrowed: dict[str, Value]) -> None:

@@ -11,14 +11,22 @@ if args.distributed_backend: …                          `distributed` may foll
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from typing import TypeAlias, TypeVar
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.attributes import ENVIRON
+from trl_lint.analysis.interpreter.asked_names import (
+    asked_besides_rank,
+    asks_for,
+    assigned,
+    beside_none,
+    is_alike,
+    is_of_rank,
+    names_asked,
+)
 from trl_lint.analysis.program.objects import class_names
-from trl_lint.analysis.program.syntax import below, of_class
+from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.wrapped_models import narrowed_to_model
 from trl_lint.domain import ranks
@@ -26,16 +34,15 @@ from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import LibraryInstance, NumberValue, PreparedObject, PureObject, library_name_of
 from trl_lint.domain.provenance import NeededOutcome, Step, WrappedWhere
-from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge.engines import ENGINE
+from trl_lint.knowledge.heuristics import MAY_ASK_FOR_WRAPPER
 from trl_lint.knowledge.schema import BARE_MODEL
 
 _Key = TypeVar("_Key", str, tuple[Hashable, str])
 
-# How far the names in a condition are followed to what they were made of: `ddp = world_size > 1`.
-_FOLLOWED = 2
 _EITHER = frozenset({Wrapping.BARE, Wrapping.MAYBE, Wrapping.WRAPPED})
 _NOTHING_KNOWN = frozenset({State.SAME, State.UNKNOWN})
 
@@ -60,14 +67,14 @@ def divided(
 def either_way(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) -> Value | None:
     """The model that is wrapped on one way out of a test and bare on the other; None where it is not."""
     yes, no = _beside(yes, no), _beside(no, yes)
-    if _is_of_rank(frame, test):
+    if is_of_rank(frame, test) or any(_is_parted_elsewhere(frame, each) for each in (yes, no)):
         yes, no = _taken_out(yes), _taken_out(no)
     if yes.kind is not Kind.MODEL or no.kind is not Kind.MODEL or yes.wrapping is no.wrapping:
         return None
     if yes.wrapping not in _EITHER or no.wrapping not in _EITHER:
         return None
     test, is_true = _without_not(test, yes.wrapping is not Wrapping.BARE)
-    asked = _names(frame, test)
+    asked = names_asked(frame, test)
     known = [each for value in (yes, no) if (each := _condition(value)) is not None]
     wrapped, other = (no, yes) if yes.wrapping is Wrapping.BARE else (yes, no)
     outcomes: tuple[NeededOutcome, ...] = ()
@@ -102,8 +109,14 @@ def _beside(value: Value, other: Value) -> Value:
     return BARE_MODEL if is_wrapped and (is_unknown or is_module or library_name_of(value) == ENGINE) else value
 
 
+def _is_parted_elsewhere(frame: Frame, value: Value) -> bool:
+    """Whether a model is wrapped on one way that parted in another function."""
+    condition = _condition(value)
+    return condition is not None and condition.function is not frame.function
+
+
 def _taken_out(value: Value) -> Value:
-    """What some ranks have taken out of its wrapper is bare on these, and wrapped on the others."""
+    """What some ranks, or one way, have taken out of its wrapper is bare there, and may be wrapped elsewhere."""
     return _bare(value) if value.wrapping is Wrapping.UNWRAPPED else value
 
 
@@ -115,89 +128,6 @@ def _condition(value: Value) -> WrappedWhere | None:
             return step
         step = step.before
     return None
-
-
-def _names(frame: Frame, test: cst.BaseExpression) -> frozenset[str]:
-    """The names that a test asks for, and those that they were made of in this function.
-
-    A rank tells the processes of one run apart, and these wrap a model on all of them or on none.
-    """
-    names = {_own(each) for each in _asked(frame, test) if not _is_of_rank(frame, each)}
-    if _beside_none(test) is not None:
-        return frozenset(names)  # whether it is there at all does not lie in what it was made of
-    made = _assigned(frame)
-    for _ in range(_FOLLOWED):
-        names |= {_own(each) for target, value in made if target in names for each in _made_of(frame, value)}
-    return frozenset(names)
-
-
-class Assigned:
-    """The names that the code of a frame assigns, each with an expression that it is bound to."""
-
-    def __init__(self) -> None:
-        self.pairs: tuple[tuple[str, cst.BaseExpression], ...] | None = None
-
-
-def _assigned(frame: Frame) -> tuple[tuple[str, cst.BaseExpression], ...]:
-    known = frame.notes.of(Assigned)
-    if known.pairs is None:
-        known.pairs = tuple(
-            (target.target.value, node.value)
-            for node in of_class(frame.root, cst.Assign)
-            for target in node.targets
-            if isinstance(target.target, cst.Name)
-        )
-    return known.pairs
-
-
-_Asked: TypeAlias = cst.Attribute | cst.Name | cst.SimpleString
-
-
-def _made_of(frame: Frame, value: cst.BaseExpression) -> Iterator[_Asked]:
-    """The names in what a name was made of: of `args.get("ddp")`, all but the method's, which many have."""
-    methods = {id(each.func) for each in below(value) if isinstance(each, cst.Call) and each.args}
-    return (each for each in _asked(frame, value) if isinstance(each, cst.Name) or id(each) not in methods)
-
-
-def _asked(frame: Frame, node: cst.CSTNode) -> Iterator[_Asked]:
-    """The names in an expression, less those of the objects whose attributes they are: of `args.ddp`, `ddp`.
-
-    Texts are names as well: of `os.environ.get("DDP")`, `DDP` alone.
-    """
-    parts = {id(part) for each in below(node) if isinstance(each, cst.Attribute) for part in (each.value, each.attr)}
-    for each in below(node):
-        match each:
-            case cst.Name(value=name) if id(each) not in parts and name not in _CONSTANTS:
-                yield each
-            case cst.Attribute(value=owner) if not (_is_environment(frame, each) or _is_environment(frame, owner)):
-                yield each
-            case cst.SimpleString():
-                yield each
-
-
-_CONSTANTS = frozenset({"False", "None", "True"})
-
-
-def _own(asked: _Asked) -> str:
-    match asked:
-        case cst.Attribute():
-            return asked.attr.value
-        case cst.SimpleString():
-            return asked.raw_value
-    return asked.value
-
-
-def _is_environment(frame: Frame, node: cst.CSTNode) -> bool:
-    return library_name_of(frame.node_values.get(id(node))) == ENVIRON
-
-
-def _is_of_rank(frame: Frame, asked: cst.CSTNode) -> bool:
-    value = frame.node_values.get(id(asked), UNKNOWN)
-    return value.rank.differs and value.rank.origins == Origin.RANK
-
-
-def _is_alike(frame: Frame, asked: cst.CSTNode) -> bool:
-    return frame.node_values.get(id(asked), UNKNOWN).rank.is_alike
 
 
 # --- what tells them apart ------------------------------------------------------------------------------
@@ -236,18 +166,33 @@ def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, t
             continue
         own = name if isinstance(name, str) else name[1]
         condition = _condition(value)
+        if condition is not None and _is_about_something_else(frame, test, name, condition):
+            continue
         if condition is not None and condition.function is frame.function:
             decisive = next((each for each in condition.outcomes if _asks_the_same(frame, test, each.node)), None)
             if decisive is not None:
                 values[name] = _come_about(value, condition, decisive) if decisive.is_true is taken else _bare(value)
                 continue
-            asked = _names(frame, test) if asked is None else asked
+            asked = names_asked(frame, test) if asked is None else asked
             present = _whose_presence(test) if present is None else present
             # Of a test that may be of the rank, too, it is not known whether it lets the same ones in.
-            of_rank = _is_of_rank(frame, condition.node) and not _is_alike(frame, test)
-            if not of_rank and (own == present or (asked.isdisjoint(condition.names) and own not in asked)):
+            of_rank = is_of_rank(frame, condition.node) and not is_alike(frame, test)
+            is_other = asked.isdisjoint(condition.names) and not asks_for(frame, test, name)
+            if not of_rank and (own == present or is_other):
                 continue
         values[name] = value.but(wrapping=Wrapping.UNKNOWN)
+
+
+def _is_about_something_else(frame: Frame, test: cst.BaseExpression, key: _Key, condition: WrappedWhere) -> bool:
+    """Whether a test in another function than the one that wraps the model can't be of what decides about the wrapper.
+
+    It asks for the rank, by which the processes of one run differ and their wrappers do not, or for what has other
+    names than the condition, none of which speaks of how the program is run. A condition without names is on the rank.
+    """
+    if condition.function is frame.function or not condition.names or asks_for(frame, test, key):
+        return False
+    names = asked_besides_rank(frame, test)
+    return names.isdisjoint(condition.names) and not any(map(MAY_ASK_FOR_WRAPPER.fits, names))
 
 
 def _without_not(test: cst.BaseExpression, taken: bool) -> tuple[cst.BaseExpression, bool]:
@@ -264,7 +209,7 @@ def _asks_the_same(frame: Frame, test: cst.BaseExpression, other: cst.CSTNode) -
     if isinstance(test, cst.Name) is isinstance(other, cst.Name):
         return False
     name, whole = (test, other) if isinstance(test, cst.Name) else (other, test)
-    made = [value for target, value in _assigned(frame) if isinstance(name, cst.Name) and target == name.value]
+    made = [value for target, value in assigned(frame) if isinstance(name, cst.Name) and target == name.value]
     return len(made) == 1 and made[0].deep_equals(whole)
 
 
@@ -340,7 +285,7 @@ class ToldOfAttributes:
 
 def _whose_presence(test: cst.BaseExpression) -> str:
     """The own name of what a test asks to be there, and no more: `if model`, `if self.model is not None`."""
-    match _beside_none(test) or test:
+    match beside_none(test) or test:
         case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
             return name
     return ""
@@ -348,17 +293,6 @@ def _whose_presence(test: cst.BaseExpression) -> str:
 
 def asks_for_presence(test: cst.BaseExpression) -> bool:
     return bool(_whose_presence(test))
-
-
-def _beside_none(test: cst.BaseExpression) -> cst.BaseExpression | None:
-    """Of `x is None` and `x is not None`, what `x` is."""
-    match test:
-        case cst.Comparison(
-            left=subject,
-            comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot(), comparator=cst.Name("None"))],
-        ):
-            return subject
-    return None
 
 
 def changed(before: Memory, memory: Memory) -> dict[str, Value]:
