@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.linter.discovery import DEFAULT_EXCLUDES, PathProblem, find_files, matches
+from trl_lint.linter.discovery import DEFAULT_EXCLUDES, PathProblem, find_files, is_excluded, matches
 
 
 @pytest.fixture
@@ -42,6 +42,13 @@ def empty(*names: str) -> dict[str, str]:
 def test_python_files_in_a_stable_order(tree):
     tree(**empty("b.py", "a/z.py", "a/y.py", "c.pyi", "d.txt", "e", "a-b.py"))
     assert found() == ["a/y.py", "a/z.py", "a-b.py", "b.py"]
+
+
+def test_a_package_is_none_of_the_folders_that_hold_what_was_built(tree):
+    tree(**empty("a/dist/__init__.py", "a/dist/x.py", "dist/x.py", "build/lib/a/__init__.py", "venv/__init__.py"))
+    assert found() == ["a/dist/__init__.py", "a/dist/x.py"]
+    assert not is_excluded(Path("a/dist/x.py"), root=Path.cwd(), exclude=())
+    assert is_excluded(Path("dist/x.py"), root=Path.cwd(), exclude=())
 
 
 def test_files_that_people_launch_from(tree):

@@ -53,6 +53,15 @@ DEFAULT_EXCLUDES = frozenset(
         "venv",
     }
 )
+# Those of them in which a project may as well keep a package of its own, by the helpers for `torch.distributed` in it.
+_MAY_BE_PACKAGES = frozenset({"build", "dist"})
+
+
+def is_passed_over(folder: Path) -> bool:
+    """Whether a folder is left out whoever asks: for its name, unless it is a package where others have built files."""
+    if folder.name not in DEFAULT_EXCLUDES:
+        return False
+    return folder.name not in _MAY_BE_PACKAGES or not os.path.isfile(folder / "__init__.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +272,7 @@ class _Walker:
     def leaves_out(self, path: Path, root: Path) -> bool:
         """Whether a walk from `root` would pass over a path, because of itself or of a folder it lies in."""
         here = Path(os.path.abspath(path))
-        if any(folder.name in DEFAULT_EXCLUDES for folder in _folders(here, root)):
+        if any(map(is_passed_over, _folders(here, root))):
             return True
         if any(layer.hides(here) for layer in self.excludes):
             return True
@@ -283,7 +292,7 @@ class _Walker:
         for entry in entries:
             is_dir = _is_folder(entry)
             path = folder / entry.name
-            wanted = entry.name not in DEFAULT_EXCLUDES if is_dir else self._is_wanted(entry) or self._adds(path)
+            wanted = not is_passed_over(path) if is_dir else self._is_wanted(entry) or self._adds(path)
             if wanted and _hidden(path, is_dir, excludes, gitignores):
                 self.left_out.append(path)
             elif wanted:
