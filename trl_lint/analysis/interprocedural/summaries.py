@@ -9,6 +9,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import EventTrace
 from trl_lint.analysis.interpreter import assignment, expressions, library_calls, other_names, statements
+from trl_lint.analysis.interprocedural import returned_flags
 from trl_lint.analysis.interprocedural.binding import bind, expression_of
 from trl_lint.analysis.interprocedural.contexts import Context, how_models_run, joined_for, key_of, without_constants
 from trl_lint.analysis.interprocedural.definitions import Definitions
@@ -182,6 +183,7 @@ class Runs(Definitions):
         for value, state in frame.returned:
             result = join(result, value, divided)
             memory = state if memory is None else memory.merge(state)
+        result = returned_flags.told(frame, result, divided)
         if decorated.uniformity is Uniformity.DIVERGENT:
             result = self._of_some_ranks(result, decorated)
         if memory is not None:
