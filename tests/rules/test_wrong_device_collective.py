@@ -214,6 +214,8 @@ def test_a_rank_is_known_where_nothing_else_of_torch_distributed_is_named(number
         ('os.environ.setdefault("MASTER_ADDR", "127.0.0.1")', True),
         ('dist.init_process_group("nccl", init_method="tcp://127.0.0.1:29500")', True),
         ('os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "localhost", "29500"', True),
+        ('os.environ["MASTER_ADDR"] = os.environ.get("MASTER_ADDR", "localhost")', False),
+        ("os.environ['MASTER_ADDR'] = os.getenv('MASTER_ADDR', '127.0.0.1')", False),
         ('os.environ["MASTER_ADDR"] = "10.0.0.1"', False),
         ('os.environ["MASTER_ADDR"], os.environ["NAME"] = "10.0.0.1", "localhost"', False),
     ],

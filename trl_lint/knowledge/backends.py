@@ -36,9 +36,10 @@ ONE_PROCESS = frozenset({"unittest.IsolatedAsyncioTestCase", "unittest.TestCase"
 TEST_FILES = ("test_*.py", "*_test.py")
 TEST_CLASS = "Test"
 TEST_FUNCTION = "test_"
-# The address of the first process, which no other machine can reach.
+# The address of the first process, which no other machine can reach. What stands in for an address that is not given
+# says nothing: a launcher gives one.
 OWN_ADDRESS = (
-    rb"""MASTER_ADDR['"]?(?:[\]\s:=,(]+|\],[^=\n]+=\s*\(?)['"](?:localhost|127\.0\.0\.1)"""
+    rb"""(?<!get\(['"])(?<!getenv\(['"])MASTER_ADDR['"]?(?:[\]\s:=,(]+|\],[^=\n]+=\s*\(?)['"](?:localhost|127\.0\.0\.1)"""
     rb"""|tcp://(?:localhost|127\.0\.0\.1)"""
 )
 # A program that is shown one GPU, whoever starts it, is one process, and so is one that serves a page.
