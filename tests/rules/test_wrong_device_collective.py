@@ -302,6 +302,44 @@ def test_a_device_that_another_function_says_is_found_there():
     assert [step.text for step in finding.because] == ["the device is chosen here"]
 
 
+ENVIRONMENT = """\
+import os
+import torch
+
+def numbers():
+    local_rank = int(os.getenv("LOCAL_RANK", -1))
+    rank = int(os.getenv("RANK", -1))
+    return local_rank, rank
+
+"""
+
+
+def test_a_function_that_gives_several_numbers_is_right_where_they_are_taken_for_each_other():
+    text = ENVIRONMENT + "def start():\n    rank, local_rank = numbers()\n    torch.cuda.set_device(local_rank)\n"
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "torch.cuda.set_device(local_rank)"
+    assert next(step.text for step in finding.because) == "`RANK` is this rank's own number"
+    assert not SNIPPETS.findings(text.replace("rank, local_rank =", "local_rank, rank ="))
+
+
+@pytest.mark.parametrize(
+    ("body", "speaks"),
+    [
+        ("args.rank, args.gpu = numbers()", True),
+        ("args.gpu, args.rank = numbers()", False),
+        ("args.gpu = int(os.environ['RANK'])", True),
+        ("args.gpu = int(os.environ['RANK'])\n    if args.gpu == -1:\n        return", True),
+        ("args.gpu = int(os.environ['RANK'])\n    args = job(args)", False),
+        ("args.gpu = int(os.environ['RANK'])\n    args.gpu = job(args)", False),
+        ("args.gpu = int(os.environ['RANK']) % torch.cuda.device_count()", False),
+        ("other.gpu = int(os.environ['RANK'])", False),
+    ],
+)
+def test_the_rank_is_known_in_the_field_that_it_is_put_into(body: str, speaks: bool):
+    text = f"{ENVIRONMENT}def start(args, other):\n    {body}\n    torch.cuda.set_device(args.gpu)\n"
+    assert bool(SNIPPETS.findings(text)) is speaks
+
+
 @pytest.mark.parametrize(
     ("code", "speaks"),
     [

@@ -150,8 +150,8 @@ def _returned(event: StepReturned) -> Iterator[Violation]:
 def _chosen(event: DeviceChosen) -> Violation:
     site = Site(event.module, event.node, event.owner)
     why = event.why
-    if why is not None and not _is_inside(why.node, event):
-        # Another function says which device it is.
+    if why is not None and not _is_inside(why.node, event) and not _tells_more(why):
+        # Another function says which device it is. One that gives the rank beside other numbers says which is which.
         site = Site(why.module, why.node, event.owner)
     return Violation(
         event=event,
@@ -173,3 +173,10 @@ def _is_inside(node: Any, event: DeviceChosen) -> bool:
 
     function = event.owner.node if event.owner is not None else event.module.tree
     return node is function or bool(ancestors(function, node))
+
+
+def _tells_more(why: Step) -> bool:
+    """Whether the function around a step gives back several things at once."""
+    from trl_lint.analysis.program.syntax import returns_several
+
+    return returns_several(why.module.tree, why.node)

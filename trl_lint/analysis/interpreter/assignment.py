@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import attributes, subscripts
+from trl_lint.analysis.interpreter import attributes, given_fields, subscripts
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import tensors
@@ -26,6 +26,7 @@ def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
             _assign_outside(frame, target.value, value)
         else:
             frame.memory.names[target.value] = value
+            given_fields.forget(frame, target.value)
     elif type(target) is cst.Attribute:
         owner = frame.engine.evaluate(frame, target.value)
         if isinstance(owner, ContainerValue) or role_of(owner) is BatchRole.OUTPUT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeAsked, AttributeRead, steps
-from trl_lint.analysis.interpreter import handed_models, paths
+from trl_lint.analysis.interpreter import given_fields, handed_models, paths
 from trl_lint.analysis.program import call_order
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance, class_of
@@ -77,7 +77,7 @@ def read(frame: Frame, owner: Value, name: str, node: cst.CSTNode, called: bool 
         case ContainerValue():
             part = None if called else _part_of_dict(frame, owner, name)
             return BoundMethod(owner, name) if part is None else part
-    return _of_something(frame, owner, name)
+    return _of_something(frame, owner, name, node)
 
 
 def _part_of_dict(frame: Frame, owner: ContainerValue, name: str) -> Value | None:
@@ -93,9 +93,12 @@ _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST})
 LEARNED = TensorValue(ranks.SAME)
 
 
-def _of_something(frame: Frame, owner: Value, name: str) -> Value:
+def _of_something(frame: Frame, owner: Value, name: str, node: cst.CSTNode) -> Value:
     """An attribute of what is of no known class: its name may tell."""
     kind = owner.kind
+    put = given_fields.read(frame, node) if kind is Kind.UNKNOWN else None
+    if put is not None:
+        return put
     unique = library.unique_method(name)
     if unique is not None and kind is Kind.UNKNOWN:
         found = _library_attribute(frame, unique, name, LibraryInstance(unique))
@@ -229,7 +232,8 @@ def _of_instance(frame: Frame, owner: Value, name: str, node: cst.CSTNode, calle
             return SAME if name in library.OPTIMIZER_LOADER_ATTRIBUTES else UNKNOWN
         case LibraryInstance():
             if owner.name in DICTS_OF_ATTRIBUTES:
-                return named_rank(frame, name) if heuristics.tells_rank(name) else UNKNOWN
+                put = given_fields.read(frame, node)
+                return put or (named_rank(frame, name) if heuristics.tells_rank(name) else UNKNOWN)
             if owner.name == OWN_DEVICE.name:
                 return SAME if name in ALIKE_OF_DEVICES else UNKNOWN
             return _library_attribute(frame, owner.name, name, owner) or UNKNOWN
@@ -365,3 +369,5 @@ def assign_attribute(frame: Frame, owner: Value, target: cst.Attribute, value: V
         frame.given.append(target)
     if isinstance(owner, ProjectInstance):
         frame.write_attribute(owner.cls, target.attr.value, value.but(pending=frozenset()) if value.pending else value)
+    elif owner.kind is Kind.UNKNOWN or library_name_of(owner) in DICTS_OF_ATTRIBUTES:
+        given_fields.assign(frame, target, value)

@@ -250,3 +250,10 @@ def own_attribute(node: cst.CSTNode) -> str:
         case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=name)):
             return name
     return ""
+
+
+def returns_several(tree: cst.Module, node: cst.CSTNode) -> bool:
+    """Whether the innermost function around a node gives back a tuple that is written out."""
+    function = next((each for each in reversed(ancestors(tree, node)) if isinstance(each, cst.FunctionDef)), None)
+    found = of_class(function, cst.Return) if function is not None else ()
+    return any(isinstance(each.value, cst.Tuple) for each in found)
