@@ -41,14 +41,14 @@ GUESSES = all_guesses()
 WRAPPED_ELSEWHERE = """\
 from torch.nn.parallel import DistributedDataParallel
 
-def show(model, {0}):
-    if {0}:
+def show(model, args):
+    if args.{0}:
         print(model.config)
 
 def main(args, model):
     if args.distributed:
         model = DistributedDataParallel(model)
-    show(model, args.shown)
+    show(model, args)
 """
 FIXTURES = TESTS.parent / "fixtures"
 

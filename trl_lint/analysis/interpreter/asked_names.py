@@ -17,7 +17,8 @@ from trl_lint.analysis.program.syntax import below, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.ranks import Origin
-from trl_lint.domain.values import UNKNOWN
+from trl_lint.domain.values import UNKNOWN, Kind
+from trl_lint.knowledge.heuristics import COUNTER
 
 # How far the names in a condition are followed to what they were made of: `ddp = world_size > 1`.
 _FOLLOWED = 2
@@ -129,9 +130,36 @@ def is_alike(frame: Frame, asked: cst.CSTNode) -> bool:
     return frame.node_values.get(id(asked), UNKNOWN).rank.is_alike
 
 
-def asked_besides_rank(frame: Frame, test: cst.BaseExpression) -> frozenset[str]:
-    """The names in a test, without those of its parts that are answered by the rank."""
-    return frozenset(name for part in _questions(frame, test) for name in names_asked(frame, part))
+def settings_asked(frame: Frame, test: cst.BaseExpression) -> frozenset[str] | None:
+    """The names in a test, without those of its parts that are answered by the rank; None where one may be anything.
+
+    What a caller hands over as `n` may be the number of processes; `epoch` is not, nor what a text is looked up in.
+    """
+    names: set[str] = set()
+    for part in _questions(frame, test):
+        if any(_may_be_anything(frame, each) for each in _asked(frame, part) if not _is_looked_through(part, each)):
+            return None
+        names |= names_asked(frame, part)
+    return frozenset(names)
+
+
+def _may_be_anything(frame: Frame, asked: _Asked) -> bool:
+    if not isinstance(asked, cst.Name) or COUNTER.fits(asked.value):
+        return False
+    return frame.node_values.get(id(asked), UNKNOWN).kind is Kind.UNKNOWN
+
+
+def _is_looked_through(part: cst.BaseExpression, asked: _Asked) -> bool:
+    """Whether a test asks whether something is in what a name stands for: `"val" in data`."""
+    match part:
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.In() | cst.NotIn(), comparator=listed)]):
+            return listed is asked
+    return False
+
+
+def takes_wrapper_off(frame: Frame) -> bool:
+    """Whether the code that is run takes something's `.module`, so that it knows of the wrapper."""
+    return any(each.attr.value == "module" for each in of_class(frame.root, cst.Attribute))
 
 
 def _questions(frame: Frame, test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

@@ -60,7 +60,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     skipped = _arm(frame, node, before, division, inside.under_engine() if is_other[1] else inside, False)
     both = taken.through and skipped.through
     if both:
-        _widen_both(before, taken, skipped)
+        _widen_both(before, node, taken, skipped)
     either = _wrapped_on_one_way(frame, node, taken.memory, skipped.memory) if both else ({}, {})
     if division.rank.differs:
         ways_out = (process_ends.ways_out(frame, exits, taken.exits), process_ends.ways_out(frame, taken.exits))
@@ -191,19 +191,21 @@ def _narrowed(before: Memory, memory: Memory) -> dict[str, Value]:
     return {name: value for name, value in memory.names.items() if before.names.get(name) is not value}
 
 
-def _widen_both(before: Memory, taken: Arm, skipped: Arm) -> None:
-    narrowed = _only_narrowed(taken, skipped), _only_narrowed(skipped, taken)
+def _widen_both(before: Memory, node: cst.If, taken: Arm, skipped: Arm) -> None:
+    narrowed = _only_narrowed(taken, skipped, node.orelse), _only_narrowed(skipped, taken, node.body)
     _widen(before, taken.memory, narrowed[0])
     _widen(before, skipped.memory, narrowed[1])
 
 
-def _only_narrowed(arm: Arm, other: Arm) -> dict[str, Value]:
-    """What the condition of an arm said of names, without the models that the other arm has bound something else to.
+def _only_narrowed(arm: Arm, other: Arm, code: cst.CSTNode | None) -> dict[str, Value]:
+    """What the condition of an arm said of names, without the models that the other arm has taken out of a wrapper.
 
     There it goes on to matter: `if args.distributed: model = model.module` leaves no wrapper on either way.
+    code: what the other arm runs.
     """
-    known = other.narrowed
-    rebound = {name for name, value in known.items() if other.memory.names.get(name) is not value}
+    rebound = {name for name, value in other.narrowed.items() if other.memory.names.get(name) is not value}
+    if rebound and code is not None:
+        rebound &= wrapping_tests.taken_out(code)
     return {name: value for name, value in arm.narrowed.items() if value.kind is not Kind.MODEL or name not in rebound}
 
 

@@ -17,13 +17,14 @@ from typing import TypeVar
 import libcst as cst
 
 from trl_lint.analysis.interpreter.asked_names import (
-    asked_besides_rank,
     asks_for,
     assigned,
     beside_none,
     is_alike,
     is_of_rank,
     names_asked,
+    settings_asked,
+    takes_wrapper_off,
 )
 from trl_lint.analysis.program.objects import class_names
 from trl_lint.analysis.program.syntax import of_class
@@ -186,12 +187,14 @@ def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, t
 def _is_about_something_else(frame: Frame, test: cst.BaseExpression, key: _Key, condition: WrappedWhere) -> bool:
     """Whether a test in another function than the one that wraps the model can't be of what decides about the wrapper.
 
-    It asks for the rank, by which the processes of one run differ and their wrappers do not, or for what has other
+    It asks for the rank, by which the processes of one run differ and their wrappers do not, or for settings of other
     names than the condition, none of which speaks of how the program is run. A condition without names is on the rank.
     """
     if condition.function is frame.function or not condition.names or asks_for(frame, test, key):
         return False
-    names = asked_besides_rank(frame, test)
+    names = settings_asked(frame, test)
+    if names is None or (names and takes_wrapper_off(frame)):
+        return False
     return names.isdisjoint(condition.names) and not any(map(MAY_ASK_FOR_WRAPPER.fits, names))
 
 
@@ -253,6 +256,12 @@ def told_by_other_way(frame: Frame, other: cst.CSTNode | None) -> dict[str, Valu
             elif value is not None and value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
                 found[node.value.value] = value.but(wrapping=Wrapping.UNKNOWN)
     return found
+
+
+def taken_out(code: cst.CSTNode) -> set[str]:
+    """The names of models of which some code takes the `.module`."""
+    found = (each for each in of_class(code, cst.Attribute) if each.attr.value == "module")
+    return {each.value.value for each in found if isinstance(each.value, cst.Name)}
 
 
 _TAKES_MODULE = rb"\.module\b"
