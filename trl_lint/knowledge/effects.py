@@ -1,8 +1,8 @@
 """Calls that change something which all ranks share, but have no row: what is known of them is no dotted name.
 
-A data frame, a figure or a bare model comes from code out of sight, as a rule, so that its class is not known: its
-methods are told by their own names. What `open` does is a matter of the mode that it is given. All others have an
-`Effect` in their rows. Read from the documentation of Python, pandas, matplotlib, datasets and transformers.
+A data frame, a figure, a config or a bare model comes from code out of sight, as a rule, so that its class is not
+known: its methods are told by their own names. What `open` does is a matter of the mode that it is given. All others
+have an `Effect` in their rows. Read from the documentation of Python, pandas, matplotlib, datasets and transformers.
 """
 
 from __future__ import annotations
@@ -13,15 +13,20 @@ from trl_lint.knowledge.schema import Effect
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
 
-# Methods by their own name: only data frames, data sets, paths and figures have these.
+# Methods by their own name: only data frames, data sets, paths, figures, configs and tokenizers have these.
 METHODS: dict[str, Effect] = {
     **{
         name: Effect("writes the same file", (0, parameter))
         for name, parameter in (
             ("savefig", "fname"), ("to_csv", "path_or_buf"), ("to_excel", "excel_writer"), ("to_json", "path_or_buf"),
-            ("to_parquet", "path"), ("to_pickle", "path"), ("save_to_disk", "dataset_path"),
+            ("to_feather", "path"), ("to_hdf", "path_or_buf"), ("to_parquet", "path"), ("to_pickle", "path"),
+            ("save_to_disk", "dataset_path"),
         )
     },
+    # Of a config and a tokenizer of transformers, whoever has loaded them (configuration_utils.py,
+    # tokenization_utils_base.py).
+    "save_vocabulary": Effect("writes the same files", (0, "save_directory")),
+    "to_json_file": Effect("writes the same file", (0, "json_file_path")),
 }
 # Methods of a `pathlib.Path`, which is the place itself.
 OF_PATHS: dict[str, Effect] = {

@@ -29,6 +29,7 @@ from trl_lint.knowledge import (
     torch_distributed,
     transformers,
     trl,
+    writers,
 )
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
@@ -81,7 +82,7 @@ __all__ = [
 ROWS: tuple[Row, ...] = (
     *accelerate.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *lightning.ROWS, *loggers.ROWS,
     *model_libraries.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS, *torch_distributed.ROWS, *transformers.ROWS,
-    *trl.ROWS,
+    *trl.ROWS, *writers.ROWS,
 )  # fmt: skip
 # Methods of trainers that compute what a training step trains with, by their own name.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)
@@ -170,6 +171,8 @@ def _rows_by_name(versions: Mapping[str, str]) -> _ByName:
 _ALIASES: dict[str, str] = {
     "comet_ml.experiment.CometExperiment": "comet_ml.CometExperiment",
     "deepspeed.comm": "torch.distributed",
+    "imageio.v2": "imageio",
+    "imageio.v3": "imageio",
     "lightning.Fabric": "lightning.fabric.Fabric",
     "lightning.fabric.fabric": "lightning.fabric",
     "lightning_fabric.Fabric": "lightning.fabric.Fabric",
@@ -201,6 +204,8 @@ _ALIASES: dict[str, str] = {
     "torch.utils.data.distributed": "torch.utils.data",
     "torch.utils.data.sampler": "torch.utils.data",
     "torch.utils.tensorboard.writer": "torch.utils.tensorboard",
+    "torchvision.io.image": "torchvision.io",
+    "torchvision.io.video": "torchvision.io",
     "transformers.integrations.integration_utils": "transformers.integrations",
     "wandb.sdk": "wandb",
     "wandb.sdk.wandb_run": "wandb",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trl_lint.domain import ranks
 from trl_lint.findings import Consequence
-from trl_lint.knowledge.schema import NOTHING, SAME, Attribute, Class, Effect, Function, Row, Sink, instance
+from trl_lint.knowledge.schema import NOTHING, SAME, Attribute, Class, Effect, Function, OpaqueCall, Row, Sink, instance
 
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
@@ -50,6 +50,9 @@ ROWS: tuple[Row, ...] = (
         )
     ),
     # MLflow
+    # With an id it goes on with a run that is there.
+    OpaqueCall(name="mlflow.start_run", source="mlflow/tracking/fluent.py::start_run",
+               effect=_STARTS._replace(unless=("nested", "parent_run_id", "run_id"))),
     Class(name="mlflow.MlflowClient", source="mlflow/tracking/client.py::MlflowClient"),
     Sink(name="mlflow.MlflowClient.log_metric", source="mlflow/tracking/client.py::MlflowClient.log_metric",
          payload=(2, "value"), form="value"),

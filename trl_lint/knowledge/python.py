@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trl_lint.domain import ranks
+from trl_lint.findings import Consequence
 from trl_lint.knowledge.schema import (
     NOTHING,
     RANK_INDEX,
@@ -35,13 +36,31 @@ _FILES: tuple[Row, ...] = (
     Function(name="os.mkdir", source="library/os", returns=NOTHING,
              effect=Effect("makes the same folder", (0, "path"), fails=True, makes=True,
                            instead="let all ranks make it: `os.makedirs(…, exist_ok=True)`")),
-    Function(name="os.remove", source="library/os", returns=NOTHING,
-             effect=Effect("removes the same file", (0, "path"), fails=True)),
+    *(
+        Function(name=f"os.{name}", source="library/os", returns=NOTHING,
+                 effect=Effect("removes the same file", (0, "path"), fails=True))
+        for name in ("remove", "unlink")
+    ),
+    Function(name="os.rmdir", source="library/os", returns=NOTHING,
+             effect=Effect("removes the same folder", (0, "path"), fails=True)),
+    *(
+        Function(name=f"os.{name}", source="library/os", returns=NOTHING,
+                 effect=Effect("makes the same link", (1, "dst"), fails=True, makes=True))
+        for name in ("link", "symlink")
+    ),
     *(
         Function(name=f"os.{name}", source="library/os", returns=NOTHING,
                  effect=Effect("renames the same file", (0, "src"), fails=True))
         for name in ("rename", "replace")
     ),
+    # All of them copy the same: one that reads it meanwhile finds a part of it.
+    *(
+        OpaqueCall(name=f"shutil.{name}", source="library/shutil",
+                   effect=Effect("writes the same copy", (1, "dst"), consequence=Consequence.WASTE))
+        for name in ("copy", "copy2", "copyfile")
+    ),
+    OpaqueCall(name="shutil.copytree", source="library/shutil",
+               effect=Effect("makes the same folder", (1, "dst"), fails=True, unless=("dirs_exist_ok",), makes=True)),
     OpaqueCall(name="shutil.move", source="library/shutil",
                effect=Effect("moves the same file", (0, "src"), fails=True)),
     Function(name="shutil.rmtree", source="library/shutil", returns=NOTHING,

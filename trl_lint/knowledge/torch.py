@@ -22,10 +22,17 @@ ROWS: tuple[Row, ...] = (
     *(
         OpaqueCall(name=f"numpy.{name}", source=f"numpy/lib/_npyio_impl.py::{name}",
                    effect=Effect("writes the same file", (0, "file")))
-        for name in ("save", "savez")
+        for name in ("save", "savez", "savez_compressed")
     ),
-    OpaqueCall(name="torch.save", source="torch/serialization.py::save",
-               effect=Effect("writes the same file", (1, "f"))),
+    OpaqueCall(name="numpy.savetxt", source="numpy/lib/_npyio_impl.py::savetxt",
+               effect=Effect("writes the same file", (0, "fname"))),
+    *(
+        OpaqueCall(name=f"torch.{name}", source=source, effect=Effect("writes the same file", (1, "f")))
+        for name, source in (("jit.save", "torch/jit/_serialization.py::save"),
+                             ("save", "torch/serialization.py::save"))
+    ),
+    OpaqueCall(name="torch.onnx.export", source="torch/onnx/__init__.py::export",
+               effect=Effect("writes the same file", (2, "f"))),
 )
 # What the devices of all ranks have alike.
 ALIKE_OF_DEVICES = frozenset({"type"})

@@ -1,0 +1,89 @@
+"""TRL008: functions and methods of libraries that write, by what each of them is given as the path."""
+
+from __future__ import annotations
+
+import pytest
+from snippets import Snippets, loop, shown
+
+SNIPPETS = Snippets("TRL008")
+
+IMPORTS = """\
+import os
+import shutil
+
+import cv2
+import imageio
+import joblib
+import matplotlib.pyplot as plt
+import mlflow
+import numpy as np
+import soundfile as sf
+import torchaudio
+import torchvision
+from omegaconf import OmegaConf
+from safetensors.torch import save_file
+from scipy.io import wavfile
+from torchvision.utils import save_image
+"""
+
+
+def places(body: str) -> list[str]:
+    text = IMPORTS + loop(body)
+    return [shown(text, finding) for finding in SNIPPETS.findings(text)]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "cv2.imwrite({}, picture)",
+        "imageio.imwrite({}, picture)",
+        "imageio.v2.mimsave(uri={}, ims=pictures)",
+        "joblib.dump(args, {})",
+        "np.savetxt({}, rows)",
+        "np.savez_compressed({}, a=1)",
+        "OmegaConf.save(args, {})",
+        "os.symlink('last', {})",
+        "os.unlink({})",
+        "plt.savefig({})",
+        "save_file(tensors, {})",
+        "save_image(pictures, {}, nrow=4)",
+        "sf.write({}, sound, 16000)",
+        "shutil.copyfile(args.config, {})",
+        "shutil.copytree(args.code, {})",
+        "torch.jit.save(script, {})",
+        "torch.onnx.export(net, inputs, {})",
+        "torchaudio.save({}, sound, 16000)",
+        "torchvision.utils.save_image(pictures, {})",
+        "wavfile.write({}, 16000, sound)",
+        "model_to_save.config.to_json_file({})",
+        "tokenizer.save_vocabulary({})",
+    ],
+)
+def test_a_path_that_is_the_same_everywhere(call):
+    same = call.format('os.path.join(args.output_dir, "x")')
+    assert places(same) == [same]
+    assert places(f"if accelerator.is_main_process:\n    {same}") == []
+    assert places(call.format('f"x-{accelerator.process_index}"')) == []
+    assert places(call.format("path_of(batch)")) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "is_reported"),
+    [
+        ('shutil.copytree("a", "b", dirs_exist_ok=True)', False),
+        ("mlflow.start_run()", True),
+        ("mlflow.start_run(run_name=args.name)", True),
+        ("mlflow.start_run(run_id=args.run)", False),
+        ('mlflow.start_run(run_name=f"rank{accelerator.process_index}")', False),
+        ("picture.write(1)", False),
+        ("cv2.imshow('x', picture)", False),
+    ],
+)
+def test_what_makes_it_right_on_all_ranks(call, is_reported):
+    assert bool(places(call)) is is_reported
+
+
+def test_copies_of_one_file_are_a_waste():
+    (finding,) = SNIPPETS.findings(IMPORTS + loop('shutil.copy("a", "b")'))
+    assert finding.consequence == "waste"
+    assert not finding.by_default
