@@ -17,6 +17,9 @@ STARTERS = {
 }
 # Those of them that start it there and then.
 STARTS_AT_ONCE = frozenset({"deepspeed.init_distributed", "torch.distributed.init_process_group"})
+# What asks whether there is one, by its own name; what starts processes, so that whoever calls it is none of them.
+ASK_FOR_GROUP = frozenset({"is_initialized"})
+START_PROCESSES = frozenset({"Popen", "Process", "elastic_launch", "notebook_launcher", "spawn", "start_processes"})
 # The parameter of `new_group` that names its backend: the one of all ranks by default, whose group has names, too.
 OWN_GROUP_BACKEND = (2, "backend")
 ALL_RANKS = frozenset({"torch.distributed.GroupMember.WORLD", "torch.distributed.group.WORLD"})

@@ -14,7 +14,7 @@ from trl_lint.analysis.interpreter.tpu_tests import is_on_tpu
 from trl_lint.analysis.program.path_conditions import alternatives, parts_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Exits
-from trl_lint.analysis.transfer import data_sets, first_rank
+from trl_lint.analysis.transfer import data_sets, first_rank, job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
@@ -238,6 +238,7 @@ def joined_arms(
 
 
 def _decided(frame: Frame, node: cst.If, known: bool) -> bool:
+    job_flags.note_asked(frame, node)
     if known:
         return run_body(frame, node.body)
     return otherwise(frame, node.orelse)

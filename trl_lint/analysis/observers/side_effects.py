@@ -24,6 +24,7 @@ from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
+from trl_lint.analysis.transfer import job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LibraryInstance, LoadedFiles, PathValue
@@ -94,7 +95,14 @@ class SideEffects(Observer["Frame"]):
         """Who calls a helper that starts the program's processes, whatever else it does, is run by each of them."""
         if run.trace.synchronises and function.cls is not None and function.cls is frame.cls:
             _note_synchronisation(frame)
-        if run.trace.launched and not frame.trace.launched and _is_step_of(frame, node):
+        if not run.trace.launched or frame.trace.launched:
+            return
+        if _is_step_of(frame, node) or _is_set_up(frame, function, run, node):
+            frame.trace.launched = True
+
+    def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
+        """Who starts the processes' group where there is none is run by each of them."""
+        if isinstance(statement, cst.If) and not frame.trace.launched and job_flags.starts_once(frame, statement):
             frame.trace.launched = True
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
@@ -152,6 +160,25 @@ def _is_kept_nowhere(frame: Frame, node: cst.CSTNode) -> bool:
 def _of_mode(mode: Value | None) -> Effect | None:
     """What opening a file in a mode does to it, if anything."""
     return WRITES.get(mode.const[:1]) if mode is not None and isinstance(mode.const, str) else None
+
+
+def _is_set_up(frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> bool:
+    """Whether a call starts the group for all ranks or none, and trains nothing: `if args.distributed: set_up()`."""
+    by_rank = any(map(_divides_ranks, frame.memory.control.conditions))
+    return not by_rank and job_flags.sets_up(frame, function, node) and not _trains(run.trace)
+
+
+def _trains(trace: EventTrace) -> bool:
+    """Whether a backward pass is started in a run, or in what it calls."""
+    seen, todo = set(), [trace]
+    while todo:
+        each = todo.pop()
+        if each.backward:
+            return True
+        if id(each) not in seen:
+            seen.add(id(each))
+            todo.extend(summary.trace for summary in each.calls.values())
+    return False
 
 
 def _is_step_of(frame: Frame, node: cst.CSTNode) -> bool:

@@ -2,6 +2,8 @@
 
 if config.distributed:                config.distributed: true for several ranks, from here on and in all functions
     dist.init_process_group("nccl")
+if not dist.is_initialized():         as started here, although nothing of it is run
+    dist.init_process_group("nccl")
 if config.log:                        config.log: not known
     wandb.init()
 """
@@ -14,10 +16,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, last_name
-from trl_lint.domain.constants import MISSING, WORLD_TRUE
+from trl_lint.analysis.program.syntax import ancestors, identifiers, last_name, of_class
+from trl_lint.domain.constants import MISSING, WORLD_TRUE, World
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.backends import STARTS_AT_ONCE
+from trl_lint.knowledge.backends import ASK_FOR_GROUP, START_PROCESSES, STARTS_AT_ONCE
+from trl_lint.knowledge.heuristics import TELLS_OF_THE_JOB
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
@@ -47,6 +50,46 @@ def note_call(frame: Frame, function: FunctionInfo, node: cst.CSTNode, before: i
         _note_conditions(frame, node)
 
 
+def note_asked(frame: Frame, node: cst.If) -> None:
+    """A condition is decided, and only one way through it run: what starts the group may stand on the other."""
+    if starts_once(frame, node):
+        note_start(frame, node)
+
+
+def starts_once(frame: Frame, node: cst.If) -> bool:
+    """Whether the group is started where there is none: `if not is_initialized(): init_process_group("nccl")`.
+
+    The walk takes it that there is one, so that it does not come to where that is done. In a function, this may stand
+    behind the condition, which then leaves. A group of one process is for tests.
+    """
+    asked = (last_name(call.func) for call in of_class(node.test, cst.Call))
+    if not any(name in ASK_FOR_GROUP for name in asked):
+        return False
+    return any(_starts(code, frame.engine.job_flags) for code in (node, frame.root) if not isinstance(code, cst.Module))
+
+
+def sets_up(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> bool:
+    """Whether a call, under conditions for several processes alone, is that of a function that starts the group.
+
+    Where there is another way, or processes are started, it may be the program itself that is called here.
+    """
+    if function not in frame.engine.job_flags.starters:
+        return False
+    path = (*ancestors(frame.root, node), node)
+    conditions = [(outer, inner) for outer, inner in pairwise(path) if isinstance(outer, cst.If)]
+    if not all(outer.orelse is None and outer.body is inner and _tells(frame, outer) for outer, inner in conditions):
+        return False
+    return not any(last_name(call.func) in START_PROCESSES for call in of_class(frame.root, cst.Call))
+
+
+def _tells(frame: Frame, node: cst.If) -> bool:
+    """Whether a condition asks if there are several processes."""
+    value = frame.node_values.get(id(node.test))
+    return (value is not None and isinstance(value.const, World)) or any(
+        map(TELLS_OF_THE_JOB.fits, identifiers(node.test))
+    )
+
+
 def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
     flags = frame.engine.job_flags
     root = frame.root
@@ -74,8 +117,15 @@ def _each_enough(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 def _starts(code: cst.CSTNode | None, flags: JobFlags) -> bool:
     """Whether the group is started in the other arm as well, with another backend say."""
     names = {each.rpartition(".")[2] for each in STARTS_AT_ONCE} | {each.name for each in flags.starters}
-    calls = (node for node in below(code) if isinstance(node, cst.Call)) if code is not None else ()
-    return any(last_name(each.func) in names for each in calls)
+    calls = of_class(code, cst.Call) if code is not None else ()
+    return any(last_name(each.func) in names and not _of_one(each) for each in calls)
+
+
+def _of_one(call: cst.Call) -> bool:
+    """`init_process_group("gloo", world_size=1, rank=0)`."""
+    given = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
+    size = given.get("world_size")
+    return isinstance(size, cst.Integer) and size.value == "1"
 
 
 def told(frame: Frame, node: cst.Attribute | cst.Name, value: Value) -> Value:
