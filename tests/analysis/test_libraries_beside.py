@@ -89,3 +89,11 @@ def test_a_project_may_have_a_package_that_bears_a_librarys_name(tmp_path):
     files = {"datasets/__init__.py": "def kept(values):\n    return values\n"}
     uses = TRAINER.replace("mine.numbers import halved", "datasets import kept as halved")
     assert logged(tmp_path, MINE | files | {"mine/trainer.py": uses}) == LOGGED
+
+
+def test_a_file_beside_in_a_package_is_no_library(tmp_path):
+    """`mine/transformers.py` is `mine.transformers`, and nothing else."""
+    own = {"mine/transformers.py": "class Trainer:\n    def compute_loss(self, *args):\n        return 1, None\n"}
+    assert logged(tmp_path, MINE | own) == LOGGED
+    from_own = TRAINER.replace("from transformers import", "from mine.transformers import")
+    assert logged(tmp_path, MINE | own | {"mine/trainer.py": from_own}) == []

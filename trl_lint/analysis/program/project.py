@@ -140,6 +140,12 @@ MAX_OPENED = 400_000
 # Folders that hold what is installed. A package there has all others beside it, as it has nowhere else.
 INSTALLED = frozenset({"site-packages", "dist-packages"})
 
+# Libraries after which a package calls files of its own, for what it does with each of them.
+NOT_BESIDE = frozenset({
+    "accelerate", "comet_ml", "deepspeed", "mlflow", "peft", "swanlab", "torch", "trackio", "transformers", "trl",
+    "wandb",
+})  # fmt: skip
+
 
 class Project:
     """All files an analysis may look at. `overlay` holds unsaved contents, consulted before the disk.
@@ -288,6 +294,9 @@ class Project:
         relative = Path(*dotted.split("."))
         around = self._around(path, relative.parts[0])
         for base in dict.fromkeys((top, path.parent, *self.roots, *around)):
+            # In a package `import wandb` means the library, whatever lies beside it: a script has its own folder first.
+            if base == path.parent != top and relative.parts[0] in NOT_BESIDE:
+                continue
             if base.name in INSTALLED and not self._is_in_project(base / relative.parts[0], path):
                 continue
             for candidate in (base / relative / "__init__.py", (base / relative).with_suffix(".py")):
