@@ -77,3 +77,61 @@ def test_a_program_of_deepspeed_needs_no_other_library():
     text = 'import deepspeed\nimport torch\n\ndeepspeed.init_distributed()\ntorch.save({}, "x.pt")\n'
     assert SNIPPETS.findings(text)
     assert SNIPPETS.findings(text.replace("deepspeed.init", "somewhere.init")) == []
+
+
+ASKED = """\
+import json
+import os
+import time
+import toml
+import torch
+import torch.distributed as dist
+import wandb
+
+def main(args, found):
+    dist.init_process_group("nccl")
+    with open(args.config) as file:
+        config = json.loads(json.dumps(toml.load(file)))
+    state = torch.load(args.resume)
+    step = 0
+    {before}
+    if {test}:
+        os.remove("x")
+
+def other(config):
+    config["chosen"] = dist.get_rank() == 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "test", "is_reported"),
+    [
+        ("", 'config["save"]', True),
+        ("", 'config.get("save", False)', True),
+        ("", 'config.get("monitoring", {}).get("save", False)', True),
+        ("flag = config['train']['save']", "flag", True),
+        ("", 'config["is_main"]', False),
+        ("", 'config.get("save", dist.get_rank() == 0)', False),
+        ("", 'config["chosen"]', False),  # the file sets it
+        ("", 'found["save"]', False),
+        ("", "config[found]", False),
+        ("", 'state["step"] % 10 == 0', True),
+        ("step = state['global_step'] + 1", "step % 10 == 0", True),
+        ("step = state['picked']", "step % 10 == 0", False),
+    ],
+)
+def test_items_of_settings_and_counts_of_checkpoints_are_the_same_everywhere(before, test, is_reported):
+    assert bool(SNIPPETS.findings(ASKED.format(before=before, test=test))) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("where", "is_reported"),
+    [
+        ("args.output_dir", True),
+        ("where_to(args)", True),
+        ('os.path.join(args.output_dir, f"rank{dist.get_rank()}")', False),
+    ],
+)
+def test_where_the_files_of_a_run_lie_tells_it_from_others_where_it_differs(where, is_reported):
+    text = ASKED.format(before=f'wandb.init(project="x", dir={where})', test="found")
+    assert bool(SNIPPETS.findings(text)) is is_reported

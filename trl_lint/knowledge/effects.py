@@ -75,6 +75,8 @@ RUN_OF_TRACKER = "accelerate.WandBTracker.run"
 OF_TRACKER = Effect("asks for a run that the main process alone has", consequence=Consequence.CRASH)
 # What is written down with a run, and tells it from no other one.
 DESCRIBE_RUN = frozenset({"config", "notes", "save_code", "tags"})
+# Where the files of a run lie: that tells it from others where it is known to differ.
+PLACES_RUN = frozenset({"dir"})
 # What lists a folder, and what writes the time down; a format with one of these parts tells the ranks apart.
 LISTINGS = frozenset({"glob.glob", "glob.iglob", "os.listdir", "os.scandir", "os.walk"})
 STAMPS = frozenset({"strftime", "time.strftime"})

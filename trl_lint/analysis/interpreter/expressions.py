@@ -169,6 +169,8 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     value = subscripts.item_of(frame, container, index, node)
     if container.rank == ranks.SETTING and value.kind is Kind.UNKNOWN:
         value = settings.SETTING if settings.may_hold(index) else UNKNOWN
+    elif settings.may_be(value) and settings.of_object(frame, node.value, container, index):
+        value = settings.SETTING
     for refine in frame.domains.subscript:
         value = refine(frame, container, node, value)
     return value

@@ -96,7 +96,7 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
             return paths.call(frame, owner, name, args, node)
         case LoadedFiles():
             return loaded_result(frame, args) or _call_on_something(frame, owner, name, args, node)
-    if owner.kind in _DATA or owner.rank.differs:
+    if (owner.kind in _DATA or owner.rank.differs) and not (name == "get" and settings.may_be(owner)):
         return data_calls.call(frame, owner, name, args, node)
     if isinstance(owner, StringValue):
         if name == "format_map":  # the values of what it is given count, not the keys
@@ -156,13 +156,22 @@ def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, nod
     if is_same and args.rank().state is State.SAME and not _has_cells(args):
         return SAME
     result = frame.engine.unresolved(frame, args, node)
-    if owner.rank == ranks.SETTING and settings.of_settings(owner, args):
+    of_settings = owner.rank == ranks.SETTING and settings.of_settings(owner, args)
+    if of_settings or (name == "get" and settings.may_be(result) and _asks_settings(frame, owner, args, node)):
         result = settings.SETTING
     if owner.kind in _NO_KIND and heuristics.GENERATES_TEXT.fits(name) and Origin.DATA in args.rank().origins:
         result = BatchValue(ranks.LOCAL, BatchRole.FIELD, why=frame.step(node, "`{}` is made of this rank's own data"))
     for refine in frame.domains.unknown_method:
         result = refine(frame, owner, name, args, node, result)
     return result
+
+
+def _asks_settings(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> bool:
+    """`config.get("seed", 0)`, with a default that is the same everywhere."""
+    func = node.func if isinstance(node, cst.Call) else None
+    stands = func.value if isinstance(func, cst.Attribute) else None
+    key, *others = args.all() or (UNKNOWN,)
+    return all(each.rank.is_alike for each in others) and settings.of_object(frame, stands, owner, key)
 
 
 _NO_KIND = frozenset({Kind.INSTANCE, Kind.NONE, Kind.UNKNOWN})

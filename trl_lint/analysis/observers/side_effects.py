@@ -41,6 +41,7 @@ from trl_lint.knowledge.effects import (
     OF_PATHS,
     OF_TRACKER,
     ONLY_PATHS_HAVE,
+    PLACES_RUN,
     PROGRAMS,
     RUN_OF_TRACKER,
     RUNS,
@@ -229,7 +230,7 @@ def _is_given(args: Arguments, keyword: str) -> bool:
 
 def _is_the_same(effect: Effect, args: Arguments, path: Value | None) -> bool:
     """Whether the arguments say the same thing on all ranks, as far as is known."""
-    if effect.apart and not all(value.rank.is_alike for value in _telling(args)):
+    if effect.apart and not all(map(_is_shared, _telling(args))):
         return False
     if path is None and effect.path is None:
         return True
@@ -240,7 +241,8 @@ def _is_the_same(effect: Effect, args: Arguments, path: Value | None) -> bool:
 
 def _telling(args: Arguments) -> list[Value]:
     """The arguments that may tell one run from another: its name and its place, not what it is described by."""
-    return [*args.positional, *(value for key, value in args.keywords.items() if key not in DESCRIBE_RUN)]
+    named = {key: value for key, value in args.keywords.items() if key not in DESCRIBE_RUN}
+    return [*args.positional, *(value for key, value in named.items() if key not in PLACES_RUN or value.rank.differs)]
 
 
 def _is_shared(path: Value) -> bool:

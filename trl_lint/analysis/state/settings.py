@@ -3,6 +3,8 @@
     args.save_results              SETTING, unless the file sets it
     self.config.train.seed         SETTING
     args.local_rank                nothing is known of it
+    config["seed"]                 SETTING, where nothing is known of `config`, unless the file sets it
+    torch.load(path)["step"]       SETTING
     self.output_dir                SETTING, unless the file sets it to something that a rank has of its own
 
 What a program is started with is the same on all ranks, unless the program itself puts their numbers into it.
@@ -109,6 +111,19 @@ def _is_flag(value: cst.BaseExpression | None) -> bool:
     return isinstance(value, cst.Name) and value.value in ("False", "True")
 
 
+def of_object(frame: Frame, stands: cst.BaseExpression | None, owner: Value, key: Value) -> bool:
+    """Whether an item of something unknown is alike on all ranks: of settings, or what a checkpoint has counted."""
+    if stands is None or not isinstance(key.const, str) or not may_be(owner):
+        return False
+    is_setting = _are_settings(stands) and may_hold(key) and key.const not in _keys_set(frame)
+    return is_setting or COUNTER.fits(key.const)
+
+
+def may_be(value: Value) -> bool:
+    """Whether nothing at all is known of a value: what a function only computes is a tensor, as far as is known."""
+    return value.kind in (Kind.TENSOR, Kind.UNKNOWN) and value.rank == ranks.UNKNOWN
+
+
 def may_hold(key: Value) -> bool:
     """Whether settings hold something the same on all ranks under a key: `cfg["output_dir"]`."""
     return key.rank.state is State.SAME and not (isinstance(key.const, str) and _tells_rank(key.const))
@@ -179,6 +194,12 @@ def _all_set_by_rank(project: Project) -> frozenset[tuple[str, str]]:
     )
 
 
+def _keys_set(frame: Frame) -> frozenset[str]:
+    """The keys under which a file puts anything, into whatever: `config["seed"] = seed`."""
+    module = frame.module
+    return module.notes.worked_out(_keys_set, lambda: frozenset(_KEY_SET.findall(module.text)))
+
+
 def _assigned(frame: Frame, name: str) -> Sequence[str]:
     """Where a file assigns to such an attribute, of whatever object: each line from the last word before the dot on."""
     module = frame.module
@@ -190,6 +211,7 @@ def _assigned(frame: Frame, name: str) -> Sequence[str]:
 _TARGET = re.compile(r"\.(\w+)\s*[|&]?=(?!=)")
 _TARGETS = re.compile(r"^[ \t]*((?:[\w.]+[ \t]*,[ \t]*)+)[\w.]+[ \t]*=(?!=)", re.MULTILINE)
 _SET_BY_NAME = re.compile(r"""\bsetattr\(\s*(\w+),\s*["'](\w+)["'],([^\n]*)""")
+_KEY_SET = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)""")
 _OWNED = re.compile(r"\.(\w+)[ \t]*,")
 # How much of a line is read for a word that tells of the rank.
 _MOST_READ = 400
