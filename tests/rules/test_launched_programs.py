@@ -135,3 +135,23 @@ def test_items_of_settings_and_counts_of_checkpoints_are_the_same_everywhere(bef
 def test_where_the_files_of_a_run_lie_tells_it_from_others_where_it_differs(where, is_reported):
     text = ASKED.format(before=f'wandb.init(project="x", dir={where})', test="found")
     assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("caught", "is_reported"),
+    [
+        ("ImportError", True),
+        ("(ImportError, ModuleNotFoundError)", True),
+        ("OSError", False),
+        ("Exception", False),
+        ("(ImportError, FileExistsError)", False),
+    ],
+)
+@pytest.mark.parametrize("otherwise", ["writer = None", "return"])
+def test_a_package_is_there_on_all_ranks_or_on_none(caught, otherwise, is_reported):
+    tried = "from torch.utils.tensorboard import SummaryWriter\n        writer = SummaryWriter('logs')"
+    before = f"try:\n        {tried}\n    except {caught}:\n        {otherwise}"
+    text = ASKED.format(before=before, test="found")
+    assert bool(SNIPPETS.findings(text)) is is_reported
+    behind = ASKED.format(before=before.replace("SummaryWriter('logs')", "1"), test="args.clean")
+    assert bool(SNIPPETS.findings(behind)) is (is_reported or otherwise != "return")

@@ -104,6 +104,9 @@ MET_BY_ALL_RANKS = frozenset({
     "StopIteration", "SystemExit", "TypeError",
 })  # fmt: skip
 
+# Those of them that say that a package is not there, and nothing else.
+NOT_INSTALLED = frozenset({"ImportError", "ModuleNotFoundError"})
+
 # What a rank raises, or what contains it, when its batch is too large for its memory.
 OUT_OF_MEMORY = frozenset({
     "AcceleratorError", "BaseException", "Exception", "OutOfMemoryError", "RuntimeError",

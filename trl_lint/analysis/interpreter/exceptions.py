@@ -13,14 +13,14 @@ from trl_lint.analysis.interpreter import process_ends
 from trl_lint.analysis.interpreter.assignment import bind_target
 from trl_lint.analysis.interpreter.branches import run_body
 from trl_lint.analysis.program.objects import ClassValue
-from trl_lint.analysis.program.syntax import below, identifiers
+from trl_lint.analysis.program.syntax import below, identifiers, last_name
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.values import UNKNOWN
-from trl_lint.knowledge.python import MET_BY_ALL_RANKS, OUT_OF_MEMORY
+from trl_lint.knowledge.python import MET_BY_ALL_RANKS, NOT_INSTALLED, OUT_OF_MEMORY
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
@@ -33,7 +33,7 @@ _CAUGHT = "only ranks on which something raises get here"
 
 def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     before = frame.memory.fork()
-    if any(not _raises_again(handler) for handler in node.handlers):
+    if any(not (_raises_again(handler) or _asks_for_package(handler)) for handler in node.handlers):
         # A rank on which something raises leaves the body and goes on behind it.
         left = frame.step(node, "a rank on which something raises does not get to the end of this")
         frame.memory.control = before.control.under(Control(Uniformity.UNKNOWN, left, ranks.UNKNOWN))
@@ -52,7 +52,7 @@ def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
         frame.memory.control = before.control.under(caught)
         through_handler, leaves = _run_handler(frame, node, handler, body)
         arms.append((through_handler, frame.memory))
-        if leaves:
+        if leaves and not _asks_for_package(handler):
             left = frame.step(handler, "a rank on which something raises leaves here")
             after = after.under(Control(Uniformity.UNKNOWN, left, ranks.UNKNOWN))
     frame.memory = done
@@ -115,6 +115,12 @@ def _is_of_some_ranks(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> boo
         each.attr.value if isinstance(each, cst.Attribute) else getattr(each, "value", "") for each in _caught(handler)
     }
     return not own & MET_BY_ALL_RANKS and "" not in own
+
+
+def _asks_for_package(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """Whether an `except` clause catches only that a package is missing: it is there on all ranks, or on none."""
+    names = [last_name(each) for each in _caught(handler)]
+    return bool(names) and all(name in NOT_INSTALLED for name in names)
 
 
 def _is_raised_in_a_forward(frame: Frame, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
