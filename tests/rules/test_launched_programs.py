@@ -155,3 +155,20 @@ def test_a_package_is_there_on_all_ranks_or_on_none(caught, otherwise, is_report
     assert bool(SNIPPETS.findings(text)) is is_reported
     behind = ASKED.format(before=before.replace("SummaryWriter('logs')", "1"), test="args.clean")
     assert bool(SNIPPETS.findings(behind)) is (is_reported or otherwise != "return")
+
+
+@pytest.mark.parametrize(
+    ("given", "is_reported"),
+    [
+        ("group=args.group", False),
+        ("group=args.group, name=None", False),
+        ("group=args.group, name=args.run_name", True),
+        ('group="all", id="x1"', True),
+        ('group=args.group, name=f"rank{dist.get_rank()}"', False),
+        ("group=args.group, name=name_of(args)", False),
+        ('group=args.group, name=args.run_name, mode="disabled"', False),
+    ],
+)
+def test_a_run_with_a_name_of_its_own_is_not_one_per_rank_of_a_group(given, is_reported):
+    text = ASKED.format(before=f'wandb.init(project="x", {given})', test="found")
+    assert bool(SNIPPETS.findings(text)) is is_reported

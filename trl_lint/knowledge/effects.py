@@ -73,6 +73,9 @@ LOGS_TO_RUN = frozenset({"wandb.log"})
 # The run of a tracker that `Accelerator.get_tracker` gives, which is blank on all ranks but the main one.
 RUN_OF_TRACKER = "accelerate.WandBTracker.run"
 OF_TRACKER = Effect("asks for a run that the main process alone has", consequence=Consequence.CRASH)
+# With a name of its own a run is that one, and not one per rank of the group that it is in.
+GROUPS_RUN = "group"
+NAMES_RUN = ("id", "name")
 # What is written down with a run, and tells it from no other one.
 DESCRIBE_RUN = frozenset({"config", "notes", "save_code", "tags"})
 # Where the files of a run lie: that tells it from others where it is known to differ.

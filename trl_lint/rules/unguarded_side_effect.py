@@ -47,9 +47,10 @@ question for the engine (`is_main_process or use_deepspeed`), else a setting (`a
 rank finds in one folder are the same ones, and what is called after the time in whole seconds is one thing or several,
 by chance. `if os.path.exists(path)` lets all ranks in that look at the same moment; only for `os.makedirs` it counts as
 a guard, as the folder is made once. `wandb.run is not None` is no guard: it says where a run was started, not that it
-was started once. A run with a `group` is meant to be one of several. What guards itself (`Trainer.log`,
-`Trainer.save_model`, `Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`) is right. A script that loads a
-model with `device_map="auto"` is run by one process, as Accelerate refuses to train such a model on several.
+was started once. A run with a `group` is meant to be one of several, but one with a name that is the same on all ranks.
+What guards itself (`Trainer.log`, `Trainer.save_model`, `Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`)
+is right. A script that loads a model with `device_map="auto"` is run by one process, as Accelerate refuses to train
+such a model on several.
 
 ## References
 - https://github.com/huggingface/trl/pull/1951

@@ -34,8 +34,10 @@ from trl_lint.domain.sync_points import agreed, place_of
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.effects import (
     DESCRIBE_RUN,
+    GROUPS_RUN,
     LOGS_TO_RUN,
     METHODS,
+    NAMES_RUN,
     OF_LOADED,
     OF_MODELS,
     OF_PATHS,
@@ -210,7 +212,9 @@ def _tell(
 ) -> None:
     """An effect is there: tell the rules, unless it is another one on each rank. place: the path itself, if known."""
     on_disk = place is not None or effect.path is not None
-    if not _is_everywhere(frame, effect, on_disk, node) or any(_is_given(args, keyword) for keyword in effect.unless):
+    if not _is_everywhere(frame, effect, on_disk, node) or any(
+        _makes_right(args, keyword) for keyword in effect.unless
+    ):
         return
     path = place if place is not None or effect.path is None else args.get(*effect.path)
     if not _is_the_same(effect, args, path) or args.double is not None:
@@ -221,6 +225,16 @@ def _tell(
     frame.emit(
         SideEffect, node, name=own, effect=effect, accelerator=frame.accelerator(), by_clock=by_clock, where=wide
     )
+
+
+def _makes_right(args: Arguments, keyword: str) -> bool:
+    """Whether all ranks may do it with this argument: a group of runs has one per rank, unless it is named as one."""
+    return _is_given(args, keyword) and not (keyword == GROUPS_RUN and any(_names(args, each) for each in NAMES_RUN))
+
+
+def _names(args: Arguments, keyword: str) -> bool:
+    given = args.keywords.get(keyword)
+    return given is not None and given.kind is not Kind.NONE and given.rank.is_alike
 
 
 def _is_given(args: Arguments, keyword: str) -> bool:
