@@ -16,6 +16,7 @@ from trl_lint.domain.ranks import Rank
 from trl_lint.domain.values import Value
 from trl_lint.knowledge import (
     accelerate,
+    composer,
     datasets,
     engines,
     evaluation,
@@ -80,7 +81,7 @@ __all__ = [
 ]
 
 ROWS: tuple[Row, ...] = (
-    *accelerate.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *lightning.ROWS, *loggers.ROWS,
+    *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *lightning.ROWS, *loggers.ROWS,
     *model_libraries.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS, *torch_distributed.ROWS, *transformers.ROWS,
     *trl.ROWS, *writers.ROWS,
 )  # fmt: skip
@@ -170,6 +171,8 @@ def _rows_by_name(versions: Mapping[str, str]) -> _ByName:
 # Import spellings by their longest prefix.
 _ALIASES: dict[str, str] = {
     "comet_ml.experiment.CometExperiment": "comet_ml.CometExperiment",
+    "composer.trainer.Trainer": "composer.Trainer",
+    "composer.trainer.trainer.Trainer": "composer.Trainer",
     "deepspeed.comm": "torch.distributed",
     "imageio.v2": "imageio",
     "imageio.v3": "imageio",

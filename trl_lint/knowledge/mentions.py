@@ -53,7 +53,7 @@ def _rows(kind: type[Row]) -> list[str]:
 
 
 # A file that concerns several ranks names one of these.
-LIBRARIES = tuple(b"accelerat Accelerator Trainer distributed DataParallel deepspeed Fabric wandb trl".split())
+LIBRARIES = tuple(b"accelerat Accelerator Trainer composer distributed DataParallel deepspeed Fabric wandb trl".split())
 
 COLLECTIVES = named(row.name for row in library.ROWS if isinstance(row, Collective) and row.result != "barrier")
 WRAPPED = models.WRAPPED_BY

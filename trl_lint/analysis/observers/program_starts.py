@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from trl_lint.domain.values import Value
 
 # A script that makes one of these is run by every rank.
-_STARTS = frozenset({"accelerate.Accelerator", "torch.distributed.init_process_group"})
+_STARTS = frozenset({
+    "accelerate.Accelerator", "composer.Trainer", "composer.utils.dist.initialize_dist",
+    "torch.distributed.init_process_group",
+})  # fmt: skip
 
 
 class ProgramStarts(Observer["Frame"]):
