@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from snippets import Snippets
 
+from trl_lint.linter.linter import Linter
+from trl_lint.rules import find_rule
+
 SNIPPETS = Snippets("TRL008")
 
 PROGRAM = """\
@@ -58,6 +61,7 @@ def test_places_and_conditions_that_follow_from_settings(body):
     [
         'open(os.path.join(args.local_dir_of_rank, "x"), "w")',
         'open(f"{cfg.train.save_dir}/{me}.txt", "w")',
+        'open("/dev/null", "w")',
         'open(cfg["rank_file"], "w")',
         'open(given(args), "w")',
         'open(folder, "w")',
@@ -120,7 +124,7 @@ def save(model, group, me):
         ("if group:\n        dist.barrier()", True),
         ("pass", False),
         ("if dist.get_rank() == 0:\n        return\n    dist.barrier()", False),
-        ("if dist.get_rank() == 0:\n        dist.broadcast(model, 0)", False),
+        ("if dist.get_rank() == 0:\n        dist.broadcast(model, 0)", True),
         ("dist.barrier(group=group)", False),
         ("meet()", False),
     ],
@@ -128,6 +132,144 @@ def save(model, group, me):
 def test_where_ranks_meet_all_of_them_come(meets, is_reported):
     text = MEETING.format(meets) + "\ndef meet():\n    dist.barrier()\n"
     assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+ASKED = """\
+import os
+from accelerate import Accelerator
+from somewhere import is_main_process, given
+
+def save(model, accelerator: Accelerator, args, rank):
+    {}
+    open("x", "w")
+"""
+
+
+@pytest.mark.parametrize(
+    ("asks", "is_reported"),
+    [
+        ("if accelerator.is_main_process:\n        print(model)", True),
+        ("if is_main_process():\n        print(model)", True),
+        ("if args.local_rank in (-1, 0):\n        print(model)", True),
+        ('if int(os.environ.get("RANK", "0")) == 0:\n        print(model)', True),
+        ("if not is_main_process():\n        return", False),
+        ("if is_main_process():\n        print(model)\n    else:\n        return", False),
+        ("if os.getpid() == 0:\n        print(model)", False),
+        # A number that may be that of an adapter's matrices, a question among others, and none at all.
+        ("if rank == 8:\n        print(model)", False),
+        ("if given() and is_main_process():\n        print(model)", False),
+        ("if args.debug:\n        print(model)", False),
+        # What is for one process as well.
+        ("if accelerator is None or accelerator.is_main_process:\n        print(model)", False),
+        ("if is_main_process():\n        print(ray.get(model))", False),
+    ],
+)
+def test_who_asks_for_the_rank_is_run_by_several(asks, is_reported):
+    assert bool(SNIPPETS.findings(ASKED.format(asks))) is is_reported
+
+
+def test_who_asks_for_the_rank_under_a_guard_is_run_by_one():
+    text = ASKED.format("if is_main_process():\n        show(model)") + (
+        "\ndef show(model):\n    if is_main_process():\n        print(model)\n    open('y', 'w')\n"
+    )
+    assert [finding.start.line for finding in SNIPPETS.findings(text)] == [8]
+
+
+TESTED = """\
+from torch.distributed import init_process_group
+
+class Saver:
+    def __init__(self):
+        init_process_group("gloo")
+
+    def save(self, model):
+        open("x", "w")
+
+def {}(model):
+    saver = Saver()
+    saver.save(model)
+"""
+
+
+@pytest.mark.parametrize(("name", "is_reported"), [("train", True), ("test_saver", False)])
+def test_a_test_of_what_starts_processes_is_one_process(name, is_reported, tmp_path):
+    path = tmp_path / "test_saver.py"
+    path.write_text(TESTED.format(name))
+    linter = Linter(SNIPPETS.settings, (tmp_path,), (SNIPPETS.rule,))
+    assert bool(linter.check(path, path.read_bytes())) is is_reported
+
+
+WAITS = "import torch.distributed as dist\n\ndef is_main_process():\n    return dist.get_rank() == 0\n"
+WAITS += "\ndef barrier():\n    dist.barrier()\n"
+WAITING = """\
+from helpers import barrier, is_main_process{}
+
+def save(model):
+    if is_main_process():
+        barrier()
+    open("x", "w")
+"""
+
+
+@pytest.mark.parametrize(("more", "rules"), [("", ["TRL008"]), ("\nimport torch.distributed", ["TRL006", "TRL008"])])
+def test_of_a_file_that_names_no_library_nothing_else_is_said(more, rules, tmp_path):
+    """It may have one process, or others of its own, in ways that its library's name would tell."""
+    (tmp_path / "helpers.py").write_text(WAITS)
+    path = tmp_path / "saving.py"
+    path.write_text(WAITING.format(more))
+    linter = Linter(SNIPPETS.settings, (tmp_path,), (find_rule("TRL006"), find_rule("TRL008")))
+    assert [finding.code for finding in linter.check(path, path.read_bytes())] == rules
+
+
+DECORATED = """\
+from somewhere import {0}
+from torch.utils.tensorboard import SummaryWriter
+
+class Logger:
+    def __init__(self, save_dir):
+        self.writer = SummaryWriter(save_dir)
+
+    def close(self):
+        open("x", "w")
+
+    def log_both(self, x):
+        self.log(x)
+        open("y", "w")
+
+    @{0}
+    def log(self, x):
+        open("z", "w")
+"""
+
+
+@pytest.mark.parametrize("decorator", ["main_process_only", "master_only", "rank_zero_experiment", "rank_zero_only"])
+def test_a_method_that_lets_only_some_ranks_in_is_called_by_all(decorator):
+    """By whoever calls it, and the object is made by all. Who calls other methods is not known."""
+    text = DECORATED.format(decorator)
+    assert [finding.start.line for finding in SNIPPETS.findings(text)] == [6, 13]
+    assert not SNIPPETS.findings(DECORATED.format("with_retries"))
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "deepspeed.init_distributed()",
+        "engine, *_ = deepspeed.initialize(args=args, model=model)",
+        "model = FSDP(model)",
+        "fabric = Fabric()",
+        'dist.initialize_dist("gpu")',
+        "trainer = Trainer(model=model)",
+    ],
+)
+def test_a_program_that_starts_its_processes(start):
+    text = (
+        "import deepspeed\nfrom composer import Trainer\nfrom composer.utils import dist\n"
+        "from lightning.fabric import Fabric\nfrom torch.distributed.fsdp import FullyShardedDataParallel as FSDP\n"
+        f"\ndef main(args, model):\n    {start}\n    {{}}open('x', 'w')\n"
+    )
+    assert SNIPPETS.findings(text.format(""))
+    assert not SNIPPETS.findings(text.format("if dist.get_global_rank() == 0: "))
+    assert not SNIPPETS.findings(text.format("").replace(start, "pass"))
 
 
 OBJECT = """\

@@ -334,7 +334,7 @@ class SideEffect(Event):
     the second in which each of them looks. where: under which condition all of them do, "" where whatever holds.
     """
 
-    mentions = (LIBRARIES, mentions.SIDE_EFFECTS)
+    mentions = (mentions.STARTED, mentions.SIDE_EFFECTS)
     anywhere = True
 
     node: Call
@@ -387,7 +387,7 @@ class EventTrace:
     events: dict[Hashable, Event] = field(default_factory=dict)
     calls: dict[tuple[int, int], Any] = field(default_factory=dict)
     launched: bool = False  # whether it is known that each process of a distributed run comes here
-    synchronises: bool = False  # the same, as all ranks synchronise in it
+    of_all_ranks: bool = False  # the same, as all ranks synchronise in it, or as it asks which of them this is
     shows: bool = False  # whether it hands anything to a sink, itself or in what it calls
     backward: bool = False  # whether it starts a backward pass itself
     trains: bool = False  # whether it is a hook that a library runs for its training step

@@ -73,6 +73,12 @@ class OwnFile(Step):
     __slots__ = ()
 
 
+class LauncherVariable(Step):
+    """A variable is read that the launcher of a distributed program sets for each of its processes."""
+
+    __slots__ = ()
+
+
 class NoneWhere(Step):
     """A value is None on the ranks on which a condition (the node) comes out one way. rank: the condition's fact."""
 

@@ -50,6 +50,8 @@ ALONE = (
     rb"""(?m)^os\.environ\[['"]CUDA_VISIBLE_DEVICES['"]\]\s*=\s*['"]\d+['"]"""
     rb"""|^(?:import|from) (?:gradio|streamlit)\b"""
 )
+# A program that waits for Ray is the one process that drives the others. Source: ray/_private/worker.py `get`.
+DRIVES_RAY = rb"\bray\.get\("
 # The members of Accelerate's `DistributedType` under which its `prepare_model` wraps no model in DDP (TPU was renamed
 # to XLA in 0.27).
 BARE_KINDS = frozenset({"TPU", "XLA"})

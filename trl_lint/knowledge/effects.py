@@ -80,6 +80,8 @@ NAMES_RUN = ("id", "name")
 DESCRIBE_RUN = frozenset({"config", "notes", "save_code", "tags"})
 # Where the files of a run lie: that tells it from others where it is known to differ.
 PLACES_RUN = frozenset({"dir"})
+# A file that keeps nothing, whoever writes to it.
+NOWHERE = "/dev/null"
 # What lists a folder, and what writes the time down; a format with one of these parts tells the ranks apart.
 LISTINGS = frozenset({"glob.glob", "glob.iglob", "os.listdir", "os.scandir", "os.walk"})
 STAMPS = frozenset({"strftime", "time.strftime"})
@@ -87,8 +89,8 @@ PARTS_OF_A_SECOND = ("%f",)
 # What is run once per process of a distributed program, by the class or function that it calls.
 PROGRAMS = frozenset({
     "accelerate.Accelerator", "accelerate.PartialState", "composer.Trainer", "composer.utils.dist.initialize_dist",
-    "deepspeed.init_distributed", "deepspeed.initialize", "torch.distributed.fsdp.FullyShardedDataParallel",
-    "torch.distributed.fsdp.fully_shard",
+    "deepspeed.init_distributed", "deepspeed.initialize", "lightning.fabric.Fabric",
+    "torch.distributed.fsdp.FullyShardedDataParallel", "torch.distributed.fsdp.fully_shard",
     "torch.distributed.init_process_group", "torch.nn.parallel.DistributedDataParallel",
 })
 # fmt: on

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.values import Value
-from trl_lint.knowledge import effects, library, loggers, models, random_draws, torch
+from trl_lint.knowledge import effects, heuristics, library, loggers, models, random_draws, torch
+from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Attribute, Collective, Function, Hook, Preparation, Row, Sink, Store, Transfer
 from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES
 
@@ -54,6 +55,10 @@ def _rows(kind: type[Row]) -> list[str]:
 
 # A file that concerns several ranks names one of these.
 LIBRARIES = tuple(b"accelerat Accelerator Trainer composer distributed DataParallel deepspeed Fabric wandb trl".split())
+
+# And one whose program is started elsewhere asks which of them this is.
+ASKS_FOR_RANK = named((*heuristics.MAIN_PROCESS.words, *heuristics.RANK_NUMBER.words, *RANK_DECORATORS))
+STARTED = either(LIBRARIES, ASKS_FOR_RANK, (b"Fabric", b"deepspeed"))
 
 COLLECTIVES = named(row.name for row in library.ROWS if isinstance(row, Collective) and row.result != "barrier")
 WRAPPED = models.WRAPPED_BY

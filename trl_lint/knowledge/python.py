@@ -113,9 +113,11 @@ OUT_OF_MEMORY = frozenset({
 })  # fmt: skip
 
 # Decorators by their own name: those that run the function on some ranks only, and those that run it on all.
+# `master_only` is mmengine's and mmcv's (mmengine/dist/utils.py), `rank_zero_experiment` Lightning's, for what a logger
+# writes to (lightning/pytorch/loggers/logger.py).
 RANK_DECORATORS = frozenset({
-    "main_process_only", "on_last_process", "on_local_main_process", "on_local_process", "on_main_process",
-    "on_process", "rank_zero_only",
+    "main_process_only", "master_only", "on_last_process", "on_local_main_process", "on_local_process",
+    "on_main_process", "on_process", "rank_zero_experiment", "rank_zero_only",
 })  # fmt: skip
 # Those that compile the function, or run it again: a collective in it would be traced or made twice.
 COMPILED_DECORATORS = frozenset({"checkpoint", "compile", "jit", "script"})

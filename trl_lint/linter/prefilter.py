@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from trl_lint.analysis.program.source_text import code_of
+from trl_lint.knowledge.mentions import LIBRARIES
 from trl_lint.rules.base import Rule
 
 
@@ -28,6 +29,11 @@ class Prefilter:
     def mentions(self, source: bytes) -> bool:
         """Whether a content of any kind mentions enough, wherever in it."""
         return bool(self._wanted) and self._mentions(source)
+
+    def names_library(self, source: bytes) -> bool:
+        """Whether a content that matters names a library in its code, or a name of the user's own."""
+        code = code_of(source)
+        return any(name in code for name in (*LIBRARIES, *self._own))
 
     def _mentions(self, source: bytes) -> bool:
         if any(name in source for name in self._own):

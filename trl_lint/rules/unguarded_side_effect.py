@@ -38,12 +38,14 @@ What is a waste only, such as all ranks saving the same model at the end of a sc
 
 Only code that each process is known to run is looked at: hooks of a Trainer, the functions that it is given (reward
 functions, `compute_metrics`) and what they call, hooks of Lightning for training and validation, programs that make an
-`Accelerator`, a process group, an engine of DeepSpeed, a DDP or FSDP model or a trainer, and functions in which all
-ranks meet in a collective. Paths that are not known to be the same on all ranks, and guards that are not known to let
-all ranks in, are silent; what is made of nothing but settings (`args.output_dir`, `cfg["name"]`) is taken to be the
-same on all of them. Behind a call in which all ranks meet, a guard before it is known to let them all in, as they are
-there. A condition of which one part is enough is reported with that part where all ranks come by it: beside the rank, a
-question for the engine (`is_main_process or use_deepspeed`), else a setting (`args.clear or ask()`). Files that each
+`Accelerator`, a process group, a DDP, FSDP or DeepSpeed model or a trainer, and functions in which all ranks meet in a
+collective, or that ask which of them this is, themselves or by another method of their class. An object is made by all
+ranks if one of its methods does so, or has a decorator that lets only some of them in. Paths that are not known to be
+the same on all ranks, and guards that are not known to let all ranks in, are silent; what is made of nothing but
+settings (`args.output_dir`, `cfg["name"]`) is taken to be the same on all of them. Behind a call in which all ranks
+meet, a guard before it is known to let them all in, as they are there. A condition of which one part is enough is
+reported with that part where all ranks come by it: beside the rank, a question for the engine (`is_main_process or
+use_deepspeed`), else a setting (`args.clear or ask()`). Files that each
 rank finds in one folder are the same ones, and what is called after the time in whole seconds is one thing or several,
 by chance. `if os.path.exists(path)` lets all ranks in that look at the same moment; only for `os.makedirs` it counts as
 a guard, as the folder is made once. `wandb.run is not None` is no guard: it says where a run was started, not that it

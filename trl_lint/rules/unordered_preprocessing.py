@@ -58,7 +58,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetPrepared
-from trl_lint.analysis.observers.backends import is_one_process, is_run_by_pytest
+from trl_lint.analysis.program.unit_tests import is_one_process, is_run_by_pytest
 from trl_lint.domain.control import FirstRank, Uniformity
 from trl_lint.domain.provenance import Step
 from trl_lint.findings import Consequence

@@ -61,7 +61,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from trl_lint.analysis.events import CollectiveCalled, DeviceChosen, StepReturned
-from trl_lint.analysis.observers.backends import is_on_one_node, is_one_process, takes_gpu_only
+from trl_lint.analysis.observers.backends import is_on_one_node, takes_gpu_only
+from trl_lint.analysis.program.unit_tests import is_one_process
 from trl_lint.analysis.transfer.tensor_devices import is_known
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value

@@ -40,6 +40,7 @@ from trl_lint.domain.kinds import (
     role_of,
 )
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated
+from trl_lint.domain.provenance import LauncherVariable
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics, library, models
@@ -346,7 +347,7 @@ def environment(frame: Frame, name: Value) -> Value:
     if name.const is MISSING:
         return UNKNOWN
     if name.const in RANK_VARIABLES:
-        why = frame.step(frame.statement, f"`{name.const}` is this rank's own number")
+        why = LauncherVariable(frame.module, frame.statement, f"`{name.const}` is this rank's own number")
         place = Device(GLOBAL_RANK, why) if name.const in GLOBAL_RANK_VARIABLES else ""
         return StringValue(ranks.RANK_LOCAL, why=why, device=place)
     if name.const in WORLD_VARIABLES:

@@ -32,6 +32,7 @@ from trl_lint.domain.kinds import LoaderValue, NumberValue, TupleValue
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, lightning
+from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Hook
 from trl_lint.knowledge.transformers import CONSTRUCTOR, EVALUATION_HOOKS, LOSSES
 
@@ -227,7 +228,9 @@ class Engine(Runs):
         if makes is None:
             return
         runs = (run for method in cls.methods.values() for run in method.summaries.values())
-        if self.is_entry_class(cls) or any(run.trace.synchronises for run in runs):
+        # A method that lets only some ranks in is called by all of them.
+        lets_some_in = any(method.decorators & RANK_DECORATORS for method in cls.methods.values())
+        if lets_some_in or self.is_entry_class(cls) or any(run.trace.of_all_ranks for run in runs):
             for run in makes.summaries.values():
                 run.trace.launched = True
 

@@ -55,7 +55,7 @@ def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[
     """The events of these runs and of all they called, with what their callers are."""
     in_training, in_steps, in_building = trained(roots), stepping(roots), built(roots)
     every = _all_of(roots)
-    launched = _closure((trace for trace in every if trace.launched or trace.synchronises), _callees)
+    launched = _closure((trace for trace in every if trace.launched or trace.of_all_ranks), _callees)
     found = []
     for trace in every:
         name = id(trace)

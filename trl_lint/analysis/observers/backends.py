@@ -25,21 +25,17 @@ from trl_lint.knowledge.backends import (
     CHOOSE_NCCL,
     MAKE_TENSORS_ELSEWHERE,
     NAMES_BACKEND,
-    ONE_PROCESS,
     OWN_ADDRESS,
     START_NCCL,
     STARTERS,
     STAY_ON_CPU,
-    TEST_CLASS,
     TEST_FILES,
-    TEST_FUNCTION,
 )
 from trl_lint.knowledge.schema import OWN_DEVICE
 
 if TYPE_CHECKING:
     import libcst as cst
 
-    from trl_lint.analysis.program.classes import FunctionInfo
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
@@ -144,32 +140,9 @@ def _is_of(root: str, value: Value) -> bool:
     return library_name_of(value).partition(".")[0] == root
 
 
-def is_one_process(function: FunctionInfo | None) -> bool:
-    """Whether a function is known to be run on one process: as part of a unit test."""
-    cls = function.cls if function is not None else None
-    return cls is not None and any(base in ONE_PROCESS for base in cls.library_bases())
-
-
 def is_on_one_node(module: Module) -> bool:
     """Whether all processes that run a file are on one machine: those of a test, and those that only it can reach."""
     return any(map(module.path.match, TEST_FILES)) or module.mentions(OWN_ADDRESS)
-
-
-def is_run_by_pytest(function: FunctionInfo | None) -> bool:
-    """Whether pytest runs a function, or one around it, as a test, which is one process. A file with a main block may
-    be a script that tests a model on all GPUs.
-    """
-    while function is not None:
-        if _is_test(function):
-            return not function.module.mentions(rb"__main__")
-        function = function.closure.function if function.closure is not None else None
-    return False
-
-
-def _is_test(function: FunctionInfo) -> bool:
-    is_in_place = function.cls is None or function.cls.name.startswith(TEST_CLASS)
-    is_named = function.name.startswith(TEST_FUNCTION)
-    return is_in_place and is_named and any(map(function.module.path.match, TEST_FILES))
 
 
 OBSERVER = BackendChoice()

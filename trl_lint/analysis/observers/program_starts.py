@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # A script that makes one of these is run by every rank.
 _STARTS = frozenset({
-    "accelerate.Accelerator", "composer.Trainer", "composer.utils.dist.initialize_dist",
+    "accelerate.Accelerator", "composer.Trainer", "composer.utils.dist.initialize_dist", "deepspeed.init_distributed",
     "torch.distributed.init_process_group",
 })  # fmt: skip
 

@@ -17,27 +17,30 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import Event, EventTrace, SideEffect, source_step
+from trl_lint.analysis.events import DividedBy, Event, EventTrace, SideEffect, source_step
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.path_conditions import alternatives, are_in_two_arms, branch_of, ways_out
 from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.unit_tests import is_one_process, is_run_by_pytest
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
+from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
 from trl_lint.analysis.transfer import job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LibraryInstance, LoadedFiles, PathValue
-from trl_lint.domain.provenance import OwnFile, SharedName
+from trl_lint.domain.provenance import LauncherVariable, OwnFile, SharedName, Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import agreed, place_of
 from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.backends import DRIVES_RAY
 from trl_lint.knowledge.effects import (
     DESCRIBE_RUN,
     GROUPS_RUN,
     LOGS_TO_RUN,
     METHODS,
     NAMES_RUN,
+    NOWHERE,
     OF_LOADED,
     OF_MODELS,
     OF_PATHS,
@@ -51,6 +54,7 @@ from trl_lint.knowledge.effects import (
     WRITES,
 )
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
+from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Class, Collective, Effect, Row
 
 if TYPE_CHECKING:
@@ -64,7 +68,7 @@ class SideEffects(Observer["Frame"]):
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in PROGRAMS:
-            frame.trace.launched = True
+            frame.trace.launched |= not _is_test(frame)
         if name == "builtins.open":
             _opened(frame, args, node)
 
@@ -92,13 +96,22 @@ class SideEffects(Observer["Frame"]):
         """A collective of all ranks is run by each of them, or they would wait for ever."""
         of_some = any(group is not None and group.kind is not Kind.NONE for group in _groups(row, args))
         if not of_some:
-            _note_synchronisation(frame)
+            _note_all_ranks(frame)
+
+    def on_branch(self, frame: Frame, branch: Branch) -> None:
+        """Who asks for the rank is run by several."""
+        if _tells_ranks_apart(frame, branch):
+            _note_all_ranks(frame, branch.why)
 
     def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
-        """Who calls a helper that starts the program's processes, whatever else it does, is run by each of them."""
-        if run.trace.synchronises and function.cls is not None and function.cls is frame.cls:
-            _note_synchronisation(frame)
-        if not run.trace.launched or frame.trace.launched:
+        """Who calls a helper that starts the program's processes, whatever else it does, is run by each of them.
+
+        So is a method that calls another one of its class in which all ranks meet, or which lets only some of them in.
+        """
+        is_for_all = run.trace.of_all_ranks or bool(function.decorators & RANK_DECORATORS)
+        if is_for_all and function.cls is not None and function.cls is frame.cls:
+            _note_all_ranks(frame)
+        if not run.trace.launched or frame.trace.launched or _is_test(frame):
             return
         if _is_step_of(frame, node) or _is_set_up(frame, function, run, node):
             frame.trace.launched = True
@@ -106,7 +119,7 @@ class SideEffects(Observer["Frame"]):
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         """Who starts the processes' group where there is none is run by each of them."""
         if isinstance(statement, cst.If) and not frame.trace.launched and job_flags.starts_once(frame, statement):
-            frame.trace.launched = True
+            frame.trace.launched = not _is_test(frame)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """It counts where each process is known to come: in what is launched, and in what that calls."""
@@ -122,10 +135,36 @@ class SideEffects(Observer["Frame"]):
         return [each for each in events if not logs_to_its_own(each)] if starters else events
 
 
-def _note_synchronisation(frame: Frame) -> None:
-    """All ranks synchronise here: each of them runs this function, unless only some get here."""
-    if not any(map(_divides_ranks, frame.memory.control.conditions)):
-        frame.trace.synchronises = True
+def _note_all_ranks(frame: Frame, asked: Step | None = None) -> None:
+    """All ranks meet here, or are told apart: each of them runs this function, unless only some get here.
+
+    asked: the condition that tells them apart, which has let some of them in or out by now.
+    """
+    conditions = (each for each in frame.memory.control.conditions if asked is None or each.why is not asked)
+    if not any(map(_divides_ranks, conditions)):
+        frame.trace.of_all_ranks = True
+
+
+def _is_test(frame: Frame) -> bool:
+    """Whether one process runs a function, as a test of what it makes."""
+    return is_one_process(frame.function) or is_run_by_pytest(frame.function)
+
+
+def _tells_ranks_apart(frame: Frame, branch: Branch) -> bool:
+    """Whether a condition asks for the number of this process in a job of several.
+
+    The process's own id is none, and a program that hands its work to Ray is one process. Where `x is None` is asked as
+    well, it is for one process and for several.
+    """
+    if branch.by is not DividedBy.CONDITION or branch.origins != Origin.RANK or frame.module.mentions(DRIVES_RAY):
+        return False
+    if any(isinstance(each, cst.Comparison) and _is_none(each) for each in alternatives(branch.test)):
+        return False
+    return branch.asks_rank or isinstance(source_step(branch.why), LauncherVariable)
+
+
+def _is_none(test: cst.Comparison) -> bool:
+    return any(isinstance(each.comparator, cst.Name) and each.comparator.value == "None" for each in test.comparisons)
 
 
 def _divides_ranks(condition: Control) -> bool:
@@ -261,7 +300,7 @@ def _telling(args: Arguments) -> list[Value]:
 
 def _is_shared(path: Value) -> bool:
     """Whether a path says the same place on all ranks, or one that they come upon alike; `sys.stdout` says none."""
-    if path.kind is Kind.MODULE:
+    if path.kind is Kind.MODULE or path.const == NOWHERE:
         return False
     return path.rank.is_alike or (
         path.rank.origins in (Origin.IO, Origin.CLOCK) and isinstance(source_step(path.why), SharedName)
