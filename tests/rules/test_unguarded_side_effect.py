@@ -470,6 +470,30 @@ def test_names_with_the_time_in_whole_seconds(name, is_reported):
     assert bool(places(text)) is is_reported
 
 
+NUMBERED = """
+import os
+import time
+from accelerate import Accelerator
+
+def unused(folder, own):
+    number, name = 0, {}
+    while os.path.exists(f"{{folder}}/{{name}}-{{number}}"):
+        number += 1
+    return f"{{folder}}/{{name}}-{{number}}"
+
+def main(args):
+    accelerator = Accelerator()
+    os.makedirs(unused(args.output_dir, accelerator.process_index))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "is_reported"), [('time.strftime("%H-%M")', True), ("f\"{own}-{time.strftime('%H')}\"", False)]
+)
+def test_the_first_name_after_the_time_that_is_not_there(name, is_reported):
+    assert bool(SNIPPETS.findings(NUMBERED.format(name))) is is_reported
+
+
 def test_what_is_called_after_the_time_may_be_one_or_several():
     text = "import os\n" + loop('os.makedirs(time.strftime("%H-%M"))')
     assert SNIPPETS.finding(text).message == (

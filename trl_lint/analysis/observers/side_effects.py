@@ -259,7 +259,7 @@ def _tell(
     path = place if place is not None or effect.path is None else args.get(*effect.path)
     if not _is_the_same(effect, args, path) or args.double is not None:
         return
-    by_clock = path is not None and path.rank.differs and path.rank.origins == Origin.CLOCK
+    by_clock = path is not None and path.rank.differs and Origin.CLOCK in path.rank.origins
     own = name.removeprefix("trl.trainer.utils.")
     wide = next((part for each in frame.memory.control.conditions if (part := _widened(frame, each))), "")
     frame.emit(
@@ -303,9 +303,8 @@ def _is_shared(path: Value) -> bool:
     """Whether a path says the same place on all ranks, or one that they come upon alike; `sys.stdout` says none."""
     if path.kind is Kind.MODULE or path.const == NOWHERE:
         return False
-    return path.rank.is_alike or (
-        path.rank.origins in (Origin.IO, Origin.CLOCK) and isinstance(source_step(path.why), SharedName)
-    )
+    by_disk_or_clock = path.rank.differs and not path.rank.origins & ~(Origin.IO | Origin.CLOCK)
+    return path.rank.is_alike or (by_disk_or_clock and isinstance(source_step(path.why), SharedName))
 
 
 def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNode) -> bool:
