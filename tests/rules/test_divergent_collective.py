@@ -1042,3 +1042,14 @@ def test_what_may_be_the_left_side_of_or_is_no_true():
         "    value = accelerator.process_index or True\n    if value == 1:\n        accelerator.gather(loss)\n"
     )
     assert SNIPPETS.findings(text)
+
+
+@pytest.mark.parametrize("guard", ["if local_rank == 0:", "if True:"])
+def test_a_file_that_names_deepspeed_alone_concerns_several_ranks(guard):
+    """Every rank has to save: the engine waits for all of them."""
+    text = (
+        "import deepspeed\n\ndef main(args, model):\n    local_rank = int(os.environ['LOCAL_RANK'])\n"
+        "    engine, *_ = deepspeed.initialize(args=args, model=model)\n"
+        f"    {guard}\n        engine.save_checkpoint(args.output_dir)\n"
+    )
+    assert bool(SNIPPETS.findings("import os\n" + text)) is (guard != "if True:")

@@ -58,7 +58,7 @@ LIBRARIES = tuple(b"accelerat Accelerator Trainer composer distributed DataParal
 
 # And one whose program is started elsewhere asks which of them this is.
 ASKS_FOR_RANK = named((*heuristics.MAIN_PROCESS.words, *heuristics.RANK_NUMBER.words, *RANK_DECORATORS))
-STARTED = either(LIBRARIES, ASKS_FOR_RANK, (b"Fabric", b"deepspeed"))
+STARTED = either(LIBRARIES, ASKS_FOR_RANK)
 
 COLLECTIVES = named(row.name for row in library.ROWS if isinstance(row, Collective) and row.result != "barrier")
 WRAPPED = models.WRAPPED_BY
