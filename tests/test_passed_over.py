@@ -50,3 +50,17 @@ def test_a_wrapped_model_that_is_handed_to_a_file_without_a_library_is_reported_
     )
     folder = written(tmp_path, {"helper.py": helper, "train.py": train})
     assert found(folder) == [("helper.py", 2, "TRL002")]
+
+
+def test_a_model_from_a_file_that_names_an_engine_may_be_inside_that(tmp_path: Path) -> None:
+    """Engines other than DDP take attributes from the model."""
+    helper = "def answer(model, x):\n    return model.save_pretrained(x)\n"
+    train = (
+        "from accelerate import Accelerator\nfrom helper import answer\n\n"
+        "accelerator = Accelerator()\nmodel, optimizer = accelerator.prepare(make(), make_optimizer())\n"
+        "answer(model, 1)\n"
+    )
+    folder = written(tmp_path, {"helper.py": helper, "train.py": train})
+    assert found(folder) == [("helper.py", 2, "TRL002")]
+    written(tmp_path, {"train.py": train + "\nif deepspeed_stage == 3:\n    pass\n"})
+    assert found(folder) == []

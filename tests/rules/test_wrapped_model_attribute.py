@@ -932,6 +932,10 @@ BY_HAND = """\
 import torch
 from torch.nn.parallel import DistributedDataParallel as DDP
 
+class Net(torch.nn.Module):
+    def warm_up(self):
+        self.steps = {}
+
 def train(net, args):
     model = DDP(net)
 """
@@ -972,6 +976,7 @@ def test_what_is_left_out_as_the_wrapper_lacks_it(body):
         "if not hasattr(model, 'warm_up'):\n    raise ValueError",
         "if hasattr(net, 'warm_up'):\n    net.warm_up()",
         "if hasattr(model, 'step'):\n    model.step()",
+        "if hasattr(model, 'no_decay'):\n    skip = model.no_decay()",  # no model in sight has one
         "if hasattr(model, 'warm_up'):\n    model.warm_up()\nif hasattr(model, 'module'):\n    model.module.warm_up()",
         "bare = unwrap(model)\nif hasattr(model, 'warm_up'):\n    model.warm_up()",
         "steps = model.warm_up() if hasattr(model, 'warm_up') else args.steps",

@@ -6,7 +6,8 @@ Reports the read of an attribute such as `.config` from a model that `Distribute
 `prediction_step`, `self.model_wrapped`, what `accelerator.prepare` returned, and whatever these are
 handed on to. A pipeline of Diffusers that is made with such a model is reported as well: it reads the
 model's `config`. So is `if hasattr(model, "x"): model.x()` of a model that code wraps in
-`DistributedDataParallel` itself, where nothing is done instead: that raises nothing, and is never done.
+`DistributedDataParallel` itself, where something in sight defines an `x` and nothing is done instead: that raises
+nothing, and is never done.
 
 ## Why is this bad?
 The wrapper forwards calls, not attributes. On one GPU there is no wrapper and the code works; on two it
@@ -78,7 +79,7 @@ from trl_lint.analysis.events import AttributeAsked, AttributeRead, HandedToPipe
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, TrainingEngine
 from trl_lint.domain.model_roles import is_data_parallel
 from trl_lint.findings import Consequence
-from trl_lint.knowledge.engines import OF_ENGINE, UNIQUE
+from trl_lint.knowledge.engines import OF_ENGINE, OF_MODELS, UNIQUE
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.knowledge.models import COMPILED, GENERATES
 from trl_lint.rules.base import Rule, Site, Violation
@@ -90,6 +91,7 @@ _FORWARD = ", but never for a forward whose gradients are needed"
 _ASKED = "whether the model has it, and what is to be done on several GPUs, is the author's to say"
 _HANDED = "the pipeline keeps the model: whether it is to be the very one that is trained is the author's to say"
 # What a DeepSpeed engine has of its own; all other attributes it takes from the model.
+_OF_ENGINES = OF_ENGINE | OF_MODELS | UNIQUE.keys()
 _ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
 
 
@@ -124,11 +126,11 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | HandedToPipeli
                 yield _handed(event)
             return
         if isinstance(event, AttributeAsked):
-            if event.attribute not in UNIQUE and event.attribute not in OF_ENGINE:
+            if event.attribute not in _OF_ENGINES:
                 yield _asked(event)
             return
         name = event.attribute
-        if name in (*GENERATES, COMPILED) or name in UNIQUE or name in OF_ENGINE or _is_handed_on(event):
+        if name in (*GENERATES, COMPILED) or name in _OF_ENGINES or _is_handed_on(event):
             return
         model = owner_of(event)
         bare = said("unwrap", event, model=model, what=f"{name}(...)" if event.called else name)

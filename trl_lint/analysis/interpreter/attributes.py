@@ -210,7 +210,11 @@ def asked_for(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
     """`if hasattr(model, name): …` of a wrapped model: where DDP wraps it, that is never done, and nothing instead."""
     if name in library.WRAPPER_ATTRIBUTES or not is_replicated(model) or frame.memory.control.engine:
         return
-    if isinstance(node, cst.Call) and is_left_out(frame.root, node, name) and not _is_wrapped_later(frame, model):
+    if not isinstance(node, cst.Call) or not is_left_out(frame.root, node, name):
+        return
+    # Boilerplate asks for what no model here has.
+    is_of_models = name in models.ONLY_MODELS_HAVE or frame.engine.project.defines(name)
+    if is_of_models and not _is_wrapped_later(frame, model):
         frame.emit(AttributeAsked, node, model=model, attribute=name)
 
 

@@ -216,6 +216,14 @@ class Project:
         text = module.source if module is not None else None
         return name.encode() in (self.text(path) if text is None else text)
 
+    def defines(self, name: str) -> bool:
+        """Whether a file that is linted, or was opened, defines a function or an attribute of its own of this name."""
+        defined = re.compile(rb"\bdef %b\(|\bself\.%b\s*(?::[^=\n]*)?=[^=]" % ((re.escape(name).encode(),) * 2))
+        paths = {*self.linted, *(path for path, content in self.opened.items() if content is not None)}
+        modules = ((path, self._modules.get(path)) for path in paths)
+        texts = (self.text(path) if module is None else module.source for path, module in modules)
+        return any(text is not None and defined.search(text) for text in texts)
+
     def count(self, path: Path, text: str) -> int:
         """How often a text stands in a file."""
         return self.text(path).count(text.encode())
