@@ -66,7 +66,7 @@ def main(args, net):
         ("if args.distributed:\n        work(0, net)", False),
         ("if args.spread:\n        mp.spawn(work, nprocs=8)\n    else:\n        set_up()", False),
         ("mp.spawn(work, nprocs=8)\n    if args.distributed:\n        set_up()", False),
-        ("if int(os.environ['RANK']) == 0:\n        set_up()", False),
+        ("if int(os.environ['RANK']) == 0:\n        set_up()", True),  # who asks for the rank is one of several
     ],
 )
 def test_what_starts_the_processes(start, is_reported):

@@ -192,6 +192,7 @@ class DeviceChosen(Event):
     """The rank in the whole job says on which device something is. why: the step that asked for that rank."""
 
     mentions = (mentions.GLOBAL_RANKS, mentions.DEVICES)  # the rank may be that of the environment
+    anywhere = True
 
     index: Value
     why: Step | None = None

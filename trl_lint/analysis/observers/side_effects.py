@@ -159,6 +159,8 @@ def _tells_ranks_apart(frame: Frame, branch: Branch) -> bool:
     """
     if branch.by is not DividedBy.CONDITION or branch.origins != Origin.RANK or frame.module.mentions(DRIVES_RAY):
         return False
+    if isinstance(branch.test, cst.BooleanOperation) and isinstance(branch.test.operator, cst.And):
+        return False  # what else is asked may be for several processes alone
     if any(isinstance(each, cst.Comparison) and _is_none(each) for each in alternatives(branch.test)):
         return False
     return branch.asks_rank or isinstance(source_step(branch.why), LauncherVariable)

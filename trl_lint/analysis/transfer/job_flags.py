@@ -83,7 +83,9 @@ def sets_up(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> bool:
 
 
 def _tells(frame: Frame, node: cst.If) -> bool:
-    """Whether a condition asks if there are several processes."""
+    """Whether a condition asks if there are several processes: `world_size is None` asks for one."""
+    if any(isinstance(each.operator, cst.Is) for each in of_class(node.test, cst.ComparisonTarget)):
+        return False
     value = frame.node_values.get(id(node.test))
     return (value is not None and isinstance(value.const, World)) or any(
         map(TELLS_OF_THE_JOB.fits, identifiers(node.test))
