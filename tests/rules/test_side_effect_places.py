@@ -162,6 +162,8 @@ def save(model, accelerator: Accelerator, args, rank):
         # What is for one process as well.
         ("if accelerator is None or accelerator.is_main_process:\n        print(model)", False),
         ("if is_main_process():\n        print(ray.get(model))", False),
+        ('os.environ["RANK"] = "0"\n    if is_main_process():\n        print(model)', False),
+        ('os.environ["RANK"] = str(rank)\n    if is_main_process():\n        print(model)', True),
     ],
 )
 def test_who_asks_for_the_rank_is_run_by_several(asks, is_reported):

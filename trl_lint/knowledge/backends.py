@@ -52,6 +52,8 @@ ALONE = (
 )
 # A program that waits for Ray is the one process that drives the others. Source: ray/_private/worker.py `get`.
 DRIVES_RAY = rb"\bray\.get\("
+# A program that says itself that it is the first process may be the only one.
+SAYS_FIRST = rb"""(?:setdefault\(|environ\[)['"](?:LOCAL_)?RANK['"]\s*(?:,|\]\s*=(?!=))\s*['"]0['"]"""
 # The members of Accelerate's `DistributedType` under which its `prepare_model` wraps no model in DDP (TPU was renamed
 # to XLA in 0.27).
 BARE_KINDS = frozenset({"TPU", "XLA"})

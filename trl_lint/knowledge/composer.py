@@ -1,7 +1,8 @@
 """What Composer's helpers for `torch.distributed` do. Read from composer 0.32 (`composer/utils/dist.py`).
 
 Its launcher starts one process per device. Newer releases start gloo beside nccl (`composer/devices/device_gpu.py`): a
-tensor on the CPU is right in these collectives, and a Python number does nothing on one process.
+tensor on the CPU is right in these collectives, and a Python number does nothing on one process. `barrier` has no row:
+it stands behind `local_rank_zero_download_and_wait`, in which ranks wait for a file until the first one has come round.
 """
 
 from __future__ import annotations
@@ -30,8 +31,6 @@ ROWS: tuple[Row, ...] = (
                result="objects", lists=True, fails="", groups=((1, "group"),)),
     Collective(name=f"{_DIST}.all_reduce", source=f"{_SOURCE}all_reduce", result="reduced", into=(0, "tensor"),
                fails="", reduction=(1, "reduce_operation", "sum"), groups=((2, "group"),)),
-    Collective(name=f"{_DIST}.barrier", source=f"{_SOURCE}barrier", operand=(-1, ""), result="barrier", fails="",
-               groups=((0, "group"),)),
     Collective(name=f"{_DIST}.broadcast", source=f"{_SOURCE}broadcast", result="broadcast", into=(0, "tensor"),
                fails="", groups=((2, "group"),)),
     Collective(name=f"{_DIST}.broadcast_object_list", source=f"{_SOURCE}broadcast_object_list",

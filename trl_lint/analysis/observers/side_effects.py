@@ -33,7 +33,7 @@ from trl_lint.domain.provenance import LauncherVariable, OwnFile, SharedName, St
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import agreed, place_of
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.backends import DRIVES_RAY
+from trl_lint.knowledge.backends import DRIVES_RAY, SAYS_FIRST
 from trl_lint.knowledge.effects import (
     DESCRIBE_RUN,
     GROUPS_RUN,
@@ -154,10 +154,12 @@ def _is_test(frame: Frame) -> bool:
 def _tells_ranks_apart(frame: Frame, branch: Branch) -> bool:
     """Whether a condition asks for the number of this process in a job of several.
 
-    The process's own id is none, and a program that hands its work to Ray is one process. Where `x is None` is asked as
-    well, it is for one process and for several.
+    The process's own id is none, and a program that hands its work to Ray is one process, as one may be that sets its
+    rank to 0. Where `x is None` is asked as well, it is for one process and for several.
     """
-    if branch.by is not DividedBy.CONDITION or branch.origins != Origin.RANK or frame.module.mentions(DRIVES_RAY):
+    if branch.by is not DividedBy.CONDITION or branch.origins != Origin.RANK:
+        return False
+    if any(map(frame.module.mentions, (DRIVES_RAY, SAYS_FIRST))):
         return False
     if isinstance(branch.test, cst.BooleanOperation) and isinstance(branch.test.operator, cst.And):
         return False  # what else is asked may be for several processes alone
