@@ -576,6 +576,22 @@ def test_a_program_that_is_started_as_one_process_is_asked_for(files, by_default
     assert finding.by_default is by_default
 
 
+@pytest.mark.parametrize(("runs", "by_default"), [("python -u train.py\n", False), ("python other.py\n", True)])
+def test_a_script_without_a_main_block_is_a_program_where_a_command_names_it(runs, by_default, tmp_path):
+    text = loop('open("losses.txt", "w")') + "\n\ntrain()\n"
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
+    (tmp_path / "run.sh").write_text(runs, encoding="utf-8")
+    linter = Linter(replace(SETTINGS, root=tmp_path), (tmp_path,), (find_rule("TRL008"),))
+    (finding,) = linter.check(tmp_path / "train.py", text.encode())
+    assert finding.by_default is by_default
+
+
+def test_what_is_written_to_a_file_that_an_object_keeps_is_for_its_methods_to_say():
+    assert SNIPPETS.findings(loop('log = open("losses.txt", "a")'))
+    assert not SNIPPETS.findings(loop('args.log = open("losses.txt", "a")'))
+    assert SNIPPETS.findings(loop('args.log = open("losses.txt", "w")')), "that one empties it"
+
+
 def test_a_program_that_makes_processes_itself_is_more_than_one(tmp_path):
     text = loop('open("losses.txt", "w")') + MAIN.replace("train()", "torch.multiprocessing.spawn(train, nprocs=8)")
     (tmp_path / "train.py").write_text(text, encoding="utf-8")

@@ -60,4 +60,7 @@ BARE_KINDS = frozenset({"TPU", "XLA"})
 # Device maps that spread one model over all GPUs (transformers, modeling_utils.py). Accelerate's `prepare_model`
 # refuses such a model on several processes.
 SPREADING = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
+# One without an index is to Trainer another device than its own (`cuda:0`): it takes the model for spread, and wraps
+# nothing (transformers: trainer.py, `is_model_parallel`).
+ANY_GPU = "cuda"
 # fmt: on

@@ -210,8 +210,9 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     shown = tuple(ShownEngine(engine, where[engine]) for engine in TrainingEngine if engine in where)
     one_node = bool(own) and all(launch.one_node for launch in own)
     launched = any(each.shown.launches for each in found)
+    started = _launches_of(project, {str(asks)})
     # Of a part of programs, others may start one on several.
-    alone = is_program and (all(launch.one_process for launch in own) if own else _is_bare(project, programs))
+    alone = all(launch.one_process for launch in started) if started else not own and _is_bare(project, {str(asks)})
     own_code = [each.shown.beside for each in found if is_program and each.name == str(asks)]
     only = project.whole and _are_all_known(found, where)
     return EnginesInUse(shown, only, one_node, launched, alone, own=next(iter(own_code), ()))

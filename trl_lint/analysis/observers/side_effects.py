@@ -199,9 +199,15 @@ def _opened(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
 
 
 def _is_kept_nowhere(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether nothing is written to what is opened: `with open(path, "a"): os.utime(path)` makes a file exist."""
+    """Whether nothing is written here to what is opened: `with open(path, "a"): os.utime(path)` makes a file exist.
+
+    Of a file that an object keeps (`self.log = open(path, "a")`), what is written to it is for its methods to say.
+    """
     around = ancestors(frame.root, node)
-    return bool(around) and isinstance(around[-1], cst.WithItem) and around[-1].asname is None
+    outer = around[-1] if around else None
+    if isinstance(outer, cst.Assign):
+        return any(isinstance(each.target, cst.Attribute) for each in outer.targets)
+    return isinstance(outer, cst.WithItem) and outer.asname is None
 
 
 def _of_mode(mode: Value | None) -> Effect | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from itertools import pairwise
 
-from trl_lint.knowledge.backends import SPREADING
+from trl_lint.knowledge.backends import ANY_GPU, SPREADING
 from trl_lint.launch.judge.gpus import VISIBLE
 from trl_lint.launch.judge.launchers import LAUNCHER_MODULES, LAUNCHERS
 
@@ -116,6 +116,8 @@ class ProcessPlacement:
         if node is None or depth > _DEEPEST:
             return _Kind.UNKNOWN
         if isinstance(node, ast.Constant):
+            if node.value == ANY_GPU:
+                return _Kind.UNKNOWN
             return _Kind.SPREAD if node.value in SPREADING else _Kind.ONE_DEVICE
         if isinstance(node, ast.Dict):
             return _Kind.ONE_DEVICE if [_text(key) for key in node.keys] == [""] else _Kind.UNKNOWN
