@@ -220,7 +220,7 @@ def test_trains(tmp_path, program) -> None:
         "from trl import SFTTrainer\nisinstance(x, SFTTrainer)\nmodel.train()\n",
         "from accelerate import Accelerator\na = Accelerator()\na.prepare(model)\n",
         f"model = load(device_map='auto')\n{TRAINER}",
-        f"model = load(device_map='cuda')\n{TRAINER}",  # another device than cuda:0 to Trainer, which wraps nothing then
+        f"model = load(device_map='cuda')\n{TRAINER}",  # not Trainer's own cuda:0: it wraps nothing then
         f"import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '0'\n{TRAINER}",
         f"from accelerate import notebook_launcher\nnotebook_launcher(main)\n{TRAINER}",
         f"args = TrainingArguments(use_cpu=True)\n{TRAINER}",
