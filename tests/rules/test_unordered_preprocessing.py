@@ -266,50 +266,6 @@ def test_the_two_barriers_may_stand_in_helpers():
     assert SNIPPETS.findings(text + "dataset.map(tokenize_again)\n")
 
 
-TRAINING = """
-from accelerate import Accelerator
-from preparing import {}
-
-def train(args, tokenize, model, batch):
-    accelerator = Accelerator()
-    model = accelerator.prepare(model)
-    {}
-    accelerator.gather(model(batch))
-"""
-PREPARING = """
-from datasets import load_dataset
-
-def prepared(args, tokenize):
-    return load_dataset(args.data, split="train").map(tokenize)
-
-def alone(args, tokenize):
-    return load_dataset(args.data, split="test").map(tokenize)
-"""
-
-
-@pytest.mark.parametrize(
-    ("call", "is_reported"),
-    [
-        ("prepared(args, tokenize)", True),
-        ("if args.do_eval:\n        prepared(args, tokenize)", True),
-        ("if accelerator.is_main_process:\n        prepared(args, tokenize)", False),
-        ("with accelerator.main_process_first():\n        prepared(args, tokenize)", False),
-        ("if asked():\n        prepared(args, tokenize)", False),
-        ("if args.is_chief:\n        prepared(args, tokenize)", False),
-    ],
-)
-def test_what_a_training_calls_in_a_file_that_names_no_library(call, is_reported, tmp_path):
-    train, preparing = tmp_path / "train.py", tmp_path / "preparing.py"
-    train.write_text(TRAINING.format("prepared", call))
-    preparing.write_text(PREPARING)
-    linter = Linter(SNIPPETS.settings, (tmp_path,), (SNIPPETS.rule,))
-    sources = {path: path.read_bytes() for path in (train, preparing)}
-    found = [each for path, source in sources.items() for each in linter.check(path, source)]
-    assert [(each.path, each.start.line, each.by_default) for each in found] == (
-        [(str(preparing), 5, False)] if is_reported else []
-    )
-
-
 def test_a_script_that_starts_no_ranks_is_silent():
     text = 'import trl\nfrom datasets import load_dataset\n\nload_dataset("a/b").map(tokenize)\n'
     assert not SNIPPETS.findings(text)

@@ -35,8 +35,7 @@ compute on all of their ranks. Where the comment above says that each node is me
 
 ## Limits
 Only what a trainer's own class prepares on all ranks at once is in the default set; `--extend-select TRL012` reports
-scripts as well, with what they call in other files, and one rank of each node that goes first, which only several nodes
-notice. A condition of nothing but settings (`if args.do_eval:`) lets all ranks in.
+scripts as well, and one rank of each node that goes first, which only several nodes notice.
 
 Right, and silent: streaming data sets, those made in memory (`Dataset.from_dict`), which have no file to share,
 `keep_in_memory=True` and `load_from_cache_file=False`, all of it where a linted file calls
@@ -60,8 +59,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetPrepared
 from trl_lint.analysis.program.unit_tests import is_one_process, is_run_by_pytest
-from trl_lint.domain import ranks
-from trl_lint.domain.control import Control, FirstRank, Uniformity
+from trl_lint.domain.control import FirstRank, Uniformity
 from trl_lint.domain.provenance import Step
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Site, Violation
@@ -74,20 +72,15 @@ class UnorderedPreprocessing(Rule[DatasetPrepared]):
     consequences = (Consequence.WASTE,)
 
     def check(self, event: DatasetPrepared) -> Iterator[Violation]:
-        if event.module.one_process or not (event.in_trainer or event.launched or event.module.starts):
+        if event.module.one_process or not (event.in_trainer or event.module.starts):
             return
         if is_one_process(event.owner) or is_run_by_pytest(event.owner):
             return
         if event.first_rank is None:
-            if all(map(_lets_all_in, event.control.conditions)):
+            if event.control.uniformity is Uniformity.UNIFORM:
                 yield _everybody(event)
         elif event.first_rank.scope == "node":
             yield _each_node(event, event.first_rank)
-
-
-def _lets_all_in(condition: Control) -> bool:
-    """Whether a condition is made of nothing but settings, which are the same on all ranks."""
-    return condition.uniformity is Uniformity.UNKNOWN and condition.rank == ranks.SETTING
 
 
 def _everybody(event: DatasetPrepared) -> Violation:

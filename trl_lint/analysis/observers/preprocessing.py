@@ -11,7 +11,6 @@ What is told of a program:
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -65,10 +64,8 @@ class Preprocessing(Observer["Frame"]):
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """Where what is mapped holds a trainer that has been built, each rank has a cache file of its own."""
-        if not isinstance(event, DatasetPrepared):
-            return event
-        is_own = event.holds_trainer and not reached.builds
-        return None if is_own else replace(event, launched=reached.launched)
+        is_own = isinstance(event, DatasetPrepared) and event.holds_trainer and not reached.builds
+        return None if is_own else event
 
 
 def _look_through(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:

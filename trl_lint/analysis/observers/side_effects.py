@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import DatasetPrepared, DividedBy, Event, EventTrace, SideEffect, source_step
+from trl_lint.analysis.events import DividedBy, Event, EventTrace, SideEffect, source_step
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.path_conditions import alternatives, are_in_two_arms, branch_of, ways_out
 from trl_lint.analysis.program.syntax import ancestors
@@ -65,7 +65,6 @@ _LOOPS = (cst.For, cst.While)
 
 class SideEffects(Observer["Frame"]):
     emits = frozenset({SideEffect})
-    needed_by = frozenset({DatasetPrepared})  # every rank computes it where each process is known to come
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in PROGRAMS:
