@@ -192,8 +192,8 @@ class CachedLinter(Linter):
             return {}  # what starts processes in a notebook may stand in a comment
         return self._load(last.entry, changed) if last is not None and changed is not None else {}
 
-    def _engines_of(self, folder: str) -> str:
-        return self.engines.answer(folder)
+    def _engines_of(self, path: str) -> str:
+        return self.engines.answer(path)
 
     def _save(self) -> None:
         # The releases of LibCST differ in what they can parse.

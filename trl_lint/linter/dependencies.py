@@ -20,8 +20,8 @@ FILE, NOTHING, OTHER = "file", "nothing", "other"
 class Dependencies:
     """contents: the digest of every file that was opened, None for one that could not be read. kinds: what is at
     other paths (a file, nothing, or something else). small: whether a file has no more than `limit` bytes.
-    releases: which releases are installed, "" for none. engines: what the projects that were asked about are shown to
-    run under, by their folders.
+    releases: which releases are installed, "" for none. engines: what the files that were asked about are shown to run
+    under.
     """
 
     contents: Mapping[str, str | None]
@@ -32,13 +32,13 @@ class Dependencies:
     engines: Mapping[str, str]
 
     def hold(self, engines_of: Callable[[str], str]) -> bool:
-        """Whether an analysis would find the same today. engines_of: what a project is shown to run under now."""
+        """Whether an analysis would find the same today. engines_of: what a file is shown to run under now."""
         return (
             all(kind_of(path) == kind for path, kind in self.kinds.items())
             and all(is_small(path, self.limit) == small for path, small in self.small.items())
             and all(content_of(path) == content for path, content in self.contents.items())
             and all(installed(name) == release for name, release in self.releases.items())
-            and all(engines_of(folder) == shown for folder, shown in self.engines.items())
+            and all(engines_of(path) == shown for path, shown in self.engines.items())
         )
 
 

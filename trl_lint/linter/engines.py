@@ -115,12 +115,12 @@ class ProjectEngines:
         return self._in_use[path]
 
     def answers(self) -> dict[str, str]:
-        """What was found out so far, by the folders of projects, as something that can be kept and compared."""
-        return {str(folder): self.answer(str(folder)) for folder in self.asked}
+        """What was said so far, by the files that were asked about, as something that can be kept and compared."""
+        return {str(path): self.answer(str(path)) for path in self._in_use}
 
-    def answer(self, folder: str) -> str:
-        """What stands for all that there is to say of one project."""
-        return digest(_written(self._known(Path(folder))).encode())
+    def answer(self, path: str) -> str:
+        """What stands for all that there is to say of one file."""
+        return digest(_written(self.engines_for(Path(path))).encode())
 
     def _known(self, project: Path) -> ProjectShown:
         if project not in self.asked:
