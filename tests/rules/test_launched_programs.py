@@ -172,3 +172,33 @@ def test_a_package_is_there_on_all_ranks_or_on_none(caught, otherwise, is_report
 def test_a_run_with_a_name_of_its_own_is_not_one_per_rank_of_a_group(given, is_reported):
     text = ASKED.format(before=f'wandb.init(project="x", {given})', test="found")
     assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+KEPT = """\
+import torch.distributed as dist
+
+is_main = True
+tracker = None
+
+def begin():
+    global is_main, tracker
+    dist.init_process_group("nccl")
+    is_main = dist.get_rank() == 0
+    if is_main:
+        import wandb
+        wandb.init(project="x")
+        tracker = wandb
+
+def log(data, args):
+    if {}:
+        tracker.log(data)
+
+def main(args):
+    begin()
+    log({{"a": 1}}, args)
+"""
+
+
+@pytest.mark.parametrize(("test", "is_reported"), [("tracker is not None", False), ("args.log", True)])
+def test_a_library_that_a_function_puts_into_a_global_name_may_be_there_on_one_rank(test, is_reported):
+    assert bool(SNIPPETS.findings(KEPT.format(test))) is is_reported

@@ -91,6 +91,8 @@ class Names(Tables):
                 return None
         if module.state == "done" and found.kind in _STATES and _may_change(module, name, found):
             return UNKNOWN
+        if isinstance(found, LibraryName) and module.state == "done" and _may_be_none(module, name, found):
+            return found.but(rank=ranks.UNKNOWN)
         if found.const is not MISSING and module.state == "done":
             return without_constant(found)
         return found
@@ -244,6 +246,12 @@ def _may_change(module: Module, name: str, value: Value) -> bool:
     if value.rank.state is not State.SAME:
         return False
     return module.mentions(rb"(?m)^\s+global\s[^\n]*\b" + name.encode() + rb"\b")
+
+
+def _may_be_none(module: Module, name: str, value: Value) -> bool:
+    """Whether a global name is None until, or unless, some function puts a library there: `_tracker = wandb`."""
+    is_none = rb"(?m)^\s*" + name.encode() + rb"\s*(?::[^=\n]*)?=\s*None\b"
+    return _may_change(module, name, value) and module.mentions(is_none)
 
 
 def dotted_name(node: cst.CSTNode) -> str:
