@@ -20,7 +20,7 @@ import libcst as cst
 from trl_lint.analysis.events import DividedBy, Event, EventTrace, SideEffect, source_step
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.path_conditions import alternatives, are_in_two_arms, branch_of, ways_out
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, of_class
 from trl_lint.analysis.program.unit_tests import is_one_process, is_run_by_pytest
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -338,6 +338,8 @@ def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
         )
     if condition.rank.origins != Origin.IO or effect.makes or frame.memory.control.first_rank is not None:
         return False
+    if not effect.fails and not of_class(place_of(condition) or cst.Pass(), cst.Call):
+        return False  # what was looked up before says of files that are made where one is missing: by one rank, maybe
     # Ranks that look at the same moment all find what the first of them is about to change.
     return not isinstance(source_step(condition.why), OwnFile)
 
