@@ -105,7 +105,7 @@ def test_a_wrapped_model_and_an_elif(tmp_path: Path) -> None:
 
 def test_what_other_files_hand_to_a_function_counts_where_they_are_named(tmp_path: Path) -> None:
     (tmp_path / "start.py").write_text(
-        "import torch.distributed as dist\nfrom train import note\n\nnote(dist.get_rank())\n"
+        "import torch.distributed as dist\nfrom train import note\n\nnote(dist.get_rank())\ndist.barrier()\n"
     )
     text = "def note(value):\n    return value\n"
     assert facts(tmp_path, text, "def note")["value"] == ["not known to be the same on all ranks, nor to differ"]
