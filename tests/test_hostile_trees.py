@@ -326,12 +326,9 @@ def test_a_large_launch_file_is_never_held_whole(tree, monkeypatch, text, said):
     read: list[str] = []
     before = files.read
 
-    def watched(path, *rest, **more):
-        # Up to so many bytes, what starts a program is looked for.
-        read.extend(
-            [str(path)] if not (rest or more) else []
-        )  # up to so many bytes, what starts a program is looked for
-        return before(path, *rest, **more)
+    def watched(path, limit=files.LARGEST, **more):
+        read.extend([str(path)] if limit >= 3_000_000 else [])  # one that is larger than the limit is not read
+        return before(path, limit, **more)
 
     monkeypatch.setattr(files, "read", watched)
     code, found, shown = lint()

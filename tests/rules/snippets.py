@@ -68,6 +68,10 @@ class Snippets:
         (found,) = self.findings(text)
         return found
 
+    def places(self, text: str) -> list[str]:
+        """The code that each finding of a text points at."""
+        return [shown(text, each) for each in self.findings(text)]
+
     def fix(self, source: bytes, *, unsafe: bool = False) -> FixResult:
         return self.linter().fix(self.path, source, unsafe=unsafe)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from snippets import Snippets, loop, shown
+from snippets import Snippets, loop
 
 SNIPPETS = Snippets("TRL008")
 
@@ -28,8 +28,7 @@ from torchvision.utils import save_image
 
 
 def places(body: str) -> list[str]:
-    text = IMPORTS + loop(body)
-    return [shown(text, finding) for finding in SNIPPETS.findings(text)]
+    return SNIPPETS.places(IMPORTS + loop(body))
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,9 @@ class CodeLinter:
             for other, content in list(self.found_from.get(path, {}).items()):
                 self._analyse(other, content)
             found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]
-            if self.may_matter(source) and not self._prefilter.names_library(source):  # it asks for the rank alone
+            if (
+                found and self.may_matter(source) and not self._prefilter.names_library(source)
+            ):  # it asks for the rank alone
                 found = [each for each in found if each[1].event.anywhere]
             return self._asked_for(path, self._located(module, found))
 

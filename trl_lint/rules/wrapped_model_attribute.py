@@ -90,8 +90,8 @@ _KEPT = "or read it before the model is wrapped"
 _FORWARD = ", but never for a forward whose gradients are needed"
 _ASKED = "whether the model has it, and what is to be done on several GPUs, is the author's to say"
 _HANDED = "the pipeline keeps the model: whether it is to be the very one that is trained is the author's to say"
-# What a DeepSpeed engine has of its own; all other attributes it takes from the model.
 _OF_ENGINES = OF_ENGINE | OF_MODELS | UNIQUE.keys()
+# What a DeepSpeed engine has of its own; all other attributes it takes from the model.
 _ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
 
 

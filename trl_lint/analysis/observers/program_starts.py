@@ -19,7 +19,7 @@ from trl_lint.analysis.program.parameter_uses import text_unless_given
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.kinds import ContainerValue
 from trl_lint.knowledge import library
-from trl_lint.knowledge.backends import ALONE, SPREADING
+from trl_lint.knowledge.backends import ALONE, SPREADING, STARTS_AT_ONCE
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from trl_lint.domain.values import Value
 
 # A script that makes one of these is run by every rank.
-_STARTS = frozenset({
-    "accelerate.Accelerator", "composer.Trainer", "composer.utils.dist.initialize_dist", "deepspeed.init_distributed",
-    "torch.distributed.init_process_group",
-})  # fmt: skip
+_STARTS = STARTS_AT_ONCE | {"accelerate.Accelerator", "composer.Trainer", "composer.utils.dist.initialize_dist"}
 
 
 class ProgramStarts(Observer["Frame"]):
