@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, get_args
 from trl_lint.analysis.program.notes import Notes
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import Control, FirstRank
+from trl_lint.domain.model_roles import is_replicated
 from trl_lint.domain.provenance import SourceModule, Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import Payload, Value, Write
 from trl_lint.knowledge import mentions
+from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.knowledge.mentions import LIBRARIES, Mentions
 
 if TYPE_CHECKING:
@@ -42,6 +44,10 @@ class Event:
     node: CSTNode
     control: Control
     owner: FunctionInfo | None = None
+
+    def is_sure_without_library(self) -> bool:
+        """Whether it is told in a file that names no library, whose code others run."""
+        return self.anywhere
 
 
 EventT = TypeVar("EventT", bound=Event)
@@ -108,6 +114,14 @@ class AttributeRead(Event):
     called: bool = False
     cls: ClassInfo | None = None
     accelerator: str = ""
+
+    def is_sure_without_library(self) -> bool:
+        """Who hands the model over may name an engine that takes attributes from it.
+
+        A model that code wraps in DDP itself is in no other engine.
+        """
+        others = {step.module.text for step in steps(self.model.why) if step.module is not self.module}
+        return is_replicated(self.model) or not any(map(NAMES_ENGINE.fits, others))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.program.depth import TooDeep, deeply
 from trl_lint.config import Selection, ignored_in
-from trl_lint.domain.model_roles import is_replicated
 from trl_lint.findings import Finding
-from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.linter.documents import Documents
 from trl_lint.linter.prefilter import Prefilter
 from trl_lint.linter.results import GIVEN_UP, CommentContext, SourceError
@@ -142,7 +140,11 @@ class CodeLinter:
     def _without_library(self, path: Path) -> list[RuleViolation]:
         """What others have found in a file that names no library: such as can be there without one."""
         found = self._elsewhere.get(path, ())
-        return [each for each in found if each[1].event.anywhere and not _may_be_in_engine(each[1])]
+        return [each for each in found if each[1].event.is_sure_without_library()]
+
+    def _matters_without_library(self, source: bytes) -> bool:
+        """Whether a file is looked at only because it asks for its rank."""
+        return self.may_matter(source) and not self._prefilter.names_library(source)
 
     def _located_beside(self, path: Path) -> list[LocatedViolation]:
         """What others have found in a file that was passed over, which is not analysed itself."""
@@ -166,9 +168,7 @@ class CodeLinter:
             for other, content in list(self.found_from.get(path, {}).items()):
                 self._analyse(other, content)
             found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]
-            if (
-                found and self.may_matter(source) and not self._prefilter.names_library(source)
-            ):  # it asks for the rank alone
+            if found and self._matters_without_library(source):
                 found = [each for each in found if each[1].event.anywhere]
             return self._asked_for(path, self._located(module, found))
 
@@ -328,20 +328,6 @@ def _answers(rules: Sequence[BaseRule], events: Sequence[Event]) -> Iterator[Rul
     return (
         (rule, violation) for event in events for rule in asked.get(type(event), ()) for violation in rule.check(event)
     )
-
-
-def _may_be_in_engine(violation: Violation) -> bool:
-    """Whether the model that it is about comes from a file that names an engine which takes attributes from the model.
-
-    Who hands it over knows what it is inside of. A model that code wraps in DDP itself is in no other engine.
-    """
-    from trl_lint.analysis.events import AttributeRead, steps
-
-    event = violation.event
-    if not isinstance(event, AttributeRead) or is_replicated(event.model):
-        return False
-    others = {step.module.text for step in steps(event.model.why) if step.module is not violation.module}
-    return any(map(NAMES_ENGINE.fits, others))
 
 
 @contextmanager
