@@ -19,7 +19,7 @@ from trl_lint.linter.prefilter import Prefilter
 from trl_lint.linter.results import GIVEN_UP, CommentContext, SourceError
 from trl_lint.linter.versions import known_of, own_names, versions_of
 from trl_lint.rules import all_rules, by_event
-from trl_lint.rules.base import BaseRule, Rule, Violation
+from trl_lint.rules.base import BaseRule, Rule
 from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
