@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from snippets import SETTINGS, Snippets, loop, shown, trainer
@@ -571,21 +573,52 @@ MAIN = '\n\nif __name__ == "__main__":\n    train()\n'
 )
 def test_a_program_that_is_started_as_one_process_is_asked_for(files, by_default, tmp_path):
     text = loop('open("losses.txt", "w")') + MAIN
-    for name, content in {"train.py": text, **files}.items():
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    linter = Linter(replace(SETTINGS, root=tmp_path), (tmp_path,), (find_rule("TRL008"),))
-    (finding,) = linter.check(tmp_path / "train.py", text.encode())
-    assert finding.by_default is by_default
+    assert by_default_in(tmp_path, {"train.py": text, **files}, "train.py") is by_default
 
 
 @pytest.mark.parametrize(("runs", "by_default"), [("python -u train.py\n", False), ("python other.py\n", True)])
 def test_a_script_without_a_main_block_is_a_program_where_a_command_names_it(runs, by_default, tmp_path):
     text = loop('open("losses.txt", "w")') + "\n\ntrain()\n"
-    (tmp_path / "train.py").write_text(text, encoding="utf-8")
-    (tmp_path / "run.sh").write_text(runs, encoding="utf-8")
-    linter = Linter(replace(SETTINGS, root=tmp_path), (tmp_path,), (find_rule("TRL008"),))
-    (finding,) = linter.check(tmp_path / "train.py", text.encode())
-    assert finding.by_default is by_default
+    assert by_default_in(tmp_path, {"train.py": text, "run.sh": runs}, "train.py") is by_default
+
+
+PART_OF_PROGRAMS = {
+    "part.py": loop('open("losses.txt", "w")'),
+    "train.py": "from part import train" + MAIN,
+    "tune.py": "from part import train" + MAIN,
+}
+
+
+@pytest.mark.parametrize(
+    ("runs", "by_default"),
+    [
+        ("python train.py\npython tune.py\n", False),
+        ("python train.py\ntorchrun --nproc_per_node 1 tune.py\n", False),
+        ("python train.py\n", True),
+        ("python train.py\ntorchrun --nproc_per_node 8 tune.py\n", True),
+    ],
+)
+def test_a_part_of_programs_that_are_all_started_as_one_process_is_asked_for(runs, by_default, tmp_path):
+    assert by_default_in(tmp_path, PART_OF_PROGRAMS | {"run.sh": runs}, "part.py") is by_default
+
+
+@pytest.mark.parametrize(
+    ("runs", "by_default"),
+    [("python -m tools\n", False), ("python -m tools.other\n", True), ("torchrun --nproc_per_node 8 -m tools\n", True)],
+)
+def test_a_package_is_a_program_that_its_name_starts(runs, by_default, tmp_path):
+    files = {"tools/__init__.py": "", "tools/__main__.py": loop('open("losses.txt", "w")') + MAIN, "run.sh": runs}
+    assert by_default_in(tmp_path, files, "tools/__main__.py") is by_default
+
+
+def by_default_in(folder: Path, files: Mapping[str, str], name: str) -> bool:
+    """Whether the one finding of TRL008 in a file of a project is in the default set."""
+    for each, content in files.items():
+        (folder / each).parent.mkdir(exist_ok=True)
+        (folder / each).write_text(content, encoding="utf-8")
+    linter = Linter(replace(SETTINGS, root=folder), (folder,), (find_rule("TRL008"),))
+    (finding,) = linter.check(folder / name, files[name].encode())
+    return finding.by_default
 
 
 def test_what_is_written_to_a_file_that_an_object_keeps_is_for_its_methods_to_say():

@@ -59,8 +59,8 @@ class EnginesInUse(NamedTuple):
     """shown: what a project is shown to run under; nothing where that is unknown. only: nothing else is possible.
 
     one_node: each launch of a program says that it is on one machine. launched: whether there is a launch in sight.
-    alone: what starts a program in sight starts one process, by bare python or a launcher that is told so. own: those
-    that the code of the program that was asked about chooses itself.
+    alone: what starts the program in sight, or all programs that may run the file, starts one process, by bare python
+    or a launcher that is told so. own: those that the code of the program that was asked about chooses itself.
     """
 
     shown: tuple[ShownEngine, ...] = ()

@@ -210,21 +210,35 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     shown = tuple(ShownEngine(engine, where[engine]) for engine in TrainingEngine if engine in where)
     one_node = bool(own) and all(launch.one_node for launch in own)
     launched = any(each.shown.launches for each in found)
-    started = _launches_of(project, {str(asks)})
-    # Of a part of programs, others may start one on several.
-    alone = all(launch.one_process for launch in started) if started else not own and _is_bare(project, {str(asks)})
+    alone = _is_run_alone(project, str(asks), programs, is_launched=bool(own))
     own_code = [each.shown.beside for each in found if is_program and each.name == str(asks)]
     only = project.whole and _are_all_known(found, where)
     return EnginesInUse(shown, only, one_node, launched, alone, own=next(iter(own_code), ()))
 
 
-def _is_bare(project: ProjectShown, programs: Collection[str]) -> bool:
-    """Whether bare python starts one of these programs, and nothing may start them on several processes."""
+def _is_run_alone(project: ProjectShown, file: str, programs: Collection[str], *, is_launched: bool) -> bool:
+    """Whether all that starts a file in sight, or else the programs that import it, starts one process.
+
+    is_launched: whether a launcher starts one of these programs.
+    """
+    if _launches_of(project, {file}) or not programs:
+        return _is_alone(project, file)
+    return (not is_launched and _is_bare(project, file)) or all(_is_alone(project, each) for each in programs)
+
+
+def _is_alone(project: ProjectShown, program: str) -> bool:
+    """Whether commands in sight start a program, and each of them starts one process of it."""
+    started = _launches_of(project, {program})
+    return all(launch.one_process for launch in started) if started else _is_bare(project, program)
+
+
+def _is_bare(project: ProjectShown, program: str) -> bool:
+    """Whether bare python starts a program, and nothing may start it on several processes."""
     if any(not launch.program for launch in _launches(project)):
-        return False  # it may be one of these
-    if any(each.shown.spawns for each in project.files if each.name in programs):
+        return False  # it may be this one
+    if any(each.shown.spawns for each in project.files if each.name == program):
         return False
-    return any(_names_one(each, path, programs) for each in project.files for path in each.shown.bare)
+    return any(_names_one(each, path, {program}) for each in project.files for path in each.shown.bare)
 
 
 def _launches(project: ProjectShown) -> list[LaunchEngines]:
@@ -245,12 +259,18 @@ def _names_one(file: FileShown, path: str, programs: Collection[str]) -> bool:
     `bash scripts/run.sh` is typed beside the program.
     """
     parts = _parts(path)
-    for program in map(PurePosixPath, programs if parts else ()):
+    for program in map(_module_path, programs if parts else ()):
         folders = file.folder, program.parent
         is_meant = len(parts) > 1 or _is_around(*folders) or _is_around(*reversed(folders))
         if is_meant and program.parts[-len(parts) :] == parts:
             return True
     return False
+
+
+def _module_path(program: str) -> PurePosixPath:
+    """A program as a command names it: `python -m package` starts `package/__main__.py`."""
+    path = PurePosixPath(program)
+    return path.parent.with_suffix(".py") if path.name == "__main__.py" and path.parent.name else path
 
 
 def _parts(path: str) -> tuple[str, ...]:
