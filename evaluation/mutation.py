@@ -236,10 +236,17 @@ def judge(mutant: Mutant, before: Sequence[Finding], after: Sequence[tuple[Path,
     old = Counter((f.code, mutant.path.name, shift(f.lines[-1])) for f in before)
     old = Counter({key: n for key, n in old.items() if other(key[0], mutant.path, key[2])})
     new = Counter((f.code, path.name, f.lines[-1]) for path, f in after if other(f.code, path, f.lines[-1]))
-    changed = [f"new {code} at {name}:{line}" for code, name, line in (new - old).elements()]
-    gone = [key for key in (old - new).elements() if not holds(mutant.place, mutant.path, key[2])]
-    changed += [f"lost {code} at {name}:{line}" for code, name, line in gone]
+    gone = list((old - new).elements())
+    taken_along = {code for code, name, line in gone if _is_at(mutant.place, name, line)}
+    come = [key for key in (new - old).elements() if not (key[0] in taken_along and _is_at(mutant.place, *key[1:]))]
+    changed = [f"new {code} at {name}:{line}" for code, name, line in come]
+    changed += [f"lost {code} at {name}:{line}" for code, name, line in gone if not _is_at(mutant.place, name, line)]
     return missing, changed
+
+
+def _is_at(place: Sequence[Lines], name: str, line: int) -> bool:
+    """Whether a line of a file of that name is one of the broken place, where findings go with their code."""
+    return any(path.name == name and first <= line <= last for path, first, last in place)
 
 
 def every(sites: Sequence[Site], cap: int | None) -> list[Site]:

@@ -539,7 +539,7 @@ OPERATORS = (
     Operator("item inside the gather", "TRL001", item_inside, follows=False),
     Operator("read from the wrapped model", "TRL002", wrapped_read, needles=("Trainer)", "unwrap_model")),
     Operator("helper returns local", "TRL003", helper_returns_local),
-    Operator("collective on one rank", "TRL006", collective_on_one_rank, follows=False),
+    Operator("collective on one rank", "TRL006", collective_on_one_rank),
     Operator("drop the main-process guard", "TRL008", drop_guard, needles=("wandb.log(",)),
     Operator("reduce after the gather", "TRL005", reduced_late, follows=False),
     Operator("drop the padding", "TRL005", unpadded, needles=("pad_across_processes",), per_file=3),

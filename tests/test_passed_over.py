@@ -64,3 +64,16 @@ def test_a_model_from_a_file_that_names_an_engine_may_be_inside_that(tmp_path: P
     assert found(folder) == [("helper.py", 2, "TRL002")]
     written(tmp_path, {"train.py": train + "\nif deepspeed_stage == 3:\n    pass\n"})
     assert found(folder) == []
+
+
+def test_in_which_engine_a_trainer_has_its_model_is_not_for_a_mention_to_say(tmp_path: Path) -> None:
+    helper = "def answer(model):\n    return model.config.use_cache\n"
+    train = (
+        "from transformers import Trainer\nfrom helper import answer\n\n\n"
+        "class MyTrainer(Trainer):\n"
+        "    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):\n"
+        "        answer(model)\n        return model(**inputs).loss\n\n"
+        "    def plugin(self):\n        return self.accelerator.state.deepspeed_plugin\n"
+    )
+    folder = written(tmp_path, {"helper.py": helper, "train.py": train})
+    assert found(folder) == [("helper.py", 2, "TRL002")]

@@ -371,6 +371,16 @@ class TestJudge:
         right = [finding(8, "TRL014"), finding(11, "TRL014")]
         assert self.judge(right, [finding(11), finding(20)]) == ([], ["lost TRL014 at trainer.py:12"])
 
+    def test_what_was_said_of_the_right_code_may_go_with_it(self):
+        place = ((PATH, 9, 9), (PATH, 40, 42))
+        mutant = Mutant(PATH, {PATH: ""}, "TRL003", self.DUE, (), place)
+        due = [finding(11), finding(20)]
+        judged = [
+            judge(mutant, before, [(PATH, each) for each in (*due, finding(41, "TRL014"))], lambda line: line + 1)
+            for before in ([finding(8, "TRL014")], [])
+        ]
+        assert judged == [([], []), ([], ["new TRL014 at trainer.py:41"])]
+
     def test_what_came_and_what_went_is_said(self):
         _, changed = self.judge([finding(4)], [finding(11), finding(20), finding(7), finding(30, "TRL001")])
         assert sorted(changed) == [

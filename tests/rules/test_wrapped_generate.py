@@ -222,3 +222,20 @@ def test_a_program_that_asks_for_fsdp_itself(arguments, is_program, speaks, tmp_
     script.write_text(text + "if __name__ == '__main__':\n    main()\n" * is_program, encoding="utf-8")
     linter = Linter(Settings(), (tmp_path,), (find_rule("TRL010"),))
     assert bool(linter.check(script, script.read_bytes())) is speaks
+
+
+@pytest.mark.parametrize(
+    ("known", "speaks"),
+    [
+        (["model = deepspeed.initialize(model)"], False),
+        (["model = deepspeed.initialize(model)", "FullyShardedDataParallel(model)"], True),
+        ([], True),
+    ],
+)
+def test_code_that_knows_several_engines_leaves_the_choice_to_its_users(known, speaks, tmp_path):
+    for number, line in enumerate(known):
+        (tmp_path / f"engine_{number}.py").write_text(f"{line}\n", encoding="utf-8")
+    script = tmp_path / "trainer.py"
+    script.write_text(step("model.generate(**inputs)"), encoding="utf-8")
+    linter = Linter(Settings(), (tmp_path,), (find_rule("TRL010"),))
+    assert bool(linter.check(script, script.read_bytes())) is speaks

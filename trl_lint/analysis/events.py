@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, get_args
 from trl_lint.analysis.program.notes import Notes
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import Control, FirstRank
-from trl_lint.domain.model_roles import is_replicated
+from trl_lint.domain.model_roles import is_replicated, is_trained
 from trl_lint.domain.provenance import SourceModule, Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SyncPoint
@@ -118,10 +118,10 @@ class AttributeRead(Event):
     def is_sure_without_library(self) -> bool:
         """Who hands the model over may name an engine that takes attributes from it.
 
-        A model that code wraps in DDP itself is in no other engine.
+        A model that code wraps in DDP itself is in no other engine, and in which one Trainer has it, a launch says.
         """
         others = {step.module.text for step in steps(self.model.why) if step.module is not self.module}
-        return is_replicated(self.model) or not any(map(NAMES_ENGINE.fits, others))
+        return is_replicated(self.model) or is_trained(self.model) or not any(map(NAMES_ENGINE.fits, others))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
