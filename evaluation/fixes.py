@@ -159,7 +159,8 @@ class Ground:
         if not around:
             return
         own = around[-1]
-        self.lines.update(range(own.lineno, _head_end(own) + 1))
+        # The comments above it are indented with it.
+        self.lines.update(range(self._top(own), _head_end(own) + 1))
         above = around[-2] if len(around) > 1 else None
         if isinstance(above, ast.If) and own in above.body:
             # The question for the rank that kept ranks away from it may go.

@@ -37,6 +37,14 @@ def pair(old: str, new: str, text: str = TEXT, line: int = 13) -> Pair:
     return Pair(text.encode(), text.replace(old, new, 1).encode(), (finding(line),))
 
 
+def test_comments_above_a_statement_are_indented_with_it():
+    text = TEXT.replace("            log(mean", "            # what is shown\n            log(mean")
+    old = "            # what is shown\n            log(mean.item())  # shown\n"
+    new = "            if main:\n                # what is shown\n                log(mean.item())  # shown\n"
+    assert check(pair(old, new, text, line=14)) == []
+    assert check(pair(old, new, text, line=5)) != []
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
