@@ -475,6 +475,16 @@ def test_a_notebook_that_starts_no_processes_is_run_by_its_kernel(folder, one_ke
     assert "TRL001" in call("--select=TRL001", "train.ipynb").stdout
 
 
+def test_in_one_process_trainer_alone_wraps_the_model(folder, one_kernel):
+    prepared = "from accelerate import Accelerator\nmodel = Accelerator().prepare(model)\nmodel.config"
+    write("loop.ipynb", prepared)
+    assert "TRL002" not in call("loop.ipynb").stdout
+    assert "TRL002" in call("--select=TRL002", "loop.ipynb").stdout
+    step = "class Mine(Trainer):\n    def training_step(self, model, inputs, num_items_in_batch=None):\n"
+    write("trainer.ipynb", f"from transformers import Trainer\n\n\n{step}        model.config\n")
+    assert "TRL002" in call("trainer.ipynb").stdout
+
+
 def test_what_starts_processes_is_seen_when_it_comes(folder, one_kernel, kept):
     gather = "from accelerate import Accelerator\n\n\ndef total(x):\n    return Accelerator().gather(x.item())\n"
     for start, found_by_default in (

@@ -594,12 +594,24 @@ PART_OF_PROGRAMS = {
     [
         ("python train.py\npython tune.py\n", False),
         ("python train.py\ntorchrun --nproc_per_node 1 tune.py\n", False),
-        ("python train.py\n", True),
+        # Of the other program nothing is said.
+        ("python train.py\n", False),
+        ("python train.py\ntorchrun --nproc_per_node 8 $SCRIPT\n", True),
         ("python train.py\ntorchrun --nproc_per_node 8 tune.py\n", True),
+        ("", True),
     ],
 )
-def test_a_part_of_programs_that_are_all_started_as_one_process_is_asked_for(runs, by_default, tmp_path):
+def test_a_part_of_programs_that_are_started_as_one_process_is_asked_for(runs, by_default, tmp_path):
     assert by_default_in(tmp_path, PART_OF_PROGRAMS | {"run.sh": runs}, "part.py") is by_default
+
+
+@pytest.mark.parametrize(
+    ("runs", "by_default"), [("python train.py\npython tune.py\n", False), ("python train.py\n", True)]
+)
+def test_a_crash_in_a_part_is_told_as_long_as_one_program_may_be_more_than_one_process(runs, by_default, tmp_path):
+    part = "from accelerate import Accelerator\n\ndef train(model):\n    Accelerator().gather(model.loss.item())\n"
+    files = PART_OF_PROGRAMS | {"part.py": part, "run.sh": runs}
+    assert by_default_in(tmp_path, files, "part.py", "TRL001") is by_default
 
 
 @pytest.mark.parametrize(
@@ -611,12 +623,12 @@ def test_a_package_is_a_program_that_its_name_starts(runs, by_default, tmp_path)
     assert by_default_in(tmp_path, files, "tools/__main__.py") is by_default
 
 
-def by_default_in(folder: Path, files: Mapping[str, str], name: str) -> bool:
-    """Whether the one finding of TRL008 in a file of a project is in the default set."""
+def by_default_in(folder: Path, files: Mapping[str, str], name: str, rule: str = "TRL008") -> bool:
+    """Whether the one finding of a rule in a file of a project is in the default set."""
     for each, content in files.items():
         (folder / each).parent.mkdir(exist_ok=True)
         (folder / each).write_text(content, encoding="utf-8")
-    linter = Linter(replace(SETTINGS, root=folder), (folder,), (find_rule("TRL008"),))
+    linter = Linter(replace(SETTINGS, root=folder), (folder,), (find_rule(rule),))
     (finding,) = linter.check(folder / name, files[name].encode())
     return finding.by_default
 

@@ -60,7 +60,8 @@ class EnginesInUse(NamedTuple):
 
     one_node: each launch of a program says that it is on one machine. launched: whether there is a launch in sight.
     alone: what starts the program in sight, or all programs that may run the file, starts one process, by bare python
-    or a launcher that is told so. own: those that the code of the program that was asked about chooses itself.
+    or a launcher that is told so. started_alone: the same of some of these programs, and nothing in sight starts the
+    others. own: those that the code of the program that was asked about chooses itself.
     """
 
     shown: tuple[ShownEngine, ...] = ()
@@ -68,6 +69,7 @@ class EnginesInUse(NamedTuple):
     one_node: bool = False
     launched: bool = False
     alone: bool = False
+    started_alone: bool = False
     own: tuple[TrainingEngine, ...] = ()
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:

@@ -15,6 +15,11 @@ def is_data_parallel(value: Value) -> bool:
     return isinstance(value, ModelValue) and value.role is ModelRole.DATA_PARALLEL
 
 
+def may_be_data_parallel(value: Value) -> bool:
+    """Whether one process may wrap a model in DataParallel: Trainer does, where it sees several GPUs."""
+    return is_trained(value) or is_data_parallel(value)
+
+
 def is_replicated(value: Value) -> bool:
     return isinstance(value, ModelValue) and value.role is ModelRole.REPLICATED
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.program.depth import TooDeep, deeply
 from trl_lint.config import Selection, ignored_in
-from trl_lint.findings import Finding
+from trl_lint.findings import Consequence, Finding
 from trl_lint.linter.documents import Documents
 from trl_lint.linter.prefilter import Prefilter
 from trl_lint.linter.results import GIVEN_UP, CommentContext, SourceError
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from trl_lint.linter.dependencies import Dependencies
     from trl_lint.linter.engines import ProjectEngines
     from trl_lint.linter.locate import LocatedViolation, RuleViolation
+
+# What may come of a finding that neither stops a training nor spoils what it learns.
+_MILD = frozenset({Consequence.WRONG_NUMBER, Consequence.RACE, Consequence.WASTE})
 
 
 class CodeLinter:
@@ -190,17 +193,23 @@ class CodeLinter:
             return []
         from trl_lint.linter.locate import located
 
-        there = [self._if_used(module, each) for each in located(module, found)]
-        if any(each.finding.by_default for each in there) and self._runs_alone(module):
-            there = [each if each.rule.in_one_process else each.only_if_asked_for() for each in there]
+        there = [self._as_started(module, self._if_used(module, each)) for each in located(module, found)]
         if not self.settings.per_file_ignores:
             return there
         ignores = ignored_in(self.settings, self.documents.file_of(module.path))
         return [each for each in there if not ignores(each.rule, each.finding.consequence, each.finding.by_default)]
 
-    def _runs_alone(self, module: Module) -> bool:
-        """Whether all that starts a module in sight starts one process of it."""
-        return self.documents.starts_no_processes(module.path) or module.engines().alone
+    def _as_started(self, module: Module, found: LocatedViolation) -> LocatedViolation:
+        """A finding, which is not in the default set where all that starts its code in sight starts one process."""
+        if not found.finding.by_default or found.rule.fails_in_one_process(found.violation.event):
+            return found
+        engines = module.engines()
+        is_asked_for = (
+            self.documents.starts_no_processes(module.path)
+            or engines.alone
+            or (engines.started_alone and found.finding.consequence in _MILD)
+        )
+        return found.only_if_asked_for() if is_asked_for else found
 
     def _if_used(self, module: Module, found: LocatedViolation) -> LocatedViolation:
         """A finding, which is not in the default set where its code is never run."""

@@ -211,9 +211,10 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     one_node = bool(own) and all(launch.one_node for launch in own)
     launched = any(each.shown.launches for each in found)
     alone = _is_run_alone(project, str(asks), programs, is_launched=bool(own))
+    started_alone = any(_is_alone(project, each) for each in programs) and all(each.one_process for each in own)
     own_code = [each.shown.beside for each in found if is_program and each.name == str(asks)]
     only = project.whole and _are_all_known(found, where)
-    return EnginesInUse(shown, only, one_node, launched, alone, own=next(iter(own_code), ()))
+    return EnginesInUse(shown, only, one_node, launched, alone, started_alone, next(iter(own_code), ()))
 
 
 def _is_run_alone(project: ProjectShown, file: str, programs: Collection[str], *, is_launched: bool) -> bool:

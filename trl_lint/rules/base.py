@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Generic, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
 
 from trl_lint.analysis.events import Event, EventT, types_of
 from trl_lint.findings import Consequence
@@ -86,8 +86,6 @@ class BaseRule:
     # Whether code that it reports fails on each pass, wherever there are several processes: no data, device or engine
     # that a run may lack has a part in it.
     always_fails: ClassVar[bool] = False
-    # Whether it goes wrong in one process on several GPUs as well, where Trainer wraps the model in DataParallel.
-    in_one_process: ClassVar[bool] = False
     # Whether it has not yet shown that no more than one in twenty of its findings is a false alarm: off by default.
     preview: ClassVar[bool] = False
 
@@ -95,6 +93,10 @@ class BaseRule:
     def module(self) -> str:
         """The name of its module, which is that of its fix and its fixtures, too."""
         return type(self).__module__.rpartition(".")[2]
+
+    def fails_in_one_process(self, event: Any) -> bool:
+        """Whether it goes wrong in one process on several GPUs as well, where DataParallel wraps the model."""
+        return False
 
     @property
     def fix_module(self) -> str:

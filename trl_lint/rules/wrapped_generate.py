@@ -56,7 +56,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead, UnwrappedForGeneration
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES
-from trl_lint.domain.model_roles import is_data_parallel, is_trained
+from trl_lint.domain.model_roles import is_data_parallel, is_trained, may_be_data_parallel
 from trl_lint.domain.values import Wrapping
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.mentions import either, named
@@ -73,9 +73,11 @@ def _is_handed_on(event: AttributeRead) -> bool:
 class WrappedGenerate(Rule[AttributeRead | UnwrappedForGeneration]):
     code = "TRL010"
     name = "wrapped-generate"
-    in_one_process = True
     consequences = (Consequence.CRASH, Consequence.DEADLOCK)
     mentions = (either(named(GENERATES), named(FOR_GENERATION)),)
+
+    def fails_in_one_process(self, event: AttributeRead | UnwrappedForGeneration) -> bool:
+        return isinstance(event, AttributeRead) and may_be_data_parallel(event.model)
 
     def check(self, event: AttributeRead | UnwrappedForGeneration) -> Iterator[Violation]:
         if isinstance(event, AttributeRead):

@@ -77,7 +77,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeAsked, AttributeRead, HandedToPipeline
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, TrainingEngine
-from trl_lint.domain.model_roles import is_data_parallel
+from trl_lint.domain.model_roles import is_data_parallel, may_be_data_parallel
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.engines import OF_ENGINE, OF_MODELS, UNIQUE
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
@@ -117,8 +117,10 @@ def _is_asked_first(event: AttributeRead) -> bool:
 class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | HandedToPipeline]):
     code = "TRL002"
     name = "wrapped-model-attribute"
-    in_one_process = True
     consequences = (Consequence.CRASH, Consequence.WRONG_TRAINING)
+
+    def fails_in_one_process(self, event: AttributeRead | AttributeAsked | HandedToPipeline) -> bool:
+        return may_be_data_parallel(event.model)
 
     def check(self, event: AttributeRead | AttributeAsked | HandedToPipeline) -> Iterator[Violation]:
         if isinstance(event, HandedToPipeline):
