@@ -245,6 +245,22 @@ def test_does_not_train_on_several_gpus(tmp_path, program) -> None:
     assert not found(tmp_path, "python train.py\n", program=program)
 
 
+@pytest.mark.parametrize(
+    ("helper", "count"),
+    [
+        ("from unsloth import FastLanguageModel\n\ndef load():\n    return FastLanguageModel.load()\n", 0),
+        ("def load():\n    from unsloth import FastLanguageModel\n    return FastLanguageModel.load()\n", 0),
+        ("def load():\n    return 1\n\ndef fast():\n    import unsloth\n    return unsloth.load()\n", 1),
+        ("from unsloth_like import load\n", 1),
+        ("from .unsloth import load\n", 1),
+    ],
+)
+def test_unsloth_is_imported_by_what_loads_the_model(tmp_path, helper, count) -> None:
+    write(tmp_path, {"lib/__init__.py": "", "lib/models.py": helper})
+    program = f"from lib.models import load\nmodel = load()\n{TRAINER}"
+    assert len(found(tmp_path, "python train.py\n", program=program)) == count
+
+
 def test_a_trainer_base_of_the_settings(tmp_path) -> None:
     program = "from mylib import BaseTrainer\ntrainer = BaseTrainer()\ntrainer.train()\n"
     assert not found(tmp_path, "python train.py\n", program=program)

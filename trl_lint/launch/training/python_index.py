@@ -95,9 +95,18 @@ def _file(tree: ast.Module) -> File:
         _add_imports(file, each)
         flag.see(each)
     file.on_request = flag.is_asked_only
-    named = (f"{one.module}." for one in file.imports.values())
-    file.units[BODY].places_itself |= any(map(_WITHOUT_DATA_PARALLEL.match, named))
+    file.units[BODY].places_itself |= any(map(_is_without_data_parallel, ast.walk(tree)))
+    if any(map(_is_without_data_parallel, body)):  # whoever takes a function from the file runs its imports
+        for unit in file.units.values():
+            unit.places_itself = True
     return file
+
+
+def _is_without_data_parallel(node: ast.AST) -> bool:
+    """Whether a library is imported with which no trainer wraps its model in DataParallel."""
+    if isinstance(node, ast.ImportFrom):
+        return not node.level and _WITHOUT_DATA_PARALLEL.match(f"{node.module}.") is not None
+    return isinstance(node, ast.Import) and any(_WITHOUT_DATA_PARALLEL.match(f"{each.name}.") for each in node.names)
 
 
 def _add_class(file: File, node: ast.ClassDef) -> None:
@@ -158,6 +167,7 @@ def _unit(body: Iterable[ast.AST]) -> Unit:
     while waiting:
         node = waiting.pop()
         placement.see(node)
+        unit.places_itself |= _is_without_data_parallel(node)
         if isinstance(node, ast.Attribute):
             _add_attributes(unit, node)
         if isinstance(node, ast.Call):
@@ -168,7 +178,7 @@ def _unit(body: Iterable[ast.AST]) -> Unit:
             unit.names.setdefault(name, (node.lineno, node.col_offset + 1))
             continue
         waiting += _parts(node)
-    unit.places_itself = placement.chosen()
+    unit.places_itself |= placement.chosen()
     return unit
 
 
