@@ -142,6 +142,26 @@ def main(tokenizer, rows, model):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "is_reported"),
+    [
+        ("batch_size=8", False),
+        ("args.batch_size, True", False),
+        ("batch_size=1", True),
+        ("shuffle=True", True),
+        ("batch_size=8, collate_fn=collate", True),
+        ("8, True, None, None, 0, collate", True),
+        ("batch_size=8, **settings", True),
+    ],
+)
+def test_rows_that_torch_stacks_are_of_one_length(arguments, is_reported, tmp_path):
+    loop = _LOOP.replace("{loader}", f"loader = DataLoader(rows, {arguments})") + "\n\npadding = tokenizer.pad(rows)\n"
+    (tmp_path / "data.py").write_text(_DATA.replace("PADDING", "True"))
+    (tmp_path / "train.py").write_text(loop)
+    linter = Linter(SETTINGS, (tmp_path,), (find_rule("TRL005"),))
+    assert bool(linter.check(tmp_path / "train.py", loop.encode())) is is_reported
+
+
+@pytest.mark.parametrize(
     "loader",
     [
         "loader = DataLoader(rows, collate_fn=Collator(tokenizer))",

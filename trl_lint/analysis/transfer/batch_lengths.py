@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 # What a loader and a trainer are given that makes their batches: by its name, and of a loader by the first position.
 _OF_LOADERS = frozenset({"", "collate_fn", "dataset"})
 _OF_TRAINERS = frozenset({"data_collator", "eval_dataset", "train_dataset"})
+# The position of `collate_fn` among the arguments of torch's `DataLoader`.
+_COLLATOR = 6
 # What files show, and the shape of the batches that they make. One that shows both may do the former.
 _PADDINGS = ((heuristics.FIXED_LENGTHS, ONE_LENGTH), (heuristics.OWN_LENGTHS, OWN_LENGTH))
 
@@ -61,10 +63,20 @@ def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
     """A loader that has just been made."""
     if not isinstance(loader, LoaderValue) or loader.batch is None:
         return loader
+    if _stacks_rows(args) and class_of(loader) is None:
+        return loader.having(loader.batch.but(shape=ONE_LENGTH))
     for guess, shape in _PADDINGS:
         if _is_made_so(frame, args, _OF_LOADERS, guess):
             return loader.having(loader.batch.but(shape=shape))
     return loader
+
+
+def _stacks_rows(args: Arguments) -> bool:
+    """Whether torch's own collator puts several rows into a batch: it can't where they are not of one length."""
+    if "collate_fn" in args.keywords or len(args.positional) > _COLLATOR or args.star or args.double:
+        return False
+    size = args.get(1, "batch_size")
+    return size is not None and size.const != 1
 
 
 def given(frame: Frame, args: Arguments, made: Value) -> None:
