@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from snippets import SETTINGS, Snippets, loop, shown, trainer
 
+from trl_lint.findings import Consequence
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 
@@ -206,7 +207,6 @@ def test_a_finding_says_what_happens():
         'open(f"losses-{accelerator.process_index}.txt", "w")',
         'open(unknown_path(), "w")',
         'os.makedirs("samples", exist_ok=True)',
-        'if not os.path.exists("samples"):\n    os.makedirs("samples")',
         'shutil.rmtree("samples", ignore_errors=True)',
         'accelerator.save(loss, "loss.pt")',
         'wandb.init(project="x", group="all")',
@@ -580,6 +580,43 @@ def test_a_program_that_is_started_as_one_process_is_asked_for(files, by_default
 def test_a_script_without_a_main_block_is_a_program_where_a_command_names_it(runs, by_default, tmp_path):
     text = loop('open("losses.txt", "w")') + "\n\ntrain()\n"
     assert by_default_in(tmp_path, {"train.py": text, "run.sh": runs}, "train.py") is by_default
+
+
+@pytest.mark.parametrize(
+    ("body", "mended"),
+    [
+        ('if not os.path.exists("out"):\n    os.makedirs("out")', 'os.makedirs("out", exist_ok=True)'),
+        (
+            "if not os.path.isdir(args.out):\n    os.makedirs(args.out, 0o755)",
+            "os.makedirs(args.out, 0o755, exist_ok=True)",
+        ),
+        ('if not Path("out").exists():\n    Path("out").mkdir()', 'Path("out").mkdir(exist_ok=True)'),
+        ('if not os.path.exists("out"):\n    os.mkdir("out")', ""),
+    ],
+)
+def test_where_several_look_for_a_folder_at_once_one_of_them_may_make_it(body, mended, tmp_path):
+    text = "import os\nfrom pathlib import Path\n" + loop(body)
+    path = tmp_path / "train.py"
+    linter = Linter(SETTINGS, (tmp_path,), (find_rule("TRL008"),))
+    (finding,) = linter.check(path, text.encode())
+    assert not finding.by_default
+    assert finding.consequence is Consequence.RACE
+    fixed = linter.fix(path, text.encode()).source.decode()
+    assert (mended in fixed) if mended else (fixed == text)
+    assert len(linter.check(path, fixed.encode())) == (not mended)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'if not os.path.exists("out"):\n    os.makedirs("out", exist_ok=True)',
+        'if accelerator.is_main_process and not os.path.exists("out"):\n    os.makedirs("out")',
+        'name = f"out/{accelerator.process_index}"\nif not os.path.exists(name):\n    os.makedirs(name)',
+        'with accelerator.main_process_first():\n    if not os.path.exists("out"):\n        os.makedirs("out")',
+    ],
+)
+def test_what_makes_a_folder_once(body):
+    assert places(body) == []
 
 
 PART_OF_PROGRAMS = {

@@ -116,10 +116,7 @@ class AttributeRead(Event):
     accelerator: str = ""
 
     def is_sure_without_library(self) -> bool:
-        """Who hands the model over may name an engine that takes attributes from it.
-
-        A model that code wraps in DDP itself is in no other engine, and in which one Trainer has it, a launch says.
-        """
+        """Not where who hands it over names an engine; DDP is none, and in which one Trainer has it, a launch says."""
         others = {step.module.text for step in steps(self.model.why) if step.module is not self.module}
         return is_replicated(self.model) or is_trained(self.model) or not any(map(NAMES_ENGINE.fits, others))
 
@@ -346,7 +343,8 @@ class SideEffect(Event):
     """Every rank changes what all of them share by calling `name` (`effect` says how).
 
     accelerator: the text by which the Accelerator is reached there, or "". by_clock: what they change is called after
-    the second in which each of them looks. where: under which condition all of them do, "" where whatever holds.
+    the second of each. where: under which condition all of them do, "" where whatever holds. looked: each of them has
+    looked whether it is there, at a moment of its own.
     """
 
     mentions = (mentions.STARTED, mentions.SIDE_EFFECTS)
@@ -358,6 +356,7 @@ class SideEffect(Event):
     accelerator: str = ""
     by_clock: bool = False
     where: str = ""
+    looked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

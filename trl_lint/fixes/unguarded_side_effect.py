@@ -34,6 +34,8 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
         """How to put a call whose result nobody uses under `is_main_process`."""
         if _is_for_all(event):
             return _for_all(event)
+        if event.looked:
+            return NoFix("it can't be told that what is there already is no error")
         found = own_line(scope_of(event.owner, event.module), event.node)
         if found is None:
             return NoFix("it is part of a larger statement")
@@ -60,7 +62,8 @@ def _is_for_all(event: SideEffect) -> bool:
 def _for_all(event: SideEffect) -> FixPlan | NoFix:
     if sum(not keyword_of(arg) for arg in event.node.args) >= _BY_POSITION:
         return NoFix("`exist_ok` may be given by its position")
-    return FixPlan((Replace(event.node, with_keyword(event.node, _EXIST_OK, cst.Name("True"))),), caution=_THERE)
+    caution = "" if event.looked else _THERE
+    return FixPlan((Replace(event.node, with_keyword(event.node, _EXIST_OK, cst.Name("True"))),), caution=caution)
 
 
 def _main(event: SideEffect) -> str:

@@ -30,7 +30,8 @@ fix is *safe* for what is only shown to a reader (a tracker, a table on the scre
 where the call is part of a larger statement (`with open(…)`), where the function reads the file again, where what else
 stands under a condition that asks for it is for all ranks, and where no `Accelerator` is in reach.
 
-A folder is made by all ranks, with `exist_ok=True`, which is unsafe: one that is there already is no error any more.
+A folder is made by all ranks, with `exist_ok=True`, which is unsafe: one that is there already is no error any more. It
+is safe where the code has looked whether it is there.
 
 ## Limits
 What is a waste only, such as all ranks saving the same model at the end of a script, is not in the default set;
@@ -45,10 +46,10 @@ the same on all ranks, and guards that are not known to let all ranks in, are si
 settings (`args.output_dir`, `cfg["name"]`) is taken to be the same on all of them. Behind a call in which all ranks
 meet, a guard before it is known to let them all in, as they are there. A condition of which one part is enough is
 reported with that part where all ranks come by it: beside the rank, a question for the engine (`is_main_process or
-use_deepspeed`), else a setting (`args.clear or ask()`). Files that each
-rank finds in one folder are the same ones, and what is called after the time in whole seconds is one thing or several,
-by chance. `if os.path.exists(path)` lets all ranks in that look at the same moment; only for `os.makedirs` it counts as
-a guard, as the folder is made once. `wandb.run is not None` is no guard: it says where a run was started, not that it
+use_deepspeed`), else a setting (`args.clear or ask()`). Files that each rank finds in one folder are the same ones, and
+what is called after the time in whole seconds is one thing or several, by chance. `if os.path.exists(path)` lets all
+ranks in that look at the same moment; where a folder is made behind it, which is seldom more than one of them,
+`--extend-select TRL008` reports it. `wandb.run is not None` is no guard: it says where a run was started, not that it
 was started once. A run with a `group` is meant to be one of several, but one with a name that is the same on all ranks.
 What guards itself (`Trainer.log`, `Trainer.save_model`, `Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`)
 is right. A script that loads a model with `device_map="auto"` is run by one process, as Accelerate refuses to train
@@ -77,6 +78,9 @@ class UnguardedSideEffect(Rule[SideEffect]):
     def check(self, event: SideEffect) -> Iterator[Violation]:
         if event.module.one_process:
             return
+        if event.looked:
+            yield _looked(event)
+            return
         apart = ", or one of its own where their clocks differ" if event.by_clock else ""
         where = f" where `{event.where}` holds" if event.where else ""
         outcome = apart + ("; the second one fails" if event.effect.fails and not event.by_clock else "")
@@ -86,6 +90,20 @@ class UnguardedSideEffect(Rule[SideEffect]):
             help=event.effect.instead or f"do it on the main process only: {said('main', event)}",
             consequence=_consequence(event),
         )
+
+
+def _looked(event: SideEffect) -> Violation:
+    """`if not os.path.exists(folder): os.makedirs(folder)`: as a rule the first rank is through before others look."""
+    return Violation(
+        event=event,
+        message=(
+            f"`{event.name}` runs on all processes that find nothing there: where two of them look at the same moment, "
+            "the second one fails"
+        ),
+        help=event.effect.instead,
+        consequence=Consequence.RACE,
+        by_default=False,
+    )
 
 
 def _consequence(event: SideEffect) -> Consequence:

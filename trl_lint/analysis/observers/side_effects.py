@@ -271,8 +271,10 @@ def _tell(
     by_clock = path is not None and path.rank.differs and Origin.CLOCK in path.rank.origins
     own = name.removeprefix("trl.trainer.utils.")
     wide = next((part for each in frame.memory.control.conditions if (part := _widened(frame, each))), "")
+    looked = effect.makes and any(each.rank.origins == Origin.IO for each in frame.memory.control.conditions)
+    reach = frame.accelerator()
     frame.emit(
-        SideEffect, node, name=own, effect=effect, accelerator=frame.accelerator(), by_clock=by_clock, where=wide
+        SideEffect, node, name=own, effect=effect, accelerator=reach, by_clock=by_clock, where=wide, looked=looked
     )
 
 
@@ -336,7 +338,7 @@ def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
         return condition.rank == ranks.SETTING or (
             test is not None and _is_given_its_run(frame) and _asks_for_run(frame, test)
         )
-    if condition.rank.origins != Origin.IO or effect.makes or frame.memory.control.first_rank is not None:
+    if condition.rank.origins != Origin.IO or frame.memory.control.first_rank is not None:
         return False
     if not effect.fails and not of_class(place_of(condition) or cst.Pass(), cst.Call):
         return False  # what was looked up before says of files that are made where one is missing: by one rank, maybe
