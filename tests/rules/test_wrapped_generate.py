@@ -228,6 +228,7 @@ def test_a_program_that_asks_for_fsdp_itself(arguments, is_program, speaks, tmp_
     ("known", "speaks"),
     [
         (["model = deepspeed.initialize(model)"], False),
+        (["model = deepspeed.initialize(model, config=accelerator.state.deepspeed_plugin.config)"], True),
         (["model = deepspeed.initialize(model)", "FullyShardedDataParallel(model)"], True),
         ([], True),
     ],

@@ -115,8 +115,9 @@ IN_CODE = (
     Sign(TrainingEngine.FSDP, r"(?<!class )\bFullyShardedDataParallelPlugin\s*\(", _PLUGINS,
          (b"FullyShardedDataParallelPlugin",)),
     Sign(TrainingEngine.FSDP, rf"^[^#\n]*\bfsdp\s*=\s*[\[\"'][^#\n]*\b{_SHARDS}", _ARGUMENTS, _SHARDING),
+    # With the configuration of Accelerate's plugin it is for where a launch asks for DeepSpeed.
     Sign(TrainingEngine.DEEPSPEED, r"\bdeepspeed\.initialize\s*\(", "deepspeed: __init__.py::initialize",
-         (b"deepspeed.initialize",)),
+         (b"deepspeed.initialize",), unless=r"\.deepspeed_plugin\b"),
     Sign(TrainingEngine.DEEPSPEED, r"(?<!class )\bDeepSpeedPlugin\s*\(", _PLUGINS, (b"DeepSpeedPlugin",)),
     Sign(TrainingEngine.DEEPSPEED_ZERO3, r"\bDeepSpeedPlugin\s*\([^)#]*\bzero_stage\s*=\s*3\b", _PLUGINS,
          (b"DeepSpeedPlugin",)),
