@@ -432,6 +432,21 @@ def test_a_label_above_the_usage_in_a_docstring(tmp_path, label, count) -> None:
     assert len(found(tmp_path, f'"""\n{label}\npython train.py \\\n    --lora\n"""\n', "usage.py")) == count
 
 
+@pytest.mark.parametrize(
+    ("beside", "count"),
+    [
+        ("accelerate launch train.py", 0),
+        ("torchrun --nproc_per_node 8 ./train.py --bf16", 0),
+        ("accelerate launch other.py", 1),
+        ("accelerate launch $SCRIPT", 1),
+        ("python other.py", 1),
+    ],
+)
+def test_beside_a_launch_of_the_same_script_bare_python_is_for_one_gpu(tmp_path, beside, count) -> None:
+    assert len(found(tmp_path, f'"""\npython train.py\n\n{beside}\n"""\n', "usage.py")) == count
+    assert len(found(tmp_path, f"{TWO}python train.py\n{beside}\n")) == 1, "that one says that there are two"
+
+
 # Silencing
 
 

@@ -17,7 +17,10 @@ from pathlib import Path
 from trl_lint.findings import Applicability, Consequence, Finding, Fix, Note, Position
 from trl_lint.findings import Edit as PlacedEdit
 from trl_lint.knowledge.heuristics import LOOP_SCRIPT, ONE_GPU_NOTE, SEVERAL_GPUS_NOTE
+from trl_lint.launch.commands.command_wrappers import unwrap
+from trl_lint.launch.commands.commands import Command
 from trl_lint.launch.judge.arguments import may_ask_to_train, may_train
+from trl_lint.launch.judge.engines import started_program
 from trl_lint.launch.judge.gpus import Gpus, GpuVerdict, gpus
 from trl_lint.launch.judge.launchers import training_script
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
@@ -79,17 +82,24 @@ def checked(path: Path, source: bytes, project: LaunchProject) -> Checked:
     """The findings in one file with their edits, and what could not be looked at."""
     reading = readers.read(path, source)
     untold = not _for_cpu(reading.text) and not _named_for_one(path)
+    launched = _launched(reading.commands)
     groups: dict[tuple[int, int], list[_Fault | None]] = {}
     for command in reading.commands:
         start = None if own_launcher(command) else bare_start(command)
         if start is not None:
             word = start.interpreter or start.script or command.words[0]
-            fault = _fault(start, path, project, untold)
+            fault = _fault(start, path, project, untold and posixpath.basename(start.path) not in launched)
             groups.setdefault((word.start, word.end), []).append(fault)
     places = _places(path, reading.text)
     found = [_launch(path, reading.text, places, group, project) for group in groups.values() if any(group)]
     remark = _remark(reading.problem) if readers.is_launch_file(path, source) else ""
     return Checked(reading.text, tuple(sorted(found, key=lambda each: each.finding.sort_key)), remark)
+
+
+def _launched(commands: Iterable[Command]) -> set[str]:
+    """The names of the scripts that a file starts with a launcher: beside that, bare python is for one GPU."""
+    paths = (started_program(unwrap(each.words).rest)[1] for each in commands if own_launcher(each))
+    return {posixpath.basename(path) for path in paths} - {""}
 
 
 def _remark(problem: str) -> str:

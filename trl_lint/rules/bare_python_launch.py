@@ -51,7 +51,8 @@ model with `device_map="auto"` or with one that can't be read, or calls `noteboo
 training (`--do_train False`, `--do_eval` alone, settings that say `do_train: false`) are silent, and so are scripts
 out of sight.
 Launches that speak of GPUs in a way that can't be read are silent; those that say nothing of them are not in the
-default set: they are reported where TRL004 is selected by its code, and by the setting `launch-unknown-gpus`.
+default set: they are reported where TRL004 is selected by its code, and by the setting `launch-unknown-gpus`, but not
+in a file that starts the same script with a launcher, too: there bare `python` is for one GPU.
 Configuration files of Accelerate are not read.
 
 ## References

@@ -180,7 +180,7 @@ def _bare(commands: Sequence[Command]) -> Iterator[str]:
     for command in commands:
         words = unwrap(command.words).rest
         if words and is_interpreter(words[0]) and not _launcher(command)[0]:
-            _, program = _started(words[1:])
+            _, program = started_program(words[1:])
             yield from [program] if program else []
 
 
@@ -199,7 +199,7 @@ def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
 
 def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
     given = [(name, value) for name, value, _ in options(words)]
-    place, started = _started(words)
+    place, started = started_program(words)
     own = [(name, value) for name, value, _ in options(words[:place])]
     found = {option.engine for name, value in given for option in OPTIONS if option.fits(name, value)}
     configuration = next((value for name, value in given if name in CONFIGURATION_OPTIONS), "")
@@ -225,7 +225,7 @@ def _says(options: Sequence[CountOption], given: Sequence[tuple[str, str]], word
     return any(option.fits(name, value) and not _may_vary(name, words) for name, value in given for option in options)
 
 
-def _started(words: Sequence[Word]) -> tuple[int, str]:
+def started_program(words: Sequence[Word]) -> tuple[int, str]:
     """Where among the words the program that a launcher is told to start stands, and its path, or what is known of its
     end: "" behind the last one where there is none.
     """
