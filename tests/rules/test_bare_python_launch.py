@@ -364,6 +364,12 @@ def test_the_options_say_that_it_trains(tmp_path, options) -> None:
 ON_REQUEST = "from trl import SFTTrainer\ntrainer = SFTTrainer('x')\nif args.do_train:\n    trainer.train()\n"
 
 
+OWN_FLAG = (
+    "from trl import SFTTrainer\nparser.add_argument('--train', action='store_true')\n{}\n"
+    "    trainer = SFTTrainer('x')\n    trainer.train()\n"
+)
+
+
 @pytest.mark.parametrize(
     ("program", "options", "count"),
     [
@@ -380,6 +386,13 @@ ON_REQUEST = "from trl import SFTTrainer\ntrainer = SFTTrainer('x')\nif args.do_
         ("class Arguments:\n    do_train: bool = True\n" + ON_REQUEST, "", 1),
         ("parser.add_argument('--do_train', type=bool, default=True)\n" + ON_REQUEST, "", 1),
         ("parser.add_argument('--do_train', action='store_true')\n" + ON_REQUEST, "", 0),
+        (OWN_FLAG.format("if args.train:"), "--build", 0),
+        (OWN_FLAG.format("if args.train:"), "--train", 1),
+        (OWN_FLAG.format("if args.train:"), "--train --build", 1),
+        (OWN_FLAG.format("args.train = True\nif args.train:"), "--build", 1),
+        (OWN_FLAG.format("if model.train():"), "--build", 1),
+        (OWN_FLAG.format("if args.build:"), "--build", 1),
+        (OWN_FLAG.format("if args.train:").replace("store_true", "store"), "--build", 1),
         (TRAINER, "", 1),
         (TRAINER, "--model x ...", 0),
     ],

@@ -606,9 +606,9 @@ CPU_ARGUMENT = Guess(
 )
 TRAIN_ARGUMENT = Guess(
     group=LAUNCH,
-    pattern=r"(?s)^--?do[_-]train(?:=(.*))?\Z",
+    pattern=r"(?s)^--?(?:do[_-])?train(?:=(.*))?\Z",
     says="With this argument a script trains, unless it is false.",
-    because="transformers/training_args.py: `do_train`",
+    because="transformers/training_args.py: `do_train`; sorryhyun/anima_lora: a script's own `--train`",
 )
 NO_TRAIN_ARGUMENT = Guess(
     group=LAUNCH,
