@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from trl_lint.linter.importers import Importer, imported, programs_of
+from trl_lint.linter.importers import Importer, Importers, imported
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ FILES = (
     ],
 )
 def test_programs_that_import_a_file(path: str, programs: set[str]):
-    assert programs_of(path, FILES) == programs
+    assert Importers(FILES).programs_of(path) == programs
 
 
 ANSWER = """

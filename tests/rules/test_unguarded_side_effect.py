@@ -545,6 +545,8 @@ def test_what_the_programs_own_parser_gives_is_the_same_everywhere():
     assert not SNIPPETS.findings(text.replace("parser.parse_args()", "parser.parse_args_into_dataclasses()[0]"))
 
 
+IMPORTS_SPREAD = "from spread import go\n"
+IMPORTS_TRAIN = "from train import train\n\nif __name__ == '__main__':\n    train()\n"
 MAIN = '\n\nif __name__ == "__main__":\n    train()\n'
 
 
@@ -569,11 +571,23 @@ MAIN = '\n\nif __name__ == "__main__":\n    train()\n'
         ({"run.sh": "torchrun --nproc_per_node ${GPUS:-1} train.py\n"}, True),
         ({"run.sh": "torchrun --nproc_per_node 8 train.py --num_gpus 1\n"}, True),
         ({"run.sh": "torchrun train.py\n"}, True),
+        ({"run.sh": "python train.py\npython -m torch.distributed.launch --nproc_per_node=8 train.py\n"}, True),
+        ({"run.sh": "python -m torch.distributed.launch --nproc_per_node=1 train.py\n"}, False),
+        ({"run.sh": "python train.py\npython -m accelerate.commands.launch train.py\n"}, True),
+        ({"run.sh": "python train.py\nsrun --ntasks=8 python train.py\n"}, True),
+        ({"run.sh": "python train.py\nRANK=0 WORLD_SIZE=4 python train.py\n"}, True),
+        ({"run.sh": "python train.py --device_map auto\n"}, False),
+        ({"run.sh": "uv run train.py\n"}, False),
+        ({"run.sh": "python train.py\n", "spread.py": "mp.spawn(train)", "other.py": "import spread"}, False),
+        ({"run.sh": "python train.py\n", "spread.py": "mp.spawn(train)", "train.py": IMPORTS_SPREAD}, True),
+        ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 many.py\n", "many.py": IMPORTS_TRAIN}, True),
+        ({"other/run.sh": "python train.py\n", "other/train.py": MAIN}, True),
     ],
 )
 def test_a_program_that_is_started_as_one_process_is_asked_for(files, by_default, tmp_path):
     text = loop('open("losses.txt", "w")') + MAIN
-    assert by_default_in(tmp_path, {"train.py": text, **files}, "train.py") is by_default
+    files = {**files, "train.py": files.get("train.py", "") + text}
+    assert by_default_in(tmp_path, files, "train.py") is by_default
 
 
 @pytest.mark.parametrize(("runs", "by_default"), [("python -u train.py\n", False), ("python other.py\n", True)])
@@ -653,7 +667,13 @@ def test_a_crash_in_a_part_is_told_as_long_as_one_program_may_be_more_than_one_p
 
 @pytest.mark.parametrize(
     ("runs", "by_default"),
-    [("python -m tools\n", False), ("python -m tools.other\n", True), ("torchrun --nproc_per_node 8 -m tools\n", True)],
+    [
+        ("python -m tools\n", False),
+        ("python tools/__main__.py\n", False),
+        ("python -m tools.other\n", True),
+        ("torchrun --nproc_per_node 8 -m tools\n", True),
+        ("python -m tools\ntorchrun --nproc_per_node 8 tools/__main__.py\n", True),
+    ],
 )
 def test_a_package_is_a_program_that_its_name_starts(runs, by_default, tmp_path):
     files = {"tools/__init__.py": "", "tools/__main__.py": loop('open("losses.txt", "w")') + MAIN, "run.sh": runs}

@@ -69,7 +69,7 @@ LAUNCHES = re.compile(
     rb"|(?<![\w./-])(?:deepspeed|ds)[\"',]*\s+[^\s:=]|deepspeed\.launcher"
 )
 # Nor does one without this hold a program that bare python starts.
-STARTS = re.compile(rb"python[\d.]*\s[^\n]*\.py\b|python[\d.]*\s+-m\s")
+STARTS = re.compile(rb"python[\d.]*\s[^\n]*\.py\b|python[\d.]*\s+-m\s|\brun\s[^\n]*\.py\b")
 # Code that makes processes itself, or has a library do so: bare python starts it on all GPUs.
 SPAWNS = re.compile(
     rb"\bspawn\(|\bProcess\(|\bstart_processes\(|\b(?:notebook|debug)_launcher\(|\belastic_launch\("

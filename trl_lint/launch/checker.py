@@ -17,10 +17,9 @@ from pathlib import Path
 from trl_lint.findings import Applicability, Consequence, Finding, Fix, Note, Position
 from trl_lint.findings import Edit as PlacedEdit
 from trl_lint.knowledge.heuristics import LOOP_SCRIPT, ONE_GPU_NOTE, SEVERAL_GPUS_NOTE
-from trl_lint.launch.commands.command_wrappers import unwrap
 from trl_lint.launch.commands.commands import Command
 from trl_lint.launch.judge.arguments import may_ask_to_train, may_train
-from trl_lint.launch.judge.engines import started_program
+from trl_lint.launch.judge.engines import launched_program
 from trl_lint.launch.judge.gpus import Gpus, GpuVerdict, gpus
 from trl_lint.launch.judge.launchers import training_script
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
@@ -98,8 +97,7 @@ def checked(path: Path, source: bytes, project: LaunchProject) -> Checked:
 
 def _launched(commands: Iterable[Command]) -> set[str]:
     """The names of the scripts that a file starts with a launcher: beside that, bare python is for one GPU."""
-    paths = (started_program(unwrap(each.words).rest)[1] for each in commands if own_launcher(each))
-    return {posixpath.basename(path) for path in paths} - {""}
+    return {posixpath.basename(launched_program(each)) for each in commands} - {""}
 
 
 def _remark(problem: str) -> str:

@@ -29,7 +29,7 @@ from trl_lint.launch.judge.engines import (
 )
 from trl_lint.linter.cache import digest
 from trl_lint.linter.discovery import PathProblem, find_files, names_project
-from trl_lint.linter.importers import Importer, imported, programs_of
+from trl_lint.linter.importers import Importer, Importers, imported
 from trl_lint.settings import Settings
 
 # So many files of a project are looked at, out of so many names.
@@ -81,7 +81,7 @@ class ProjectShown(NamedTuple):
 
     files: tuple[FileShown, ...]
     whole: bool
-    importers: tuple[Importer, ...] = ()
+    importers: Importers
 
 
 @dataclass(slots=True)
@@ -142,7 +142,7 @@ class ProjectEngines:
                     importers.append(Importer(name, tuple(sorted(imported(data))), shown.program))
         except _Enough:
             whole = False
-        return ProjectShown(tuple(found), whole and budget.files > 0, tuple(importers))
+        return ProjectShown(tuple(found), whole and budget.files > 0, Importers(importers))
 
     def _files(self, project: Path, budget: _Budget) -> Iterator[Path]:
         exclude = self.settings.exclude
@@ -191,7 +191,7 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     itself and of what may be a part of it, which other programs are not; nor are their launches its own. Of a part of
     programs, those speak whose launches are shown.
     """
-    programs = frozenset({str(asks)}) if is_program else programs_of(str(asks), project.importers)
+    programs = frozenset({str(asks)}) if is_program else project.importers.programs_of(str(asks))
     own = _launches_of(project, programs)
     found = [each for each in project.files if not is_document(each.name) or _is_around(each.folder, asks.parent)]
     if is_program or own:
@@ -199,7 +199,7 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     if own:
         found = _as_started(found, own)
     else:
-        others = _launches_of(project, {each.path for each in project.importers if each.program} - programs)
+        others = _launches_of(project, project.importers.programs - programs)
         # The program that a launch starts may be that of another project below, or gone.
         not_own = [each for each in _launches(project) if each.program] if is_program else others
         found = _without(found, not_own, _named_by(others))
@@ -210,21 +210,27 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     shown = tuple(ShownEngine(engine, where[engine]) for engine in TrainingEngine if engine in where)
     one_node = bool(own) and all(launch.one_node for launch in own)
     launched = any(each.shown.launches for each in found)
-    alone = _is_run_alone(project, str(asks), programs, is_launched=bool(own))
-    started_alone = any(_is_alone(project, each) for each in programs) and all(each.one_process for each in own)
+    users = project.importers.programs_of(str(asks))
+    alone = _is_run_alone(project, str(asks), users)
+    is_one = not _is_started_on_several(project, {*programs, *users})
+    started_alone = is_one and any(_is_alone(project, each) for each in programs)
     own_code = [each.shown.beside for each in found if is_program and each.name == str(asks)]
     only = project.whole and _are_all_known(found, where)
     return EnginesInUse(shown, only, one_node, launched, alone, started_alone, next(iter(own_code), ()))
 
 
-def _is_run_alone(project: ProjectShown, file: str, programs: Collection[str], *, is_launched: bool) -> bool:
-    """Whether all that starts a file in sight, or else the programs that import it, starts one process.
+def _is_run_alone(project: ProjectShown, file: str, users: Collection[str]) -> bool:
+    """Whether all that starts a file in sight, or else all programs that import it, starts one process.
 
-    is_launched: whether a launcher starts one of these programs.
+    users: the programs that import it.
     """
-    if _launches_of(project, {file}) or not programs:
-        return _is_alone(project, file)
-    return (not is_launched and _is_bare(project, file)) or all(_is_alone(project, each) for each in programs)
+    if _is_started_on_several(project, {file, *users}):
+        return False
+    return _is_alone(project, file) or (bool(users) and all(_is_alone(project, each) for each in users))
+
+
+def _is_started_on_several(project: ProjectShown, programs: Collection[str]) -> bool:
+    return not all(launch.one_process for launch in _launches_of(project, programs))
 
 
 def _is_alone(project: ProjectShown, program: str) -> bool:
@@ -237,9 +243,14 @@ def _is_bare(project: ProjectShown, program: str) -> bool:
     """Whether bare python starts a program, and nothing may start it on several processes."""
     if any(not launch.program for launch in _launches(project)):
         return False  # it may be this one
-    if any(each.shown.spawns for each in project.files if each.name == program):
+    if any(each.shown.spawns and _is_part_of(project, each.name, program) for each in project.files):
         return False
-    return any(_names_one(each, path, {program}) for each in project.files for path in each.shown.bare)
+    return any(_names_one(project, each, path, {program}) for each in project.files for path in each.shown.bare)
+
+
+def _is_part_of(project: ProjectShown, file: str, program: str) -> bool:
+    """Whether a program is a file, or may run it."""
+    return file == program or program in project.importers.programs_of(file)
 
 
 def _launches(project: ProjectShown) -> list[LaunchEngines]:
@@ -247,20 +258,20 @@ def _launches(project: ProjectShown) -> list[LaunchEngines]:
 
 
 def _launches_of(project: ProjectShown, programs: Collection[str]) -> list[LaunchEngines]:
-    return [launch for each in project.files for launch in each.shown.launches if _starts(each, launch, programs)]
+    starts = ((each, launch) for each in project.files for launch in each.shown.launches)
+    return [launch for each, launch in starts if _names_one(project, each, launch.program, programs)]
 
 
-def _starts(file: FileShown, launch: LaunchEngines, programs: Collection[str]) -> bool:
-    """Whether a launch in a file starts one of these programs."""
-    return _names_one(file, launch.program, programs)
-
-
-def _names_one(file: FileShown, path: str, programs: Collection[str]) -> bool:
-    """Whether a path in a file is that of one of these programs: by its end, or by its name from around or below, as
-    `bash scripts/run.sh` is typed beside the program.
+def _names_one(project: ProjectShown, file: FileShown, path: str, programs: Collection[str]) -> bool:
+    """Whether a path in a file is that of one of these programs: that of a file that lies there, else by its end, or by
+    its name from around or below, as `bash scripts/run.sh` is typed beside the program.
     """
     parts = _parts(path)
-    for program in map(_module_path, programs if parts else ()):
+    if not parts:
+        return False
+    if (there := str(file.folder.joinpath(*parts))) in project.importers.code:
+        return there in programs
+    for program in (each for name in programs for each in _spellings(name)):
         folders = file.folder, program.parent
         is_meant = len(parts) > 1 or _is_around(*folders) or _is_around(*reversed(folders))
         if is_meant and program.parts[-len(parts) :] == parts:
@@ -268,10 +279,12 @@ def _names_one(file: FileShown, path: str, programs: Collection[str]) -> bool:
     return False
 
 
-def _module_path(program: str) -> PurePosixPath:
-    """A program as a command names it: `python -m package` starts `package/__main__.py`."""
+def _spellings(program: str) -> Iterator[PurePosixPath]:
+    """A program as commands name it: `python -m package` starts `package/__main__.py`."""
     path = PurePosixPath(program)
-    return path.parent.with_suffix(".py") if path.name == "__main__.py" and path.parent.name else path
+    yield path
+    if path.name == "__main__.py" and path.parent.name:
+        yield path.parent.with_suffix(".py")
 
 
 def _parts(path: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ A name may stand for several files: all that may be meant are.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -39,28 +39,36 @@ def imported(code: bytes) -> frozenset[str]:
     return frozenset(names - {""})
 
 
-def programs_of(path: str, importers: Collection[Importer]) -> frozenset[str]:
-    """The programs that may run a file."""
-    by_name = _by_name(importers)
-    found: set[str] = set()
-    waiting, seen = [_name_of(path)], {_name_of(path)}
-    while waiting:
-        for importer in by_name.get(waiting.pop(), ()):
-            if importer.program:
-                found.add(importer.path)
-            name = _name_of(importer.path)
-            if name not in seen:
-                seen.add(name)
-                waiting.append(name)
-    return frozenset(found)
+class Importers:
+    """The Python files of a project, and which programs may run one of them.
 
+    code: the paths of all of them. programs: those of programs.
+    """
 
-def _by_name(importers: Iterable[Importer]) -> Mapping[str, list[Importer]]:
-    found: dict[str, list[Importer]] = {}
-    for each in importers:
-        for name in each.imports:
-            found.setdefault(name, []).append(each)
-    return found
+    def __init__(self, files: Collection[Importer]) -> None:
+        self.code = frozenset(each.path for each in files)
+        self.programs = frozenset(each.path for each in files if each.program)
+        self._by_name: dict[str, list[Importer]] = {}
+        for each in files:
+            for name in each.imports:
+                self._by_name.setdefault(name, []).append(each)
+        self._programs_of: dict[str, frozenset[str]] = {}
+
+    def programs_of(self, path: str) -> frozenset[str]:
+        """The programs that may run a file, by importing it."""
+        if path not in self._programs_of:
+            self._programs_of[path] = frozenset(each.path for each in self._users(path) if each.program)
+        return self._programs_of[path]
+
+    def _users(self, path: str) -> Iterator[Importer]:
+        waiting, seen = [_name_of(path)], {_name_of(path)}
+        while waiting:
+            for importer in self._by_name.get(waiting.pop(), ()):
+                yield importer
+                name = _name_of(importer.path)
+                if name not in seen:
+                    seen.add(name)
+                    waiting.append(name)
 
 
 def _name_of(path: str) -> str:

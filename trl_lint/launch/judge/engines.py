@@ -31,8 +31,8 @@ from trl_lint.knowledge.engines import (
 from trl_lint.launch.commands.command_wrappers import unwrap
 from trl_lint.launch.commands.commands import Command, Word
 from trl_lint.launch.judge.arguments import leaves_open
-from trl_lint.launch.judge.gpus import options
-from trl_lint.launch.judge.python_invocation import is_interpreter, own_launcher
+from trl_lint.launch.judge.gpus import is_one_of_several, options
+from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
 from trl_lint.launch.parsers import readers
 
 JSON = ".json"
@@ -171,24 +171,38 @@ def _of_deepspeed_configuration(data: bytes) -> set[TrainingEngine]:
 def _launches(commands: Sequence[Command]) -> Iterator[LaunchEngines]:
     for command in commands:
         launcher, words = _launcher(command)
+        start = None if launcher else bare_start(command)
         if launcher:
             yield _launch(launcher, words)
+        elif start is not None and is_one_of_several(start):
+            yield LaunchEngines(program=_path_of(start))
 
 
 def _bare(commands: Sequence[Command]) -> Iterator[str]:
     """The paths of the programs that bare python starts."""
-    for command in commands:
-        words = unwrap(command.words).rest
-        if words and is_interpreter(words[0]) and not _launcher(command)[0]:
-            _, program = started_program(words[1:])
-            yield from [program] if program else []
+    starts = (bare_start(command) for command in commands if not _launcher(command)[0])
+    yield from (
+        path for each in starts if each is not None and not is_one_of_several(each) and (path := _path_of(each))
+    )
+
+
+def _path_of(start: Start) -> str:
+    """The path of what is started, of a module as well, as far as it is known."""
+    module = start.module.value if start.module is not None else None
+    return f"{module.replace('.', '/')}.py" if module else start.path
+
+
+def launched_program(command: Command) -> str:
+    """The path of the program that a command starts with a launcher of several processes; "" where it does not."""
+    launcher, words = _launcher(command)
+    return _started(words)[1] if launcher else ""
 
 
 def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
     """The launcher that a command calls, and the words behind it; "" for none."""
     rest = unwrap(command.words).rest
     if found := own_launcher(command):
-        return found, rest
+        return found, _behind(rest, found.rpartition(" ")[2])
     values = [each.value for each in rest]
     for names in _ANYWHERE:
         for place in range(len(values) - len(names) + 1):
@@ -197,9 +211,16 @@ def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
     return "", ()
 
 
+def _behind(words: Sequence[Word], launcher: str) -> Sequence[Word]:
+    """The words behind the one that is the launcher, or its module or script."""
+    names = (each.value or each.tail for each in words)
+    place = next((place for place, name in enumerate(names) if name == launcher or name.endswith(f"/{launcher}")), -1)
+    return words[place + 1 :]
+
+
 def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
     given = [(name, value) for name, value, _ in options(words)]
-    place, started = started_program(words)
+    place, started = _started(words)
     own = [(name, value) for name, value, _ in options(words[:place])]
     found = {option.engine for name, value in given for option in OPTIONS if option.fits(name, value)}
     configuration = next((value for name, value in given if name in CONFIGURATION_OPTIONS), "")
@@ -225,7 +246,7 @@ def _says(options: Sequence[CountOption], given: Sequence[tuple[str, str]], word
     return any(option.fits(name, value) and not _may_vary(name, words) for name, value in given for option in options)
 
 
-def started_program(words: Sequence[Word]) -> tuple[int, str]:
+def _started(words: Sequence[Word]) -> tuple[int, str]:
     """Where among the words the program that a launcher is told to start stands, and its path, or what is known of its
     end: "" behind the last one where there is none.
     """

@@ -72,6 +72,12 @@ def gpus(start: Start) -> GpuVerdict:
     return GpuVerdict(Gpus.UNKNOWN)
 
 
+def is_one_of_several(start: Start) -> bool:
+    """Whether other processes are started beside this one: by ranks that are set by hand, or as tasks of Slurm."""
+    places_model = any(PLACEMENT_ARGUMENT.fits(word.value or "") for word in start.arguments)
+    return gpus(start).gpus is Gpus.OWN_LAUNCHER and not places_model
+
+
 def _outer(command: Command) -> tuple[Wrapper, ...]:
     return tuple(wrapper for words in command.surroundings.around for wrapper in unwrap(words).wrappers)
 
