@@ -698,6 +698,19 @@ def test_what_shows_an_engine_may_change(project):
         assert lint("mine.py") == lint("mine.py") == said
 
 
+def test_what_starts_the_programs_that_run_a_file_without_a_library_may_change(project):
+    main = (
+        "import os\nfrom accelerate import Accelerator\nfrom util import keep\n\n\n"
+        "def main():\n    if Accelerator().is_main_process:\n        os.remove('y')\n    keep('x')\n\n\n"
+        "if __name__ == '__main__':\n    main()\n"
+    )
+    write(project, mine=main)
+    write(project, util="import os\n\n\ndef keep(path):\n    os.remove('x')\n")
+    assert lint(".") == lint(".") == ["util.py:5:5: TRL008"]
+    change(project, "README.md", "```bash\npython mine.py\n```\n")
+    assert lint(".") == []
+
+
 # flake8
 
 

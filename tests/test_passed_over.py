@@ -62,6 +62,8 @@ def test_a_model_from_a_file_that_names_an_engine_may_be_inside_that(tmp_path: P
     )
     folder = written(tmp_path, {"helper.py": helper, "train.py": train})
     assert found(folder) == [("helper.py", 2, "TRL002")]
+    written(tmp_path, {"train.py": train + "\n# nothing for deepspeed_stage 3\n"})
+    assert found(folder) == [("helper.py", 2, "TRL002")]
     written(tmp_path, {"train.py": train + "\nif deepspeed_stage == 3:\n    pass\n"})
     assert found(folder) == []
 
@@ -77,3 +79,29 @@ def test_in_which_engine_a_trainer_has_its_model_is_not_for_a_mention_to_say(tmp
     )
     folder = written(tmp_path, {"helper.py": helper, "train.py": train})
     assert found(folder) == [("helper.py", 2, "TRL002")]
+
+
+def test_what_defines_an_attribute_is_what_the_code_in_reach_imports(tmp_path: Path) -> None:
+    """Not what else is linted, nor a comment."""
+    ask = "def keep(model):\n    if hasattr(model, 'extra'):\n        model.extra()\n"
+    train = (
+        "from torch.nn.parallel import DistributedDataParallel as DDP\nfrom nets import Net\n\n"
+        f"{ask}\nkeep(DDP(Net()))\n"
+    )
+    nets = "class Net:\n    def extra(self):\n        return 1\n"
+    folder = written(tmp_path, {"nets.py": nets, "train.py": train})
+    assert found(folder) == [("train.py", 5, "TRL002")]
+    written(tmp_path, {"nets.py": "class Net:\n    # def extra(self):\n    pass\n", "other.py": nets})
+    assert found(folder) == []
+
+
+def test_a_start_in_another_file_says_nothing_of_a_function_of_the_same_name(tmp_path: Path) -> None:
+    tool = (
+        "import torch.distributed as dist\n\ndef setup():\n    print('ready')\n\n"
+        "def main():\n    if not dist.is_initialized():\n        setup()\n    open('x', 'w')\n"
+    )
+    starts = "import torch.distributed as dist\n\ndef setup():\n    dist.init_process_group('nccl')\n"
+    folder = written(tmp_path, {"tool.py": tool, "a_setup.py": starts, "z_setup.py": starts})
+    assert not any(name == "tool.py" for name, _, _ in found(folder))
+    written(tmp_path, {"tool.py": tool.replace("print('ready')", "dist.init_process_group('nccl')")})
+    assert ("tool.py", 9, "TRL008") in found(folder)

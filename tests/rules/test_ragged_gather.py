@@ -146,7 +146,9 @@ def main(tokenizer, rows, model):
     [
         ("batch_size=8", False),
         ("args.batch_size, True", False),
+        ("batch_size=8, collate_fn=None", False),
         ("batch_size=1", True),
+        ("batch_size=None", True),
         ("shuffle=True", True),
         ("batch_size=8, collate_fn=collate", True),
         ("8, True, None, None, 0, collate", True),

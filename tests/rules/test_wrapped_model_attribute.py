@@ -929,6 +929,7 @@ def test_a_file_that_is_called_after_an_engine_is_run_under_it(name, attribute, 
 # --- what `hasattr` finds nothing of --------------------------------------------------------------------
 
 BY_HAND = """\
+import functools
 import torch
 from torch.nn.parallel import DistributedDataParallel as DDP
 
@@ -974,6 +975,7 @@ def test_what_is_left_out_as_the_wrapper_lacks_it(body):
         "if hasattr(model, 'warm_up'):\n    print('no wrapper')",
         "if hasattr(model, 'no_sync'):\n    model.no_sync()",
         "if not hasattr(model, 'warm_up'):\n    raise ValueError",
+        "asked = functools.partial(hasattr, model, 'warm_up')\nif asked():\n    pass",
         "if hasattr(net, 'warm_up'):\n    net.warm_up()",
         "if hasattr(model, 'step'):\n    model.step()",
         "if hasattr(model, 'no_decay'):\n    skip = model.no_decay()",  # no model in sight has one

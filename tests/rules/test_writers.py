@@ -73,6 +73,7 @@ def test_a_path_that_is_the_same_everywhere(call):
         ("mlflow.start_run()", True),
         ("mlflow.start_run(run_name=args.name)", True),
         ("mlflow.start_run(run_id=args.run)", False),
+        ("mlflow.start_run(args.run)", False),
         ('mlflow.start_run(run_name=f"rank{accelerator.process_index}")', False),
         ("picture.write(1)", False),
         ("cv2.imshow('x', picture)", False),

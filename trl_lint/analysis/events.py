@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast, get_args
 
 from trl_lint.analysis.program.notes import Notes
 from trl_lint.domain.averaging import Mean
@@ -117,8 +117,10 @@ class AttributeRead(Event):
 
     def is_sure_without_library(self) -> bool:
         """Not where who hands it over names an engine; DDP is none, and in which one Trainer has it, a launch says."""
-        others = {step.module.text for step in steps(self.model.why) if step.module is not self.module}
-        return is_replicated(self.model) or is_trained(self.model) or not any(map(NAMES_ENGINE.fits, others))
+        others = {cast("Module", step.module) for step in steps(self.model.why)} - {self.module}
+        return (
+            is_replicated(self.model) or is_trained(self.model) or not any(each.shows(NAMES_ENGINE) for each in others)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,7 @@ ROWS: tuple[Row, ...] = (
     # MLflow
     # With an id it goes on with a run that is there.
     OpaqueCall(name="mlflow.start_run", source="mlflow/tracking/fluent.py::start_run",
-               effect=_STARTS._replace(unless=("nested", "parent_run_id", "run_id"))),
+               effect=_STARTS._replace(unless=("nested", "parent_run_id", (0, "run_id")))),
     Class(name="mlflow.MlflowClient", source="mlflow/tracking/client.py::MlflowClient"),
     Sink(name="mlflow.MlflowClient.log_metric", source="mlflow/tracking/client.py::MlflowClient.log_metric",
          payload=(2, "value"), form="value"),

@@ -75,18 +75,18 @@ class Effect(NamedTuple):
     """A change of what all ranks share: files, runs of a tracker, the hub.
 
     does: what every rank does, for a message. path: the parameter that says where, or None where all ranks mean the
-    same thing anyway. fails: whether the ranks that come second get an exception. unless: keywords that make it right
-    on all ranks. shown: it is for a reader, and no other rank needs it. instead: how it is done right on all ranks, if
-    that is simpler than to do it on one. optional: without a path it is the same one everywhere, too. apart: any
-    argument that differs between ranks tells theirs apart. makes: it makes what is there for good, so that few come to
-    it before that is. consequence: what comes of it where none fails. in_hooks: the same in a class that a library
-    runs, if it is another one there.
+    same thing anyway. fails: whether the ranks that come second get an exception. unless: keywords, or parameters, that
+    make it right on all ranks. shown: it is for a reader, and no other rank needs it. instead: how it is done right on
+    all ranks, if that is simpler than to do it on one. optional: without a path it is the same one everywhere, too.
+    apart: any argument that differs between ranks tells theirs apart. makes: it makes what is there for good, so that
+    few come to it before that is. consequence: what comes of it where none fails. in_hooks: the same in a class that a
+    library runs, if it is another one there.
     """
 
     does: str
     path: Parameter | None = None
     fails: bool = False
-    unless: tuple[str, ...] = ()
+    unless: tuple[str | Parameter, ...] = ()
     shown: bool = False
     instead: str = ""
     optional: bool = False

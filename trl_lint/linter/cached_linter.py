@@ -198,9 +198,10 @@ class CachedLinter(Linter):
     def _save(self) -> None:
         # The releases of LibCST differ in what they can parse.
         self._releases["libcst"]
+        # Each outcome may depend on more: what was found on the machine is asked for behind them.
+        beside = {path: self._outcome(path, source) for path, source in self._beside().items()}
         found = self.dependencies()
         if found is not None:
-            beside = {path: self._outcome(path, source) for path, source in self._beside().items()}
             self._keep(self._outcomes, beside, found)
 
     def _keep(

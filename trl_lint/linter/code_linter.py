@@ -172,7 +172,7 @@ class CodeLinter:
                 self._analyse(other, content)
             found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]
             if found and self._matters_without_library(source):
-                found = [each for each in found if each[1].event.anywhere]
+                found = [each for each in found if each[1].event.is_sure_without_library()]
             return self._asked_for(path, self._located(module, found))
 
     @deeply

@@ -58,7 +58,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetPrepared
-from trl_lint.analysis.program.unit_tests import is_one_process, is_run_by_pytest
+from trl_lint.analysis.program.unit_tests import is_test
 from trl_lint.domain.control import FirstRank, Uniformity
 from trl_lint.domain.provenance import Step
 from trl_lint.findings import Consequence
@@ -74,7 +74,7 @@ class UnorderedPreprocessing(Rule[DatasetPrepared]):
     def check(self, event: DatasetPrepared) -> Iterator[Violation]:
         if event.module.one_process or not (event.in_trainer or event.module.starts):
             return
-        if is_one_process(event.owner) or is_run_by_pytest(event.owner):
+        if is_test(event.owner):
             return
         if event.first_rank is None:
             if event.control.uniformity is Uniformity.UNIFORM:

@@ -8,6 +8,7 @@ from trl_lint.analysis.events import AttributeAsked, AttributeRead, steps
 from trl_lint.analysis.interpreter import given_fields, handed_models, paths
 from trl_lint.analysis.program import call_order
 from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.import_lines import is_defined_in_reach
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.program.uses import has_no_module, is_left_out
 from trl_lint.analysis.state.frame import Frame
@@ -210,12 +211,18 @@ def asked_for(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
     """`if hasattr(model, name): …` of a wrapped model: where DDP wraps it, that is never done, and nothing instead."""
     if name in library.WRAPPER_ATTRIBUTES or not is_replicated(model) or frame.memory.control.engine:
         return
-    if not isinstance(node, cst.Call) or not is_left_out(frame.root, node, name):
+    if not isinstance(node, cst.Call) or not _is_plain(node) or not is_left_out(frame.root, node, name):
         return
-    # Boilerplate asks for what no model here has.
-    is_of_models = name in models.ONLY_MODELS_HAVE or frame.engine.project.defines(name)
+    # Boilerplate asks for what no model here has. Who hands the model over knows what it is of.
+    paths = (frame.module.path, *(step.module.path for step in steps(model.why)))
+    is_of_models = name in models.ONLY_MODELS_HAVE or is_defined_in_reach(frame.engine.project, paths, name)
     if is_of_models and not _is_wrapped_later(frame, model):
         frame.emit(AttributeAsked, node, model=model, attribute=name)
+
+
+def _is_plain(node: cst.Call) -> bool:
+    """`hasattr(model, "x")`, as it is written, and not through `functools.partial`."""
+    return isinstance(node.func, cst.Name) and len(node.args) > 1 and not any(each.star for each in node.args)
 
 
 def _is_wrapped_later(frame: Frame, model: Value) -> bool:

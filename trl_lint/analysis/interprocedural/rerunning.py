@@ -38,7 +38,7 @@ from trl_lint.domain.values import Value
 # What others look at of the run of a function, besides what it does to objects.
 _LEFT = ("result", "inputs", "final", "exchanged", "sync_points", "attribute_writes", "cell_writes", "pending_used")
 # The same of what it tells.
-_TOLD = ("of_all_ranks", "shows", "backward", "notes")
+_TOLD = ("of_all_ranks", "launched", "shows", "backward", "notes")
 # What of a trace is of the walk itself: the rest is for those to say who entered it.
 _WALKED = ("events", "calls", "stepping")
 _Key: TypeAlias = tuple[Hashable, ...]

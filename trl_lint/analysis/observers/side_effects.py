@@ -21,7 +21,7 @@ from trl_lint.analysis.events import DividedBy, Event, EventTrace, SideEffect, s
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.path_conditions import alternatives, are_in_two_arms, branch_of, ways_out
 from trl_lint.analysis.program.syntax import ancestors, of_class
-from trl_lint.analysis.program.unit_tests import is_one_process, is_run_by_pytest
+from trl_lint.analysis.program.unit_tests import is_test
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
@@ -55,7 +55,7 @@ from trl_lint.knowledge.effects import (
 )
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.knowledge.python import RANK_DECORATORS
-from trl_lint.knowledge.schema import Class, Collective, Effect, Row
+from trl_lint.knowledge.schema import Class, Collective, Effect, Parameter, Row
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
@@ -68,7 +68,7 @@ class SideEffects(Observer["Frame"]):
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in PROGRAMS:
-            frame.trace.launched |= not _is_test(frame)
+            frame.trace.launched |= not is_test(frame.function)
         if name == "builtins.open":
             _opened(frame, args, node)
 
@@ -111,7 +111,7 @@ class SideEffects(Observer["Frame"]):
         is_for_all = run.trace.of_all_ranks or bool(function.decorators & RANK_DECORATORS)
         if is_for_all and function.cls is not None and function.cls is frame.cls:
             _note_all_ranks(frame)
-        if not run.trace.launched or frame.trace.launched or _is_test(frame):
+        if not run.trace.launched or frame.trace.launched or is_test(frame.function):
             return
         if _is_step_of(frame, node) or _is_set_up(frame, function, run, node):
             frame.trace.launched = True
@@ -119,7 +119,7 @@ class SideEffects(Observer["Frame"]):
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         """Who starts the processes' group where there is none is run by each of them."""
         if isinstance(statement, cst.If) and not frame.trace.launched and job_flags.starts_once(frame, statement):
-            frame.trace.launched = not _is_test(frame)
+            frame.trace.launched = not is_test(frame.function)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """It counts where each process is known to come: in what is launched, and in what that calls."""
@@ -143,11 +143,6 @@ def _note_all_ranks(frame: Frame, asked: Step | None = None) -> None:
     conditions = (each for each in frame.memory.control.conditions if asked is None or each.why is not asked)
     if not any(map(_divides_ranks, conditions)):
         frame.trace.of_all_ranks = True
-
-
-def _is_test(frame: Frame) -> bool:
-    """Whether one process runs a function, as a test of what it makes."""
-    return is_one_process(frame.function) or is_run_by_pytest(frame.function)
 
 
 def _tells_ranks_apart(frame: Frame, branch: Branch) -> bool:
@@ -204,8 +199,9 @@ def _is_kept_nowhere(frame: Frame, node: cst.CSTNode) -> bool:
     """
     around = ancestors(frame.root, node)
     outer = around[-1] if around else None
-    if isinstance(outer, cst.Assign):
-        return any(isinstance(each.target, cst.Attribute) for each in outer.targets)
+    if isinstance(outer, (cst.Assign, cst.AnnAssign)):
+        targets = [outer.target] if isinstance(outer, cst.AnnAssign) else [each.target for each in outer.targets]
+        return any(isinstance(each, cst.Attribute) for each in targets)
     return isinstance(outer, cst.WithItem) and outer.asname is None
 
 
@@ -278,7 +274,7 @@ def _tell(
     )
 
 
-def _makes_right(args: Arguments, keyword: str) -> bool:
+def _makes_right(args: Arguments, keyword: str | Parameter) -> bool:
     """Whether all ranks may do it with this argument: a group of runs has one per rank, unless it is named as one."""
     return _is_given(args, keyword) and not (keyword == GROUPS_RUN and any(_names(args, each) for each in NAMES_RUN))
 
@@ -288,8 +284,8 @@ def _names(args: Arguments, keyword: str) -> bool:
     return given is not None and given.kind is not Kind.NONE and given.rank.is_alike
 
 
-def _is_given(args: Arguments, keyword: str) -> bool:
-    given = args.keywords.get(keyword)
+def _is_given(args: Arguments, keyword: str | Parameter) -> bool:
+    given = args.keywords.get(keyword) if isinstance(keyword, str) else args.get(*keyword)
     return given is not None and given.const is not False
 
 

@@ -212,24 +212,17 @@ class Project:
 
     def mentions(self, path: Path, name: str) -> bool:
         """Whether a name stands in the text of a file: else the file can't define it, and need not be parsed."""
-        module = self._modules.get(path)
-        text = module.source if module is not None else None
-        return name.encode() in (self.text(path) if text is None else text)
-
-    def defines(self, name: str) -> bool:
-        """Whether a file that is linted, or was opened, defines a function or an attribute of its own of this name."""
-        defined = re.compile(rb"\bdef %b\(|\bself\.%b\s*(?::[^=\n]*)?=[^=]" % ((re.escape(name).encode(),) * 2))
-        paths = {*self.linted, *(path for path, content in self.opened.items() if content is not None)}
-        modules = ((path, self._modules.get(path)) for path in paths)
-        texts = (self.text(path) if module is None else module.source for path, module in modules)
-        return any(text is not None and defined.search(text) for text in texts)
+        return name.encode() in self.text(path)
 
     def count(self, path: Path, text: str) -> int:
         """How often a text stands in a file."""
         return self.text(path).count(text.encode())
 
     def text(self, path: Path) -> bytes:
-        """The content of a file; nothing where it can't be read."""
+        """The content of a file, as it was parsed if it was; nothing where it can't be read."""
+        module = self._modules.get(path)
+        if module is not None and module.source is not None:
+            return module.source
         try:
             return self._read(path)
         except OSError:

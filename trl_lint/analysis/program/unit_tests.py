@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
 
 
+def is_test(function: FunctionInfo | None) -> bool:
+    """Whether one process runs a function, as a test of what it makes."""
+    return is_one_process(function) or is_run_by_pytest(function)
+
+
 def is_one_process(function: FunctionInfo | None) -> bool:
     """Whether a function is known to be run on one process: as part of a unit test."""
     cls = function.cls if function is not None else None

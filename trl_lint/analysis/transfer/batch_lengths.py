@@ -20,6 +20,7 @@ from trl_lint.analysis.program.syntax import of_class, used_names
 from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.shapes import ONE_LENGTH, OWN_LENGTH
+from trl_lint.domain.values import Kind
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.datasets import is_dataset
 
@@ -73,10 +74,10 @@ def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
 
 def _stacks_rows(args: Arguments) -> bool:
     """Whether torch's own collator puts several rows into a batch: it can't where they are not of one length."""
-    if "collate_fn" in args.keywords or len(args.positional) > _COLLATOR or args.star or args.double:
+    collator, size = args.get(_COLLATOR, "collate_fn"), args.get(1, "batch_size")
+    if args.star or args.double or not (collator is None or collator.kind is Kind.NONE):
         return False
-    size = args.get(1, "batch_size")
-    return size is not None and size.const != 1
+    return size is not None and size.kind is not Kind.NONE and size.const != 1
 
 
 def given(frame: Frame, args: Arguments, made: Value) -> None:

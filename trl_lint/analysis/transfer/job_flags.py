@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.program.syntax import ancestors, identifiers, last_name, of_class
 from trl_lint.domain.constants import MISSING, WORLD_TRUE, World
 from trl_lint.domain.values import Kind, Value
@@ -24,7 +25,6 @@ from trl_lint.knowledge.heuristics import TELLS_OF_THE_JOB
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
-    from trl_lint.analysis.program.settings_of_job import JobFlags
     from trl_lint.analysis.state.frame import Frame
 
 # A setting is one of these kinds, as far as is known.
@@ -65,7 +65,7 @@ def starts_once(frame: Frame, node: cst.If) -> bool:
     asked = (last_name(call.func) for call in of_class(node.test, cst.Call))
     if not any(name in ASK_FOR_GROUP for name in asked):
         return False
-    return any(_starts(code, frame.engine.job_flags) for code in (node, frame.root) if not isinstance(code, cst.Module))
+    return any(_starts(frame, code) for code in (node, frame.root) if not isinstance(code, cst.Module))
 
 
 def sets_up(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> bool:
@@ -97,7 +97,7 @@ def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
     root = frame.root
     path = (*ancestors(root, node), node)
     for outer, inner in pairwise(path):
-        if isinstance(outer, cst.If) and outer.body is inner and not _starts(outer.orelse, flags):
+        if isinstance(outer, cst.If) and outer.body is inner and not _starts(frame, outer.orelse):
             for asked in _each_enough(outer.test):
                 if isinstance(asked, cst.Attribute):
                     flags.attributes.add(asked.attr.value)
@@ -116,11 +116,22 @@ def _each_enough(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         yield test
 
 
-def _starts(code: cst.CSTNode | None, flags: JobFlags) -> bool:
-    """Whether the group is started in the other arm as well, with another backend say."""
-    names = {each.rpartition(".")[2] for each in STARTS_AT_ONCE} | {each.name for each in flags.starters}
+def _starts(frame: Frame, code: cst.CSTNode | None) -> bool:
+    """Whether the group is started in a piece of code, such as the other arm, with another backend say."""
     calls = of_class(code, cst.Call) if code is not None else ()
-    return any(last_name(each.func) in names and not _of_one(each) for each in calls)
+    return any(_is_start(frame, each.func) and not _of_one(each) for each in calls)
+
+
+def _is_start(frame: Frame, called: cst.BaseExpression) -> bool:
+    """Whether what is called starts the group: one of torch's own, or a function in sight that was seen to do so."""
+    name = last_name(called)
+    if any(name == each.rpartition(".")[2] for each in STARTS_AT_ONCE):
+        return True
+    known = frame.engine.lookup(frame, name) if isinstance(called, cst.Name) else None
+    settled = frame.engine.settle(known) if known is not None else None
+    meant = settled.function if isinstance(settled, FunctionValue) else None
+    of_name = (each for each in frame.engine.job_flags.starters if each.name == name)
+    return any(each is meant or (meant is None and each.module is frame.module) for each in of_name)
 
 
 def _of_one(call: cst.Call) -> bool:
