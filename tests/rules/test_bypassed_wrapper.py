@@ -370,3 +370,13 @@ def test_a_wrapper_that_is_thrown_away(statement, where):
     assert [shown(text, each) for each in findings] == where
     assert all(each.message.startswith("the wrapper is made and thrown away") for each in findings)
     assert all(each.fix is None or each.fix.applicability is Applicability.DISPLAY for each in findings)
+
+
+def test_a_test_may_wrap_a_model_for_the_error_that_it_raises(tmp_path):
+    text = (
+        "import pytest\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\n"
+        "def test_it_has_parameters(model):\n    with pytest.raises(RuntimeError):\n        DDP(model)\n"
+    )
+    linter = Linter(Settings(), (tmp_path,), (find_rule("TRL009"),))
+    assert not linter.check(tmp_path / "test_ddp.py", text.encode())
+    assert linter.check(tmp_path / "ddp.py", text.encode())

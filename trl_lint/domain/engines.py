@@ -59,17 +59,17 @@ class EnginesInUse(NamedTuple):
     """shown: what a project is shown to run under; nothing where that is unknown. only: nothing else is possible.
 
     one_node: each launch of a program says that it is on one machine. launched: whether there is a launch in sight.
-    alone: what starts the program in sight, or all programs that may run the file, starts one process, by bare python
-    or a launcher that is told so. started_alone: the same of some of these programs, and nothing in sight starts the
-    others. own: those that the code of the program that was asked about chooses itself.
+    one_process: each command in sight that starts the program, or a program that imports the file, starts one process
+    of it, and each of these programs is started. some_one_process: the same where some of them are started by none.
+    own: those that the code of the program that was asked about chooses itself.
     """
 
     shown: tuple[ShownEngine, ...] = ()
     only: bool = False
     one_node: bool = False
     launched: bool = False
-    alone: bool = False
-    started_alone: bool = False
+    one_process: bool = False
+    some_one_process: bool = False
     own: tuple[TrainingEngine, ...] = ()
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:

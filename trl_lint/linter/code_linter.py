@@ -203,13 +203,11 @@ class CodeLinter:
         """A finding, which is not in the default set where all that starts its code in sight starts one process."""
         if not found.finding.by_default or found.rule.fails_in_one_process(found.violation.event):
             return found
+        if self.documents.starts_no_processes(module.path):
+            return found.only_if_asked_for()
         engines = module.engines()
-        is_asked_for = (
-            self.documents.starts_no_processes(module.path)
-            or engines.alone
-            or (engines.started_alone and found.finding.consequence in _MILD)
-        )
-        return found.only_if_asked_for() if is_asked_for else found
+        only_if_asked = engines.one_process or (engines.some_one_process and found.finding.consequence in _MILD)
+        return found.only_if_asked_for() if only_if_asked else found
 
     def _if_used(self, module: Module, found: LocatedViolation) -> LocatedViolation:
         """A finding, which is not in the default set where its code is never run."""

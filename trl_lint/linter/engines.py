@@ -1,4 +1,5 @@
-"""Which engines a project is shown to run under: a look at all its files, once, and only when a finding depends on it.
+"""Which engines a project is shown to run under, and on how many processes: a look at all its files, once, and only
+where there is a finding.
 
 A project here is the nearest folder around a file that says what it needs (`pyproject.toml`, `requirements.txt`, …), as
 the examples of a large repository are each run in their own way; what lies below in a project of its own, and what is
@@ -211,29 +212,31 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     one_node = bool(own) and all(launch.one_node for launch in own)
     launched = any(each.shown.launches for each in found)
     users = project.importers.programs_of(str(asks))
-    alone = _is_run_alone(project, str(asks), users)
+    one_process = _is_one_process(project, str(asks), users)
     is_one = not _is_started_on_several(project, {*programs, *users})
-    started_alone = is_one and any(_is_alone(project, each) for each in programs)
+    some_one_process = is_one and any(_is_started_as_one(project, each) for each in programs)
     own_code = [each.shown.beside for each in found if is_program and each.name == str(asks)]
     only = project.whole and _are_all_known(found, where)
-    return EnginesInUse(shown, only, one_node, launched, alone, started_alone, next(iter(own_code), ()))
+    return EnginesInUse(shown, only, one_node, launched, one_process, some_one_process, next(iter(own_code), ()))
 
 
-def _is_run_alone(project: ProjectShown, file: str, users: Collection[str]) -> bool:
+def _is_one_process(project: ProjectShown, file: str, users: Collection[str]) -> bool:
     """Whether all that starts a file in sight, or else all programs that import it, starts one process.
 
     users: the programs that import it.
     """
     if _is_started_on_several(project, {file, *users}):
         return False
-    return _is_alone(project, file) or (bool(users) and all(_is_alone(project, each) for each in users))
+    return _is_started_as_one(project, file) or (
+        bool(users) and all(_is_started_as_one(project, each) for each in users)
+    )
 
 
 def _is_started_on_several(project: ProjectShown, programs: Collection[str]) -> bool:
     return not all(launch.one_process for launch in _launches_of(project, programs))
 
 
-def _is_alone(project: ProjectShown, program: str) -> bool:
+def _is_started_as_one(project: ProjectShown, program: str) -> bool:
     """Whether commands in sight start a program, and each of them starts one process of it."""
     started = _launches_of(project, {program})
     return all(launch.one_process for launch in started) if started else _is_bare(project, program)

@@ -78,9 +78,6 @@ def asked(value: Value) -> Value:
     return Value(ranks.UNKNOWN) if is_batch else value
 
 
-_NOT_KNOWN = "whether `{}` is the same on all ranks is not known"
-
-
 def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
     """How a condition with this value divides the ranks.
 

@@ -88,9 +88,6 @@ def _name(frame: Frame, node: cst.Name) -> Value:
     return job_flags.told(frame, node, value) if frame.engine.job_flags.names else value
 
 
-_INTEGER = NumberValue(ranks.SAME, scalar=True, dtype="int")
-
-
 def _integer(frame: Frame, node: cst.Integer) -> Value:
     return _number(node.value, "int")
 

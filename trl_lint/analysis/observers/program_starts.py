@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from trl_lint.analysis.events import DatasetDrawn, DatasetPrepared, Logged, MetricShown, SideEffect
 from trl_lint.analysis.program.parameter_uses import text_unless_given
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.domain.kinds import ContainerValue
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import ALONE, SPREADING, STARTS_AT_ONCE
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
-    from trl_lint.domain.values import Value
 
 # A script that makes one of these is run by every rank.
 _STARTS = STARTS_AT_ONCE | {"accelerate.Accelerator", "composer.Trainer", "composer.utils.dist.initialize_dist"}
@@ -72,14 +70,6 @@ def _spreads(frame: Frame, args: Arguments) -> bool:
     if isinstance(where.const, str):
         return where.const in SPREADING
     return text_unless_given(frame.function, args.expression("device_map")) in SPREADING
-
-
-def _in_settings(frame: Frame, args: Arguments) -> Value | None:
-    """What a dictionary of settings says, in a call with `**settings`."""
-    if not isinstance(args.double, ContainerValue):
-        return None
-    said = (cell.entries.get("device_map") for cell in frame.memory.cells(args.double))
-    return next((value for value in said if value is not None), None)
 
 
 def _is_alone(frame: Frame, args: Arguments) -> bool:

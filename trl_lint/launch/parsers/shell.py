@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 # How deep commands inside strings and calls of functions are followed, and how many calls.
 DEEPEST = 5
 MOST_CALLS = 200
-_DECLARES = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _SCRIPT_FILE = re.compile(r"\.(?:sh|bash|slurm|sbatch)\Z")
 _READS_SCRIPT = frozenset({"bash", "sh", "zsh", "dash", "ksh", "/bin/bash", "/bin/sh", "sbatch"})
 _ARGUMENTS_NOT = frozenset(

@@ -23,7 +23,6 @@ _ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
 _ESCAPED_IN_STRING = re.compile(r"\\([\n$`\"\\])")
 _EXPANSIONS = frozenset({"simple_expansion", "expansion"})
 _PARAMETERS = frozenset({"@", "*"})
-_GLOB = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True)
