@@ -57,6 +57,11 @@ FIXTURES = TESTS.parent / "fixtures"
 Ask = Callable[[str, Path], Any]
 
 
+def diverges_by_default(text: str, folder: Path) -> int:
+    """How many findings of TRL006 a text has in the default set."""
+    return sum(each.by_default for each in Snippets("TRL006").findings(text))
+
+
 def rule(code: str, *engines: str) -> Ask:
     """How often a rule speaks, in a project that runs under these engines."""
     return lambda text, folder: len(Snippets(code, replace(SETTINGS, engines=engines)).findings(text))
@@ -334,6 +339,20 @@ CASES = {
         "never",
         'ALONE = int(os.environ["WORLD_SIZE"]) == 1',
         "same",
+    ),
+    "NOT_A_NUMBER": Case(
+        diverges_by_default,
+        loop("if torch.isnan(mask).any():\n    accelerator.gather(loss)"),
+        0,
+        loop("if torch.sum(mask).any():\n    accelerator.gather(loss)"),
+        1,
+    ),
+    "TRAINED_NUMBER": Case(
+        diverges_by_default,
+        loop("if torch.isnan(loss).any():\n    accelerator.gather(loss)"),
+        1,
+        loop("if torch.isnan(mask).any():\n    accelerator.gather(loss)"),
+        0,
     ),
     "NAMES_ENGINE": Case(
         rule("TRL002"),

@@ -1027,6 +1027,8 @@ def test_a_model_that_is_wrapped_on_one_way_stays_so_behind_what_does_not_ask_fo
     [
         ("if accelerator.is_main_process:\n    accelerator.gather(loss)", True),
         ("if mask.any():\n    accelerator.gather(loss)", True),
+        ("if torch.isnan(loss):\n    accelerator.gather(loss)", True),
+        ("if torch.isnan(mask).any():\n    accelerator.gather(loss)", False),
         ("if accelerator.is_main_process:\n    with torch.no_grad():\n        model(**batch)", False),
         ("for row in batch['input_ids'][mask]:\n    accelerator.gather(row)", False),
         ("if torch.rand(1).item() > 0.5:\n    accelerator.gather(loss)", False),

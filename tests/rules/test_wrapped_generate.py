@@ -215,7 +215,9 @@ CHOSEN = "arguments = TrainingArguments('out', {})\n"
         ("bf16=True", True, True),
     ],
 )
-def test_a_program_that_asks_for_fsdp_itself(arguments, is_program, speaks, tmp_path):
+@pytest.mark.parametrize("launch", ["", "torchrun other.py\n"])
+def test_a_program_that_asks_for_fsdp_itself(arguments, is_program, speaks, launch, tmp_path):
+    (tmp_path / "run.sh").write_text(launch, encoding="utf-8")
     (tmp_path / "other.py").write_text("model = DistributedDataParallel(model)\n", encoding="utf-8")
     script = tmp_path / "train.py"
     text = step("model.generate(**inputs)") + CHOSEN.format(arguments)

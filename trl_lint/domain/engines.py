@@ -79,16 +79,18 @@ class EnginesInUse(NamedTuple):
     def are_likely_only(self, engines: Collection[TrainingEngine]) -> bool:
         """Whether it is certain, or code and settings name none but these and no launch in sight could have others.
 
-        What a program chooses itself (`TrainingArguments(fsdp="full_shard")`) counts before settings, and these before
-        code; code that knows several engines leaves the choice to whoever starts it.
+        What a program chooses itself (`TrainingArguments(fsdp="full_shard")`) counts before all else, and settings
+        before other code; code that knows several engines leaves the choice to whoever starts it.
         """
+        if self.own:
+            return all(engine in engines for engine in self.own)
         if self.launched or not self.shown:
             return self.are_only(engines)
         in_settings = [each.engine for each in self.shown if not each.where.endswith(".py")]
         in_code = {each.engine for each in self.shown}
-        if not (self.own or in_settings) and not (in_code <= DEEPSPEED or len(in_code) == 1):
+        if not in_settings and not (in_code <= DEEPSPEED or len(in_code) == 1):
             return False
-        return all(engine in engines for engine in self.own or in_settings or in_code)
+        return all(engine in engines for engine in in_settings or in_code)
 
     def are_only(self, engines: Collection[TrainingEngine]) -> bool:
         """Whether it is certain that no others than these are used."""

@@ -195,6 +195,19 @@ READS_FILE = Guess(
     says="A function of such a name reads the file that it is given.",
     because="PixArt-alpha/PixArt-sigma, train_scripts/train_pixart_dmd.py:460: all processes load what one would save",
 )
+NOT_A_NUMBER = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^is_?(?:nan|inf|finite|neginf|posinf)$",
+    says="A function with such a name asks whether numbers are none.",
+    because="torch.isnan, math.isfinite",
+)
+TRAINED_NUMBER = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)loss|grad|norm",
+    says="Such a number may be none on one rank, where its training goes wrong; data are not, as a rule, on any.",
+    because="dixiyao/CopyRight-via-DreamBooth, train_dreambooth_continue.py:880 (pixels); Hippogriff/lladav2, "
+    "train_llada_pretrained.py:196 (token ids)",
+)
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)deep_?speed|fsdp|fullyshard|zero3|zero_stage|is_zero|megatron|tensor_parallel|sagemaker",

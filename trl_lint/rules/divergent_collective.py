@@ -59,10 +59,10 @@ attribute where it is None may have been called before, by all ranks. An arm tha
 out.
 
 Not in the default set, as they depend on the data, on chance, the disk or the model: loops that go over each rank's own
-data, files that some ranks may find, numbers that are drawn at random (one seed draws the same on all ranks), what only
-fails on some of them, and forwards without gradients, which synchronise the buffers of a model that has some: under DDP
-the next forward with gradients makes up for that, unless another collective comes first, or none follows.
-`--extend-select TRL006` reports them.
+data, data that are not a number, files that some ranks may find, numbers that are drawn at random (one seed draws the
+same on all ranks), what only fails on some of them, and forwards without gradients, which synchronise the buffers of a
+model that has some: under DDP the next forward with gradients makes up for that, unless another collective comes first,
+or none follows. `--extend-select TRL006` reports them.
 
 ## References
 - https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,
@@ -75,9 +75,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetParted, Divergence, DividedBy
+from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.findings import Consequence
+from trl_lint.knowledge.heuristics import NOT_A_NUMBER, TRAINED_NUMBER
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 from trl_lint.wording.divergence import chain, here, missed
@@ -134,9 +136,17 @@ def _is_sure(event: Divergence) -> bool:
         return False  # it only broadcasts the buffers, if the model has some, and the next forward may pair up with it
     if event.origins == Origin.RANK:
         return True
+    if _asks_for_broken_data(event):
+        return False
     if event.by is DividedBy.EXCEPTION:
         return event.caught
     return event.by is not DividedBy.LOOP and not event.origins & (Origin.IO | Origin.RNG)
+
+
+def _asks_for_broken_data(event: Divergence) -> bool:
+    """`if torch.isnan(pixels).any(): continue`: of numbers that no training has made."""
+    names = set(identifiers(event.condition.node))
+    return any(map(NOT_A_NUMBER.fits, names)) and not any(map(TRAINED_NUMBER.fits, names))
 
 
 def _of_dataset(event: DatasetParted) -> Violation:
