@@ -75,7 +75,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetParted, Divergence, DividedBy
-from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.findings import Consequence
@@ -145,6 +144,8 @@ def _is_sure(event: Divergence) -> bool:
 
 def _asks_for_broken_data(event: Divergence) -> bool:
     """`if torch.isnan(pixels).any(): continue`: of numbers that no training has made."""
+    from trl_lint.analysis.program.syntax import identifiers
+
     names = set(identifiers(event.condition.node))
     return any(map(NOT_A_NUMBER.fits, names)) and not any(map(TRAINED_NUMBER.fits, names))
 

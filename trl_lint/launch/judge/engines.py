@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from trl_lint.analysis.program.source_text import code_of
@@ -31,7 +31,7 @@ from trl_lint.knowledge.engines import (
 from trl_lint.launch.commands.command_wrappers import unwrap
 from trl_lint.launch.commands.commands import Command, Word
 from trl_lint.launch.judge.arguments import leaves_open
-from trl_lint.launch.judge.gpus import is_one_of_several, options
+from trl_lint.launch.judge.gpus import VISIBLE, is_one_of_several, options
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
 from trl_lint.launch.parsers import readers
 
@@ -173,7 +173,8 @@ def _launches(commands: Sequence[Command]) -> Iterator[LaunchEngines]:
         launcher, words = _launcher(command)
         start = None if launcher else bare_start(command)
         if launcher:
-            yield _launch(launcher, words)
+            launch = _launch(launcher, words)
+            yield replace(launch, one_process=True) if _sees_one_gpu(command, launcher) else launch
         elif start is not None and is_one_of_several(start):
             yield LaunchEngines(program=_path_of(start))
 
@@ -209,6 +210,12 @@ def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
             if tuple(values[place : place + len(names)]) == names:
                 return " ".join(names), rest[place:]
     return "", ()
+
+
+def _sees_one_gpu(command: Command, launcher: str) -> bool:
+    """`CUDA_VISIBLE_DEVICES=0 accelerate launch train.py`: it starts as many processes as it sees GPUs."""
+    seen = (command.environment.get(each) or "" for each in VISIBLE)
+    return launcher == "accelerate launch" and any(each.isdecimal() for each in seen)
 
 
 def _behind(words: Sequence[Word], launcher: str) -> Sequence[Word]:
