@@ -77,6 +77,8 @@ SPAWNS = re.compile(
     rb"|distributed\.(?:run|launch)\b",
     re.MULTILINE,
 )
+# What of that makes the ranks of a job, wherever a program has it from: other processes may be its helpers.
+SPAWNS_RANKS = re.compile(rb"\bspawn\(|\bstart_processes\(|\b(?:notebook|debug)_launcher\(|\belastic_launch\(")
 # One of these is in all that SPAWNS matches, in the last line of it; they are found many times as fast.
 SPAWN_WORDS = (
     b"spawn(", b"Process(", b"start_processes(", b"_launcher(", b"elastic_launch(", b"lightning", b" ray", b"composer",

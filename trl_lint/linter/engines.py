@@ -246,14 +246,16 @@ def _is_bare(project: ProjectShown, program: str) -> bool:
     """Whether bare python starts a program, and nothing may start it on several processes."""
     if any(not launch.program for launch in _launches(project)):
         return False  # it may be this one
-    if any(each.shown.spawns and _is_part_of(project, each.name, program) for each in project.files):
+    if any(_spawns(project, each, program) for each in project.files):
         return False
     return any(_names_one(project, each, path, {program}) for each in project.files for path in each.shown.bare)
 
 
-def _is_part_of(project: ProjectShown, file: str, program: str) -> bool:
-    """Whether a program is a file, or may run it."""
-    return file == program or program in project.importers.programs_of(file)
+def _spawns(project: ProjectShown, file: FileShown, program: str) -> bool:
+    """Whether a file is a program that makes processes itself, or a part of it that makes the ranks of a job."""
+    if file.name == program:
+        return file.shown.spawns
+    return file.shown.spawns_ranks and program in project.importers.programs_of(file.name)
 
 
 def _launches(project: ProjectShown) -> list[LaunchEngines]:

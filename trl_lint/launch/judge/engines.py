@@ -24,6 +24,7 @@ from trl_lint.knowledge.engines import (
     SEVERAL_NODES,
     SPAWN_WORDS,
     SPAWNS,
+    SPAWNS_RANKS,
     STARTS,
     CountOption,
     Sign,
@@ -69,6 +70,7 @@ class FileEngines:
 
     program: whether it is a program, which says how it is run itself. bare: the paths of the programs that it starts as
     one process, by bare python. spawns: whether code makes processes itself, so that bare python starts several.
+    spawns_ranks: whether these are the ranks of a job for certain.
     """
 
     beside: tuple[TrainingEngine, ...] = ()
@@ -76,6 +78,7 @@ class FileEngines:
     program: bool = False
     bare: frozenset[str] = frozenset()
     spawns: bool = False
+    spawns_ranks: bool = False
 
     @property
     def engines(self) -> tuple[TrainingEngine, ...]:
@@ -110,7 +113,9 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
     if len(data) > LARGEST:
         return _NOTHING
     if path.suffix == ".py":
-        return FileEngines(_in_order(_of_code(data)), program=is_program(data), spawns=_spawns(data))
+        spawns = _spawns(data)
+        ranks = spawns and SPAWNS_RANKS.search(data) is not None
+        return FileEngines(_in_order(_of_code(data)), program=is_program(data), spawns=spawns, spawns_ranks=ranks)
     starts = STARTS.search(data) is not None
     if not starts and not MENTIONS.search(data):
         return _NOTHING
