@@ -227,17 +227,16 @@ def test_a_program_that_asks_for_fsdp_itself(arguments, is_program, speaks, laun
 
 
 @pytest.mark.parametrize(
-    ("known", "speaks"),
+    ("name", "text", "speaks"),
     [
-        (["model = deepspeed.initialize(model)"], False),
-        (["model = deepspeed.initialize(model, config=accelerator.state.deepspeed_plugin.config)"], True),
-        (["model = deepspeed.initialize(model)", "FullyShardedDataParallel(model)"], True),
-        ([], True),
+        ("engine.py", "model = deepspeed.initialize(model)\n", True),
+        ("engine.py", "FullyShardedDataParallel(model)\n", True),
+        ("accelerate.yaml", "distributed_type: DEEPSPEED\n", False),
+        ("accelerate.yaml", "distributed_type: MULTI_GPU\n", True),
     ],
 )
-def test_code_that_knows_several_engines_leaves_the_choice_to_its_users(known, speaks, tmp_path):
-    for number, line in enumerate(known):
-        (tmp_path / f"engine_{number}.py").write_text(f"{line}\n", encoding="utf-8")
+def test_code_that_knows_an_engine_leaves_the_choice_to_its_users(name, text, speaks, tmp_path):
+    (tmp_path / name).write_text(text, encoding="utf-8")
     script = tmp_path / "trainer.py"
     script.write_text(step("model.generate(**inputs)"), encoding="utf-8")
     linter = Linter(Settings(), (tmp_path,), (find_rule("TRL010"),))

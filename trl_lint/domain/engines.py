@@ -77,20 +77,17 @@ class EnginesInUse(NamedTuple):
         return next((each for each in self.shown if each.engine in engines), None)
 
     def are_likely_only(self, engines: Collection[TrainingEngine]) -> bool:
-        """Whether it is certain, or code and settings name none but these and no launch in sight could have others.
+        """Whether it is certain, or settings name none but these and no launch in sight could have others.
 
-        What a program chooses itself (`TrainingArguments(fsdp="full_shard")`) counts before all else, and settings
-        before other code; code that knows several engines leaves the choice to whoever starts it.
+        What a program chooses itself (`TrainingArguments(fsdp="full_shard")`) counts before all else. What other code
+        knows of engines leaves the choice to whoever starts it.
         """
         if self.own:
             return all(engine in engines for engine in self.own)
-        if self.launched or not self.shown:
-            return self.are_only(engines)
         in_settings = [each.engine for each in self.shown if not each.where.endswith(".py")]
-        in_code = {each.engine for each in self.shown}
-        if not in_settings and not (in_code <= DEEPSPEED or len(in_code) == 1):
-            return False
-        return all(engine in engines for engine in in_settings or in_code)
+        if self.launched or not in_settings:
+            return self.are_only(engines)
+        return all(engine in engines for engine in in_settings)
 
     def are_only(self, engines: Collection[TrainingEngine]) -> bool:
         """Whether it is certain that no others than these are used."""
