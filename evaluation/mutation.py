@@ -233,20 +233,21 @@ def judge(mutant: Mutant, before: Sequence[Finding], after: Sequence[tuple[Path,
         return code not in _ALSO.get(mutant.rule, (mutant.rule,)) or not holds(expected, path, line)
 
     # By the condition, where ranks leave: that line is the one that a mutant has due.
-    old = Counter((f.code, mutant.path.name, shift(f.lines[-1])) for f in before)
-    old = Counter({key: n for key, n in old.items() if other(key[0], mutant.path, key[2])})
-    new = Counter((f.code, path.name, f.lines[-1]) for path, f in after if other(f.code, path, f.lines[-1]))
+    old = Counter((f.code, mutant.path, shift(f.lines[-1])) for f in before)
+    old = Counter({key: n for key, n in old.items() if other(*key)})
+    new = Counter((f.code, path, f.lines[-1]) for path, f in after if other(f.code, path, f.lines[-1]))
     gone = list((old - new).elements())
-    taken_along = {code for code, name, line in gone if _is_at(mutant.place, name, line)}
-    come = [key for key in (new - old).elements() if not (key[0] in taken_along and _is_at(mutant.place, *key[1:]))]
-    changed = [f"new {code} at {name}:{line}" for code, name, line in come]
-    changed += [f"lost {code} at {name}:{line}" for code, name, line in gone if not _is_at(mutant.place, name, line)]
+    # What was said of the broken place may be gone, or go with its code where a neutral step moves that.
+    moved_along = Counter(code for code, path, line in gone if holds(mutant.place, path, line))
+    changed = []
+    for code, path, line in (new - old).elements():
+        if holds(mutant.place, path, line) and moved_along[code]:
+            moved_along[code] -= 1
+        else:
+            changed.append(f"new {code} at {path.name}:{line}")
+    left = (each for each in gone if not holds(mutant.place, *each[1:]))
+    changed += [f"lost {code} at {path.name}:{line}" for code, path, line in left]
     return missing, changed
-
-
-def _is_at(place: Sequence[Lines], name: str, line: int) -> bool:
-    """Whether a line of a file of that name is one of the broken place, where findings go with their code."""
-    return any(path.name == name and first <= line <= last for path, first, last in place)
 
 
 def every(sites: Sequence[Site], cap: int | None) -> list[Site]:

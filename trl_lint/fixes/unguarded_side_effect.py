@@ -35,7 +35,7 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
         if _is_for_all(event):
             return _for_all(event)
         if event.looked:
-            return NoFix("it can't be told that what is there already is no error")
+            return NoFix("it has no argument `exist_ok`")
         found = own_line(scope_of(event.owner, event.module), event.node)
         if found is None:
             return NoFix("it is part of a larger statement")

@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
+from typing import TYPE_CHECKING, ClassVar, Generic, cast
 
 from trl_lint.analysis.events import Event, EventT, types_of
 from trl_lint.findings import Consequence
@@ -94,10 +94,6 @@ class BaseRule:
         """The name of its module, which is that of its fix and its fixtures, too."""
         return type(self).__module__.rpartition(".")[2]
 
-    def fails_in_one_process(self, event: Any) -> bool:
-        """Whether it goes wrong in one process on several GPUs as well, where DataParallel wraps the model."""
-        return False
-
     @property
     def fix_module(self) -> str:
         """The full name of the module that says how it is mended, if there is one: in a package beside its own."""
@@ -147,6 +143,10 @@ class Rule(BaseRule, Generic[EventT]):
     def check(self, event: EventT) -> Iterator[Violation]:
         """What is wrong about an event, if anything."""
         raise NotImplementedError
+
+    def fails_in_one_process(self, event: EventT) -> bool:
+        """Whether it goes wrong in one process on several GPUs as well, where DataParallel wraps the model."""
+        return False
 
     def message_for(self, violation: Violation, metrics: Sequence[str]) -> str:
         """What is said where one statement concerns several metrics; by default the first violation speaks for all."""

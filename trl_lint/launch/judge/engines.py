@@ -122,8 +122,8 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
     if path.suffix == JSON:
         return FileEngines(_in_order(_of_deepspeed_configuration(data)))
     commands = readers.all_commands(path, data) if starts or LAUNCHES.search(data) else ()
-    launches = tuple(_launches(commands))
-    return FileEngines(_in_order(_signs(IN_CONFIGURATION, data)), launches, bare=frozenset(_bare(commands)))
+    launches, bare = _starts(commands)
+    return FileEngines(_in_order(_signs(IN_CONFIGURATION, data)), launches, bare=bare)
 
 
 def _spawns(data: bytes) -> bool:
@@ -173,29 +173,31 @@ def _of_deepspeed_configuration(data: bytes) -> set[TrainingEngine]:
     )
 
 
-def _launches(commands: Sequence[Command]) -> Iterator[LaunchEngines]:
+def _starts(commands: Sequence[Command]) -> tuple[tuple[LaunchEngines, ...], frozenset[str]]:
+    """The launches of several processes, and the paths of the programs that bare python starts."""
+    launches: list[LaunchEngines] = []
+    bare: set[str] = set()
     for command in commands:
         launcher, words = _launcher(command)
         start = None if launcher else bare_start(command)
         if launcher:
             launch = _launch(launcher, words)
-            yield replace(launch, one_process=True) if _sees_one_gpu(command, launcher) else launch
+            launches.append(replace(launch, one_process=True) if _sees_one_gpu(command, launcher) else launch)
         elif start is not None and is_one_of_several(start):
-            yield LaunchEngines(program=_path_of(start))
-
-
-def _bare(commands: Sequence[Command]) -> Iterator[str]:
-    """The paths of the programs that bare python starts."""
-    starts = (bare_start(command) for command in commands if not _launcher(command)[0])
-    yield from (
-        path for each in starts if each is not None and not is_one_of_several(each) and (path := _path_of(each))
-    )
+            launches.append(LaunchEngines(program=_path_of(start)))
+        elif start is not None:
+            bare.add(_path_of(start))
+    return tuple(launches), frozenset(bare - {""})
 
 
 def _path_of(start: Start) -> str:
     """The path of what is started, of a module as well, as far as it is known."""
     module = start.module.value if start.module is not None else None
-    return f"{module.replace('.', '/')}.py" if module else start.path
+    return _file_of(module) if module else start.path
+
+
+def _file_of(module: str) -> str:
+    return f"{module.replace('.', '/')}.py"
 
 
 def launched_program(command: Command) -> str:
@@ -266,7 +268,7 @@ def _started(words: Sequence[Word]) -> tuple[int, str]:
         if word.tail.endswith(".py"):
             return place, word.tail
         if word.value in ("-m", "--module") and place + 1 < len(words):
-            return place, f"{words[place + 1].tail.replace('.', '/')}.py"
+            return place, _file_of(words[place + 1].tail)
     return len(words), ""
 
 
