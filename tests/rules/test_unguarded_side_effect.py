@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from snippets import SETTINGS, Snippets, loop, shown, trainer
@@ -545,60 +543,6 @@ def test_what_the_programs_own_parser_gives_is_the_same_everywhere():
     assert not SNIPPETS.findings(text.replace("parser.parse_args()", "parser.parse_args_into_dataclasses()[0]"))
 
 
-IMPORTS_SPREAD = "from spread import go\n"
-IMPORTS_TRAIN = "from train import train\n\nif __name__ == '__main__':\n    train()\n"
-MAIN = '\n\nif __name__ == "__main__":\n    train()\n'
-
-
-@pytest.mark.parametrize(
-    ("files", "by_default"),
-    [
-        ({}, True),
-        ({"run.sh": "python train.py --epochs 3\n"}, False),
-        ({"README.md": "```bash\nCUDA_VISIBLE_DEVICES=0 python3 ./train.py\n```\n"}, False),
-        ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 train.py\n"}, True),
-        ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 $SCRIPT\n"}, True),
-        ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 other.py\n"}, False),
-        ({"run.sh": "python -m torch.distributed.run train.py\n"}, True),
-        ({"run.sh": "python other.py\n"}, True),
-        ({"run.sh": "python launch.py -- accelerate launch train.py\n"}, True),
-        ({"run.sh": "torchrun --nproc_per_node 1 train.py\n"}, False),
-        ({"run.sh": "python train.py\naccelerate launch --num_processes=1 train.py\n"}, False),
-        ({"run.sh": "deepspeed --include localhost:3 train.py\n"}, False),
-        ({"run.sh": "deepspeed --include localhost:0,1 train.py\n"}, True),
-        ({"run.sh": "torchrun --nproc_per_node 1 train.py\ntorchrun --nproc_per_node 2 train.py\n"}, True),
-        ({"run.sh": "torchrun --nproc_per_node 1 --nnodes $NODES train.py\n"}, True),
-        ({"run.sh": "torchrun --nproc_per_node ${GPUS:-1} train.py\n"}, True),
-        ({"run.sh": "torchrun --nproc_per_node 8 train.py --num_gpus 1\n"}, True),
-        ({"run.sh": "torchrun train.py\n"}, True),
-        ({"run.sh": "python train.py\npython -m torch.distributed.launch --nproc_per_node=8 train.py\n"}, True),
-        ({"run.sh": "python -m torch.distributed.launch --nproc_per_node=1 train.py\n"}, False),
-        ({"run.sh": "python train.py\npython -m accelerate.commands.launch train.py\n"}, True),
-        ({"run.sh": "python train.py\nsrun --ntasks=8 python train.py\n"}, True),
-        ({"run.sh": "python train.py\nRANK=0 WORLD_SIZE=4 python train.py\n"}, True),
-        ({"run.sh": "python train.py --device_map auto\n"}, False),
-        ({"run.sh": "uv run train.py\n"}, False),
-        ({"run.sh": "CUDA_VISIBLE_DEVICES=5 accelerate launch --config_file many.yaml \\\n  -m train --bf16\n"}, False),
-        ({"run.sh": "CUDA_VISIBLE_DEVICES=5,6 accelerate launch train.py\n"}, True),
-        ({"run.sh": "CUDA_VISIBLE_DEVICES=$GPU accelerate launch train.py\n"}, True),
-        ({"run.sh": "python train.py\n", "spread.py": "mp.spawn(train)", "other.py": "import spread"}, False),
-        ({"run.sh": "python train.py\n", "spread.py": "mp.spawn(train)", "train.py": IMPORTS_SPREAD}, True),
-        ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 many.py\n", "many.py": IMPORTS_TRAIN}, True),
-        ({"other/run.sh": "python train.py\n", "other/train.py": MAIN}, True),
-    ],
-)
-def test_a_program_that_is_started_as_one_process_is_asked_for(files, by_default, tmp_path):
-    text = loop('open("losses.txt", "w")') + MAIN
-    files = {**files, "train.py": files.get("train.py", "") + text}
-    assert by_default_in(tmp_path, files, "train.py") is by_default
-
-
-@pytest.mark.parametrize(("runs", "by_default"), [("python -u train.py\n", False), ("python other.py\n", True)])
-def test_a_script_without_a_main_block_is_a_program_where_a_command_names_it(runs, by_default, tmp_path):
-    text = loop('open("losses.txt", "w")') + "\n\ntrain()\n"
-    assert by_default_in(tmp_path, {"train.py": text, "run.sh": runs}, "train.py") is by_default
-
-
 @pytest.mark.parametrize(
     ("body", "mended"),
     [
@@ -636,72 +580,7 @@ def test_what_makes_a_folder_once(body):
     assert places(body) == []
 
 
-PART_OF_PROGRAMS = {
-    "part.py": loop('open("losses.txt", "w")'),
-    "train.py": "from part import train" + MAIN,
-    "tune.py": "from part import train" + MAIN,
-}
-
-
-@pytest.mark.parametrize(
-    ("runs", "by_default"),
-    [
-        ("python train.py\npython tune.py\n", False),
-        ("python train.py\ntorchrun --nproc_per_node 1 tune.py\n", False),
-        # Of the other program nothing is said.
-        ("python train.py\n", False),
-        ("python train.py\ntorchrun --nproc_per_node 8 $SCRIPT\n", True),
-        ("python train.py\ntorchrun --nproc_per_node 8 tune.py\n", True),
-        ("", True),
-    ],
-)
-def test_a_part_of_programs_that_are_started_as_one_process_is_asked_for(runs, by_default, tmp_path):
-    assert by_default_in(tmp_path, PART_OF_PROGRAMS | {"run.sh": runs}, "part.py") is by_default
-
-
-@pytest.mark.parametrize(
-    ("runs", "by_default"), [("python train.py\npython tune.py\n", False), ("python train.py\n", True)]
-)
-def test_a_crash_in_a_part_is_told_as_long_as_one_program_may_be_more_than_one_process(runs, by_default, tmp_path):
-    part = "from accelerate import Accelerator\n\ndef train(model):\n    Accelerator().gather(model.loss.item())\n"
-    files = PART_OF_PROGRAMS | {"part.py": part, "run.sh": runs}
-    assert by_default_in(tmp_path, files, "part.py", "TRL001") is by_default
-
-
-@pytest.mark.parametrize(
-    ("runs", "by_default"),
-    [
-        ("python -m tools\n", False),
-        ("python tools/__main__.py\n", False),
-        ("python -m tools.other\n", True),
-        ("torchrun --nproc_per_node 8 -m tools\n", True),
-        ("python -m tools\ntorchrun --nproc_per_node 8 tools/__main__.py\n", True),
-    ],
-)
-def test_a_package_is_a_program_that_its_name_starts(runs, by_default, tmp_path):
-    files = {"tools/__init__.py": "", "tools/__main__.py": loop('open("losses.txt", "w")') + MAIN, "run.sh": runs}
-    assert by_default_in(tmp_path, files, "tools/__main__.py") is by_default
-
-
-def by_default_in(folder: Path, files: Mapping[str, str], name: str, rule: str = "TRL008") -> bool:
-    """Whether the one finding of a rule in a file of a project is in the default set."""
-    for each, content in files.items():
-        (folder / each).parent.mkdir(exist_ok=True)
-        (folder / each).write_text(content, encoding="utf-8")
-    linter = Linter(replace(SETTINGS, root=folder), (folder,), (find_rule(rule),))
-    (finding,) = linter.check(folder / name, files[name].encode())
-    return finding.by_default
-
-
 def test_what_is_written_to_a_file_that_an_object_keeps_is_for_its_methods_to_say():
     assert SNIPPETS.findings(loop('log = open("losses.txt", "a")'))
     assert not SNIPPETS.findings(loop('args.log = open("losses.txt", "a")'))
     assert SNIPPETS.findings(loop('args.log = open("losses.txt", "w")')), "that one empties it"
-
-
-def test_a_program_that_makes_processes_itself_is_more_than_one(tmp_path):
-    text = loop('open("losses.txt", "w")') + MAIN.replace("train()", "torch.multiprocessing.spawn(train, nprocs=8)")
-    (tmp_path / "train.py").write_text(text, encoding="utf-8")
-    (tmp_path / "run.sh").write_text("python train.py\n", encoding="utf-8")
-    linter = Linter(replace(SETTINGS, root=tmp_path), (tmp_path,), (find_rule("TRL008"),))
-    assert all(finding.by_default for finding in linter.check(tmp_path / "train.py", text.encode()))

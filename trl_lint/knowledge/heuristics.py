@@ -605,6 +605,12 @@ LAUNCHER_ARGUMENT = Guess(
     says="A script with such an argument is itself a launcher, has its rank from one, or spreads itself over GPUs.",
     because="tests/launch/test_gpus.py: scripts that take `--nproc_per_node`, `--local_rank`, `--gpus`",
 )
+GPU_INDEX_ARGUMENT = Guess(
+    group=LAUNCH,
+    pattern=r"^--?(?:gpu|cuda[_-]device|gpu[_-](?:id|index|number|device))\Z",
+    says="With this argument and one number behind it a script takes one GPU, and starts no further processes.",
+    because="halflearned/rlvr-experiments, scripts/sft_hf_minimal.py: `--gpu 0`, which sets CUDA_VISIBLE_DEVICES",
+)
 PLACEMENT_ARGUMENT = Guess(
     group=LAUNCH,
     pattern=r"^--(?:device[_-]map|load[_-]in[_-]8bit)\b",

@@ -205,9 +205,13 @@ class CodeLinter:
             return found
         if self.documents.starts_no_processes(module.path):
             return found.only_if_asked_for()
+        from trl_lint.linter.option_branches import is_behind_option
+
         engines = module.engines()
-        only_if_asked = engines.one_process or (engines.some_one_process and found.finding.consequence in _MILD)
-        return found.only_if_asked_for() if only_if_asked else found
+        mild = engines.some_one_process and found.finding.consequence in _MILD
+        if engines.one_process or mild or is_behind_option(module, found.violation.node, engines.alone):
+            return found.only_if_asked_for()
+        return found
 
     def _if_used(self, module: Module, found: LocatedViolation) -> LocatedViolation:
         """A finding, which is not in the default set where its code is never run."""

@@ -21,6 +21,7 @@ from trl_lint.knowledge.heuristics import TEST_FOLDER
 from trl_lint.launch.judge.engines import (
     JSON,
     LARGEST,
+    BareStart,
     FileEngines,
     LaunchEngines,
     is_document,
@@ -217,7 +218,8 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     some_one_process = is_one and any(_is_started_as_one(project, each) for each in programs)
     own_code = [each.shown.beside for each in found if is_program and each.name == str(asks)]
     only = project.whole and _are_all_known(found, where)
-    return EnginesInUse(shown, only, one_node, launched, one_process, some_one_process, next(iter(own_code), ()))
+    alone = _options_of_one_process(project, str(asks)) if is_program else frozenset[str]()
+    return EnginesInUse(shown, only, one_node, launched, one_process, some_one_process, next(iter(own_code), ()), alone)
 
 
 def _is_one_process(project: ProjectShown, file: str, users: Collection[str]) -> bool:
@@ -248,7 +250,23 @@ def _is_bare(project: ProjectShown, program: str) -> bool:
         return False  # it may be this one
     if any(_spawns(project, each, program) for each in project.files):
         return False
-    return any(_names_one(project, each, path, {program}) for each in project.files for path in each.shown.bare)
+    return bool(_bare_starts(project, program))
+
+
+def _bare_starts(project: ProjectShown, program: str) -> list[BareStart]:
+    starts = ((each, start) for each in project.files for start in each.shown.bare)
+    return [start for each, start in starts if _names_one(project, each, start.program, {program})]
+
+
+def _options_of_one_process(project: ProjectShown, program: str) -> frozenset[str]:
+    """The options that a program is given where it is started as one process, and never by launches of several."""
+    started = _launches_of(project, {program})
+    several = [launch.options for launch in started if not launch.one_process]
+    if not several or None in several:
+        return frozenset()
+    alone = [launch.options or frozenset() for launch in started if launch.one_process]
+    alone += [start.options for start in _bare_starts(project, program)]
+    return frozenset[str]().union(*alone).difference(*(each or () for each in several))
 
 
 def _spawns(project: ProjectShown, file: FileShown, program: str) -> bool:
@@ -269,7 +287,8 @@ def _launches_of(project: ProjectShown, programs: Collection[str]) -> list[Launc
 
 def _names_one(project: ProjectShown, file: FileShown, path: str, programs: Collection[str]) -> bool:
     """Whether a path in a file is that of one of these programs: that of a file that lies there, else by its end, or by
-    its name from around or below, as `bash scripts/run.sh` is typed beside the program.
+    its name from around or below, as `bash scripts/run.sh` is typed beside the program. A path from the root of
+    somebody's disk is longer than the program's own.
     """
     parts = _parts(path)
     if not parts:
@@ -280,6 +299,8 @@ def _names_one(project: ProjectShown, file: FileShown, path: str, programs: Coll
         folders = file.folder, program.parent
         is_meant = len(parts) > 1 or _is_around(*folders) or _is_around(*reversed(folders))
         if is_meant and program.parts[-len(parts) :] == parts:
+            return True
+        if path.startswith("/") and len(program.parts) > 1 and parts[-len(program.parts) :] == program.parts:
             return True
     return False
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
+from typing import NamedTuple
 
 from trl_lint.analysis.program.source_text import code_of
 from trl_lint.domain.engines import TrainingEngine
@@ -35,6 +36,7 @@ from trl_lint.launch.judge.arguments import leaves_open
 from trl_lint.launch.judge.gpus import VISIBLE, is_one_of_several, options
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
 from trl_lint.launch.parsers import readers
+from trl_lint.launch.parsers.usage import own_commands
 
 JSON = ".json"
 _MAIN = re.compile(rb"^if\s+__name__\s*==", re.MULTILINE)
@@ -51,7 +53,8 @@ class LaunchEngines:
     certain: whether nothing else is possible. configuration: the file that decides, "" where the command itself does.
     program: the script or module that it starts, as a path, as far as that is known. names: the files of settings among
     its words. whole: whether all that could name an engine is known. one_node: it says that it is on one machine.
-    one_process: it says that it is of one process.
+    one_process: it says that it is of one process. options: the names of those that it hands to the program, None where
+    some may be unknown.
     """
 
     engines: frozenset[TrainingEngine] = frozenset()
@@ -62,21 +65,29 @@ class LaunchEngines:
     whole: bool = False
     one_node: bool = False
     one_process: bool = False
+    options: frozenset[str] | None = None
+
+
+class BareStart(NamedTuple):
+    """A program that bare python starts, as a path, and the names of the options that it is given."""
+
+    program: str
+    options: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class FileEngines:
     """What a file shows: engines beside its launches, in the order of their words, and its launches.
 
-    program: whether it is a program, which says how it is run itself. bare: the paths of the programs that it starts as
-    one process, by bare python. spawns: whether code makes processes itself, so that bare python starts several.
+    program: whether it is a program, which says how it is run itself. bare: what it starts as one process, by bare
+    python. spawns: whether code makes processes itself, so that bare python starts several.
     spawns_ranks: whether these are the ranks of a job for certain.
     """
 
     beside: tuple[TrainingEngine, ...] = ()
     launches: tuple[LaunchEngines, ...] = ()
     program: bool = False
-    bare: frozenset[str] = frozenset()
+    bare: frozenset[BareStart] = frozenset()
     spawns: bool = False
     spawns_ranks: bool = False
 
@@ -115,7 +126,9 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
     if path.suffix == ".py":
         spawns = _spawns(data)
         ranks = spawns and SPAWNS_RANKS.search(data) is not None
-        return FileEngines(_in_order(_of_code(data)), program=is_program(data), spawns=spawns, spawns_ranks=ranks)
+        program = is_program(data)
+        launches, bare = _starts(own_commands(path, data)) if program else ((), frozenset())
+        return FileEngines(_in_order(_of_code(data)), launches, program, bare, spawns, ranks)
     starts = STARTS.search(data) is not None
     if not starts and not MENTIONS.search(data):
         return _NOTHING
@@ -173,10 +186,10 @@ def _of_deepspeed_configuration(data: bytes) -> set[TrainingEngine]:
     )
 
 
-def _starts(commands: Sequence[Command]) -> tuple[tuple[LaunchEngines, ...], frozenset[str]]:
-    """The launches of several processes, and the paths of the programs that bare python starts."""
+def _starts(commands: Iterable[Command]) -> tuple[tuple[LaunchEngines, ...], frozenset[BareStart]]:
+    """The launches of several processes, and what bare python starts."""
     launches: list[LaunchEngines] = []
-    bare: set[str] = set()
+    bare: set[BareStart] = set()
     for command in commands:
         launcher, words = _launcher(command)
         start = None if launcher else bare_start(command)
@@ -185,9 +198,14 @@ def _starts(commands: Sequence[Command]) -> tuple[tuple[LaunchEngines, ...], fro
             launches.append(replace(launch, one_process=True) if _sees_one_gpu(command, launcher) else launch)
         elif start is not None and is_one_of_several(start):
             launches.append(LaunchEngines(program=_path_of(start)))
-        elif start is not None:
-            bare.add(_path_of(start))
-    return tuple(launches), frozenset(bare - {""})
+        elif start is not None and (path := _path_of(start)):
+            bare.add(BareStart(path, _option_names(start.arguments)))
+    return tuple(launches), frozenset(bare)
+
+
+def _option_names(words: Sequence[Word]) -> frozenset[str]:
+    """The names of options as Python code has them: `do_pred` for `--do-pred`."""
+    return frozenset(name.lstrip("-").replace("-", "_") for name, _, _ in options(words))
 
 
 def _path_of(start: Start) -> str:
@@ -248,6 +266,7 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
         _is_told(launcher, bool(found) or is_deepspeed or bool(configuration)) and not leaves_open(words),
         _says(ONE_NODE, given, words),
         _says(ONE_PROCESS, own, words) and not _is_several(own),
+        None if leaves_open(words) else _option_names(words[place:]),
     )
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from trl_lint.knowledge.heuristics import (
     ASKS_FOR_GPUS,
     CPU_ARGUMENT,
+    GPU_INDEX_ARGUMENT,
     HOSTED_RUNNER,
     LAUNCHER_ARGUMENT,
     NAMES_LAUNCHER,
@@ -75,7 +76,8 @@ def gpus(start: Start) -> GpuVerdict:
 def is_one_of_several(start: Start) -> bool:
     """Whether other processes are started beside this one: by ranks that are set by hand, or as tasks of Slurm."""
     places_model = any(PLACEMENT_ARGUMENT.fits(word.value or "") for word in start.arguments)
-    return gpus(start).gpus is Gpus.OWN_LAUNCHER and not places_model
+    one_gpu = any(GPU_INDEX_ARGUMENT.fits(name) and value.isdecimal() for name, value, _ in options(start.arguments))
+    return gpus(start).gpus is Gpus.OWN_LAUNCHER and not (places_model or one_gpu)
 
 
 def _outer(command: Command) -> tuple[Wrapper, ...]:

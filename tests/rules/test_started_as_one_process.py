@@ -1,0 +1,203 @@
+"""Findings in what all commands in sight start as one process: they are there to be asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from snippets import SETTINGS, loop
+
+from trl_lint.linter.linter import Linter
+from trl_lint.rules import find_rule
+
+IMPORTS_SPREAD = "from spread import go\n"
+IMPORTS_TRAIN = "from train import train\n\nif __name__ == '__main__':\n    train()\n"
+MAIN = '\n\nif __name__ == "__main__":\n    train()\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "by_default"),
+    [
+        ({}, True),
+        ({"run.sh": "python train.py --epochs 3\n"}, False),
+        ({"README.md": "```bash\nCUDA_VISIBLE_DEVICES=0 python3 ./train.py\n```\n"}, False),
+        ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 train.py\n"}, True),
+        ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 $SCRIPT\n"}, True),
+        ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 other.py\n"}, False),
+        ({"run.sh": "python -m torch.distributed.run train.py\n"}, True),
+        ({"run.sh": "python other.py\n"}, True),
+        ({"run.sh": "python launch.py -- accelerate launch train.py\n"}, True),
+        ({"run.sh": "torchrun --nproc_per_node 1 train.py\n"}, False),
+        ({"run.sh": "python train.py\naccelerate launch --num_processes=1 train.py\n"}, False),
+        ({"run.sh": "deepspeed --include localhost:3 train.py\n"}, False),
+        ({"run.sh": "deepspeed --include localhost:0,1 train.py\n"}, True),
+        ({"run.sh": "torchrun --nproc_per_node 1 train.py\ntorchrun --nproc_per_node 2 train.py\n"}, True),
+        ({"run.sh": "torchrun --nproc_per_node 1 --nnodes $NODES train.py\n"}, True),
+        ({"run.sh": "torchrun --nproc_per_node ${GPUS:-1} train.py\n"}, True),
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py --num_gpus 1\n"}, True),
+        ({"run.sh": "torchrun train.py\n"}, True),
+        ({"run.sh": "python train.py\npython -m torch.distributed.launch --nproc_per_node=8 train.py\n"}, True),
+        ({"run.sh": "python -m torch.distributed.launch --nproc_per_node=1 train.py\n"}, False),
+        ({"run.sh": "python train.py\npython -m accelerate.commands.launch train.py\n"}, True),
+        ({"run.sh": "python train.py\nsrun --ntasks=8 python train.py\n"}, True),
+        ({"run.sh": "python train.py\nRANK=0 WORLD_SIZE=4 python train.py\n"}, True),
+        ({"run.sh": "python train.py --device_map auto\n"}, False),
+        ({"run.sh": "uv run train.py\n"}, False),
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=5 accelerate launch --config_file many.yaml \\\n  -m train --bf16\n"}, False),
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=5,6 accelerate launch train.py\n"}, True),
+        ({"run.sh": "CUDA_VISIBLE_DEVICES=$GPU accelerate launch train.py\n"}, True),
+        ({"run.sh": "python train.py\n", "spread.py": "mp.spawn(train)", "other.py": "import spread"}, False),
+        ({"run.sh": "python train.py\n", "spread.py": "mp.spawn(train)", "train.py": IMPORTS_SPREAD}, True),
+        ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 many.py\n", "many.py": IMPORTS_TRAIN}, True),
+        ({"other/run.sh": "python train.py\n", "other/train.py": MAIN}, True),
+    ],
+)
+def test_a_program_that_is_started_as_one_process_is_asked_for(files, by_default, tmp_path):
+    text = loop('open("losses.txt", "w")') + MAIN
+    files = {**files, "train.py": files.get("train.py", "") + text}
+    assert by_default_in(tmp_path, files, "train.py") is by_default
+
+
+@pytest.mark.parametrize(("runs", "by_default"), [("python -u train.py\n", False), ("python other.py\n", True)])
+def test_a_script_without_a_main_block_is_a_program_where_a_command_names_it(runs, by_default, tmp_path):
+    text = loop('open("losses.txt", "w")') + "\n\ntrain()\n"
+    assert by_default_in(tmp_path, {"train.py": text, "run.sh": runs}, "train.py") is by_default
+
+
+PART_OF_PROGRAMS = {
+    "part.py": loop('open("losses.txt", "w")'),
+    "train.py": "from part import train" + MAIN,
+    "tune.py": "from part import train" + MAIN,
+}
+
+
+@pytest.mark.parametrize(
+    ("runs", "by_default"),
+    [
+        ("python train.py\npython tune.py\n", False),
+        ("python train.py\ntorchrun --nproc_per_node 1 tune.py\n", False),
+        # Of the other program nothing is said.
+        ("python train.py\n", False),
+        ("python train.py\ntorchrun --nproc_per_node 8 $SCRIPT\n", True),
+        ("python train.py\ntorchrun --nproc_per_node 8 tune.py\n", True),
+        ("", True),
+    ],
+)
+def test_a_part_of_programs_that_are_started_as_one_process_is_asked_for(runs, by_default, tmp_path):
+    assert by_default_in(tmp_path, PART_OF_PROGRAMS | {"run.sh": runs}, "part.py") is by_default
+
+
+@pytest.mark.parametrize(
+    ("runs", "by_default"), [("python train.py\npython tune.py\n", False), ("python train.py\n", True)]
+)
+def test_a_crash_in_a_part_is_told_as_long_as_one_program_may_be_more_than_one_process(runs, by_default, tmp_path):
+    part = "from accelerate import Accelerator\n\ndef train(model):\n    Accelerator().gather(model.loss.item())\n"
+    files = PART_OF_PROGRAMS | {"part.py": part, "run.sh": runs}
+    assert by_default_in(tmp_path, files, "part.py", "TRL001") is by_default
+
+
+@pytest.mark.parametrize(
+    ("runs", "by_default"),
+    [
+        ("python -m tools\n", False),
+        ("python tools/__main__.py\n", False),
+        ("python -m tools.other\n", True),
+        ("torchrun --nproc_per_node 8 -m tools\n", True),
+        ("python -m tools\ntorchrun --nproc_per_node 8 tools/__main__.py\n", True),
+    ],
+)
+def test_a_package_is_a_program_that_its_name_starts(runs, by_default, tmp_path):
+    files = {"tools/__init__.py": "", "tools/__main__.py": loop('open("losses.txt", "w")') + MAIN, "run.sh": runs}
+    assert by_default_in(tmp_path, files, "tools/__main__.py") is by_default
+
+
+def test_a_program_that_makes_processes_itself_is_more_than_one(tmp_path):
+    text = loop('open("losses.txt", "w")') + MAIN.replace("train()", "torch.multiprocessing.spawn(train, nprocs=8)")
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
+    (tmp_path / "run.sh").write_text("python train.py\n", encoding="utf-8")
+    linter = Linter(replace(SETTINGS, root=tmp_path), (tmp_path,), (find_rule("TRL008"),))
+    assert all(finding.by_default for finding in linter.check(tmp_path / "train.py", text.encode()))
+
+
+WRITES = loop('open("losses.txt", "w")')
+
+
+@pytest.mark.parametrize(
+    ("usage", "by_default"),
+    [
+        ("Usage: python train.py --epochs 3", False),
+        ("    CUDA_VISIBLE_DEVICES=0 python \\\\\n        tools/train.py --epochs 3", False),
+        ("run `python train.py`, or `torchrun --nproc_per_node 8 train.py`", True),
+        ("    torchrun --nproc_per_node 1 train.py", False),
+        ("    torchrun --nproc_per_node 8 \\\\\n        train.py", True),
+        ("python prepare.py, then python pretrain.py", True),
+        ("python train.py --gpu 0", False),
+        ("python train.py --gpus 2", True),
+    ],
+)
+def test_a_program_says_itself_how_it_is_started(usage, by_default, tmp_path):
+    text = f'"""Trains.\n\n{usage}\n"""\n{WRITES}{MAIN}'
+    assert by_default_in(tmp_path, {"tools/train.py": text}, "tools/train.py") is by_default
+
+
+def test_what_a_program_says_of_itself_is_not_all_there_is(tmp_path):
+    files = {"train.py": f"# python train.py\n{WRITES}{MAIN}", "run.sh": "torchrun --nproc_per_node 8 train.py\n"}
+    assert by_default_in(tmp_path, files, "train.py")
+
+
+PREDICTS = """\
+import argparse
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--do_pred", {declared})
+    args = parser.parse_args()
+    torch.distributed.init_process_group("nccl")
+    if {test}:
+        open("predicted.txt", "w")
+
+if __name__ == "__main__":
+    main()
+"""
+STARTS_BOTH = "torchrun --nproc_per_node 8 train.py --epochs 3\npython train.py --do-pred\n"
+
+
+@pytest.mark.parametrize(
+    ("declared", "test", "runs", "by_default"),
+    [
+        ('action="store_true"', "args.do_pred", STARTS_BOTH, False),
+        ('action="store_true"', "args.do_pred and not args.dry", STARTS_BOTH, False),
+        ("type=str, default=None", "args.do_pred is not None", STARTS_BOTH, False),
+        ('action="store_true"', "not args.do_pred", STARTS_BOTH, True),
+        ('action="store_true"', "args.do_pred or args.dry", STARTS_BOTH, True),
+        ('type=str, default="all"', "args.do_pred", STARTS_BOTH, True),
+        ('action="store_true"', "args.epochs", STARTS_BOTH, True),
+        ('action="store_true"', "args.do_pred", STARTS_BOTH.replace("epochs 3", "do_pred"), True),
+        ('action="store_true"', "args.do_pred", STARTS_BOTH.replace("--epochs 3", '"$@"'), True),
+        ('action="store_true"', "args.do_pred", STARTS_BOTH.replace("python train.py", "torchrun train.py"), True),
+        ('action="store_true"', "args.do_pred", STARTS_BOTH.replace("python train.py", "python other.py"), True),
+    ],
+)
+def test_what_only_an_option_of_one_process_leads_to_is_asked_for(declared, test, runs, by_default, tmp_path):
+    text = "import torch\n" + PREDICTS.format(declared=declared, test=test)
+    assert by_default_in(tmp_path, {"train.py": text, "run.sh": runs}, "train.py") is by_default
+
+
+@pytest.mark.parametrize(
+    ("path", "by_default"), [("tools/train.py", False), ("train.py", True), ("own/train.py", True)]
+)
+def test_a_path_on_somebodys_disk_ends_like_the_programs_own(path, by_default, tmp_path):
+    files = {"tools/train.py": WRITES + MAIN, "scripts/run.sh": f"python /home/me/{path}\n"}
+    assert by_default_in(tmp_path, files, "tools/train.py") is by_default
+
+
+def by_default_in(folder: Path, files: Mapping[str, str], name: str, rule: str = "TRL008") -> bool:
+    """Whether the one finding of a rule in a file of a project is in the default set."""
+    for each, content in files.items():
+        (folder / each).parent.mkdir(exist_ok=True)
+        (folder / each).write_text(content, encoding="utf-8")
+    linter = Linter(replace(SETTINGS, root=folder), (folder,), (find_rule(rule),))
+    (finding,) = linter.check(folder / name, files[name].encode())
+    return finding.by_default
