@@ -99,6 +99,10 @@ def changed(text: str, folder: Path) -> list[str]:
     return sorted(changed_config(cst.parse_module(text)))
 
 
+def is_one_of_several(text: str, folder: Path) -> bool:
+    return judge.is_one_of_several(only_start(text))
+
+
 def told_gpus(text: str, folder: Path) -> str:
     return judge.gpus(only_start(text)).gpus.name
 
@@ -615,6 +619,7 @@ CASES = {
     "LAUNCHER_ARGUMENT": Case(
         told_gpus, "python x.py --num_gpus 4", "OWN_LAUNCHER", "python x.py --num_gpus-hours 4", "UNKNOWN"
     ),
+    "GPU_INDEX_ARGUMENT": Case(is_one_of_several, "python x.py --gpu 0", False, "python x.py --gpus 0", True),
     "PLACEMENT_ARGUMENT": Case(
         told_gpus, "python x.py --load_in_8bit", "OWN_LAUNCHER", "python x.py --load_in_bf16", "UNKNOWN"
     ),
