@@ -208,3 +208,24 @@ Trains(parse(raw)).train()
 def test_how_long_a_list_of_settings_is_from_another_file(name: str, wanted, tmp_path: Path) -> None:
     files = {"options.py": OPTIONS.format(name=name), "main.py": ASKS.format(name=name)}
     assert found(written(tmp_path, files)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("importer", "dotted", "meant"),
+    [
+        ("medical/data/rows.py", "data.transform", "medical/data/transform.py"),
+        ("medical/data/rows.py", "util.losses", "medical/util/losses.py"),
+        ("medical/train.py", "util.losses", "medical/util/losses.py"),
+        ("train.py", "util.losses", "util/losses.py"),
+        ("data/rows.py", "util.losses", "util/losses.py"),
+        ("other/run/train.py", "util.losses", "util/losses.py"),
+        # Nothing at the top is called so: what lies in a folder between may be anything.
+        ("medical/data/rows.py", "only_here", None),
+    ],
+)
+def test_a_project_below_has_its_own_files_first(importer, dotted, meant, tmp_path):
+    names = ("data/transform.py", "util/losses.py")
+    files = {f"{folder}{name}": "" for folder in ("", "medical/") for name in names}
+    written(tmp_path, files | {"medical/only_here.py": "", importer: ""})
+    found = Project((tmp_path,)).find_from(dotted, tmp_path / importer)
+    assert found == (tmp_path / meant if meant else None)

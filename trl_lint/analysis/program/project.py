@@ -6,9 +6,10 @@ import codecs
 import os
 import re
 import tokenize
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from io import BytesIO
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -293,8 +294,18 @@ class Project:
         if not dotted:
             return None
         relative = Path(*dotted.split("."))
-        around = self._around(path, relative.parts[0])
-        for base in dict.fromkeys((top, path.parent, *self.roots, *around)):
+        beside = self._first_in((top, path.parent, *self._around(path, relative.parts[0])), relative, path, top)
+        if beside is not None:
+            return beside
+        found = self._first_in(self.roots, relative, path, top)
+        # A project below has such a file of its own, as a rule: a program has its own folder first.
+        return found and (self._first_in(takewhile(self._is_below_roots, top.parents), relative, path, top) or found)
+
+    def _is_below_roots(self, folder: Path) -> bool:
+        return folder not in self.roots and folder.parent != folder
+
+    def _first_in(self, bases: Iterable[Path], relative: Path, path: Path, top: Path) -> Path | None:
+        for base in dict.fromkeys(bases):
             # In a package `import wandb` means the library, whatever lies beside it: a script has its own folder first.
             if base == path.parent != top and relative.parts[0] in NOT_BESIDE:
                 continue
@@ -310,11 +321,7 @@ class Project:
 
         A package may have no `__init__.py`, and its folder may lie somewhere below the roots.
         """
-        for folder in path.parents:
-            if folder in self.roots or folder.parent == folder:
-                return
-            if folder.name == package:
-                yield folder.parent
+        return (folder.parent for folder in takewhile(self._is_below_roots, path.parents) if folder.name == package)
 
     def _is_in_project(self, package: Path, importer: Path) -> bool:
         """Whether an installed package, or a module that is one file, has the importer or a linted file in it."""
