@@ -15,7 +15,7 @@ from forks import module
 
 from trl_lint import findings
 from trl_lint.frontends.cli import main
-from trl_lint.linter import cached_linter
+from trl_lint.linter import cached_linter, kept_by_content
 from trl_lint.linter.cache import FOLDER, MAX_ENTRIES, Cache, folder_of
 from trl_lint.linter.cached_linter import CachedLinter
 from trl_lint.linter.dependencies import NOTHING, OTHER, Dependencies, kinds_of
@@ -397,7 +397,7 @@ def test_the_folder_is_marked(project):
     kept = project / FOLDER
     assert (kept / ".gitignore").read_text().splitlines()[-1] == "*"
     assert (kept / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55\n")
-    assert len(entries(project)) == 3
+    assert len(entries(project)) == 4
 
 
 def test_it_lies_beside_the_project_file(project, monkeypatch):
@@ -450,7 +450,7 @@ def test_the_settings_and_the_option_say_where(project):
     lint("mine.py")
     lint("mine.py", "--cache-dir=c")
     assert [sorted(path.name[:12] for path in (project / name).glob("*.json")) for name in ("a/b", "c")] == [
-        ["trl-lint-gat", "trl-lint-las", "trl-lint-run"]
+        ["trl-lint-gat", "trl-lint-las", "trl-lint-loo", "trl-lint-run"]
     ] * 2
 
 
@@ -458,7 +458,7 @@ def test_a_folder_of_the_users_is_left_as_it_is(project):
     change(project, "own/notes.json", "{}")
     assert lint("mine.py", "--cache-dir=own") == FOUND
     names = {path.name for path in (project / "own").iterdir()}
-    assert len(names) == 4
+    assert len(names) == 5
     assert not names & {".gitignore", "CACHEDIR.TAG"}
     assert run("clean", "--cache-dir=own") == (0, "", "")
     assert [path.name for path in (project / "own").iterdir()] == ["notes.json"]
@@ -547,7 +547,7 @@ def test_several_processes_at_once(project, analyses):
     assert len(set(said)) == 1
     assert said[0][0].startswith(b"mine.py:7:9: TRL003")
     assert said[0][1] == b""
-    assert len(entries(project)) == 3
+    assert len(entries(project)) == 4
     assert not list((project / FOLDER).glob("*.tmp"))
     assert lint(".") == FOUND
     assert not analyses
@@ -592,14 +592,14 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
 
 
 def test_verdicts_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(cached_linter, "_MAX_VERDICTS", 3)
+    monkeypatch.setattr(kept_by_content, "MOST", 3)
     for start in range(4):
-        verdicts = cached_linter._Verdicts(Cache(tmp_path), "gate-x")
+        verdicts = kept_by_content.KeptByContent(Cache(tmp_path), "gate-x")
         assert verdicts.of(b"used") is (None if start == 0 else False)
         verdicts.add(b"used", False)
         verdicts.add(str(start).encode(), True)
         verdicts.save()
-    verdicts = cached_linter._Verdicts(Cache(tmp_path), "gate-x")
+    verdicts = kept_by_content.KeptByContent(Cache(tmp_path), "gate-x")
     assert [verdicts.of(each) for each in (b"0", b"1", b"2", b"3", b"used")] == [None, None, True, True, False]
 
 

@@ -375,10 +375,10 @@ def test_it_is_the_same_from_every_folder(tmp_path, monkeypatch):
 
 
 def test_nobody_looks_where_no_finding_depends_on_it(tmp_path, monkeypatch):
-    from trl_lint.linter import engines
+    from trl_lint.linter import kept_looks
 
     looked: list[Path] = []
-    monkeypatch.setattr(engines, "of_file", lambda path, data: looked.append(path) or engines.FileEngines())
+    monkeypatch.setattr(kept_looks, "of_file", lambda path, data: looked.append(path) or kept_looks.FileEngines())
     project(tmp_path, FSDP_CONFIG, loop("accelerator.gather(loss)"))
     assert not looked
     project(tmp_path, FSDP_CONFIG, loop(SAVE + "\n" + SAVE))

@@ -18,6 +18,7 @@ from dataclasses import asdict, fields
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trl_lint import __version__
 from trl_lint import files as reading
@@ -25,6 +26,7 @@ from trl_lint.config import Selection
 from trl_lint.findings import Finding
 from trl_lint.linter.cache import Cache, digest
 from trl_lint.linter.dependencies import Dependencies
+from trl_lint.linter.kept_by_content import KeptByContent
 from trl_lint.linter.last_run import NO_CHANGES, ChangedLines, LastRun
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
@@ -34,10 +36,11 @@ from trl_lint.plugins import folders_of
 from trl_lint.rules.base import BaseRule
 from trl_lint.settings import Settings
 
+if TYPE_CHECKING:
+    from trl_lint.linter.engines import ProjectEngines
+
 # Settings that say how findings are shown and where they are kept, not which there are.
 _PRESENTATION = frozenset({"unsafe_fixes", "output_format", "cache_dir", "baseline", "extend", "sources"})
-# How many contents are remembered to matter or not.
-_MAX_VERDICTS = 20_000
 
 
 class CachedLinter(Linter):
@@ -59,7 +62,7 @@ class CachedLinter(Linter):
         super().__init__(settings, roots, rules, mends=False, selection=selection)
         self._kept = kept
         self._with_edits = edits
-        self._verdicts: _Verdicts | None = None
+        self._verdicts: KeptByContent | None = None
         # The names of the entry of the run, and of the one that leads to the last run on the same files.
         self._entry = self._last_run = ""
         # The contents of the run that matter, and what came of each, as far as that is known.
@@ -70,14 +73,20 @@ class CachedLinter(Linter):
 
     def may_matter(self, source: bytes) -> bool:
         if self._verdicts is None:
-            self._verdicts = _Verdicts(
-                self._kept, f"gate-{_key(*self._tools_key(), self._codes(), own_names(self.settings))}"
-            )
+            name = f"gate-{_key(*self._tools_key(), self._codes(), own_names(self.settings))}"
+            self._verdicts = KeptByContent(self._kept, name)
         known = self._verdicts.of(source)
-        if known is None:
+        if not isinstance(known, bool):
             known = super().may_matter(source)
             self._verdicts.add(source, known)
         return known
+
+    def _engines_in_sight(self) -> ProjectEngines:
+        from trl_lint.linter.kept_looks import Looks
+
+        found = super()._engines_in_sight()
+        found.looks = Looks(KeptByContent(self._kept, f"looks-{_key(tool())}"))
+        return found
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
         read = list(files)
@@ -223,39 +232,6 @@ class _NoEdits(Exception):
     def __init__(self, findings: tuple[Finding, ...]) -> None:
         super().__init__()
         self.findings = findings
-
-
-class _Verdicts:
-    """Which contents matter. Those that were asked for last are kept."""
-
-    def __init__(self, kept: Cache, name: str) -> None:
-        self._kept = kept
-        self._name = name
-        loaded = kept.load(name)
-        self._known: dict[str, bool] = loaded if isinstance(loaded, dict) else {}
-        self._asked: dict[str, bool] = {}
-        self._changed = False
-
-    def of(self, source: bytes) -> bool | None:
-        name = _short(source)
-        known = self._asked.get(name, self._known.get(name))
-        if known is not None:
-            self._asked[name] = known
-        return known
-
-    def add(self, source: bytes, matters: bool) -> None:
-        self._asked[_short(source)] = matters
-        self._changed = True
-
-    def save(self) -> None:
-        if self._changed:
-            unused = {name: known for name, known in self._known.items() if name not in self._asked}
-            self._kept.save(self._name, dict([*unused.items(), *self._asked.items()][-_MAX_VERDICTS:]))
-            self._changed = False
-
-
-def _short(source: bytes) -> str:
-    return digest(source)[:32]
 
 
 def _key(*parts: object) -> str:

@@ -116,14 +116,17 @@ class CodeLinter:
     def engines(self) -> ProjectEngines:
         """Which engines the projects are shown to run under; shared with the linters that look at a mended text."""
         if self._engines is None:
-            from trl_lint.linter.engines import ProjectEngines
-
-            self._engines = ProjectEngines.of(self.settings, self.roots)
+            self._engines = self._engines_in_sight()
         return self._engines
 
     @engines.setter
     def engines(self, known: ProjectEngines) -> None:
         self._engines = known
+
+    def _engines_in_sight(self) -> ProjectEngines:
+        from trl_lint.linter.engines import ProjectEngines
+
+        return ProjectEngines.of(self.settings, self.roots)
 
     def _in_order(self, sources: Mapping[Path, bytes]) -> list[tuple[Path, bytes]]:
         """The files with their contents in the order in which they are analysed."""

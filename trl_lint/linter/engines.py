@@ -27,11 +27,11 @@ from trl_lint.launch.judge.engines import (
     is_document,
     is_program,
     is_wanted,
-    of_file,
 )
 from trl_lint.linter.cache import digest
 from trl_lint.linter.discovery import PathProblem, find_files, names_project
-from trl_lint.linter.importers import Importer, Importers, imported
+from trl_lint.linter.importers import Importer, Importers
+from trl_lint.linter.kept_looks import Looks
 from trl_lint.settings import Settings
 
 # So many files of a project are looked at, out of so many names.
@@ -91,11 +91,13 @@ class ProjectEngines:
     """The engines of the projects in a tree.
 
     top: the folder of the whole, above which nothing is looked at. asked: what is known of a project, by its folder.
+    looks: what is known of its files.
     """
 
     settings: Settings
     top: Path
     asked: dict[Path, ProjectShown] = field(default_factory=dict)
+    looks: Looks = field(default_factory=Looks)
     _projects: dict[Path, Path] = field(default_factory=dict)
     _in_use: dict[Path, EnginesInUse] = field(default_factory=dict)  # by file
 
@@ -136,14 +138,15 @@ class ProjectEngines:
         budget, whole = _Budget(), True
         try:
             for path in self._files(project, budget):
-                data = _content(path)
                 name = path.relative_to(project).as_posix()
-                if (shown := of_file(path, data)).engines or shown.launches or shown.bare or shown.spawns:
+                shown, imports = self.looks.at(path, _content(path))
+                if shown.engines or shown.launches or shown.bare or shown.spawns:
                     found.append(FileShown(name, shown))
                 if path.suffix == ".py":
-                    importers.append(Importer(name, tuple(sorted(imported(data))), shown.program))
+                    importers.append(Importer(name, imports, shown.program))
         except _Enough:
             whole = False
+        self.looks.save()
         return ProjectShown(tuple(found), whole and budget.files > 0, Importers(importers))
 
     def _files(self, project: Path, budget: _Budget) -> Iterator[Path]:

@@ -10,6 +10,7 @@ Only commands that name the program itself are read: it says little of how other
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import PurePath
@@ -27,7 +28,7 @@ _SHELL = PurePath("usage.sh")
 
 def own_commands(path: PurePath, code: bytes) -> Iterator[Command]:
     """The commands in the text of a program that start it."""
-    name = path.name.encode()
+    name = os.fsencode(path.name)
     if code.count(name) == 0:
         return
     pattern = re.compile(_BEGINNING + rb"(?<![\w-])" + re.escape(name) + rb"(?!\w)" + _END)
