@@ -193,7 +193,7 @@ class CodeLinter:
             return []
         from trl_lint.linter.locate import located
 
-        there = [self._as_started(module, self._if_used(module, each)) for each in located(module, found)]
+        there = [self._as_started(module, self._if_run(module, each)) for each in located(module, found)]
         if not self.settings.per_file_ignores:
             return there
         ignores = ignored_in(self.settings, self.documents.file_of(module.path))
@@ -209,11 +209,13 @@ class CodeLinter:
         only_if_asked = engines.one_process or (engines.some_one_process and found.finding.consequence in _MILD)
         return found.only_if_asked_for() if only_if_asked else found
 
-    def _if_used(self, module: Module, found: LocatedViolation) -> LocatedViolation:
-        """A finding, which is not in the default set where its code is never run."""
+    def _if_run(self, module: Module, found: LocatedViolation) -> LocatedViolation:
+        """A finding, which is not in the default set where its code is never run as it is shipped."""
+        from trl_lint.linter.module_flags import is_switched_off
         from trl_lint.linter.unused_definitions import is_unused
 
-        if not found.finding.by_default or not is_unused(self._tools()[0], module, found.violation.node):
+        place = (self._tools()[0], module, found.violation.node)
+        if not found.finding.by_default or not (is_unused(*place) or is_switched_off(*place)):
             return found
         return found.only_if_asked_for()
 

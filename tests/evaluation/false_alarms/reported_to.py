@@ -19,7 +19,7 @@ def compared(model, data):
     training_args = TrainingArguments("out", report_to="wandb")
     if training_args.report_to == "wandb":
         wandb.init(project="tiny")
-    if "wandb" != training_args.report_to:
+    if training_args.report_to != "wandb":
         wandb.init(project="tiny")  # expect: TRL008
     Trainer(model=model, args=training_args, train_dataset=data).train()
 
