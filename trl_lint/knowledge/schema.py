@@ -28,6 +28,7 @@ from trl_lint.domain.kinds import (
     NoneValue,
     NumberValue,
     PureObject,
+    StringValue,
     TensorValue,
     TupleValue,
 )
@@ -188,9 +189,14 @@ class Preparation(Function):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribute(Row):
-    """An attribute of an instance whose value is known."""
+    """An attribute of an instance whose value is known.
+
+    at_first: whether it is so once the instance is made, whatever was given. Where a file assigns another, it is a
+    setting as others are.
+    """
 
     value: Value
+    at_first: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,6 +294,7 @@ UNKNOWN = Value()
 SAME = Value(ranks.SAME)
 LOADED = LoadedFiles(ranks.SAME)
 SETTING = Value(ranks.SAME, grad=False)  # a number, a flag or a text of a configuration
+SETTING_OF_TEXTS = IterableValue(ranks.SAME, StringValue(ranks.SAME), ranks.SAME, grad=False)
 NOTHING = NoneValue(ranks.SAME, const=None)
 BATCH = BatchValue(ranks.SHARD)
 LOADED_BATCH = BATCH.but(grad=False)

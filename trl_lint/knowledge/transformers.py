@@ -31,6 +31,7 @@ from trl_lint.knowledge.schema import (
     SAME_METRICS,
     SAVE,
     SETTING,
+    SETTING_OF_TEXTS,
     TRAINED_MODEL,
     UNKNOWN,
     WORLD,
@@ -158,6 +159,9 @@ _ATTRIBUTES: tuple[Row, ...] = (
               value=RANK_INDEX),
     Attribute(name="transformers.TrainingArguments.process_index", source=f"{_ARGUMENTS}.process_index",
               value=GLOBAL_RANK_INDEX),
+    # "wandb" becomes ["wandb"], "none" an empty list.
+    Attribute(name="transformers.TrainingArguments.report_to", source=f"{_ARGUMENTS}.__post_init__",
+              value=SETTING_OF_TEXTS, at_first=True),
     Attribute(name="transformers.TrainingArguments.should_log", source=f"{_ARGUMENTS}.should_log",
               value=RANK_GUARD),
     Attribute(name="transformers.TrainingArguments.should_save", source=f"{_ARGUMENTS}.should_save",

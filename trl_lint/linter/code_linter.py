@@ -196,7 +196,7 @@ class CodeLinter:
             return []
         from trl_lint.linter.locate import located
 
-        there = [self._as_started(module, self._if_used(module, each)) for each in located(module, found)]
+        there = [self._as_started(module, self._if_run(module, each)) for each in located(module, found)]
         if not self.settings.per_file_ignores:
             return there
         ignores = ignored_in(self.settings, self.documents.file_of(module.path))
@@ -216,13 +216,16 @@ class CodeLinter:
             return found.only_if_asked_for()
         return found
 
-    def _if_used(self, module: Module, found: LocatedViolation) -> LocatedViolation:
-        """A finding, which is not in the default set where its code is never run."""
+    def _if_run(self, module: Module, found: LocatedViolation) -> LocatedViolation:
+        """A finding, which is not in the default set where its code is never run as it is shipped."""
+        from trl_lint.linter.module_flags import is_switched_off
+        from trl_lint.linter.uncalled_methods import is_uncalled
         from trl_lint.linter.unused_definitions import is_unused
 
-        if not found.finding.by_default or not is_unused(self._tools()[0], module, found.violation.node):
-            return found
-        return found.only_if_asked_for()
+        place = (self._tools()[0], module, found.violation.node)
+        if found.finding.by_default and any(never(*place) for never in (is_unused, is_switched_off, is_uncalled)):
+            return found.only_if_asked_for()
+        return found
 
     def dependencies(self) -> Dependencies | None:
         """What the analysis so far has found on the machine; None when it has changed meanwhile."""

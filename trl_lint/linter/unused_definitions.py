@@ -8,12 +8,10 @@ if __name__ == "__main__": main()
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import libcst as cst
 
 from trl_lint.analysis.program.project import Module, Project
-from trl_lint.analysis.program.source_text import code_of
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.launch.judge.engines import is_program
 
@@ -33,9 +31,4 @@ def is_unused(project: Project, module: Module, node: cst.CSTNode) -> bool:
     name = top.name.value
     if len(re.findall(rb"(?<!\w)%b(?!\w)" % re.escape(name).encode(), module.code)) > 1:
         return False
-    return not any(_names(project, path, name) for path in project.linted if path != module.path)
-
-
-def _names(project: Project, path: Path, name: str) -> bool:
-    """Whether a name stands in the code of a file; a comment there decides nothing here."""
-    return project.mentions(path, name) and name.encode() in code_of(project.text(path))
+    return not any(name.encode() in code for path, code in project.linted_code(name) if path != module.path)

@@ -11,6 +11,7 @@ from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.import_lines import is_defined_in_reach
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.program.uses import has_no_module, is_left_out
+from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import tensors, wrapped_models
 from trl_lint.domain import ranks
@@ -47,7 +48,7 @@ from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, K
 from trl_lint.knowledge import datasets, heuristics, library, models
 from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
-from trl_lint.knowledge.schema import OWN_DEVICE, RANK_GUARD, RANK_INDEX, WORLD
+from trl_lint.knowledge.schema import OWN_DEVICE, RANK_GUARD, RANK_INDEX, SETTING, WORLD
 from trl_lint.knowledge.torch import ALIKE_OF_DEVICES
 from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 
@@ -302,7 +303,7 @@ def _remember(frame: Frame, cls: ClassInfo, name: str, found: Value, node: cst.C
 def _library_attribute(frame: Frame, cls: str, name: str, owner: Value) -> Value | None:
     row = frame.engine.library_attribute(cls, name)
     if row is not None:
-        value = row.value
+        value = SETTING if row.at_first and settings.is_assigned(frame, name) else row.value
         if value.rank.differs and value.why is None:
             why = frame.step(frame.statement, f"`.{name}` is this rank's own")
             return value.but(why=why, device=Device(value.device, why) if value.device else "")

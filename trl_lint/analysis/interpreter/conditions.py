@@ -255,10 +255,13 @@ def _decided(left: Any, operator: type, right: Any) -> Any:
 def _same_text(left: Value, right: Value, operator: type) -> Any:
     """The constant result of comparing two texts: a mode that a function is called with decides what it does.
 
-    And of comparing `None` with a number or a text: `rank == 0` where a function is called without a rank.
+    And of comparing `None` with a number or a text: `rank == 0` where a function is called without a rank. A list is
+    no text, either: `training_args.report_to == "wandb"`.
     """
     texts = (left.const, right.const)
     if Kind.NONE in (left.kind, right.kind) and any(type(const) in (int, str) for const in texts):
+        return operator is cst.NotEqual
+    if Kind.ITERABLE in (left.kind, right.kind) and any(isinstance(const, str) for const in texts):
         return operator is cst.NotEqual
     if not all(isinstance(text, str) and WILDCARD not in text for text in texts):
         return MISSING  # of a text that is put together only a part is known

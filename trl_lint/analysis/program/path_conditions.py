@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below
+from trl_lint.analysis.program.syntax import ancestors, below, ends_outside
 
 _EXITS = (cst.Break, cst.Continue, cst.Return)
 _LOOPS = (cst.For, cst.While)
@@ -39,6 +39,19 @@ def conditions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
         if isinstance(outer, cst.If) and inner is not outer.test:
             found += said_by(outer.test, outer.body is inner)
     return found
+
+
+def conditions_behind(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
+    """What holds of names at a place, by the ways out before it, in the blocks around it, that were not taken."""
+    path = (*ancestors(root, node), node)
+    return [
+        each
+        for block, inner in pairwise(path)
+        if isinstance(block, (cst.IndentedBlock, cst.Module))
+        for statement in block.body[: block.body.index(inner)]
+        if isinstance(statement, cst.If) and ends_outside(statement.body)
+        for each in said_by(statement.test, False)
+    ]
 
 
 def are_in_two_arms(root: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:

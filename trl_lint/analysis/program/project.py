@@ -21,6 +21,7 @@ from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.depth import TooDeep
 from trl_lint.analysis.program.notes import Notes
 from trl_lint.analysis.program.partial_trees import is_whole, parsed, partly_parsed
+from trl_lint.analysis.program.source_text import code_of
 from trl_lint.domain.engines import UNKNOWN_ENGINES, EnginesInUse, no_engines
 from trl_lint.domain.kinds import Identity
 
@@ -83,8 +84,6 @@ class Module:
     @property
     def code(self) -> bytes:
         """The text less comments and prose."""
-        from trl_lint.analysis.program.source_text import code_of
-
         if self._code is None:
             self._code = code_of(self.tree.bytes if self.source is None else self.source)
         return self._code
@@ -228,6 +227,10 @@ class Project:
             return self._read(path)
         except OSError:
             return b""
+
+    def linted_code(self, name: str) -> Iterator[tuple[Path, bytes]]:
+        """The code of the linted files in whose text a name stands: a comment there decides nothing."""
+        return ((path, code_of(self.text(path))) for path in self.linted if self.mentions(path, name))
 
     def _read(self, path: Path) -> bytes:
         """The content of a file, which is read once."""

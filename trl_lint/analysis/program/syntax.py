@@ -181,6 +181,14 @@ def is_blank(suite: cst.BaseSuite) -> bool:
     return all(map(_says_nothing, lines))
 
 
+def ends_outside(block: cst.BaseSuite | cst.If) -> bool:
+    """Whether a block ends with a statement that nothing in the block is run after."""
+    last = block.body[-1] if isinstance(block, (cst.IndentedBlock, cst.SimpleStatementSuite)) and block.body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, (cst.Return, cst.Raise, cst.Break, cst.Continue))
+
+
 def _says_nothing(statement: cst.BaseSmallStatement) -> bool:
     if isinstance(statement, cst.Raise):
         raised = statement.exc.func if isinstance(statement.exc, cst.Call) else statement.exc

@@ -80,6 +80,11 @@ def may_be_own(frame: Frame, node: cst.Attribute) -> bool:
     return any(map(SETTING_OF_RANK.fits, texts)) or (owner, name) in _set_by_rank(frame)
 
 
+def is_assigned(frame: Frame, name: str) -> bool:
+    """Whether the file assigns to an attribute of this name, of whatever object."""
+    return bool(_assigned(frame, name))
+
+
 def parameter_by_name(name: str, value: Value) -> Value:
     """A parameter of an entry point of which nothing is known, or what its name says of it."""
     if value.rank != ranks.UNKNOWN or value.kind not in _KINDS:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, ends_outside
 from trl_lint.fixes.support.edits import Import, NoFix
 from trl_lint.fixes.support.importing import has_place
 from trl_lint.fixes.support.node_types import BLOCKS, Block, Path, Scope
@@ -131,7 +131,7 @@ def _always_binds(statement: cst.CSTNode, name: str) -> bool:
         case cst.If(body=body, orelse=orelse):
             # An arm that leaves is not followed by what comes next.
             other = orelse.body if isinstance(orelse, cst.Else) else orelse
-            return other is not None and all(_leaves(arm) or _block_binds(arm, name) for arm in (body, other))
+            return other is not None and all(ends_outside(arm) or _block_binds(arm, name) for arm in (body, other))
         case cst.FunctionDef(name=own) | cst.ClassDef(name=own):
             return own.value == name
     return False
@@ -144,11 +144,3 @@ def _block_binds(block: cst.BaseSuite | cst.If, name: str) -> bool:
     return any(_always_binds(each, name) for each in block.body) or (
         isinstance(block, cst.SimpleStatementSuite) and _always_binds(block, name)
     )
-
-
-def _leaves(block: cst.BaseSuite | cst.If) -> bool:
-    """Whether a block ends with a statement that nothing in the block is run after."""
-    last = block.body[-1] if isinstance(block, (cst.IndentedBlock, cst.SimpleStatementSuite)) and block.body else None
-    if isinstance(last, cst.SimpleStatementLine):
-        last = last.body[-1]
-    return isinstance(last, (cst.Return, cst.Raise, cst.Break, cst.Continue))
