@@ -193,6 +193,30 @@ def test_a_path_on_somebodys_disk_ends_like_the_programs_own(path, by_default, t
     assert by_default_in(tmp_path, files, "tools/train.py") is by_default
 
 
+ONE = "compute_environment: LOCAL_MACHINE\nnum_machines: 1\nnum_processes: 1  # of two\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "by_default"),
+    [
+        ("--config_file=configs/one.yaml", {"configs/one.yaml": ONE}, False),
+        ("--config_file one.yaml", {"configs/one.yaml": ONE}, False),
+        ("--config_file configs/one.yaml", {}, True),
+        ("--config_file configs/one.yaml", {"configs/one.yaml": ONE.replace("processes: 1", "processes: 8")}, True),
+        ("--config_file configs/one.yaml", {"configs/one.yaml": ONE.replace("machines: 1", "machines: 2")}, True),
+        ("--config_file configs/one.yaml", {"configs/one.yaml": "distributed_type: MULTI_GPU\n"}, True),
+        ("--config_file one.yaml", {"a/one.yaml": ONE, "b/one.yaml": ONE.replace("1", "2")}, True),
+        ("--config_file one.yaml --num_processes 8", {"one.yaml": ONE}, True),
+        ("--config_file one.yaml --multi_gpu", {"one.yaml": ONE}, True),
+        ("--config_file $CONFIG", {"one.yaml": ONE}, True),
+        ("", {"one.yaml": ONE}, True),
+    ],
+)
+def test_settings_of_accelerate_say_how_many_processes_there_are(options, settings, by_default, tmp_path):
+    files = {"train.py": WRITES + MAIN, "run.sh": f"accelerate launch {options} train.py\n", **settings}
+    assert by_default_in(tmp_path, files, "train.py") is by_default
+
+
 def by_default_in(folder: Path, files: Mapping[str, str], name: str, rule: str = "TRL008") -> bool:
     """Whether the one finding of a rule in a file of a project is in the default set."""
     for each, content in files.items():

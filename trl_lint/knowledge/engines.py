@@ -202,6 +202,13 @@ SEVERAL_NODES = (
     CountOption("--num-machines", _LAUNCH, r"^(?!1$)"),
     CountOption("--num_nodes", _RUNNER, r"^(?!1$)"),
 )
+# With one of these a command says how many processes there are, or which, whatever the configuration says.
+COUNTS = frozenset(each.name for each in ONE_PROCESS + SEVERAL_NODES) | {"--multi_gpu", "--multi-gpu", "--gpu_ids"}
+# Accelerate's own settings say how many there are; one machine is its default.
+ACCELERATE = re.compile(rb"^num_processes[ \t]*:", re.MULTILINE)
+SEVERAL_PROCESSES = re.compile(
+    rb"^(?:num_processes|num_machines)[ \t]*:(?![ \t]*[\"']?1[\"']?[ \t\r]*(?:#.*)?$)", re.MULTILINE
+)
 # What hands the whole configuration to `accelerate launch`.
 CONFIGURATION_OPTIONS = frozenset({"--config_file", "--config-file"})
 # Files of settings that a launch may name among its words.

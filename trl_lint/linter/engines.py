@@ -140,7 +140,7 @@ class ProjectEngines:
             for path in self._files(project, budget):
                 name = path.relative_to(project).as_posix()
                 shown, imports = self.looks.at(path, _content(path))
-                if shown.engines or shown.launches or shown.bare or shown.spawns:
+                if shown.engines or shown.launches or shown.bare or shown.spawns or shown.one_process is not None:
                     found.append(FileShown(name, shown))
                 if path.suffix == ".py":
                     importers.append(Importer(name, imports, shown.program))
@@ -238,13 +238,22 @@ def _is_one_process(project: ProjectShown, file: str, users: Collection[str]) ->
 
 
 def _is_started_on_several(project: ProjectShown, programs: Collection[str]) -> bool:
-    return not all(launch.one_process for launch in _launches_of(project, programs))
+    return not all(_is_of_one(project, launch) for launch in _launches_of(project, programs))
+
+
+def _is_of_one(project: ProjectShown, launch: LaunchEngines) -> bool:
+    """Whether a launch is of one process: it says so, or leaves that to settings that do."""
+    if launch.one_process or launch.counted or not launch.configuration:
+        return launch.one_process
+    parts = _parts(launch.configuration)
+    meant = [each.shown.one_process for each in project.files if parts and _is_named(each.name, (parts,))]
+    return bool(meant) and all(meant)
 
 
 def _is_started_as_one(project: ProjectShown, program: str) -> bool:
     """Whether commands in sight start a program, and each of them starts one process of it."""
     started = _launches_of(project, {program})
-    return all(launch.one_process for launch in started) if started else _is_bare(project, program)
+    return all(_is_of_one(project, launch) for launch in started) if started else _is_bare(project, program)
 
 
 def _is_bare(project: ProjectShown, program: str) -> bool:
@@ -264,10 +273,10 @@ def _bare_starts(project: ProjectShown, program: str) -> list[BareStart]:
 def _options_of_one_process(project: ProjectShown, program: str) -> frozenset[str]:
     """The options that a program is given where it is started as one process, and never by launches of several."""
     started = _launches_of(project, {program})
-    several = [launch.options for launch in started if not launch.one_process]
+    several = [launch.options for launch in started if not _is_of_one(project, launch)]
     if not several or None in several:
         return frozenset()
-    alone = [launch.options or frozenset() for launch in started if launch.one_process]
+    alone = [launch.options or frozenset() for launch in started if _is_of_one(project, launch)]
     alone += [start.options for start in _bare_starts(project, program)]
     return frozenset[str]().union(*alone).difference(*(each or () for each in several))
 

@@ -14,6 +14,9 @@ from trl_lint.linter.importers import imported
 from trl_lint.linter.kept_by_content import KeptByContent
 
 
+_NOTHING = FileEngines()
+
+
 class Looks:
     """Looks at files, of those that are known in what is kept of them. kept: None for nothing."""
 
@@ -43,7 +46,7 @@ class Looks:
 
 def _row(shown: FileEngines, imports: tuple[str, ...]) -> object:
     """In JSON: most files show nothing, and of these there is little to keep."""
-    row = {name: value for name, value in asdict(shown).items() if value}
+    row = {name: value for name, value in asdict(shown).items() if value != getattr(_NOTHING, name)}
     return json.loads(json.dumps(row | {"imports": imports} if imports else row, default=sorted))
 
 
@@ -58,11 +61,12 @@ class _LaunchRow(TypedDict):
     whole: bool
     one_node: bool
     one_process: bool
+    counted: bool
     options: list[str] | None
 
 
 class _Row(TypedDict, total=False):
-    """The fields of `FileEngines` that are not empty, and the names that the file imports."""
+    """The fields of `FileEngines` that say something, and the names that the file imports."""
 
     beside: list[str]
     launches: list[_LaunchRow]
@@ -70,6 +74,7 @@ class _Row(TypedDict, total=False):
     bare: list[tuple[str, list[str]]]
     spawns: bool
     spawns_ranks: bool
+    one_process: bool | None
     imports: list[str]
 
 
@@ -81,6 +86,7 @@ def _from_row(row: _Row) -> tuple[FileEngines, tuple[str, ...]]:
         frozenset(BareStart(program, frozenset(options)) for program, options in row.get("bare", ())),
         row.get("spawns", False),
         row.get("spawns_ranks", False),
+        row.get("one_process"),
     )
     return shown, tuple(row.get("imports", ()))
 
@@ -95,5 +101,6 @@ def _launch(row: _LaunchRow) -> LaunchEngines:
         row["whole"],
         row["one_node"],
         row["one_process"],
+        row["counted"],
         None if row["options"] is None else frozenset(row["options"]),
     )

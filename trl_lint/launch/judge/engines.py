@@ -12,7 +12,9 @@ from typing import NamedTuple
 from trl_lint.analysis.program.source_text import code_of
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.knowledge.engines import (
+    ACCELERATE,
     CONFIGURATION_OPTIONS,
+    COUNTS,
     DEEPSPEED_LAUNCHERS,
     IN_CODE,
     IN_CONFIGURATION,
@@ -23,6 +25,7 @@ from trl_lint.knowledge.engines import (
     OPTIONS,
     SETTINGS_FILES,
     SEVERAL_NODES,
+    SEVERAL_PROCESSES,
     SPAWN_WORDS,
     SPAWNS,
     SPAWNS_RANKS,
@@ -39,6 +42,7 @@ from trl_lint.launch.parsers import readers
 from trl_lint.launch.parsers.usage import own_commands
 
 JSON = ".json"
+YAML = (".yaml", ".yml")
 _MAIN = re.compile(rb"^if\s+__name__\s*==", re.MULTILINE)
 # A file that says how a training is run is no larger.
 LARGEST = 200_000
@@ -53,8 +57,8 @@ class LaunchEngines:
     certain: whether nothing else is possible. configuration: the file that decides, "" where the command itself does.
     program: the script or module that it starts, as a path, as far as that is known. names: the files of settings among
     its words. whole: whether all that could name an engine is known. one_node: it says that it is on one machine.
-    one_process: it says that it is of one process. options: the names of those that it hands to the program, None where
-    some may be unknown.
+    one_process: it says that it is of one process. counted: it says of how many processes it is. options: the names of
+    those that it hands to the program, None where some may be unknown.
     """
 
     engines: frozenset[TrainingEngine] = frozenset()
@@ -65,6 +69,7 @@ class LaunchEngines:
     whole: bool = False
     one_node: bool = False
     one_process: bool = False
+    counted: bool = False
     options: frozenset[str] | None = None
 
 
@@ -81,7 +86,8 @@ class FileEngines:
 
     program: whether it is a program, which says how it is run itself. bare: what it starts as one process, by bare
     python. spawns: whether code makes processes itself, so that bare python starts several.
-    spawns_ranks: whether these are the ranks of a job for certain.
+    spawns_ranks: whether these are the ranks of a job for certain. one_process: whether Accelerate's settings in it
+    are for one process, None where it has none.
     """
 
     beside: tuple[TrainingEngine, ...] = ()
@@ -90,6 +96,7 @@ class FileEngines:
     bare: frozenset[BareStart] = frozenset()
     spawns: bool = False
     spawns_ranks: bool = False
+    one_process: bool | None = None
 
     @property
     def engines(self) -> tuple[TrainingEngine, ...]:
@@ -129,14 +136,21 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         program = is_program(data)
         launches, bare = _starts(own_commands(path, data)) if program else ((), frozenset())
         return FileEngines(_in_order(_of_code(data)), launches, program, bare, spawns, ranks)
-    starts = STARTS.search(data) is not None
-    if not starts and not MENTIONS.search(data):
+    starts, one_process = STARTS.search(data) is not None, _is_for_one_process(path, data)
+    if not starts and one_process is None and not MENTIONS.search(data):
         return _NOTHING
     if path.suffix == JSON:
         return FileEngines(_in_order(_of_deepspeed_configuration(data)))
     commands = readers.all_commands(path, data) if starts or LAUNCHES.search(data) else ()
     launches, bare = _starts(commands)
-    return FileEngines(_in_order(_signs(IN_CONFIGURATION, data)), launches, bare=bare)
+    return FileEngines(_in_order(_signs(IN_CONFIGURATION, data)), launches, bare=bare, one_process=one_process)
+
+
+def _is_for_one_process(path: PurePath, data: bytes) -> bool | None:
+    """Whether settings of Accelerate are for one process; None for a file without them."""
+    if path.suffix not in YAML or ACCELERATE.search(data) is None:
+        return None
+    return SEVERAL_PROCESSES.search(data) is None
 
 
 def _spawns(data: bytes) -> bool:
@@ -266,6 +280,7 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
         _is_told(launcher, bool(found) or is_deepspeed or bool(configuration)) and not leaves_open(words),
         _says(ONE_NODE, given, words),
         _says(ONE_PROCESS, own, words) and not _is_several(own),
+        any(name in COUNTS for name, _ in own),
         None if leaves_open(words) else _option_names(words[place:]),
     )
 
