@@ -62,7 +62,8 @@ class EnginesInUse(NamedTuple):
     one_process: each command in sight that starts the program, or a program that imports the file, starts one process
     of it, and each of these programs is started. some_one_process: the same where some of them are started by none.
     own: those that the code of the program that was asked about chooses itself. alone: the options that it is given
-    only where it is started as one process, of a program that other commands start on several.
+    only where it is started as one process, of a program that other commands start on several. imported: whether
+    another file of the project may import it.
     """
 
     shown: tuple[ShownEngine, ...] = ()
@@ -73,6 +74,7 @@ class EnginesInUse(NamedTuple):
     some_one_process: bool = False
     own: tuple[TrainingEngine, ...] = ()
     alone: frozenset[str] = frozenset()
+    imported: bool = True
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first that is one of these, as far as any is shown."""

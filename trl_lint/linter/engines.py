@@ -222,7 +222,9 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     own_code = [each.shown.beside for each in found if is_program and each.name == str(asks)]
     only = project.whole and _are_all_known(found, where)
     alone = _options_of_one_process(project, str(asks)) if is_program else frozenset[str]()
-    return EnginesInUse(shown, only, one_node, launched, one_process, some_one_process, next(iter(own_code), ()), alone)
+    own_engines = next(iter(own_code), ())
+    imported = project.importers.is_imported(str(asks))
+    return EnginesInUse(shown, only, one_node, launched, one_process, some_one_process, own_engines, alone, imported)
 
 
 def _is_one_process(project: ProjectShown, file: str, users: Collection[str]) -> bool:

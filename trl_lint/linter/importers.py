@@ -60,6 +60,10 @@ class Importers:
             self._programs_of[path] = frozenset(each.path for each in self._users(path) if each.program)
         return self._programs_of[path]
 
+    def is_imported(self, path: str) -> bool:
+        """Whether a file may be imported by another one."""
+        return any(each.path != path for each in self._by_name.get(_name_of(path), ()))
+
     def _users(self, path: str) -> Iterator[Importer]:
         waiting, seen = [_name_of(path)], {_name_of(path)}
         while waiting:

@@ -13,7 +13,6 @@ from trl_lint.launch.judge.engines import BareStart, FileEngines, LaunchEngines,
 from trl_lint.linter.importers import imported
 from trl_lint.linter.kept_by_content import KeptByContent
 
-
 _NOTHING = FileEngines()
 
 

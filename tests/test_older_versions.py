@@ -1,0 +1,55 @@
+"""An older version of a class that nobody imports any more is not in the default set: another file has the one in use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trl_lint import api
+from trl_lint.settings import Settings
+
+TRAINER = """\
+from transformers import Trainer
+
+class OwnTrainer(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
+        loss = model(**inputs).loss
+        self.log({"own": loss.item()})
+        return loss
+"""
+START = "if __name__ == '__main__':\n    pass\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "by_default"),
+    [
+        ({"own.py": TRAINER, "own_v2.py": TRAINER, "train.py": "from own_v2 import OwnTrainer\n"}, False),
+        ({"own.py": TRAINER, "own_v2.py": TRAINER, "train.py": "import own_v2  # was: own\n"}, False),
+        ({"own_old.py": TRAINER, "own.py": TRAINER, "train.py": "from own import OwnTrainer\n"}, False),
+        ({"own.py": TRAINER, "own_v2.py": TRAINER, "train.py": "import own, own_v2\n"}, True),
+        ({"own.py": TRAINER, "own_v2.py": TRAINER}, True),
+        ({"own.py": TRAINER, "own_v2.py": TRAINER, "train.py": "from other import OwnTrainer\n"}, True),
+        ({"own.py": TRAINER, "better.py": TRAINER, "train.py": "from better import OwnTrainer\n"}, True),
+        ({"own.py": TRAINER, "more/own_v2.py": TRAINER, "train.py": "from more.own_v2 import OwnTrainer\n"}, True),
+        (
+            {
+                "own.py": TRAINER,
+                "own_v2.py": TRAINER.replace("OwnT", "MyT"),
+                "train.py": "from own_v2 import MyTrainer\n",
+            },
+            True,
+        ),
+        ({"own.py": TRAINER + START, "own_v2.py": TRAINER, "train.py": "from own_v2 import OwnTrainer\n"}, True),
+    ],
+)
+def test_an_older_version_is_asked_for(files: dict[str, str], by_default: bool, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = api.check(tmp_path, Settings(root=tmp_path, select=("ALL",)))
+    first = next(iter(files))
+    assert {each.by_default for each in found if Path(each.path).name == first and each.code == "TRL003"} == {
+        by_default
+    }
