@@ -1,14 +1,17 @@
 """Files that all ranks open to add to, and that only some of them, or none, add anything to: nobody else changes them.
 
-lines = []
-if is_main_process:
-    lines.append(total)
-with open("log.txt", "a") as file:      there are no lines on the other ranks: no SideEffect
-    for line in lines:
-        file.write(line)
-with open("log.txt", "w") as file:      a SideEffect, as each of them empties it
-    for line in lines:
-        file.write(line)
+What is told of a program, in which only the main process puts anything into `lines`:
+
+    with open("log.txt", "a") as file:      nothing: there are no lines on the other ranks
+        for line in lines:
+            file.write(line)
+    with open("log.txt", "w") as file:      SideEffect(name="open"), as each of them empties it
+        for line in lines:
+            file.write(line)
+    with open("log.txt", "a") as file:      SideEffect(name="open"), as each of them writes the last one
+        for line in lines:
+            file.write(line)
+        file.write("end")
 """
 
 from __future__ import annotations
