@@ -15,5 +15,9 @@ def by_number(parts):
     mine = parts[dist.get_rank()]
     if 3 in mine:
         dist.all_reduce(torch.ones(1, device="cuda"))  # expect: TRL006
+
+
+def by_size(parts):
+    mine = parts[dist.get_rank()]
     if len(mine) > 3:
         dist.all_reduce(torch.ones(1, device="cuda"))  # expect: TRL006
