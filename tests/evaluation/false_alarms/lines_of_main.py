@@ -12,7 +12,7 @@ def evaluate(names):
     with open("lines.txt", "a") as file:
         for line in lines:
             print(line, file=file)
-    table = open("rows.txt", "a")
+    table = open("rows.txt", "a")  # noqa: SIM115
     for name, row in rows.items():
         table.write(f"{name}: {row}\n")
     table.flush()

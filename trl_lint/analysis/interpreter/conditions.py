@@ -304,7 +304,7 @@ def _membership(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) 
 
 
 def _may_be_mapping(left: Value, right: Value) -> bool:
-    """Whether it may be asked for a key of something that differs: `name in parts[rank]` of dicts with the same keys."""
+    """Whether it may be asked for a key of what differs: `name in parts[rank]` of dicts with the same keys."""
     if left.rank.state is State.SAME and right.rank.origins == Origin.DATA:
         return True
     return not left.rank.differs and (left.kind is Kind.STRING or left.kind in _MAY_BE_KEYS)
