@@ -21,3 +21,11 @@ def by_size(parts):
     mine = parts[dist.get_rank()]
     if len(mine) > 3:
         dist.all_reduce(torch.ones(1, device="cuda"))  # expect: TRL006
+
+
+def by_settings(args):
+    if dist.get_rank() == 0:
+        print(args.output)
+    if "test" in args.tasks:
+        with open(args.output, "w") as file:  # expect: TRL008
+            file.write("done")

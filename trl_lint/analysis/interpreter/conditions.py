@@ -307,7 +307,8 @@ def _may_be_mapping(left: Value, right: Value) -> bool:
     """Whether it may be asked for a key of what differs: `name in parts[rank]` of dicts with the same keys."""
     if left.rank.state is State.SAME and right.rank.origins == Origin.DATA:
         return True
-    return not left.rank.differs and (left.kind is Kind.STRING or left.kind in _MAY_BE_KEYS)
+    is_key = not left.rank.differs and (left.kind is Kind.STRING or left.kind in _MAY_BE_KEYS)
+    return is_key and right.rank.differs
 
 
 def _is_among(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> object:
