@@ -295,6 +295,9 @@ def test_a_program_speaks_for_itself(tmp_path):
 
 
 TORCHRUN = "torchrun --nproc_per_node 8 {}\n"
+RUN = "```bash\naccelerate launch train.py\n```\n"
+TOLD = "```yaml\n" + ACCELERATE.format("FSDP", "") + "```\n" + RUN.replace("train.py", "{}")
+BELOW = {"below/other.py": PROGRAM, "below/requirements.txt": ""}
 
 
 @pytest.mark.parametrize(
@@ -314,6 +317,13 @@ TORCHRUN = "torchrun --nproc_per_node 8 {}\n"
         ({"run.sh": TORCHRUN.format("other.py")}, "fsdp.yaml"),
         ({"run.sh": "accelerate launch --config_file fsdp.yaml other.py\n", "other.py": PROGRAM}, None),
         ({"run.sh": "accelerate launch --config_file fsdp.yaml gone.py\n"}, "fsdp.yaml"),
+        ({"run.sh": "accelerate launch --config_file fsdp.yaml below/other.py\n", **BELOW}, None),
+        ({"run.sh": "accelerate launch --config_file fsdp.yaml below/gone.py\n", **BELOW}, "fsdp.yaml"),
+        # A document speaks of the programs that it starts, if there are any.
+        ({"README.md": TOLD.format("other.py"), "fsdp.yaml": "", "other.py": PROGRAM}, None),
+        ({"README.md": TOLD.format("other.py"), "RUN.md": RUN, "fsdp.yaml": "", "other.py": PROGRAM}, None),
+        ({"README.md": TOLD.format("gone.py"), "fsdp.yaml": ""}, "README.md"),
+        ({"README.md": TOLD.format("other.py") + RUN, "fsdp.yaml": "", "other.py": PROGRAM}, "README.md"),
         ({"run.sh": "accelerate launch --use_fsdp below/other.py\n", "fsdp.yaml": ""}, None),
         ({"run.sh": "accelerate launch --use_fsdp train.py\n", "fsdp.yaml": ""}, "run.sh"),
         ({"other/run.sh": TORCHRUN.format("other/train.py")}, "fsdp.yaml"),

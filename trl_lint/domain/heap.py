@@ -78,6 +78,10 @@ class Cell:
         """This container with other values in it."""
         return Cell(self.shape, entries, rest, self.factory, self.length, self.naming)
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.entries and self.rest is None
+
     def values(self) -> Iterator[Value]:
         yield from self.entries.values()
         if self.rest is not None:
@@ -100,11 +104,12 @@ def join_cells(a: Cell, b: Cell, divided: Rank = ranks.SAME) -> Cell:
         return Cell(a.shape, rest=join(a.element(), b.element(), divided), length=ranks.UNKNOWN)
     entries: dict[Hashable, Value] = {}
     rest = _join_optional(a.rest, b.rest, divided, join_elements if a.shape == "list" else join)
-    length = ranks.join_lengths(a.length, b.length)
+    held = _held(a, b, divided)
+    length = held or ranks.join_lengths(a.length, b.length)
     if a.shape == "list" and len(a.entries) != len(b.entries):
         # The positions no longer mean the same thing.
         return Cell("list", rest=join_elements(a.element(), b.element(), divided), length=length)
-    if divided.differs and _has_other_keys(a, b):
+    if held is None and divided.differs and _has_other_keys(a, b):
         length = ranks.join_lengths(length, _divided_length(divided))
     for key in (*a.entries, *(key for key in b.entries if key not in a.entries)):  # no set: the order has to be fixed
         left, right = a.entries.get(key), b.entries.get(key)
@@ -113,6 +118,22 @@ def join_cells(a: Cell, b: Cell, divided: Rank = ranks.SAME) -> Cell:
         else:
             entries[key] = join(left, right, divided)
     return Cell(a.shape, entries, rest, a.factory or b.factory, length, ranks.join(a.naming, b.naming))
+
+
+def _held(a: Cell, b: Cell, divided: Rank) -> Rank | None:
+    """The length of what only some ranks have anything in, as on the way of the others it is as empty as it was.
+
+    lines = []
+    if is_main_process:
+        lines.append("done")
+    """
+    bare = [each.is_empty or each.length.how == ranks.HELD for each in (a, b)]
+    if (a.is_empty and b.is_empty) or not any(bare):
+        return None
+    by_rank = divided.differs and divided.origins == Origin.RANK
+    if not (by_rank or (all(bare) and ranks.HELD in (a.length.how, b.length.how))):
+        return None
+    return ranks.RANK_LOCAL._replace(how=ranks.HELD)
 
 
 def _divided_length(divided: Rank) -> Rank:
@@ -265,6 +286,9 @@ def with_key(cell: Cell, key: Hashable, value: Value, naming: Rank = ranks.SAME)
         cell = Cell(cell.shape, cell.entries, cell.rest, cell.factory, cell.length, ranks.join(cell.naming, naming))
     if key is REST:
         return cell.holding(cell.entries, value)
+    if cell.length.how == ranks.HELD:  # from here on others may have something in it, too
+        length = ranks.nonlinear(cell.length)
+        cell = Cell(cell.shape, cell.entries, cell.rest, cell.factory, length, cell.naming)
     if key is MISSING:
         if cell.shape == "list" and cell.entries:
             return Cell("list", rest=join(cell.element(), value), length=cell.length)

@@ -65,6 +65,8 @@ OF_LOADED: dict[str, Effect] = {
 OPENED = Effect("writes the same file", (0, "file"))
 APPENDED = Effect("appends to the same file", (0, "file"))
 WRITES = {"w": OPENED, "x": OPENED, "a": APPENDED}
+# The methods of an open file that put nothing into it.
+LEAVE_FILE = frozenset({"close", "fileno", "flush"})
 # What a tracker's library calls its run, which may be None where there is none (`wandb.run`).
 RUNS = frozenset({"wandb.Run"})
 # What starts such a run, and what logs to the one that this process has started.

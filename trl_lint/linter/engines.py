@@ -78,12 +78,14 @@ class FileShown(NamedTuple):
 class ProjectShown(NamedTuple):
     """All that the files of a project show. whole: whether all of them have been looked at.
 
-    importers: its Python files, and what they import.
+    importers: its Python files, and what they import. below: the programs that its launches name, as they name them,
+    and that lie in projects below it.
     """
 
     files: tuple[FileShown, ...]
     whole: bool
     importers: Importers
+    below: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -147,7 +149,16 @@ class ProjectEngines:
         except _Enough:
             whole = False
         self.looks.save()
-        return ProjectShown(tuple(found), whole and budget.files > 0, Importers(importers))
+        starts = ((each.folder, launch.program) for each in found for launch in each.shown.launches)
+        below = frozenset(path for folder, path in starts if path and self._lies_below(project, folder, path))
+        return ProjectShown(tuple(found), whole and budget.files > 0, Importers(importers), below)
+
+    def _lies_below(self, project: Path, folder: PurePosixPath, program: str) -> bool:
+        """Whether a program that a file in a folder names lies in a project below this one."""
+        for path in (Path(os.path.abspath(start / program)) for start in (project / folder, project)):
+            if project in path.parents and os.path.isfile(path):
+                return self._project_of(path.parent) != project
+        return False
 
     def _files(self, project: Path, budget: _Budget) -> Iterator[Path]:
         exclude = self.settings.exclude
@@ -198,16 +209,7 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     """
     programs = frozenset({str(asks)}) if is_program else project.importers.programs_of(str(asks))
     own = _launches_of(project, programs)
-    found = [each for each in project.files if not is_document(each.name) or _is_around(each.folder, asks.parent)]
-    if is_program or own:
-        found = [each for each in found if not each.shown.program or each.name in programs]
-    if own:
-        found = _as_started(found, own)
-    else:
-        others = _launches_of(project, project.importers.programs - programs)
-        # The program that a launch starts may be that of another project below, or gone.
-        not_own = [each for each in _launches(project) if each.program] if is_program else others
-        found = _without(found, not_own, _named_by(others))
+    found = _speaking_of(project, asks, programs, own, is_program=is_program)
     where: dict[TrainingEngine, str] = {}
     for each in sorted(found, key=lambda each: _distance(each, asks.parent)):
         for engine in each.shown.engines:
@@ -225,6 +227,30 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     own_engines = next(iter(own_code), ())
     imported = project.importers.is_imported(str(asks))
     return EnginesInUse(shown, only, one_node, launched, one_process, some_one_process, own_engines, alone, imported)
+
+
+def _speaking_of(
+    project: ProjectShown,
+    asks: PurePosixPath,
+    programs: frozenset[str],
+    own: Sequence[LaunchEngines],
+    *,
+    is_program: bool,
+) -> list[FileShown]:
+    """The files that say something of a file, and what they do. programs: it, or those that it is a part of."""
+    found = [each for each in project.files if not is_document(each.name) or _is_around(each.folder, asks.parent)]
+    if is_program or own:
+        found = [each for each in found if not each.shown.program or each.name in programs]
+    others = _launches_of(project, project.importers.programs - programs)
+    if is_program:
+        others += [each for each in _launches(project) if each.program in project.below]
+        apart = [each for each in others if each not in own]
+        found = [each for each in found if not _starts_only(each, apart)]
+    if own:
+        return _as_started(found, own)
+    # The program that a launch starts may be that of another project below, or gone.
+    not_own = [each for each in _launches(project) if each.program] if is_program else others
+    return _without(found, not_own, _named_by(others))
 
 
 def _is_one_process(project: ProjectShown, file: str, users: Collection[str]) -> bool:
@@ -358,6 +384,12 @@ def _without(
         beside = () if _is_named(each.name, named) else each.shown.beside
         kept.append(FileShown(each.name, replace(each.shown, beside=beside, launches=launches)))
     return kept
+
+
+def _starts_only(file: FileShown, others: Collection[LaunchEngines]) -> bool:
+    """Whether a document or a script starts other programs, and nothing else: of these it says how they are run."""
+    launches = file.shown.launches
+    return bool(launches) and not file.name.endswith(".py") and all(each in others for each in launches)
 
 
 def _named_by(launches: Sequence[LaunchEngines]) -> set[tuple[str, ...]]:

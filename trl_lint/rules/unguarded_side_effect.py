@@ -52,8 +52,9 @@ ranks in that look at the same moment; where a folder is made behind it, which i
 `--extend-select TRL008` reports it. `wandb.run is not None` is no guard: it says where a run was started, not that it
 was started once. A run with a `group` is meant to be one of several, but one with a name that is the same on all ranks.
 What guards itself (`Trainer.log`, `Trainer.save_model`, `Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`)
-is right. A script that loads a model with `device_map="auto"` is run by one process, as Accelerate refuses to train
-such a model on several.
+is right. A file that is opened to add to it (`"a"`) is left alone by the ranks that have nothing to write: where all
+writes are in loops over what only some ranks have filled, or under a guard. A script that loads a model with
+`device_map="auto"` is run by one process, as Accelerate refuses to train such a model on several.
 
 ## References
 - https://github.com/huggingface/trl/pull/1951

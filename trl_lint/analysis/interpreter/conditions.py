@@ -298,12 +298,20 @@ def _membership(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) 
         return NumberValue(ranks.SAME, const=_is_among(frame, left, operator, right), scalar=True, dtype="bool")
     if right.kind is Kind.BATCH and left.kind in _MAY_BE_KEYS and not left.rank.differs:
         return NumberValue(ranks.UNKNOWN, scalar=True, dtype="bool")  # it may be a key
-    if right.kind is Kind.UNKNOWN and left.rank.state is State.SAME and right.rank.origins == Origin.DATA:
+    if right.kind is Kind.UNKNOWN and _may_be_mapping(left, right):
         return NumberValue(ranks.UNKNOWN, scalar=True, dtype="bool")  # a batch, or what it holds
     elements = _elements(frame, right)
     rank = tensors.collapsed(ranks.combine(left.rank, elements.rank))
     value = derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool")
     return on_one_process(value, _among_alone(frame, left, operator, right)) if rank.differs else value
+
+
+def _may_be_mapping(left: Value, right: Value) -> bool:
+    """Whether it may be asked for a key of what differs: `name in parts[rank]` of dicts with the same keys."""
+    if left.rank.state is State.SAME and right.rank.origins == Origin.DATA:
+        return True
+    is_key = not left.rank.differs and (left.kind is Kind.STRING or left.kind in _MAY_BE_KEYS)
+    return is_key and right.rank.differs
 
 
 def _is_among(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> object:

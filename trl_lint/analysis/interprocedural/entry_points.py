@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 
 import libcst as cst
 
@@ -11,6 +11,7 @@ from trl_lint.analysis.interpreter import calls, expressions, instantiation, row
 from trl_lint.analysis.interprocedural import reachability
 from trl_lint.analysis.interprocedural.binding import bind
 from trl_lint.analysis.interprocedural.contexts import key_of
+from trl_lint.analysis.interprocedural.function_order import callers_first, makers
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, Parameter
@@ -94,13 +95,13 @@ class Engine(Runs):
             roots.extend(cls.traces)
         # What an object of a plain class is made of, those say that make one, with what is known to be given first.
         roots.extend(self._handed_over())
-        for function in _makers(module, others):
+        for function in makers(module, others):
             roots.append(self._run_unreached(function).trace)
         for cls in others:
             self.analyse_class(cls)
             roots.extend(cls.traces)
         roots.extend(self._handed_over())
-        for function in list(module.functions):
+        for function in callers_first(module.functions):
             if not function.reached:
                 roots.append(self._run_unreached(function).trace)
         roots.extend(self._handed_over())
@@ -395,21 +396,6 @@ def _inherited_with_wrapped(cls: ClassInfo) -> Iterator[FunctionInfo]:
                 continue
             if not wrapped.isdisjoint(names_in(method.node)):
                 yield method
-
-
-def _makers(module: Module, classes: Sequence[ClassInfo]) -> list[FunctionInfo]:
-    """The functions that nothing in sight has called yet, no class calls either, and that make objects of classes."""
-    waiting = [function for function in module.functions if not function.reached]
-    if not waiting or not classes:
-        return []
-    # What a context manager does at its start and at its end belongs together, and is looked at one by one.
-    made = {cls.name for cls in classes if "__enter__" not in cls.methods}
-    makers = [each for each in waiting if not made.isdisjoint(names_in(each.node))]
-    if not makers:
-        return []
-    used = {name for cls in module.classes for name in names_in(cls.node)}
-    used |= {name for function in waiting for name in names_in(function.node) if name != function.name}
-    return [each for each in makers if each.name not in used]
 
 
 def _parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:

@@ -1,0 +1,107 @@
+"""Files that all ranks open to add to, and that only some of them, or none, add anything to: nobody else changes them.
+
+What is told of a program, in which only the main process puts anything into `lines`:
+
+    with open("log.txt", "a") as file:      nothing: there are no lines on the other ranks
+        for line in lines:
+            file.write(line)
+    with open("log.txt", "w") as file:      SideEffect(name="open"), as each of them empties it
+        for line in lines:
+            file.write(line)
+    with open("log.txt", "a") as file:      SideEffect(name="open"), as each of them writes the last one
+        for line in lines:
+            file.write(line)
+        file.write("end")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.events import SideEffect
+from trl_lint.analysis.program.syntax import ancestors, value_names
+from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain import ranks
+from trl_lint.domain.kinds import ContainerValue, IterableValue
+from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.knowledge.effects import APPENDED, LEAVE_FILE
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.control import Control
+
+
+class Loops:
+    """Of the loops of a run, those that go through what is empty on all ranks, or on all but some."""
+
+    def __init__(self) -> None:
+        self.of_some: dict[int, bool] = {}
+
+
+class AppendedFiles(Observer["Frame"]):
+    needed_by = frozenset({SideEffect})
+
+    def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
+        if isinstance(statement, cst.For):
+            goes_through = frame.node_values.get(id(statement.iter), UNKNOWN)
+            frame.notes.of(Loops).of_some[id(statement)] = _is_of_some(frame, goes_through)
+
+    def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
+        events = frame.trace.events
+        opened = [key for key, each in events.items() if isinstance(each, SideEffect) and each.effect is APPENDED]
+        for key in opened:
+            if _is_left_alone(frame, events[key].node):
+                del events[key]
+
+
+def _is_of_some(frame: Frame, value: Value) -> bool:
+    """Whether an iterable has nothing in it, but for some ranks."""
+    if isinstance(value, IterableValue):
+        return value.length.how == ranks.HELD or (value.view is not None and _is_of_some(frame, value.view[0]))
+    cells = frame.memory.cells(value) if isinstance(value, ContainerValue) else []
+    return bool(cells) and all(cell.is_empty or cell.length.how == ranks.HELD for cell in cells)
+
+
+def _is_left_alone(frame: Frame, call: cst.CSTNode) -> bool:
+    """Whether all that is done with a file that is opened here is done by some ranks, and there is anything."""
+    bound = _bound_to(frame.root, call)
+    if bound is None:
+        return False
+    name, code = bound
+    uses = [each for each in value_names(code) if each.value == name.value and each is not name]
+    uses = [each for each in uses if not _leaves_it(frame.root, each)]
+    return bool(uses) and all(_is_for_some(frame, each) for each in uses)
+
+
+def _bound_to(root: cst.CSTNode, call: cst.CSTNode) -> tuple[cst.Name, cst.CSTNode] | None:
+    """The name of a file that is opened, and the code in which it stands for that."""
+    around = ancestors(root, call)
+    match around[-1] if around else None:
+        case cst.WithItem(asname=cst.AsName(name=cst.Name() as name)):
+            return name, around[-2]
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name)]):
+            return name, root
+    return None
+
+
+def _leaves_it(root: cst.CSTNode, name: cst.Name) -> bool:
+    """`file.close()`."""
+    around = ancestors(root, name)[-1]
+    return isinstance(around, cst.Attribute) and around.attr.value in LEAVE_FILE
+
+
+def _is_for_some(frame: Frame, use: cst.CSTNode) -> bool:
+    loops = frame.notes.of(Loops).of_some
+    for each in ancestors(frame.root, use):
+        if loops.get(id(each)):
+            return True
+        if isinstance(each, cst.If):
+            asked = frame.node_values.get(id(each.test), UNKNOWN).rank
+            if asked.differs and asked.origins == ranks.Origin.RANK:
+                return True
+    return False
+
+
+OBSERVER = AppendedFiles()

@@ -1,0 +1,27 @@
+"""Versions of a class beside the one in use: nothing runs them.
+
+old_trainer.py       class MyTrainer(DPOTrainer): …      nobody imports it any more,
+new_trainer.py       class MyTrainer(DPOTrainer): …      and from here programs have theirs
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from trl_lint.analysis.program.project import Module, Project
+from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.launch.judge.engines import is_program
+
+
+def is_unused_version(project: Project, module: Module, node: cst.CSTNode) -> bool:
+    """Whether a place is in a class that a file beside has by the same name and is imported for, while the place's own
+    file is neither imported nor a program.
+    """
+    top = next((each for each in ancestors(module.tree, node) if isinstance(each, cst.ClassDef)), None)
+    beside = [path for path in project.linted if path.parent == module.path.parent and path != module.path]
+    if top is None or not beside or is_program(module.source or b"") or module.engines().imported:
+        return False
+    defines = re.compile(rb"^class +%b\b" % top.name.value.encode(), re.MULTILINE)
+    return any(defines.search(project.text(path)) and project.engines_for(path).imported for path in beside)
