@@ -156,6 +156,8 @@ RETURN_THE_MODEL = frozenset(
 SWITCH_MODES = frozenset({"eval", "train"})
 # Methods that add to a model what is trained, however frozen the rest of it is.
 ADD_WHAT_IS_TRAINED = frozenset({"add_adapter"})
+# Methods that change weights in place, where they are gathered: no forward is run (peft, tuners/tuners_utils.py).
+MERGE_ADAPTERS = frozenset({"merge_adapter", "unmerge_adapter"})
 # Methods that list what the model consists of: the same on all ranks.
 LIST_PARTS = frozenset(
     {

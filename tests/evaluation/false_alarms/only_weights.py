@@ -10,6 +10,15 @@ class Exporting(GRPOTrainer):
         return inputs, weights
 
 
+class Merging(GRPOTrainer):
+    def _prepare_inputs(self, inputs):
+        with unwrap_model_for_generation(self.model, self.accelerator) as unwrapped:
+            unwrapped.merge_adapter()
+            weights = unwrapped.state_dict()
+            unwrapped.unmerge_adapter()
+        return inputs, weights
+
+
 class Generating(GRPOTrainer):
     def _prepare_inputs(self, inputs):
         with unwrap_model_for_generation(self.model, self.accelerator) as unwrapped:  # expect: TRL010

@@ -289,7 +289,7 @@ class Project:
         if package.name != "__init__.py" or not name:
             return None
         for candidate in (package.parent / f"{name}.py", package.parent / name / "__init__.py"):
-            if self._is_file(candidate):
+            if self.has_file(candidate):
                 return candidate
         return None
 
@@ -315,7 +315,7 @@ class Project:
             if base.name in INSTALLED and not self._is_in_project(base / relative.parts[0], path):
                 continue
             for candidate in (base / relative / "__init__.py", (base / relative).with_suffix(".py")):
-                if candidate != path and self._is_file(candidate):
+                if candidate != path and self.has_file(candidate):
                     return candidate
         return None
 
@@ -331,7 +331,8 @@ class Project:
         ours = (importer, *self.linted)
         return any(path.is_relative_to(package) or path == package.with_suffix(".py") for path in ours)
 
-    def _is_file(self, path: Path) -> bool:
+    def has_file(self, path: Path) -> bool:
+        """Whether a file is at a path; what is found depends on that from now on."""
         if path not in self.exists:
             self.exists[path] = path in self.overlay or os.path.isfile(path)
         return self.exists[path]
@@ -340,7 +341,7 @@ class Project:
         """The directory above the top-level package, and the dotted name of the module."""
         parts = [] if path.name == "__init__.py" else [path.stem]
         directory = path.parent
-        while self._is_file(directory / "__init__.py") and directory.parent != directory:
+        while self.has_file(directory / "__init__.py") and directory.parent != directory:
             parts.append(directory.name)
             directory = directory.parent
         return directory, ".".join(reversed(parts)) or path.stem

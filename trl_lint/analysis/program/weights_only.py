@@ -3,7 +3,8 @@
 with unwrap_for_…(model) as bare:
     bare.state_dict()                 takes its weights
     bare.generate(**batch)            runs it
-    bare.merge_adapter()              changes it, as an engine may not expect: counts as running it
+    bare.merge_adapter()              changes them
+    bare.train()                      changes it, as an engine may not expect: counts as running it
     ask(bare)                         what `ask` does with its parameter
 """
 
@@ -15,7 +16,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import ancestors, below, last_name
-from trl_lint.knowledge.models import DATA, INSPECT_PARAMETERS, LIST_PARTS, PARAMETERS
+from trl_lint.knowledge.models import DATA, INSPECT_PARAMETERS, LIST_PARTS, MERGE_ADAPTERS, PARAMETERS
 
 # What a callee is, if it is a function in sight.
 InSight = Callable[[cst.BaseExpression], FunctionInfo | None]
@@ -75,7 +76,7 @@ def _targets(statement: cst.Assign) -> Iterator[str]:
 def _leaves_alone(use: cst.CSTNode, around: tuple[cst.CSTNode, ...], in_sight: InSight, depth: int) -> bool:
     parent = around[-1] if around else None
     if isinstance(parent, cst.Call) and parent.func is use:
-        return isinstance(use, cst.Attribute) and use.attr.value in LIST_PARTS
+        return isinstance(use, cst.Attribute) and use.attr.value in LIST_PARTS | MERGE_ADAPTERS
     if isinstance(parent, cst.Arg) and len(around) > 1 and isinstance(call := around[-2], cst.Call):
         if not _is_model(use) or _is_asked(call, around[:-2]) or last_name(call.func) in INSPECT_PARAMETERS:
             return True

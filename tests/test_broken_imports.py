@@ -1,0 +1,61 @@
+"""What stands in a file that can't be imported where it lies is not in the default set: nothing of it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trl_lint import api
+from trl_lint.linter.linter import Linter
+from trl_lint.rules import find_rule
+from trl_lint.settings import Settings
+
+TRAINER = """\
+from transformers import Trainer
+{imports}
+
+class OwnTrainer(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
+        loss = model(**inputs).loss
+        self.log({{"own": loss.item()}})
+        return loss
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "beside", "by_default"),
+    [
+        ("from ..data_utils import pad", None, False),
+        ("from .extras.profiling import timed", None, False),
+        ("from .utils import (\n    pad,\n)", None, False),
+        ("from .utils import pad", "pkg/own/utils.py", True),
+        ("from .utils import pad", "pkg/own/utils/__init__.py", True),
+        ("from .utils import pad", "pkg/own/utils/of_a_namespace.py", True),
+        ("from .utils import pad", "pkg/own/utils.cpython-311-x86_64-linux-gnu.so", True),
+        ("from ..data_utils import pad", "pkg/data_utils.py", True),
+        ("from ..data_utils import pad", "pkg/own/data_utils.py", False),
+        ("from . import utils", None, True),
+        ("from ._version import __version__", None, True),
+        ("from utils import pad", None, True),
+        ("try:\n    from .fast import pad\nexcept ImportError:\n    pad = None", None, True),
+        ("if USE:\n    from .fast import pad", None, True),
+    ],
+)
+def test_a_file_without_what_it_imports_is_asked_for(
+    imports: str, beside: str | None, by_default: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "pkg" / "own" / "trainer.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(TRAINER.format(imports=imports), encoding="utf-8")
+    if beside:
+        (tmp_path / beside).parent.mkdir(exist_ok=True)
+        (tmp_path / beside).touch()
+    (finding,) = api.check(path, Settings(root=tmp_path, select=("ALL",)))
+    assert finding.by_default is by_default
+
+
+def test_a_text_that_is_no_file_yet_may_be_put_anywhere() -> None:
+    text = TRAINER.format(imports="from .utils import pad").encode()
+    (finding,) = Linter(Settings(), (Path(),), (find_rule("TRL003"),)).check(Path("new.py"), text)
+    assert finding.by_default
