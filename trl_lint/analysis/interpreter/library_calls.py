@@ -27,8 +27,8 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library, torch_ops
-from trl_lint.knowledge.backends import STARTS_AT_ONCE
 from trl_lint.knowledge.evaluation import synchronised_metric
+from trl_lint.knowledge.process_starts import START_GROUP
 from trl_lint.knowledge.schema import (
     Class,
     Collective,
@@ -49,7 +49,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
         known = known_to(frame, name, args, node)
         if known is not None:
             return known
-    if name in STARTS_AT_ONCE:
+    if name in START_GROUP:
         job_flags.note_start(frame, node)
     special = special_calls.SPECIAL.get(name)
     if special is not None:
