@@ -14,6 +14,7 @@ from trl_lint.analysis.interpreter.sinks import show
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.refining import FunctionCall
 from trl_lint.analysis.transfer import first_rank, gradients, job_flags, tensor_functions
 from trl_lint.domain import ranks
 from trl_lint.domain.equality import alike
@@ -80,8 +81,9 @@ def _computed(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Va
             return attributes.named_rank(frame, own)
         return frame.engine.unresolved(frame, args, node)
     value = pure_calls.functional_loss(name, found, args)
+    call = FunctionCall(tensor_row, name, args, flat, node)
     for refine in frame.domains.function:
-        value = refine(frame, tensor_row, name, args, flat, node, value)
+        value = refine(frame, call, value)
     return _explained(frame, value, node, name)
 
 
