@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from trl_lint.analysis.program.project import Project
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 from trl_lint.settings import Settings
@@ -89,6 +90,16 @@ def test_a_project_may_have_a_package_that_bears_a_librarys_name(tmp_path):
     files = {"datasets/__init__.py": "def kept(values):\n    return values\n"}
     uses = TRAINER.replace("mine.numbers import halved", "datasets import kept as halved")
     assert logged(tmp_path, MINE | files | {"mine/trainer.py": uses}) == LOGGED
+
+
+@pytest.mark.parametrize(("name", "is_own"), [("composer", False), ("logging", False), ("evaluate", True), ("x", True)])
+def test_an_import_in_a_package_means_the_library_of_that_name(name, is_own, tmp_path):
+    """`mine/composer.py` is `mine.composer`; `evaluate.py` may lie beside a script, whatever package that is in."""
+    (tmp_path / "mine").mkdir()
+    for file in ("__init__", name, "train"):
+        (tmp_path / "mine" / f"{file}.py").touch()
+    found = Project((tmp_path,)).find_from(name, tmp_path / "mine" / "train.py")
+    assert found == (tmp_path / "mine" / f"{name}.py" if is_own else None)
 
 
 def test_a_file_beside_in_a_package_is_no_library(tmp_path):

@@ -106,7 +106,7 @@ def _holder(source: cst.BaseExpression) -> str | None:
     match source:
         case cst.Call(func=func, args=[cst.Arg(value=cst.Name(name), star=""), *_]) if last_name(func) in _UNWRAPS:
             return name
-        case cst.Attribute(value=cst.Name(name), attr=cst.Name("module")):
+        case cst.Attribute(value=cst.Name(name), attr=cst.Name(models.INNER_MODEL)):
             return name
     return None
 
@@ -114,4 +114,5 @@ def _holder(source: cst.BaseExpression) -> str | None:
 def _is_whole(root: Scope, callee: cst.BaseExpression) -> bool:
     """Whether it may be a whole model that is called, and not a part of one."""
     source = _source(root, callee)
-    return last_name(source) in ("model", "module") or _holder(source) is not None or isinstance(source, cst.Name)
+    is_named_so = last_name(source) in ("model", models.INNER_MODEL)
+    return is_named_so or _holder(source) is not None or isinstance(source, cst.Name)

@@ -1,5 +1,7 @@
 """Who says which backend communicates, and where tensors are made that are not told where.
 
+What starts a process group, and names its backend, stands in `process_starts`.
+
 Read from torch 2.13 (distributed/distributed_c10d.py, __init__.py), accelerate 1.15 (accelerator.py, state.py,
 utils/dataclasses.py), transformers 5.23 (training_args.py) and deepspeed 0.18 (comm/comm.py).
 """
@@ -8,22 +10,10 @@ from __future__ import annotations
 
 # The layout of a table is by hand: one line per row.
 # fmt: off
-# Functions that start a process group, and the parameter that names its backend. Without one, torch takes gloo for
-# tensors on the CPU and nccl for those on a GPU; deepspeed takes nccl.
-STARTERS = {
-    "accelerate.InitProcessGroupKwargs": (0, "backend"),
-    "deepspeed.init_distributed": (0, "dist_backend"),
-    "torch.distributed.init_process_group": (0, "backend"),
-}
-# Those of them that start it there and then.
-STARTS_AT_ONCE = frozenset({"deepspeed.init_distributed", "torch.distributed.init_process_group"})
-# What asks whether there is one, by its own name; what starts processes, so that whoever calls it is none of them.
-ASK_FOR_GROUP = frozenset({"is_initialized"})
-START_PROCESSES = frozenset({"Popen", "Process", "elastic_launch", "notebook_launcher", "spawn", "start_processes"})
 # The parameter of `new_group` that names its backend: the one of all ranks by default, whose group has names, too.
 OWN_GROUP_BACKEND = (2, "backend")
 ALL_RANKS = frozenset({"torch.distributed.GroupMember.WORLD", "torch.distributed.group.WORLD"})
-# Libraries that start it themselves, with nccl where there are GPUs: by the first part of a name …
+# Libraries that start the process group themselves, with nccl where there are GPUs: by the first part of a name …
 CHOOSE_NCCL = frozenset({"accelerate", "deepspeed", "trl"})
 # … and by classes, from which they may be derived.
 START_NCCL = ("transformers.Trainer", "transformers.TrainingArguments")

@@ -88,11 +88,4 @@ NOWHERE = "/dev/null"
 LISTINGS = frozenset({"glob.glob", "glob.iglob", "os.listdir", "os.scandir", "os.walk"})
 STAMPS = frozenset({"strftime", "time.strftime"})
 PARTS_OF_A_SECOND = ("%f",)
-# What is run once per process of a distributed program, by the class or function that it calls.
-PROGRAMS = frozenset({
-    "accelerate.Accelerator", "accelerate.PartialState", "composer.Trainer", "composer.utils.dist.initialize_dist",
-    "deepspeed.init_distributed", "deepspeed.initialize", "lightning.fabric.Fabric",
-    "torch.distributed.fsdp.FullyShardedDataParallel", "torch.distributed.fsdp.fully_shard",
-    "torch.distributed.init_process_group", "torch.nn.parallel.DistributedDataParallel",
-})
 # fmt: on

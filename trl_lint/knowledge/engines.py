@@ -12,6 +12,7 @@ from functools import cache
 
 from trl_lint.domain import ranks
 from trl_lint.domain.engines import TrainingEngine
+from trl_lint.knowledge.process_starts import START_RANKS
 from trl_lint.knowledge.schema import (
     GLOBAL_RANK_INDEX,
     NOTHING,
@@ -70,15 +71,15 @@ LAUNCHES = re.compile(
 )
 # Nor does one without this hold a program that bare python starts.
 STARTS = re.compile(rb"python[\d.]*\s[^\n]*\.py\b|python[\d.]*\s+-m\s|\brun\s[^\n]*\.py\b")
+_STARTS_RANKS = rb"\b(?:%b)\(" % "|".join(sorted(START_RANKS)).encode()
+SPAWNS_RANKS = re.compile(_STARTS_RANKS)
 # Code that makes processes itself, or has a library do so: bare python starts it on all GPUs.
 SPAWNS = re.compile(
-    rb"\bspawn\(|\bProcess\(|\bstart_processes\(|\b(?:notebook|debug)_launcher\(|\belastic_launch\("
+    _STARTS_RANKS + rb"|\bProcess\("
     rb"|^\s*(?:import|from)\s+(?:lightning|pytorch_lightning|ray|composer|submitit)\b|\btorchrun\b|accelerate[\s\"',]+launch"
     rb"|distributed\.(?:run|launch)\b",
     re.MULTILINE,
 )
-# What of that makes the ranks of a job, wherever a program has it from: other processes may be its helpers.
-SPAWNS_RANKS = re.compile(rb"\bspawn\(|\bstart_processes\(|\b(?:notebook|debug)_launcher\(|\belastic_launch\(")
 # One of these is in all that SPAWNS matches, in the last line of it; they are found many times as fast.
 SPAWN_WORDS = (
     b"spawn(", b"Process(", b"start_processes(", b"_launcher(", b"elastic_launch(", b"lightning", b" ray", b"composer",

@@ -50,6 +50,7 @@ from trl_lint.knowledge.schema import (
 from trl_lint.knowledge.torch_distributed import OPTIMIZER_LOADER_ATTRIBUTES, WRAPPER_ATTRIBUTES
 
 __all__ = [
+    "LIBRARY_ROOTS",
     "NO_VERSIONS",
     "OPTIMIZER_LOADER_ATTRIBUTES",
     "ROWS",
@@ -429,6 +430,14 @@ def unique_method(attr: str) -> str | None:
 # --- classes by their names -----------------------------------------------------------------------------
 
 _MODEL_ROOTS = frozenset({"diffusers", "peft", "sentence_transformers", "transformers", "trl"})
+# What scripts call a file beside them, too, whatever library there is.
+_OWN_AS_WELL = frozenset({"datasets", "evaluate"})
+# The first part of a name that means a library. A package calls files of its own like some of these, for what it does
+# with each of them: `mine/wandb.py`.
+LIBRARY_ROOTS = (
+    _MODEL_ROOTS.union(name.partition(".")[0] for name in (*_ALIASES, *(row.name for row in ROWS)) if "." in name)
+    - _OWN_AS_WELL
+)
 
 
 def is_model_class(name: str) -> bool:

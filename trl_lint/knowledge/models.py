@@ -23,8 +23,10 @@ WITHOUT_FORWARD = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"
 WRAPPER_CLASSES = frozenset({"DataParallel", "DistributedDataParallel"})
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM")
 
+# The attribute by which a wrapper holds its model.
+INNER_MODEL = "module"
 # Attributes that wrappers have and no model has.
-ONLY_WRAPPERS_HAVE = frozenset({"module", "no_sync", "require_backward_grad_sync"})
+ONLY_WRAPPERS_HAVE = frozenset({INNER_MODEL, "no_sync", "require_backward_grad_sync"})
 
 # What `torch.compile` puts around a model, wrapped or not, has it: who reads it has compiled the model.
 COMPILED = "_orig_mod"

@@ -8,16 +8,11 @@ A name may stand for several files: all that may be meant are.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-_IMPORT = re.compile(
-    rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([\w, \t]*)|import[ \t]+([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*))",
-    re.MULTILINE,
-)
-_NAME = re.compile(r"[A-Za-z_]\w*")
+from trl_lint.analysis.program.import_lines import import_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +26,8 @@ class Importer:
 
 def imported(code: bytes) -> frozenset[str]:
     """The own names of the modules that code imports, and the names that it takes out of them: they may be modules."""
-    names: set[str] = set()
-    for module, taken, plain in _IMPORT.findall(code):
-        for each in (module, *plain.split(b",")):
-            names.add(each.decode().strip().rpartition(".")[2])
-        names.update(_NAME.findall(taken.decode()))
-    return frozenset(names - {""})
+    named = (each for module, names in import_lines(code) for each in (module, *names))
+    return frozenset(each.rpartition(".")[2] for each in named) - {""}
 
 
 class Importers:

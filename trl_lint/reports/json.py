@@ -80,17 +80,11 @@ def _row(finding: Finding, noqa_row: int) -> dict[str, Json]:
 
 
 def _guard(guard: Guard) -> dict[str, Json]:
-    return {
-        "cell": _cell(guard.start),
-        "message": guard.text,
-        "filename": os.path.abspath(guard.path),
-        "location": _place(guard.start),
-        "end_location": _place(guard.end),
-        "here": guard.meaning,
-    }
+    end: dict[str, Json] = {"end_location": _place(guard.end), "here": guard.meaning}
+    return _note(guard) | end
 
 
-def _note(note: Note) -> dict[str, Json]:
+def _note(note: Note | Guard) -> dict[str, Json]:
     return {
         "cell": _cell(note.start),
         "message": note.text,

@@ -157,11 +157,6 @@ def _is_looked_through(part: cst.BaseExpression, asked: _Asked) -> bool:
     return False
 
 
-def takes_wrapper_off(frame: Frame) -> bool:
-    """Whether the code that is run takes something's `.module`, so that it knows of the wrapper."""
-    return any(each.attr.value == "module" for each in of_class(frame.root, cst.Attribute))
-
-
 def _questions(frame: Frame, test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """What a test asks besides the rank."""
     if isinstance(test, cst.BooleanOperation):

@@ -113,7 +113,7 @@ def _of_something(frame: Frame, owner: Value, name: str, node: cst.CSTNode) -> V
         return WORLD
     if kind is Kind.UNKNOWN and name == "shape" and owner.rank.state is State.UNKNOWN:
         return SizesValue(ranks.UNKNOWN, dtype="int")
-    if kind is Kind.UNKNOWN and name == "module" and owner.rank.state is State.UNKNOWN:
+    if kind is Kind.UNKNOWN and name == models.INNER_MODEL and owner.rank.state is State.UNKNOWN:
         return UNKNOWN
     if kind is Kind.NONE:
         return UNKNOWN  # a subclass or a caller out of sight has put something else there
@@ -169,7 +169,7 @@ def is_learned_scale(owner: Value, name: str) -> bool:
 
 def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
     """An attribute of a model; what the wrapper does not forward is told to the rules."""
-    if name == "module":
+    if name == models.INNER_MODEL:
         if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):
             return wrapped_models.inside(frame, model, node)
         return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
@@ -240,7 +240,7 @@ def _of_instance(frame: Frame, owner: Value, name: str, node: cst.CSTNode, calle
         case ProjectInstance():
             return _of_object(frame, owner, name, node)
         case PreparedObject():
-            if name in models.ONLY_MODELS_HAVE or name == "module":
+            if name in models.ONLY_MODELS_HAVE or name == models.INNER_MODEL:
                 return of_model(frame, wrapped_models.narrowed_at(frame, owner, node), name, node, called)
             return SAME if name in library.OPTIMIZER_LOADER_ATTRIBUTES else UNKNOWN
         case LibraryInstance():

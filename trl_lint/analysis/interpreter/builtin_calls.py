@@ -363,7 +363,7 @@ def _getattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if owner.kind is Kind.MODEL and default is not None and not (owner.wrapping and owner.wrapping.is_bare):
         if owner.wrapping is Wrapping.WRAPPED and name not in library.WRAPPER_ATTRIBUTES:
             return default
-        if name == "module":
+        if name == models.INNER_MODEL:
             return attributes.of_model(frame, owner, name, node)
     if default is not None:
         frame.attribute_error_depth += 1

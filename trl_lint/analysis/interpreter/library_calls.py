@@ -14,6 +14,7 @@ from trl_lint.analysis.interpreter.sinks import show
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.refining import FunctionCall
 from trl_lint.analysis.transfer import first_rank, gradients, job_flags, tensor_functions
 from trl_lint.domain import ranks
 from trl_lint.domain.equality import alike
@@ -27,8 +28,8 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library, torch_ops
-from trl_lint.knowledge.backends import STARTS_AT_ONCE
 from trl_lint.knowledge.evaluation import synchronised_metric
+from trl_lint.knowledge.process_starts import START_GROUP
 from trl_lint.knowledge.schema import (
     Class,
     Collective,
@@ -49,7 +50,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
         known = known_to(frame, name, args, node)
         if known is not None:
             return known
-    if name in STARTS_AT_ONCE:
+    if name in START_GROUP:
         job_flags.note_start(frame, node)
     special = special_calls.SPECIAL.get(name)
     if special is not None:
@@ -80,8 +81,9 @@ def _computed(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Va
             return attributes.named_rank(frame, own)
         return frame.engine.unresolved(frame, args, node)
     value = pure_calls.functional_loss(name, found, args)
+    call = FunctionCall(tensor_row, name, args, flat, node)
     for refine in frame.domains.function:
-        value = refine(frame, tensor_row, name, args, flat, node, value)
+        value = refine(frame, call, value)
     return _explained(frame, value, node, name)
 
 

@@ -28,7 +28,7 @@ def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: 
         return wrapped_models.switched(frame, owner, name, args, target)
     if name in models.LIST_PARTS:
         return SAME
-    if name == "module":
+    if name == models.INNER_MODEL:
         inner = attributes.of_model(frame, owner, name, callee)
         for observe in frame.observers.model_method:
             observe(frame, inner, "forward", node)

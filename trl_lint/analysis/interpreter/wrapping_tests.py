@@ -24,10 +24,9 @@ from trl_lint.analysis.interpreter.asked_names import (
     is_of_rank,
     names_asked,
     settings_asked,
-    takes_wrapper_off,
 )
 from trl_lint.analysis.program.objects import class_names
-from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.program.uses import seen_as_wrappers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.wrapped_models import narrowed_to_model
 from trl_lint.domain import ranks
@@ -193,7 +192,7 @@ def _is_about_something_else(frame: Frame, test: cst.BaseExpression, key: _Key, 
     if condition.function is frame.function or not condition.names or asks_for(frame, test, key):
         return False
     names = settings_asked(frame, test)
-    if names is None or (names and takes_wrapper_off(frame)):
+    if names is None or (names and any(seen_as_wrappers(frame.root))):
         return False
     return names.isdisjoint(condition.names) and not any(map(MAY_ASK_FOR_WRAPPER.fits, names))
 
@@ -248,23 +247,21 @@ def told_by_other_way(frame: Frame, other: cst.CSTNode | None) -> dict[str, Valu
     found: dict[str, Value] = {}
     if other is None or not frame.module.mentions(_TAKES_MODULE):
         return found
-    for node in of_class(other, cst.Attribute):
-        if node.attr.value == "module" and isinstance(node.value, cst.Name):
-            value = frame.engine.lookup(frame, node.value.value)
-            if isinstance(value, PreparedObject):
-                found[node.value.value] = UNKNOWN
-            elif value is not None and value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
-                found[node.value.value] = value.but(wrapping=Wrapping.UNKNOWN)
+    for name in sorted(taken_out(other)):
+        value = frame.engine.lookup(frame, name)
+        if isinstance(value, PreparedObject):
+            found[name] = UNKNOWN
+        elif value is not None and value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
+            found[name] = value.but(wrapping=Wrapping.UNKNOWN)
     return found
 
 
 def taken_out(code: cst.CSTNode) -> set[str]:
     """The names of models of which some code takes the `.module`."""
-    found = (each for each in of_class(code, cst.Attribute) if each.attr.value == "module")
-    return {each.value.value for each in found if isinstance(each.value, cst.Name)}
+    return {each.value for each in seen_as_wrappers(code) if isinstance(each, cst.Name)}
 
 
-_TAKES_MODULE = rb"\.module\b"
+_TAKES_MODULE = rb"\.%b\b" % models.INNER_MODEL.encode()
 
 
 class ToldOfAttributes:

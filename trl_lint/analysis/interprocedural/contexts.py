@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.transfer import first_rank
@@ -25,6 +25,21 @@ MAX_CONTAINERS = 500
 MAX_GROWTH = 6
 # How many contexts a function has for calls beyond the limit.
 MAX_JOINED = 6
+
+
+class CalledWith(NamedTuple):
+    """What a function is run with. inputs: the containers that its arguments reach. caller: where it is called."""
+
+    key: tuple[Hashable, ...]
+    names: dict[str, Value]
+    inputs: list[Identity]
+    cls: ClassInfo | None
+    caller: Memory
+
+    def copied(self) -> CalledWith:
+        """The same, whatever the caller does from then on."""
+        caller = Memory(dict(self.names), dict(self.caller.heap), self.caller.attributes, self.caller.control)
+        return self._replace(names=dict(self.names), inputs=list(self.inputs), caller=caller)
 
 
 @dataclass

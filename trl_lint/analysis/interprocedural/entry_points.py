@@ -10,7 +10,7 @@ from trl_lint.analysis.events import Event, EventTrace, StepReturned
 from trl_lint.analysis.interpreter import calls, expressions, instantiation, row_transfers, sinks, statements
 from trl_lint.analysis.interprocedural import reachability
 from trl_lint.analysis.interprocedural.binding import bind
-from trl_lint.analysis.interprocedural.contexts import key_of
+from trl_lint.analysis.interprocedural.contexts import CalledWith, key_of
 from trl_lint.analysis.interprocedural.function_order import callers_first, makers
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.observers import all_observers
@@ -141,7 +141,7 @@ class Engine(Runs):
         summary = function.summaries.get(key)
         if summary is None or not self._usable(summary):
             inputs = self._inputs(names, frame.memory)
-            summary = self._run(function, key, names, inputs, cls, frame.memory)
+            summary = self._run(function, CalledWith(key, names, inputs, cls, frame.memory))
         return summary
 
     def _entry_names(

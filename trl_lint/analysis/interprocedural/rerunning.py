@@ -22,6 +22,7 @@ from typing import NamedTuple, TypeAlias
 import libcst as cst
 
 from trl_lint.analysis.events import Event, EventTrace
+from trl_lint.analysis.interprocedural.contexts import CalledWith
 from trl_lint.analysis.interprocedural.entry_points import Engine
 from trl_lint.analysis.interprocedural.summaries import Summary
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
@@ -30,10 +31,7 @@ from trl_lint.analysis.program.notes import Notes
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.program.reparsing import Retyped
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import Identity
 from trl_lint.domain.sync_points import SyncPoint
-from trl_lint.domain.values import Value
 
 # What others look at of the run of a function, besides what it does to objects.
 _LEFT = ("result", "inputs", "final", "exchanged", "sync_points", "attribute_writes", "cell_writes", "pending_used")
@@ -51,10 +49,7 @@ class Interrupted(BaseException):
 class _Asked(NamedTuple):
     """How a function was run."""
 
-    names: dict[str, Value]
-    inputs: list[Identity]
-    cls: ClassInfo | None
-    caller: Memory
+    given: CalledWith
     met: tuple[SyncPoint, ...]
     depth: int
 
@@ -90,40 +85,23 @@ class RerunEngine(Engine):
         # Asked before each run of a function.
         self.is_interrupted: Callable[[], bool] = bool
 
-    def _run(
-        self,
-        function: FunctionInfo,
-        key: _Key,
-        names: dict[str, Value],
-        inputs: list[Identity],
-        cls: ClassInfo | None,
-        caller: Memory,
-    ) -> Summary:
+    def _run(self, function: FunctionInfo, given: CalledWith) -> Summary:
         if self.is_interrupted():
             raise Interrupted
         self._runs += 1
-        given = Memory(dict(names), dict(caller.heap), caller.attributes, caller.control)
-        met, depth = self.met, self.depth
-        summary = super()._run(function, key, names, inputs, cls, caller)
+        asked = _Asked(given.copied(), self.met, self.depth)
+        summary = super()._run(function, given)
         self._last = self._frames.pop()
         self._told[id(summary.trace)] = len(summary.trace.events)
-        self._asked_of.setdefault(function, {})[key] = _Asked(dict(names), list(inputs), cls, given, met, depth)
+        self._asked_of.setdefault(function, {})[given.key] = asked
         return summary
 
     def noted(self, *what: object) -> None:
         if self._noted is not None:
             self._noted.append(what)
 
-    def _frame(
-        self,
-        function: FunctionInfo,
-        key: _Key,
-        names: dict[str, Value],
-        inputs: list[Identity],
-        cls: ClassInfo | None,
-        caller: Memory,
-    ) -> Frame:
-        frame = super()._frame(function, key, names, inputs, cls, caller)
+    def _frame(self, function: FunctionInfo, given: CalledWith) -> Frame:
+        frame = super()._frame(function, given)
         self._frames.append(frame)
         return frame
 
@@ -228,7 +206,7 @@ class RerunEngine(Engine):
             self.met, self.depth = asked.met, asked.depth
             noted: list[tuple[object, ...]] = []
             self._noted = noted
-            summary = self._run(function, key, dict(asked.names), list(asked.inputs), asked.cls, asked.caller)
+            summary = self._run(function, asked.given._replace(key=key))
             found[key] = _Rerun(summary, self._last, noted)
             self._noted = None
             self.met, self.depth = (), 0

@@ -11,7 +11,14 @@ from trl_lint.analysis.events import EventTrace
 from trl_lint.analysis.interpreter import assignment, expressions, library_calls, other_names, statements
 from trl_lint.analysis.interprocedural import returned_flags
 from trl_lint.analysis.interprocedural.binding import bind, expression_of
-from trl_lint.analysis.interprocedural.contexts import Context, how_models_run, joined_for, key_of, without_constants
+from trl_lint.analysis.interprocedural.contexts import (
+    CalledWith,
+    Context,
+    how_models_run,
+    joined_for,
+    key_of,
+    without_constants,
+)
 from trl_lint.analysis.interprocedural.definitions import Definitions
 from trl_lint.analysis.interprocedural.rebasing import Rebasing, origins, renamed_cell, renamed_value
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
@@ -231,7 +238,7 @@ class Runs(Definitions):
         self._flush(frame)
         summary = function.summaries.get(key)
         if summary is None or not self._usable(summary):
-            summary = self._run(function, key, context.names, context.inputs, cls, context.memory)
+            summary = self._run(function, CalledWith(key, context.names, context.inputs, cls, context.memory))
         edge = (id(node), id(function))
         frame.trace.calls[edge] = summary
         if frame.stepping is not None:
@@ -285,16 +292,9 @@ class Runs(Definitions):
                     found[identity] = None
         return list(found)
 
-    def _run(
-        self,
-        function: FunctionInfo,
-        key: tuple[Hashable, ...],
-        names: dict[str, Value],
-        inputs: list[Identity],
-        cls: ClassInfo | None,
-        caller: Memory,
-    ) -> Summary:
-        frame = self._frame(function, key, names, inputs, cls, caller)
+    def _run(self, function: FunctionInfo, given: CalledWith) -> Summary:
+        key, names, inputs = given.key, given.names, given.inputs
+        frame = self._frame(function, given)
         control = frame.memory.control
         summary, previous = Summary(), function.summaries.get(key)
         if previous is not None:
@@ -309,7 +309,7 @@ class Runs(Definitions):
             frame.objects.read_anew()
         summary.inputs = inputs
         summary.names = names
-        summary.argument_sources = origins(names, caller.heap)
+        summary.argument_sources = origins(names, given.caller.heap)
         summary.final = self._final(frame, summary.result, inputs)
         summary.exchanged = other_names.exchanged(function.node, names, frame.memory.names)
         summary.trace = frame.trace
@@ -324,25 +324,18 @@ class Runs(Definitions):
         function.summaries[key] = summary
         return summary
 
-    def _frame(
-        self,
-        function: FunctionInfo,
-        key: tuple[Hashable, ...],
-        names: dict[str, Value],
-        inputs: list[Identity],
-        cls: ClassInfo | None,
-        caller: Memory,
-    ) -> Frame:
+    def _frame(self, function: FunctionInfo, given: CalledWith) -> Frame:
         """Where a function is run: it sees its arguments, and what these reach."""
+        caller, inputs = given.caller, given.inputs
         level = caller.control.uniformity
         control = caller.control if level or caller.control.engine or caller.control.first_rank else UNIFORM
-        grad, whole = how_models_run(names, caller.control)
+        grad, whole = how_models_run(given.names, caller.control)
         if (grad, whole) != (control.grad, control.whole):
             control = control.where(control.engine, grad, whole, control.first_rank)
-        frame = Frame(self, function.module, function, cls, None, control)
-        frame.key = key
-        frame.memory = Memory(dict(names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control)
-        self._claim(frame, cls, inputs)
+        frame = Frame(self, function.module, function, given.cls, None, control)
+        frame.key = given.key
+        frame.memory = Memory(dict(given.names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control)
+        self._claim(frame, given.cls, inputs)
         return frame
 
     def _claim(self, frame: Frame, cls: ClassInfo | None, inputs: Iterable[Identity]) -> None:

@@ -27,10 +27,10 @@ from trl_lint.knowledge.backends import (
     NAMES_BACKEND,
     OWN_ADDRESS,
     START_NCCL,
-    STARTERS,
     STAY_ON_CPU,
     TEST_FILES,
 )
+from trl_lint.knowledge.process_starts import NAME_BACKEND
 from trl_lint.knowledge.schema import OWN_DEVICE
 
 if TYPE_CHECKING:
@@ -68,11 +68,11 @@ class BackendChoice(Observer["Frame"]):
 
 
 def _note(frame: Frame, name: str, args: Arguments) -> None:
-    starter = STARTERS.get(name)
+    parameter = NAME_BACKEND.get(name)
     if name in MAKE_TENSORS_ELSEWHERE:
         _keep(frame, takes_cpu=True)
-    if starter is not None:
-        is_gpu = is_for_gpus(args.get(*starter), name.startswith("deepspeed."))
+    if parameter is not None:
+        is_gpu = is_for_gpus(args.get(*parameter), name.startswith("deepspeed."))
         _keep(frame, moves_gpu=is_gpu, takes_cpu=not is_gpu)
     elif _chooses(name) and _says_cpu(args):
         _keep(frame, takes_cpu=True)

@@ -18,16 +18,14 @@ from trl_lint.analysis.events import DatasetDrawn, DatasetPrepared, Logged, Metr
 from trl_lint.analysis.program.parameter_uses import text_unless_given
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.knowledge import library
-from trl_lint.knowledge.backends import ALONE, SPREADING, STARTS_AT_ONCE
+from trl_lint.knowledge.backends import ALONE, SPREADING
+from trl_lint.knowledge.process_starts import SET_UP_SCRIPTS
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
-
-# A script that makes one of these is run by every rank.
-_STARTS = STARTS_AT_ONCE | {"accelerate.Accelerator", "composer.Trainer", "composer.utils.dist.initialize_dist"}
 
 
 class ProgramStarts(Observer["Frame"]):
@@ -47,8 +45,8 @@ class ProgramStarts(Observer["Frame"]):
 
 
 def _note(frame: Frame, name: str, args: Arguments) -> None:
-    _keep(frame, one_process=_spreads(frame, args) or (name in _STARTS and _is_alone(frame, args)))
-    if name in _STARTS or library.is_subclass(name, "transformers.Trainer"):
+    _keep(frame, one_process=_spreads(frame, args) or (name in SET_UP_SCRIPTS and _is_alone(frame, args)))
+    if name in SET_UP_SCRIPTS or library.is_subclass(name, "transformers.Trainer"):
         _keep(frame, starts=True, one_process=frame.module.mentions(ALONE))
 
 

@@ -47,13 +47,13 @@ from trl_lint.knowledge.effects import (
     OF_TRACKER,
     ONLY_PATHS_HAVE,
     PLACES_RUN,
-    PROGRAMS,
     RUN_OF_TRACKER,
     RUNS,
     STARTS_RUN,
     WRITES,
 )
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
+from trl_lint.knowledge.process_starts import MADE_BY_EACH
 from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Class, Collective, Effect, Parameter, Row
 
@@ -67,7 +67,7 @@ class SideEffects(Observer["Frame"]):
     emits = frozenset({SideEffect})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        if name in PROGRAMS:
+        if name in MADE_BY_EACH:
             frame.trace.launched |= not is_test(frame.function)
         if name == "builtins.open":
             _opened(frame, args, node)

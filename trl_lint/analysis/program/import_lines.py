@@ -1,4 +1,4 @@
-"""Which files of the project a file imports, by the lines that say so, and what they define: nothing is parsed."""
+"""What a file imports, by the lines that say so, which files those are, and what they define: nothing is parsed."""
 
 from __future__ import annotations
 
@@ -13,36 +13,40 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Project
 
 # `from a.b import c, d`, `from . import (c, d)` and `import a.b as c, d`, at the start of a line.
+_MODULE = rb"[\w.]+(?:[ \t]+as[ \t]+\w+)?"
 _IMPORTS = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(?P<base>[.\w]+)[ \t]+import[ \t]*(?P<names>\([^)]*\)|[^\n#]*)"
-    rb"|import[ \t]+(?P<whole>[^\n#]*))",
+    rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)"
+    rb"|import[ \t]+(%b(?:[ \t]*,[ \t]*%b)*))" % (_MODULE, _MODULE),
     re.MULTILINE,
 )
 # So many files are looked through for a definition.
 _MOST_FILES = 300
 _NAME = re.compile(rb"\w+(?:\.\w+)*")
-_RENAMED = re.compile(rb"\s+as\s+\w+")
+_NO_NAMES = re.compile(rb"\s+as\s+\w+|#[^\n]*")
+
+
+def import_lines(code: bytes) -> Iterator[tuple[str, list[str]]]:
+    """What is imported, and out of which module: none in `import a, b.c`."""
+    for base, taken, modules in _IMPORTS.findall(code):
+        names = _NAME.findall(_NO_NAMES.sub(b"", taken or modules))
+        yield base.decode(), [name.decode() for name in names]
 
 
 def imported_files(project: Project, path: Path, source: bytes) -> Iterator[Path]:
     """The files of the project that a file imports."""
     own = project.name_of(path).split(".")
     package = own if path.name == "__init__.py" else own[:-1]
-    for match in _IMPORTS.finditer(source):
-        if match["whole"] is not None:
-            names = [name.decode() for name in _NAME.findall(_RENAMED.sub(b"", match["whole"]))]
+    for module, names in import_lines(source):
+        if not module:
             yield from filter(None, (project.find_from(name, path) for name in names))
             continue
-        base = _absolute(match["base"].decode(), package)
+        base = _absolute(module, package)
         file = path if base == ".".join(own) else project.find_from(base, path)
         if file is None:
             continue
         if file != path:
             yield file
-        for name in _NAME.findall(_RENAMED.sub(b"", match["names"])):
-            below = project.below(file, name.decode())
-            if below is not None:
-                yield below
+        yield from filter(None, (project.below(file, name) for name in names))
 
 
 def is_defined_in_reach(project: Project, starts: Iterable[Path], name: str) -> bool:

@@ -24,6 +24,7 @@ from trl_lint.analysis.program.partial_trees import is_whole, parsed, partly_par
 from trl_lint.analysis.program.source_text import code_of
 from trl_lint.domain.engines import UNKNOWN_ENGINES, EnginesInUse, no_engines
 from trl_lint.domain.kinds import Identity
+from trl_lint.knowledge.library import LIBRARY_ROOTS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
@@ -139,12 +140,6 @@ def encode(text: str, encoding: str) -> bytes:
 MAX_OPENED = 400_000
 # Folders that hold what is installed. A package there has all others beside it, as it has nowhere else.
 INSTALLED = frozenset({"site-packages", "dist-packages"})
-
-# Libraries after which a package calls files of its own, for what it does with each of them.
-NOT_BESIDE = frozenset({
-    "accelerate", "comet_ml", "deepspeed", "mlflow", "peft", "swanlab", "torch", "trackio", "transformers", "trl",
-    "wandb",
-})  # fmt: skip
 
 
 class Project:
@@ -310,7 +305,7 @@ class Project:
     def _first_in(self, bases: Iterable[Path], relative: Path, path: Path, top: Path) -> Path | None:
         for base in dict.fromkeys(bases):
             # In a package `import wandb` means the library, whatever lies beside it: a script has its own folder first.
-            if base == path.parent != top and relative.parts[0] in NOT_BESIDE:
+            if base == path.parent != top and relative.parts[0] in LIBRARY_ROOTS:
                 continue
             if base.name in INSTALLED and not self._is_in_project(base / relative.parts[0], path):
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import libcst as cst
@@ -16,6 +16,7 @@ from trl_lint.analysis.program.syntax import (
     own_attribute,
     used_names,
 )
+from trl_lint.knowledge.models import INNER_MODEL
 
 
 def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -207,7 +208,7 @@ def _knows_of_wrappers(root: cst.CSTNode, but: cst.CSTNode) -> bool:
     inside = set(map(id, below(but)))
     named = {each.value for each in of_class(root, cst.Name) if id(each) not in inside}
     asked = {each.value.strip("\"'") for each in of_class(root, cst.SimpleString) if id(each) not in inside}
-    return "module" in named | asked or any("unwrap" in each for each in named)
+    return INNER_MODEL in named | asked or any("unwrap" in each for each in named)
 
 
 def has_no_module(root: cst.CSTNode, node: cst.Attribute) -> bool:
@@ -220,7 +221,12 @@ def has_no_module(root: cst.CSTNode, node: cst.Attribute) -> bool:
 
 
 def _takes_module(body: cst.CSTNode, model: cst.BaseExpression) -> bool:
-    return any(each.attr.value == "module" and each.value.deep_equals(model) for each in of_class(body, cst.Attribute))
+    return any(each.deep_equals(model) for each in seen_as_wrappers(body))
+
+
+def seen_as_wrappers(code: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """What some code takes the `.module` of: it knows of the wrapper there."""
+    return (each.value for each in of_class(code, cst.Attribute) if each.attr.value == INNER_MODEL)
 
 
 def _calls_of(statement: cst.CSTNode, names: frozenset[str], attributes: frozenset[str]) -> list[cst.Call]:

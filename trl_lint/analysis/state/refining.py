@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from graphlib import TopologicalSorter
-from typing import TYPE_CHECKING, ClassVar, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -25,6 +25,16 @@ if TYPE_CHECKING:
 FrameT = TypeVar("FrameT")
 ArgsT = ParamSpec("ArgsT")
 ResultT = TypeVar("ResultT")
+
+
+class FunctionCall(NamedTuple):
+    """A call of a function that only computes. elements: its arguments, of containers what they hold."""
+
+    row: Operation
+    name: str
+    args: Arguments
+    elements: Arguments
+    node: cst.CSTNode
 
 
 class Domain(Generic[FrameT]):
@@ -74,17 +84,8 @@ class Domain(Generic[FrameT]):
         """What a function of a library returns, where this domain alone knows that; None: others are asked."""
         return None
 
-    def function(
-        self,
-        frame: FrameT,
-        row: Operation,
-        name: str,
-        args: Arguments,
-        elements: Arguments,
-        node: cst.CSTNode,
-        value: Value,
-    ) -> Value:
-        """`torch.stack(x)`: a function that only computes. elements: its arguments, of containers what they hold."""
+    def function(self, frame: FrameT, call: FunctionCall, value: Value) -> Value:
+        """`torch.stack(x)`: a function that only computes."""
         return value
 
     def builtin(self, frame: FrameT, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:

@@ -20,8 +20,8 @@ from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.program.syntax import ancestors, identifiers, last_name, of_class
 from trl_lint.domain.constants import MISSING, WORLD_TRUE, World
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.backends import ASK_FOR_GROUP, START_PROCESSES, STARTS_AT_ONCE
 from trl_lint.knowledge.heuristics import TELLS_OF_THE_JOB
+from trl_lint.knowledge.process_starts import ASK_FOR_GROUP, START_GROUP, START_PROCESSES
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
@@ -125,7 +125,7 @@ def _starts(frame: Frame, code: cst.CSTNode | None) -> bool:
 def _is_start(frame: Frame, called: cst.BaseExpression) -> bool:
     """Whether what is called starts the group: one of torch's own, or a function in sight that was seen to do so."""
     name = last_name(called)
-    if any(name == each.rpartition(".")[2] for each in STARTS_AT_ONCE):
+    if any(name == each.rpartition(".")[2] for each in START_GROUP):
         return True
     known = frame.engine.lookup(frame, name) if isinstance(called, cst.Name) else None
     settled = frame.engine.settle(known) if known is not None else None

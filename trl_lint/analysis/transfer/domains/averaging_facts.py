@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from trl_lint.analysis.state.refining import Domain
+from trl_lint.analysis.state.refining import Domain, FunctionCall
 from trl_lint.analysis.transfer import tensor_averages
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.ranks import Rank
     from trl_lint.domain.values import Value
-    from trl_lint.knowledge.torch_ops import Operation
 
 
 class AveragingDomain(Domain["Frame"]):
@@ -32,17 +31,8 @@ class AveragingDomain(Domain["Frame"]):
     def method(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
         return tensor_averages.of_method(frame, owner, name, args, node, value)
 
-    def function(
-        self,
-        frame: Frame,
-        row: Operation,
-        name: str,
-        args: Arguments,
-        elements: Arguments,
-        node: cst.CSTNode,
-        value: Value,
-    ) -> Value:
-        return tensor_averages.of_function(frame, row, elements, node, value)
+    def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
+        return tensor_averages.of_function(frame, call.row, call.elements, call.node, value)
 
     def builtin(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
         return tensor_averages.of_builtin(frame, name, args, node, value)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.state.refining import Domain
+from trl_lint.analysis.state.refining import Domain, FunctionCall
 from trl_lint.analysis.transfer import device_steps, tensor_devices
 from trl_lint.knowledge import torch_ops
 
@@ -41,17 +41,8 @@ class DeviceDomain(Domain["Frame"]):
         place = tensor_devices.moved(torch_ops.of_method(name), owner, args.positional, args.keywords)
         return device_steps.located(frame, value.but(device=place), node)
 
-    def function(
-        self,
-        frame: Frame,
-        row: Operation,
-        name: str,
-        args: Arguments,
-        elements: Arguments,
-        node: cst.CSTNode,
-        value: Value,
-    ) -> Value:
-        return device_steps.located(frame, tensor_devices.made(row, name, args, value), node)
+    def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
+        return device_steps.located(frame, tensor_devices.made(call.row, call.name, call.args, value), call.node)
 
     def text(self, frame: Frame, parts: Sequence[Value], value: Value) -> Value:
         place = tensor_devices.formatted(parts)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.state.refining import Domain
+from trl_lint.analysis.state.refining import Domain, FunctionCall
 from trl_lint.analysis.transfer import draws
 from trl_lint.domain.values import Kind
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Function as FunctionRow
-    from trl_lint.knowledge.torch_ops import Operation
 
 
 class DrawDomain(Domain["Frame"]):
@@ -34,17 +33,8 @@ class DrawDomain(Domain["Frame"]):
     def library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
         return draws.called(frame, name, args, node)
 
-    def function(
-        self,
-        frame: Frame,
-        row: Operation,
-        name: str,
-        args: Arguments,
-        elements: Arguments,
-        node: cst.CSTNode,
-        value: Value,
-    ) -> Value:
-        return draws.explained(frame, name, args, node, value)
+    def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
+        return draws.explained(frame, call.name, call.args, call.node, value)
 
     def library_function(
         self, frame: Frame, row: FunctionRow, args: Arguments, node: cst.CSTNode, owner: Value | None, value: Value

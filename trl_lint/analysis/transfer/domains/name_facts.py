@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.state.refining import Domain
+from trl_lint.analysis.state.refining import Domain, FunctionCall
 from trl_lint.domain.provenance import SharedName
 from trl_lint.domain.ranks import Origin
 from trl_lint.knowledge.effects import LISTINGS, PARTS_OF_A_SECOND, STAMPS
@@ -23,23 +23,13 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
-    from trl_lint.knowledge.torch_ops import Operation
 
 
 class NameDomain(Domain["Frame"]):
-    def function(
-        self,
-        frame: Frame,
-        row: Operation,
-        name: str,
-        args: Arguments,
-        elements: Arguments,
-        node: cst.CSTNode,
-        value: Value,
-    ) -> Value:
-        if name in LISTINGS and args.rank().is_alike:
-            return value.but(why=SharedName(frame.module, node, "each rank lists the same folder here"))
-        return _stamped(frame, args, node, value) if name in STAMPS else value
+    def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
+        if call.name in LISTINGS and call.args.rank().is_alike:
+            return value.but(why=SharedName(frame.module, call.node, "each rank lists the same folder here"))
+        return _stamped(frame, call.args, call.node, value) if call.name in STAMPS else value
 
     def method(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
         is_stamp = name in STAMPS and owner.rank.origins == Origin.CLOCK

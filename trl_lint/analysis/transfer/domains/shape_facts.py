@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.state.refining import Domain
+from trl_lint.analysis.state.refining import Domain, FunctionCall
 from trl_lint.analysis.transfer import batch_lengths, batch_shapes, subscript_shapes, tensor_shapes
 from trl_lint.analysis.transfer.tensor_sizes import shaped, sized
 from trl_lint.knowledge.torch_ops import ShapeTransfer
@@ -45,17 +45,8 @@ class ShapeDomain(Domain["Frame"]):
     def attribute(self, frame: Frame, owner: Value, name: str, value: Value) -> Value:
         return batch_shapes.attribute_of(frame, owner, value, name)
 
-    def function(
-        self,
-        frame: Frame,
-        row: Operation,
-        name: str,
-        args: Arguments,
-        elements: Arguments,
-        node: cst.CSTNode,
-        value: Value,
-    ) -> Value:
-        return shaped(value, tensor_shapes.of_function(frame, row, name, args))
+    def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
+        return shaped(value, tensor_shapes.of_function(frame, call.row, call.name, call.args))
 
     def project_function(self, frame: Frame, function: FunctionInfo, args: Arguments, value: Value) -> Value:
         return batch_shapes.returned(frame, function, args, value)

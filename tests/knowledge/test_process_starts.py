@@ -1,0 +1,24 @@
+"""What starts processes is named in one table; what looks for it in the bytes of a file knows all of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from trl_lint.knowledge import mentions
+from trl_lint.knowledge.engines import SPAWN_WORDS, SPAWNS
+from trl_lint.knowledge.process_starts import START_PROCESSES, STARTS
+
+# It starts other programs, as a rule: what ranks they make is for their own commands to say.
+OTHER_PROGRAMS = {"Popen"}
+
+
+@pytest.mark.parametrize("name", sorted(START_PROCESSES - OTHER_PROGRAMS))
+def test_what_starts_processes_is_found_in_a_text(name):
+    code = f"    {name}(main)\n".encode()
+    assert SPAWNS.search(code)
+    assert any(word in code for word in SPAWN_WORDS)
+
+
+@pytest.mark.parametrize("name", [row.name for row in STARTS])
+def test_what_sets_up_several_processes_mentions_a_library_for_them(name):
+    assert any(word in name.encode() for word in mentions.LIBRARIES)

@@ -1,0 +1,68 @@
+"""What shows that a program runs as several processes: the calls that each of them makes, and those that start them.
+
+Read from torch 2.13 (distributed/distributed_c10d.py), accelerate 1.15 (accelerator.py, state.py, utils/dataclasses.py,
+launchers.py), composer 0.32 (utils/dist.py), deepspeed 0.18 (__init__.py, comm/comm.py) and lightning-fabric 2.6.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+from trl_lint.knowledge.schema import Parameter
+
+
+class Shows(IntEnum):
+    """What a call shows; each of these shows what stands before it, too."""
+
+    NOTHING = 0
+    FUNCTION = 1  # the function that makes it is run once per process
+    SCRIPT = 2  # so is the script that it stands in, which sets the job up itself
+    GROUP = 3  # the process group is started there and then
+
+
+class ProcessStart(NamedTuple):
+    """A class or function of a library by which a program is set up for several processes.
+
+    backend: the parameter that names the backend of the process group. Without one, torch takes gloo for tensors on the
+    CPU and nccl for those on a GPU; deepspeed takes nccl.
+    """
+
+    name: str
+    shows: Shows
+    backend: Parameter | None = None
+
+
+# The layout of a table is by hand: one line per row.
+# fmt: off
+STARTS = (
+    ProcessStart("accelerate.Accelerator", Shows.SCRIPT),
+    ProcessStart("accelerate.InitProcessGroupKwargs", Shows.NOTHING, backend=(0, "backend")),
+    ProcessStart("accelerate.PartialState", Shows.FUNCTION),
+    ProcessStart("composer.Trainer", Shows.SCRIPT),
+    ProcessStart("composer.utils.dist.initialize_dist", Shows.SCRIPT),
+    ProcessStart("deepspeed.init_distributed", Shows.GROUP, backend=(0, "dist_backend")),
+    ProcessStart("deepspeed.initialize", Shows.FUNCTION),
+    ProcessStart("lightning.fabric.Fabric", Shows.FUNCTION),
+    ProcessStart("torch.distributed.fsdp.FullyShardedDataParallel", Shows.FUNCTION),
+    ProcessStart("torch.distributed.fsdp.fully_shard", Shows.FUNCTION),
+    ProcessStart("torch.distributed.init_process_group", Shows.GROUP, backend=(0, "backend")),
+    ProcessStart("torch.nn.parallel.DistributedDataParallel", Shows.FUNCTION),
+)
+# What makes the ranks of a job, by its own name, wherever a program has it from; other processes may be its helpers.
+START_RANKS = frozenset({"debug_launcher", "elastic_launch", "notebook_launcher", "spawn", "start_processes"})
+# Whoever calls one of these is none of the processes that it starts.
+START_PROCESSES = START_RANKS | {"Popen", "Process"}
+# What asks whether there is a process group, by its own name.
+ASK_FOR_GROUP = frozenset({"is_initialized"})
+# fmt: on
+
+
+def _showing(least: Shows) -> frozenset[str]:
+    return frozenset(row.name for row in STARTS if row.shows >= least)
+
+
+MADE_BY_EACH = _showing(Shows.FUNCTION)
+SET_UP_SCRIPTS = _showing(Shows.SCRIPT)
+START_GROUP = _showing(Shows.GROUP)
+NAME_BACKEND = {row.name: row.backend for row in STARTS if row.backend is not None}
