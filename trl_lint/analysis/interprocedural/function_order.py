@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project import Module
 from trl_lint.analysis.program.syntax import names_in
-from trl_lint.knowledge.backends import STARTS_AT_ONCE
+from trl_lint.knowledge.process_starts import START_GROUP
 
 # By their own names.
-_START_PROCESSES = frozenset(name.rpartition(".")[2] for name in STARTS_AT_ONCE)
+_STARTS = frozenset(name.rpartition(".")[2] for name in START_GROUP)
 
 
 def callers_first(functions: Sequence[FunctionInfo]) -> list[FunctionInfo]:
@@ -28,7 +28,7 @@ def callers_first(functions: Sequence[FunctionInfo]) -> list[FunctionInfo]:
     """
     inside = {each: names_in(each.node) for each in functions}
     naming = Counter(name for each, names in inside.items() for name in names - {each.name})
-    return sorted(functions, key=lambda each: naming[each.name] > 0 and _START_PROCESSES.isdisjoint(inside[each]))
+    return sorted(functions, key=lambda each: naming[each.name] > 0 and _STARTS.isdisjoint(inside[each]))
 
 
 def makers(module: Module, classes: Sequence[ClassInfo]) -> list[FunctionInfo]:
