@@ -1,8 +1,9 @@
 """What holds for all tests: which of them are fast, and that none is handed results of another one's cache."""
 
+import atexit
 import gc
 import os
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,17 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 HERE = Path(__file__).parent
 # What is worth running after each edit: every rule on its programs and fixtures, every fact, the structure.
 FAST = ("rules", "analysis/test_reveal.py", "test_examples.py", "test_fixtures.py", "test_structure.py")
+
+
+def pytest_configure(config):
+    if hasattr(config, "workerinput"):
+        # Registered first, so called last: to take down all that a worker holds takes longer than pytest-xdist waits.
+        atexit.register(partial(_end, os.getpid()))
+
+
+def _end(worker):
+    if os.getpid() == worker:
+        os._exit(0)
 
 
 def pytest_collection_modifyitems(items):

@@ -157,7 +157,7 @@ def test_what_lives_by_another_file_is_not_fixed_by_looking_at_one(tmp_path, mon
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(CALLERS)
     # So large that it would not be opened if only the file that imports it were linted.
-    (tmp_path / "helpers.py").write_text(HELPERS + "# filler\n" * 50_000)
+    (tmp_path / "helpers.py").write_text(HELPERS + f"# {'filler ' * 500}\n" * 150)
     before = re.findall(r"^(\w+.py):\d+:\d+: (TRL\d+)", run("."), re.MULTILINE)
     assert len(before) == 4
     said = run("--fix", "--unsafe-fixes", ".")

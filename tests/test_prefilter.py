@@ -103,9 +103,11 @@ def test_a_name_of_the_users_own_is_in_every_group():
 def test_what_a_rule_says_does_not_depend_on_the_others(rule):
     """Also of a file that names nothing of what the rule is about, as that is in a base class elsewhere."""
     files = [(path, path.read_bytes()) for path in sorted((FIXTURES / rule.module).glob("*.py"))]
+    trees: dict = {}
 
     def said(*rules):
         linter = Linter(Settings(), (FIXTURES,), rules, mends=False)
+        linter.trees = trees
         linter.prepare(files)
         return [each for path, source in files for each in linter.check(path, source) if each.code == rule.code]
 

@@ -69,6 +69,8 @@ PROGRAMS |= {
     for name, text in (("sharded.py", SHARDED), ("backend.py", BACKEND), ("barriers.py", BARRIERS))
 }
 SETTINGS = Settings(target_trl="0.17.0", target_transformers="4.51.3")
+# Of the programs, parsed once for all rules: nothing changes a tree.
+TREES: dict = {}
 CODE_RULES = [rule for rule in all_rules() if isinstance(rule, Rule)]
 HOOKS = sorted(vars(Observers(())).keys() - {"_observers"})
 
@@ -79,6 +81,7 @@ class Asking(Linter):
     def __init__(self, rules, asked: frozenset[type[Event]] | None) -> None:
         super().__init__(SETTINGS, (ROOT / "fixtures",), rules)
         self.asked = asked
+        self.trees = TREES
 
     def _tools(self):
         if self._project is None:

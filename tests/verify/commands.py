@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from processes import left, with_words
 
 from trl_lint.frontends.cli import main
-from trl_lint.verify.processes import launcher
+from trl_lint.verify.processes import forked_runs, launcher
 
 
 def call(*args: str):
@@ -29,8 +29,10 @@ def call(*args: str):
 def in_forks(server: Any, folder: Path, patch: Any) -> None:
     """Have what is asked for run in forks of a process that has imported the libraries, without a launcher.
 
-    With launchers, each way to call the command is tried in `test_from_wheel.py`.
+    With launchers, and with the forks that follow a first run, each way to call the command is tried in
+    `test_from_wheel.py`.
     """
+    patch.setattr(forked_runs, "HAS_FORKS", False)  # its servers would import the libraries once more for each rank
     patch.setattr(launcher, "run", lambda *args, **options: server(*args, **options, folder=folder))
 
 

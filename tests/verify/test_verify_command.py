@@ -207,7 +207,7 @@ class TestOthers:
         line = one_line(call("--backend", "nccl", "--nproc", "3", "train.py"))
         assert line == "trl-lint: --backend nccl needs a GPU per process: 0 for --nproc 3"
 
-    def test_right_code_passes(self, folder):
+    def test_right_code_passes(self, folder, forked):
         (folder / "train.py").write_text(RIGHT)
         (folder / "helper.py").write_text(HELPER)
         done = call("--no-one-process", "train.py")
