@@ -20,7 +20,7 @@ FAST = ("rules", "analysis/test_reveal.py", "test_examples.py", "test_fixtures.p
 
 def pytest_configure(config):
     if hasattr(config, "workerinput"):
-        # Registered first, so called last: to take down all that a worker holds takes longer than pytest-xdist waits.
+        # Registered first, so called last: all that a worker holds would be taken down object by object.
         atexit.register(partial(_end, os.getpid()))
 
 
@@ -45,6 +45,12 @@ def pytest_collection_finish():
     """Thousands of tests stay until the end: they are looked through for garbage more seldom than is usual."""
     gc.collect()
     gc.set_threshold(50_000, 20, 10)
+
+
+def pytest_sessionfinish(session):
+    """Pytest looks five times for what raises as it goes, when a worker has no way left to tell: longer than it has."""
+    if hasattr(session.config, "workerinput"):
+        gc.freeze()
 
 
 def pytest_runtest_logfinish():
