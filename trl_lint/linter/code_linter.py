@@ -218,15 +218,9 @@ class CodeLinter:
 
     def _if_run(self, module: Module, found: LocatedViolation) -> LocatedViolation:
         """A finding, which is not in the default set where its code is never run as it is shipped."""
-        from trl_lint.linter.broken_imports import cannot_be_imported
-        from trl_lint.linter.module_flags import is_switched_off
-        from trl_lint.linter.uncalled_methods import is_uncalled
-        from trl_lint.linter.unused_definitions import is_unused
-        from trl_lint.linter.unused_versions import is_unused_version
+        from trl_lint.linter.not_run import never_runs
 
-        place = (self._tools()[0], module, found.violation.node)
-        questions = (is_unused, is_switched_off, is_uncalled, is_unused_version, cannot_be_imported)
-        if found.finding.by_default and any(never(*place) for never in questions):
+        if found.finding.by_default and never_runs(self._tools()[0], module, found.violation.node):
             return found.only_if_asked_for()
         return found
 
