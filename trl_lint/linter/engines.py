@@ -279,9 +279,19 @@ def _is_of_one(project: ProjectShown, launch: LaunchEngines) -> bool:
 
 
 def _is_started_as_one(project: ProjectShown, program: str) -> bool:
-    """Whether commands in sight start a program, and each of them starts one process of it."""
+    """Whether commands in sight start a program, and each of them starts one process of it; or settings say so."""
     started = _launches_of(project, {program})
-    return all(_is_of_one(project, launch) for launch in started) if started else _is_bare(project, program)
+    if started:
+        return all(_is_of_one(project, launch) for launch in started)
+    return _is_bare(project, program) or _is_set_up_for_one(project, program)
+
+
+def _is_set_up_for_one(project: ProjectShown, program: str) -> bool:
+    """Whether no launch is in sight, settings of Accelerate are, and all of these are for one process."""
+    settings = [each.shown.one_process for each in project.files if each.shown.one_process is not None]
+    if not settings or not all(settings) or _launches(project):
+        return False
+    return not any(_spawns(project, each, program) for each in project.files)
 
 
 def _is_bare(project: ProjectShown, program: str) -> bool:
