@@ -142,6 +142,12 @@ def test_a_program_says_itself_how_it_is_started(usage, by_default, tmp_path):
     assert by_default_in(tmp_path, {"tools/train.py": text}, "tools/train.py") is by_default
 
 
+def test_what_a_program_says_of_itself_says_nothing_of_what_it_imports(tmp_path):
+    files = PART_OF_PROGRAMS | {"train.py": f'"""python train.py"""\nfrom part import train{MAIN}'}
+    del files["tune.py"]
+    assert by_default_in(tmp_path, files, "part.py")
+
+
 def test_what_a_program_says_of_itself_is_not_all_there_is(tmp_path):
     files = {"train.py": f"# python train.py\n{WRITES}{MAIN}", "run.sh": "torchrun --nproc_per_node 8 train.py\n"}
     assert by_default_in(tmp_path, files, "train.py")

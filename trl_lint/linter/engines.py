@@ -260,9 +260,9 @@ def _is_one_process(project: ProjectShown, file: str, users: Collection[str]) ->
     """
     if _is_started_on_several(project, {file, *users}):
         return False
-    return _is_started_as_one(project, file) or (
-        bool(users) and all(_is_started_as_one(project, each) for each in users)
-    )
+    if _is_started_as_one(project, file) or _says_that_it_is_one(project, file):
+        return True
+    return bool(users) and all(_is_started_as_one(project, each) for each in users)
 
 
 def _is_started_on_several(project: ProjectShown, programs: Collection[str]) -> bool:
@@ -279,11 +279,19 @@ def _is_of_one(project: ProjectShown, launch: LaunchEngines) -> bool:
 
 
 def _is_started_as_one(project: ProjectShown, program: str) -> bool:
-    """Whether commands in sight start a program, and each of them starts one process of it; or settings say so."""
+    """Whether commands in other files start a program, and each of them starts one process of it."""
     started = _launches_of(project, {program})
-    if started:
-        return all(_is_of_one(project, launch) for launch in started)
-    return _is_bare(project, program) or _is_set_up_for_one(project, program)
+    return all(_is_of_one(project, launch) for launch in started) if started else _is_bare(project, program)
+
+
+def _says_that_it_is_one(project: ProjectShown, program: str) -> bool:
+    """The same of a program that nothing but its own text or settings speak of.
+
+    That says nothing of what it imports: the scripts of a library show how they are tried out.
+    """
+    if _launches_of(project, {program}):
+        return False
+    return _is_bare(project, program, own=True) or _is_set_up_for_one(project, program)
 
 
 def _is_set_up_for_one(project: ProjectShown, program: str) -> bool:
@@ -294,17 +302,18 @@ def _is_set_up_for_one(project: ProjectShown, program: str) -> bool:
     return not any(_spawns(project, each, program) for each in project.files)
 
 
-def _is_bare(project: ProjectShown, program: str) -> bool:
+def _is_bare(project: ProjectShown, program: str, *, own: bool = False) -> bool:
     """Whether bare python starts a program, and nothing may start it on several processes."""
     if any(not launch.program for launch in _launches(project)):
         return False  # it may be this one
     if any(_spawns(project, each, program) for each in project.files):
         return False
-    return bool(_bare_starts(project, program))
+    return bool(_bare_starts(project, program, own=own))
 
 
-def _bare_starts(project: ProjectShown, program: str) -> list[BareStart]:
-    starts = ((each, start) for each in project.files for start in each.shown.bare)
+def _bare_starts(project: ProjectShown, program: str, *, own: bool) -> list[BareStart]:
+    """own: whether a program's own text counts."""
+    starts = ((each, start) for each in project.files for start in each.shown.bare if own or each.name != program)
     return [start for each, start in starts if _names_one(project, each, start.program, {program})]
 
 
@@ -315,7 +324,7 @@ def _options_of_one_process(project: ProjectShown, program: str) -> frozenset[st
     if not several or None in several:
         return frozenset()
     alone = [launch.options or frozenset() for launch in started if _is_of_one(project, launch)]
-    alone += [start.options for start in _bare_starts(project, program)]
+    alone += [start.options for start in _bare_starts(project, program, own=True)]
     return frozenset[str]().union(*alone).difference(*(each or () for each in several))
 
 
