@@ -5,7 +5,10 @@ import pytest
 from evaluation import history
 from evaluation.common import symbol_at, symbols
 from evaluation.history import Verdict, alarms_at, alarms_in, found_at, summary
+from evaluation.releases import IndexUnreachable, Release, fetch
+from trl_lint import api
 from trl_lint.findings import Finding, Position
+from trl_lint.settings import Settings
 
 
 def finding(line: int, end: int | None = None, code: str = "TRL003") -> Finding:
@@ -122,3 +125,16 @@ def test_the_cases_of_other_code_bases_name_their_package_and_report():
         assert entry["url"].startswith("https://")
         assert entry["sites"]
         assert entry["static"] in {"yes", "partial"}
+
+
+@pytest.mark.index
+def test_the_metrics_of_rank_0_are_found_unasked():
+    """That there are scripts in a release, and what they say of their own start, says nothing of its trainers."""
+    try:
+        release = fetch(Release("trl", "0.13.0"))
+    except IndexUnreachable as error:
+        pytest.skip(str(error))
+    trainers = [release / "trl" / "trainer" / f"{name}_trainer.py" for name in ("cpo", "dpo", "orpo")]
+    found = [each for each in api.check(trainers, Settings(root=release)) if each.code == "TRL003"]
+    assert {each.path for each in found} == set(map(str, trainers))
+    assert len(found) >= 30
