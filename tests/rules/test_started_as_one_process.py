@@ -223,21 +223,6 @@ def test_settings_of_accelerate_say_how_many_processes_there_are(options, settin
     assert by_default_in(tmp_path, files, "train.py") is by_default
 
 
-@pytest.mark.parametrize(
-    ("files", "by_default"),
-    [
-        ({"configs/one.yaml": ONE}, False),
-        ({"configs/one.yaml": ONE, "two.yaml": ONE.replace("processes: 1", "processes: 2")}, True),
-        ({"configs/one.yaml": ONE, "run.sh": "accelerate launch other.py\n"}, True),
-        ({"configs/one.yaml": ONE, "part.py": "mp.spawn(train)\n", "train.py": "import part\n"}, True),
-        ({}, True),
-    ],
-)
-def test_settings_count_where_no_launch_is_in_sight(files, by_default, tmp_path):
-    files = {**files, "train.py": files.get("train.py", "") + WRITES + MAIN}
-    assert by_default_in(tmp_path, files, "train.py") is by_default
-
-
 def by_default_in(folder: Path, files: Mapping[str, str], name: str, rule: str = "TRL008") -> bool:
     """Whether the one finding of a rule in a file of a project is in the default set."""
     for each, content in files.items():

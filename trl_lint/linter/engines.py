@@ -285,21 +285,11 @@ def _is_started_as_one(project: ProjectShown, program: str) -> bool:
 
 
 def _says_that_it_is_one(project: ProjectShown, program: str) -> bool:
-    """The same of a program that nothing but its own text or settings speak of.
+    """The same of a program that nothing but its own text speaks of.
 
-    That says nothing of what it imports: the scripts of a library show how they are tried out.
+    It says nothing of what it imports: the scripts of a library show how they are tried out.
     """
-    if _launches_of(project, {program}):
-        return False
-    return _is_bare(project, program, own=True) or _is_set_up_for_one(project, program)
-
-
-def _is_set_up_for_one(project: ProjectShown, program: str) -> bool:
-    """Whether no launch is in sight, settings of Accelerate are, and all of these are for one process."""
-    settings = [each.shown.one_process for each in project.files if each.shown.one_process is not None]
-    if not settings or not all(settings) or _launches(project):
-        return False
-    return not any(_spawns(project, each, program) for each in project.files)
+    return not _launches_of(project, {program}) and _is_bare(project, program, own=True)
 
 
 def _is_bare(project: ProjectShown, program: str, *, own: bool = False) -> bool:
