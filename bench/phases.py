@@ -31,9 +31,9 @@ REST = "the rest"
 Phase = str | Callable[..., str]
 
 
-def _kind_of_run(engine: Engine, function: Any, key: Any, *_: object) -> str:
+def _kind_of_run(engine: Engine, function: Any, called: Any, *_: object) -> str:
     """Why a function is run: for the first time, for arguments that it had not had, or as something has changed."""
-    if key in function.summaries:
+    if called.key in function.summaries:
         return "runs again"
     return "further contexts" if function.summaries else "first runs"
 
