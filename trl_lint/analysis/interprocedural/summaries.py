@@ -372,8 +372,9 @@ class Runs(Definitions):
             if identity not in renamed:
                 renamed[identity] = (self._renamed(frame, identity, node),)
         heap = frame.memory.heap
-        is_first = summary.names is context.names
-        rebase = None if is_first else Rebasing(summary.argument_sources, *context.given)
+        # Of calls that are joined, what explains the first ones stands in the names of all.
+        is_own = summary.names is context.names and not context.joined
+        rebase = None if is_own else Rebasing(summary.argument_sources, *context.given)
         for identity, cell in summary.final.items():
             content = renamed_cell(cell, renamed, rebase)
             given = context.memory.heap.get(identity) if context.joined else None
