@@ -229,9 +229,20 @@ def test_what_another_file_of_the_run_means_is_seen(project, analyses):
     loop += "model, loader = accelerator.prepare(model, loader)\nfor batch in loader:\n    "
     write(project, helpers=helpers, loop=loop + "total(accelerator, model(**batch).loss)\n")
     assert lint("helpers.py", "loop.py") == lint("helpers.py", "loop.py") == ["helpers.py:5:5: TRL003"]
-    assert lint("helpers.py") == SILENT
+    assert lint("helpers.py") == lint("helpers.py") == ["helpers.py:5:5: TRL003"]
     write(project, loop=loop + "total(accelerator, accelerator.gather(model(**batch).loss))\n")
-    assert lint("helpers.py", "loop.py") == SILENT
+    assert lint("helpers.py", "loop.py") == lint("helpers.py") == lint("helpers.py") == SILENT
+    assert len(analyses) == 4
+
+
+def test_a_new_caller_is_seen(project, analyses):
+    write(project, helpers="def write(rows):\n    open('rows.txt', 'w').write(rows)\n\n\nimport accelerate\n")
+    assert lint("helpers.py") == lint("helpers.py") == SILENT
+    program = "from accelerate import Accelerator\nfrom helpers import write\n\naccelerator = Accelerator()\n"
+    write(project, program=program + "write('x')\n")
+    assert lint("helpers.py") == lint("helpers.py") == ["helpers.py:2:5: TRL008"]
+    (project / "program.py").unlink()
+    assert lint("helpers.py") == SILENT
     assert len(analyses) == 3
 
 
@@ -634,12 +645,13 @@ def test_what_has_changed_during_the_analysis_is_not_kept(project):
         {"releases": {"click": ""}},
         {"releases": {"no-such-thing": "1"}},
         {"engines": {"folder": "what it showed before"}},
+        {"callers": ["gone.py"]},
     ],
 )
 def test_dependencies_that_do_not_hold(wrong):
-    nothing = {"contents": {}, "kinds": {}, "small": {}, "limit": 10_000, "releases": {}, "engines": {}}
-    assert Dependencies(**nothing).hold(str)
-    assert not Dependencies(**nothing | wrong).hold(str)
+    nothing = {"contents": {}, "kinds": {}, "small": {}, "limit": 10_000, "releases": {}, "engines": {}, "callers": []}
+    assert Dependencies(**nothing).hold(str, list)
+    assert not Dependencies(**nothing | wrong).hold(str, list)
 
 
 WATCH = """
@@ -653,11 +665,12 @@ folder, opened = Path.cwd(), set()
 source = (folder / "mine.py").read_bytes()
 sys.addaudithook(lambda event, args: opened.add(str(args[0])) if event == "open" else None)
 linter = Linter(Settings(), (folder,), all_rules())
+linter.sees_all = True  # who imports it is found out anew each time
 linter.prepare([(folder / "mine.py", source)])
 found = linter.check(folder / "mine.py", source)
 inside = sorted(path for path in list(opened) if path.startswith(str(folder)))
 noted = linter.dependencies()
-print(json.dumps([len(found), inside, sorted(noted.contents), noted.small, noted.hold(linter.engines.answer)]))
+print(json.dumps([len(found), inside, sorted(noted.contents), noted.small, noted.hold(linter.engines.answer, list)]))
 """
 
 

@@ -75,6 +75,7 @@ def _findings(paths: list[Path], settings: Settings) -> list[Finding]:
     asked = selection(settings)
     linter = Linter(settings, import_roots(settings.root, paths), asked.rules, selection=asked)
     linter.comments.judged_below = around_project(paths, linter.roots)
+    linter.sees_all = bool(linter.comments.judged_below)
     files = find_files(
         paths,
         root=settings.root,

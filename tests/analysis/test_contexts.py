@@ -105,7 +105,7 @@ def test_each_caller_is_told_its_own_story(tmp_path, call):
 def test_a_caller_for_whom_joined_calls_are_run_anew_is_told_its_own_story(tmp_path):
     kinds = ("1", "'a'", "(1,)", "[1]", "model", "range(3)", "print", "1.5", "{1: 2}")
     others = "\n".join(f"v = first([inputs['x'].mean()], {kind}, {{'{index}': 1}})" for index, kind in enumerate(kinds))
-    text = trainer("Others", "inputs", f'{calls(20, "inputs")}\n{others}')
+    text = trainer("Others", "inputs", f"{calls(20, 'inputs')}\n{others}")
     text += trainer("Own", "batch", 'self.log({"mine": first([batch["y"].sum()], len, {"mine": unknown})})')
     begins = {event.what: steps(event.value.why)[0].text for event in logged(tmp_path, text)}
     assert begins["mine"] == "`batch` is this rank's own data"

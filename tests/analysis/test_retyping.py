@@ -252,3 +252,40 @@ def test_what_tells_the_same_of_its_file_does_not(tmp_path, text):
     edited = re.sub(r"(def setup.*\n)", r"\1    prin\n", text)
     assert linter.retyped(path, edited.encode())
     assert [each[0] for each in told(linter, path, edited)] == [each[0] for each in first]
+
+
+CALLED = """\
+import accelerate
+
+
+def write(rows, accelerator):
+    if rows:
+        total = accelerator.gather(rows)
+        open("rows.txt", "w").write(str(total))
+        print(rows.mean().item())
+"""
+CALLER = """\
+from accelerate import Accelerator
+from program import write
+
+accelerator = Accelerator()
+model, loader = accelerator.prepare(model, loader)
+for batch in loader:
+    write(model(batch).loss, accelerator)
+"""
+
+
+def test_what_others_find_in_a_file_is_found_in_its_new_texts(tmp_path):
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "caller.py").write_text(CALLER)
+    path = tmp_path / "program.py"
+    path.write_text(CALLED)
+    linter, first = linted(path, CALLED)
+    assert [each[0] for each in first] == ["TRL006"]
+    taken_up = 0
+    for edited in edits(CALLED):
+        if linter.retyped(path, edited.encode()):
+            taken_up += 1
+            assert told(linter, path, edited) == linted(path, edited)[1]
+        linter = linted(path, CALLED)[0]
+    assert taken_up > 3

@@ -33,6 +33,7 @@ def check(options: Options, settings: Settings) -> int:
     if not options.quiet:
         linter.tell = progress.tell
     linter.comments.judged_below = _judged_below(options, linter)
+    linter.sees_all = bool(linter.comments.judged_below)
     left_out: list[Path] = []
     results: Iterable[FileResult] = progress.ends_with(_results(options, settings, linter, left_out))
     if options.add_noqa:

@@ -200,13 +200,23 @@ class LintSession:
         from trl_lint.linter.cached_linter import CachedLinter
 
         settings, roots, rules, wanted = self._asked_of(path)
-        return CachedLinter(settings, roots, rules, kept, selection=wanted)
+        return self._seeing(CachedLinter(settings, roots, rules, kept, selection=wanted))
 
     def _new_linter(self, path: Path) -> Linter:
         from trl_lint.linter.linter import Linter
 
         settings, roots, rules, wanted = self._asked_of(path)
-        return Linter(settings, roots, rules, mends=False, selection=wanted)
+        return self._seeing(Linter(settings, roots, rules, mends=False, selection=wanted))
+
+    def _seeing(self, linter: Linter) -> Linter:
+        """The linter, which is told whether flake8 checks all of its project."""
+        from trl_lint.linter.discovery import around_project
+
+        linter.sees_all = bool(around_project(self._named(), linter.roots))
+        return linter
+
+    def _named(self) -> list[Path]:
+        return [Path(name) for name in self.options.filenames or ["."] if name != STDIN]
 
     def _asked_of(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[BaseRule], Selection]:
         """The settings, the places to look imports up, the rules for a file, and which of their findings are wanted."""
@@ -214,10 +224,9 @@ class LintSession:
         from trl_lint.linter.discovery import import_roots
 
         settings = self._settings(path)
-        named = [Path(name) for name in self.options.filenames or ["."] if name != STDIN]
         wanted = selection(settings)
         rules = [rule for rule in wanted.rules if self._shows(rule.code)]
-        return settings, import_roots(settings.root, named or [path]), rules, wanted
+        return settings, import_roots(settings.root, self._named() or [path]), rules, wanted
 
 
 def _read_settings(folder: Path) -> Settings:

@@ -180,7 +180,7 @@ class CachedLinter(Linter):
                 for kind in ("files", "beside")
             )
             found = changed.with_contents_of_today(Dependencies(**entry["dependencies"]))
-            holds = outcomes.keys() == self._contents.keys() and found.hold(self._engines_of)
+            holds = outcomes.keys() == self._contents.keys() and found.hold(self._engines_of, self._paths_of_callers)
         except (AttributeError, KeyError, TypeError, ValueError):  # not of our making, or it has no place any more
             return {}
         self._kept_beside = beside if holds else {}
@@ -203,6 +203,9 @@ class CachedLinter(Linter):
 
     def _engines_of(self, path: str) -> str:
         return self.engines.answer(path)
+
+    def _paths_of_callers(self) -> list[str]:
+        return sorted(map(str, self._callers_of(self._contents)))
 
     def _save(self) -> None:
         # The releases of LibCST differ in what they can parse.

@@ -42,6 +42,8 @@ class CodeLinter:
     rules are asked for; None: all. asks: events that somebody asks for besides the rules (see `known`).
     """
 
+    # Whether all of the project is linted: nobody else imports what is.
+    sees_all = False
     # Is told how many of the files have been analysed, and of how many.
     tell: Callable[[int, int], None] = staticmethod(lambda done, total: None)
 
@@ -81,23 +83,37 @@ class CodeLinter:
         self._failed: dict[Path, tuple[bytes, Exception]] = {}
         self.comments = CommentContext()
         self.documents = Documents(settings, self._prefilter)  # shared, too
+        # The files that import those of a run and are not among them; None before anybody has looked for them.
+        self._callers: dict[Path, bytes] | None = None
         # Violations that the analysis of one file found in another, by that file.
         self._elsewhere: dict[Path, list[RuleViolation]] = {}
 
     @deeply
     def analyse(self, matter: Mapping[Path, bytes]) -> None:
-        """Analyse these modules, so that what one of them means for another is known whatever their order."""
-        if matter:
-            self.linted.update(matter)
+        """Analyse these modules, so that what one of them means for another is known whatever their order.
+
+        Files that import them are analysed as well.
+        """
+        if not matter:
+            return
+        every = {**matter, **self._callers_of(matter)}
+        self.linted.update(every)
         with _without_collector():
-            for number, (path, source) in enumerate(self._in_order(matter) if matter else ()):
-                self.tell(number, len(matter))
+            for number, (path, source) in enumerate(self._in_order(every)):
+                self.tell(number, len(every))
                 try:
                     self._analyse(path, source)
                 except Exception as error:  # said when the file itself is checked
                     self._failed[path] = (source, error)
-            if matter:
-                gc.freeze()  # all of it is needed until the end
+            gc.freeze()  # all of it is needed until the end
+
+    def _callers_of(self, matter: Mapping[Path, bytes]) -> dict[Path, bytes]:
+        """The files that import those of a run, which are not among them, with their contents."""
+        if self._callers is None:
+            from trl_lint.linter.callers import callers
+
+            self._callers = {} if self.sees_all else callers(self.settings, self.roots, matter, self.may_matter)
+        return self._callers
 
     def may_matter(self, source: bytes) -> bool:
         """Whether the analysis can find anything in Python code with this content (a search of bytes)."""
@@ -170,6 +186,8 @@ class CodeLinter:
         with _given_up(path):
             if path in self._elsewhere and path not in self.linted and not self.may_matter(source):
                 return self._located_beside(path)
+            if path not in self.linted:
+                self.analyse({path: source})
             module, found = self._analyse(path, source)
             for other, content in list(self.found_from.get(path, {}).items()):
                 self._analyse(other, content)
@@ -231,14 +249,17 @@ class CodeLinter:
         from trl_lint.linter.dependencies import Dependencies, kinds_of
 
         project, _ = self._tools()
+        callers = self._callers or {}
         read = {path for path, content in project.opened.items() if content is not None}
         kinds = kinds_of(project.exists, [*project.analysed, *read])
         if kinds is None or self.overlay:
             return None
         return Dependencies(
             contents={
-                str(path): None if content is None else digest(content) for path, content in project.opened.items()
+                str(path): None if content is None else digest(content)
+                for path, content in (*project.opened.items(), *callers.items())
             },
+            callers=sorted(map(str, callers)),
             kinds=kinds,
             small={str(path): size <= MAX_OPENED for path, size in project.sizes.items()},
             limit=MAX_OPENED,

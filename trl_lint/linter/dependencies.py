@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ class Dependencies:
     """contents: the digest of every file that was opened, None for one that could not be read. kinds: what is at
     other paths (a file, nothing, or something else). small: whether a file has no more than `limit` bytes.
     releases: which releases are installed, "" for none. engines: what the files that were asked about are shown to run
-    under.
+    under. callers: the files that were analysed as they import those of the run.
     """
 
     contents: Mapping[str, str | None]
@@ -30,15 +30,20 @@ class Dependencies:
     limit: int
     releases: Mapping[str, str]
     engines: Mapping[str, str]
+    callers: Sequence[str]
 
-    def hold(self, engines_of: Callable[[str], str]) -> bool:
-        """Whether an analysis would find the same today. engines_of: what a file is shown to run under now."""
+    def hold(self, engines_of: Callable[[str], str], callers: Callable[[], Sequence[str]]) -> bool:
+        """Whether an analysis would find the same today.
+
+        engines_of: what a file is shown to run under now. callers: the files that import those of the run now.
+        """
         return (
             all(kind_of(path) == kind for path, kind in self.kinds.items())
             and all(is_small(path, self.limit) == small for path, small in self.small.items())
             and all(content_of(path) == content for path, content in self.contents.items())
             and all(installed(name) == release for name, release in self.releases.items())
             and all(engines_of(path) == shown for path, shown in self.engines.items())
+            and callers() == self.callers
         )
 
 

@@ -214,6 +214,7 @@ def fresh(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = None) -
     other = Linter(linter.settings, linter.roots, asked, selection=selection)
     other.overlay = {key: value for key, value in linter.overlay.items() if key != path}
     other.trees, other.linted, other.found_from = linter.trees, linter.linted, linter.found_from
+    other.sees_all = True  # what others find in the file is known by now
     other.documents = linter.documents
     other.engines = linter.engines
     other.comments = replace(linter.comments, unasked={}, unasked_launches={})

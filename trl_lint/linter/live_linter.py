@@ -62,4 +62,8 @@ class LiveLinter(Linter):
         self._elsewhere.clear()
         self.found_from.clear()
         self._told(path, source, module, events)
+        for caller in self._callers or ():
+            if caller in project.analysed:
+                text, parsed, _, _ = project.analysed[caller]
+                self._told(caller, text, parsed, engine.events_of(parsed))
         return True

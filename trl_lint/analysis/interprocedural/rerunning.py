@@ -142,6 +142,10 @@ class RerunEngine(Engine):
                 setattr(summary.trace, name, getattr(run.summary.trace, name))
             self._told[id(summary.trace)] = len(run.summary.trace.events)
         self._baselines[function] = now
+        return self.events_of(module)
+
+    def events_of(self, module: Module) -> list[Event]:
+        """All events of a module that was analysed before, as its functions were last run."""
         return super()._events(module, self._entries[module])
 
     def _baseline(self, function: FunctionInfo) -> dict[_Key, _Rerun] | None:

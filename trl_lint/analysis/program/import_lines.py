@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from trl_lint.analysis.program.source_text import code_of
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.import_search import ImportSearch
     from trl_lint.analysis.program.project import Project
 
 # `from a.b import c, d`, `from . import (c, d)` and `import a.b as c, d`, at the start of a line.
@@ -32,7 +33,7 @@ def import_lines(code: bytes) -> Iterator[tuple[str, list[str]]]:
         yield base.decode(), [name.decode() for name in names]
 
 
-def imported_files(project: Project, path: Path, source: bytes) -> Iterator[Path]:
+def imported_files(project: ImportSearch, path: Path, source: bytes) -> Iterator[Path]:
     """The files of the project that a file imports."""
     own = project.name_of(path).split(".")
     package = own if path.name == "__init__.py" else own[:-1]
