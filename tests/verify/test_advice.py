@@ -119,11 +119,11 @@ def advised(said: str) -> list[str]:
         (["--include", "lib", "train.py"], ["train.py", "lib/helper.py"]),
         (
             ["--unsafe-fixes", "--select", "TRL006", "starts.py"],
-            ["--unsafe-fixes", "--select", "TRL006", "starts.py", "calls.py", "called.py"],
+            ["--unsafe-fixes", "--select", "TRL006", "starts.py", "called.py"],
         ),
         (
             ["--include", "more", "--unsafe-fixes", "--select", "TRL006", "starts.py"],
-            ["--unsafe-fixes", "--select", "TRL006", "starts.py", "calls.py", "called.py", "more"],
+            ["--unsafe-fixes", "--select", "TRL006", "starts.py", "called.py"],
         ),
     ],
 )

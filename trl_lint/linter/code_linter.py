@@ -187,6 +187,7 @@ class CodeLinter:
             if path in self._elsewhere and path not in self.linted and not self.may_matter(source):
                 return self._located_beside(path)
             if path not in self.linted:
+                self.overlay[path] = source  # those who import it mean this text
                 self.analyse({path: source})
             module, found = self._analyse(path, source)
             for other, content in list(self.found_from.get(path, {}).items()):
