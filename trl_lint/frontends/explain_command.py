@@ -44,8 +44,8 @@ class Place(NamedTuple):
 def explain(place: str, paths: tuple[Path, ...], output_format: str, config: Path | None, isolated: bool) -> None:
     """Say what is known of each name on LINE of FILE: whether it differs between ranks, and what makes it so.
 
-    FILE is analysed with what it imports; of files that import it, those among PATHS. Exits with 0, or with 2 when the
-    line can't be explained.
+    FILE is analysed with what it imports and with the nearest files of the project that import it; PATHS are more of
+    these. Exits with 0, or with 2 when the line can't be explained.
     """
     from trl_lint.config import load_settings
     from trl_lint.linter.results import SourceError
