@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeAsked, AttributeRead, steps
-from trl_lint.analysis.interpreter import given_fields, handed_models, paths
+from trl_lint.analysis.interpreter import given_fields, handed_models, made_dicts, paths
 from trl_lint.analysis.program import call_order
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.import_lines import is_defined_in_reach
@@ -13,6 +13,7 @@ from trl_lint.analysis.program.objects import ClassValue, FunctionValue, Project
 from trl_lint.analysis.program.uses import has_no_module, is_left_out
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.records import Field
 from trl_lint.analysis.transfer import tensors, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_SIZE
@@ -67,6 +68,8 @@ def read(frame: Frame, owner: Value, name: str, node: cst.CSTNode, called: bool 
             return of_model(frame, owner, name, node, called)
         case PathValue():
             return paths.attribute(owner, name)
+        case Field():
+            return owner.as_a(StringValue) if name == "name" else UNKNOWN
     if owner.rank.state is State.BOTTOM:
         return BOTTOM
     if owner.kind in _DATA or owner.rank.differs:
@@ -270,6 +273,8 @@ def _of_object(frame: Frame, owner: ProjectInstance, name: str, node: cst.CSTNod
         if method.is_property:
             return frame.engine.call_property(frame, owner, method, node)
         return BoundMethod(owner, name)
+    if name == "__dict__":
+        return made_dicts.of_fields(frame, owner, node) or UNKNOWN
     for base in cls.library_bases():
         found = _library_attribute(frame, base, name, owner)
         if found is not None:
