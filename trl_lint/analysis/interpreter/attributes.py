@@ -14,7 +14,7 @@ from trl_lint.analysis.program.uses import has_no_module, is_left_out
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.records import Field
-from trl_lint.analysis.transfer import tensors, wrapped_models
+from trl_lint.analysis.transfer import draws, tensors, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_SIZE
 from trl_lint.domain.derived import derived
@@ -49,6 +49,7 @@ from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, K
 from trl_lint.knowledge import datasets, heuristics, library, models
 from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
+from trl_lint.knowledge.random_draws import PARTS_OF_TABLES
 from trl_lint.knowledge.schema import OWN_DEVICE, RANK_GUARD, RANK_INDEX, SETTING, WORLD
 from trl_lint.knowledge.torch import ALIKE_OF_DEVICES
 from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
@@ -120,7 +121,8 @@ def _of_something(frame: Frame, owner: Value, name: str, node: cst.CSTNode) -> V
         return UNKNOWN
     if kind is Kind.NONE:
         return UNKNOWN  # a subclass or a caller out of sight has put something else there
-    return SAME if owner.rank.state is State.SAME else UNKNOWN
+    value = SAME if owner.rank.state is State.SAME else UNKNOWN
+    return draws.of_table(owner, value) if name in PARTS_OF_TABLES else value
 
 
 def named_rank(frame: Frame, name: str) -> Value:

@@ -180,8 +180,14 @@ def of_generator(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) ->
 
 
 def _gets_here(frame: Frame) -> bool:
-    """Whether all ranks get here, at once or one after the other: none reads what another one has drawn."""
-    return all(isinstance(each.why, OneByOne) or _is_choice(frame, each) for each in frame.memory.control.conditions)
+    """Whether all ranks get here, at once or one after the other: none reads what another one has drawn.
+
+    A setting (`if args.eval_size > 0:`) is the same on all of them.
+    """
+    return all(
+        isinstance(each.why, OneByOne) or each.rank.is_alike or _is_choice(frame, each)
+        for each in frame.memory.control.conditions
+    )
 
 
 def _is_choice(frame: Frame, condition: Control) -> bool:
@@ -257,6 +263,12 @@ def _rows_of(frame: Frame, made: Value) -> Iterator[Value]:
                 value = frame.read_attribute(made.cls, name.value)
                 if value is not None:
                     yield value
+
+
+def of_table(table_: Value, made: Value) -> Value:
+    """What a method of a table with rows that were drawn, or an attribute or a column of it, gives of them."""
+    is_drawn = table_.rank == ranks.DRAWN and table_.kind is Kind.UNKNOWN
+    return table_ if is_drawn and made.rank.state is State.UNKNOWN else made
 
 
 def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
