@@ -319,6 +319,11 @@ class ClassInfo:
             merged = join(merged, value)
         return merged
 
+    def is_left_by_others(self, name: str, method: FunctionInfo) -> bool:
+        """Whether methods other than this one, and than `__init__`, have left something in `self.name`."""
+        mine = {id(each.node) for each in (method, self.methods.get("__init__")) if each is not None}
+        return any(not (isinstance(by, tuple) and by[0] in mine) for by in self._left.get(name, {}))
+
     def _left_by(self, name: str, *, init: bool) -> list[Value]:
         """What runs of its `__init__`, or of its other methods, have left in `self.name`."""
         method = self.methods.get("__init__")

@@ -252,6 +252,20 @@ class Frame:
                 if theirs is not None:
                     self.memory.heap[identity] = join_cells(mine, theirs)
 
+    def hooks_called(self, cls: ClassInfo) -> None:
+        """A library has called methods of this class: what they leave in its attributes may be there now."""
+        self.flush(self.memory)
+        lineage = cls.in_sight()
+        cells = {each for each, owner in self.objects.class_cells.items() if owner in lineage}
+        for identity in cells:
+            self.objects.dependencies[(cls, identity)] = cls.version(identity)
+        self.forget(
+            {key for key in self.memory.attributes if key[0] in lineage and self._is_left_by_others(*key)}, cells
+        )
+
+    def _is_left_by_others(self, cls: ClassInfo, name: str) -> bool:
+        return self.function is not None and cls.is_left_by_others(name, self.function)
+
     # --- what a fix may use here ---
 
     def accelerator(self) -> str:
