@@ -17,6 +17,7 @@ from trl_lint.domain.kinds import (
     Identity,
     LibraryInstance,
     LibraryName,
+    LoaderValue,
     ProjectName,
     TupleValue,
 )
@@ -413,5 +414,11 @@ def explain(frame: Frame, value: Value, node: cst.CSTNode, text: str) -> Value:
     """A table's value, with the place it came from."""
     why = frame.step(node, text)
     if isinstance(value, TupleValue):
-        return value.having(tuple(item.but(why=why) if item.rank.differs else item for item in value.items))
+        return value.having(tuple(_explained(item, why) for item in value.items))
     return value.but(why=why)
+
+
+def _explained(item: Value, why: Step) -> Value:
+    if isinstance(item, LoaderValue) and item.batch is not None:
+        return item.having(item.batch.but(why=why))
+    return item.but(why=why) if item.rank.differs else item
