@@ -250,6 +250,7 @@ class Logged(Event):
     """A value is shown to the user by `sink`, after it was put into a container by `writes` (or directly)."""
 
     mentions = (LIBRARIES, mentions.SINKS)
+    anywhere = True
 
     sink: str
     what: str

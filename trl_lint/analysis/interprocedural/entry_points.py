@@ -253,7 +253,7 @@ class Engine(Runs):
                 yield summary
             else:
                 late.append(method)
-        for method in late:
+        for method in sorted(callers_first(late), key=lambda each: each.name == "log"):
             contexts = list(self._called_by_bases(cls, method))
             yield from contexts
             if not contexts and not method.reached:
