@@ -14,10 +14,10 @@ from trl_lint.analysis.program.uses import has_no_module, is_left_out
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.records import Field
-from trl_lint.analysis.transfer import draws, tensors, wrapped_models
+from trl_lint.analysis.transfer import tensors, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_SIZE
-from trl_lint.domain.derived import derived
+from trl_lint.domain.derived import derived, of_drawn_table
 from trl_lint.domain.devices import GLOBAL_RANK, Device
 from trl_lint.domain.heap import Cell, read_key
 from trl_lint.domain.joins import join_all
@@ -122,7 +122,7 @@ def _of_something(frame: Frame, owner: Value, name: str, node: cst.CSTNode) -> V
     if kind is Kind.NONE:
         return UNKNOWN  # a subclass or a caller out of sight has put something else there
     value = SAME if owner.rank.state is State.SAME else UNKNOWN
-    return draws.of_table(owner, value) if name in PARTS_OF_TABLES else value
+    return of_drawn_table(owner, value) if name in PARTS_OF_TABLES else value
 
 
 def named_rank(frame: Frame, name: str) -> Value:

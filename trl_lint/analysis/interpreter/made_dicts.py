@@ -99,8 +99,10 @@ def _of_fields(frame: Frame, value: Value, place: Place, depth: int) -> Value | 
     fields = records.read(frame, value) if isinstance(value, ProjectInstance) and depth else {}
     if not fields:
         return None
-    inside = {name: _of_fields(frame, each, (place, name), depth - 1) or each for name, each in fields.items()}
-    return frame.allocate(place, Cell("dict", {**inside}))
+    inside: dict[Hashable, Value] = {
+        name: _of_fields(frame, each, (place, name), depth - 1) or each for name, each in fields.items()
+    }
+    return frame.allocate(place, Cell("dict", inside))
 
 
 def listed_fields(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

@@ -260,9 +260,8 @@ class Frame:
         cells = {each for each, owner in self.objects.class_cells.items() if owner in lineage}
         for identity in cells:
             self.objects.dependencies[(cls, identity)] = cls.version(identity)
-        self.forget(
-            {key for key in self.memory.attributes if key[0] in lineage and self._is_left_by_others(*key)}, cells
-        )
+        names = {name for _, name in self.memory.attributes}
+        self.forget({(each, name) for each in lineage for name in names if self._is_left_by_others(each, name)}, cells)
 
     def _is_left_by_others(self, cls: ClassInfo, name: str) -> bool:
         return self.function is not None and cls.is_left_by_others(name, self.function)

@@ -265,12 +265,6 @@ def _rows_of(frame: Frame, made: Value) -> Iterator[Value]:
                     yield value
 
 
-def of_table(table_: Value, made: Value) -> Value:
-    """What a method of a table with rows that were drawn, or an attribute or a column of it, gives of them."""
-    is_drawn = table_.rank == ranks.DRAWN and table_.kind is Kind.UNKNOWN
-    return table_ if is_drawn and made.rank.state is State.UNKNOWN else made
-
-
 def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
     """A loader of a data set, with the draw that it comes from."""
     data = args.get(0, "dataset")
