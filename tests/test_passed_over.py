@@ -105,3 +105,23 @@ def test_a_start_in_another_file_says_nothing_of_a_function_of_the_same_name(tmp
     assert not any(name == "tool.py" for name, _, _ in found(folder))
     written(tmp_path, {"tool.py": tool.replace("print('ready')", "dist.init_process_group('nccl')")})
     assert ("tool.py", 9, "TRL008") in found(folder)
+
+
+def test_what_is_logged_there_of_others_is_reported_there(tmp_path: Path) -> None:
+    """It is the other file that knows of ranks: what it keeps in an object is this rank's own."""
+    meters = (
+        "from torch.utils.tensorboard import SummaryWriter\n\n\nclass Meter:\n    def __init__(self):\n"
+        "        self.total = 0.0\n\n    def update(self, value):\n        self.total += value\n\n\n"
+        "def show(meter):\n    SummaryWriter('x').add_scalar('total', meter.total, 1)\n"
+    )
+    train = (
+        "from accelerate import Accelerator\nfrom meters import Meter, show\n\n"
+        "accelerator = Accelerator()\nloader = accelerator.prepare(make_loader())\nmeter = Meter()\n"
+        "for batch in loader:\n    meter.update(batch['x'].mean().item())\n"
+        "if accelerator.is_main_process:\n    show(meter)\n"
+    )
+    folder = written(tmp_path, {"meters.py": meters, "train.py": train})
+    assert found(folder) == [("meters.py", 13, "TRL003")]
+    assert api.check(folder / "meters.py", Settings(root=folder, preview=True)) == []
+    written(tmp_path, {"train.py": train.replace("batch['x'].mean()", "accelerator.gather(batch['x']).mean()")})
+    assert found(folder) == []

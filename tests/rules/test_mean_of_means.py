@@ -67,6 +67,7 @@ def test_every_way_to_average(average: str):
         "torch.sum(kl * mask) / torch.clamp(torch.sum(mask), min=1)",
         "(kl * mask).sum().div(mask.sum())",
         "kl[mask].mean()",
+        "(kl.argmax(-1)[mask] == mask[mask]).float().mean()",
         "kl[~mask].mean()",
         "kl[mask & (kl > 0)].mean()",
         "torch.masked_select(kl, mask).mean()",

@@ -69,6 +69,18 @@ def test_a_finding_says_what_where_why_and_how():
         ("train = rows.select(np.random.permutation(9))", "`np.random.default_rng(42).permutation(…)`"),
         ("train = rows.select(random.sample(range(9), 5))", "`random.Random(42).sample(…)`"),
         ("train, _ = train_test_split(list(rows))", "`random_state=42`"),
+        (
+            "rows, _ = train_test_split(table())\ntrain = Dataset.from_pandas(rows.reset_index(drop=True))",
+            "`random_state=42`",
+        ),
+        (
+            "rows, _ = train_test_split(table())\ntrain = Dataset.from_dict({'text': rows['text'].tolist()})",
+            "`random_state=42`",
+        ),
+        (
+            "rows, _ = train_test_split(table())\ntrain = Dataset.from_pandas(rows.iloc[:9][['a', 'b']])",
+            "`random_state=42`",
+        ),
         ("train = list(rows)\nrandom.shuffle(train)", "`random.Random(42).shuffle(…)`"),
         ("train = json_rows()\nnp.random.shuffle(train)\ntrain = train[:5]", "`np.random.default_rng(42).shuffle(…)`"),
         (
@@ -95,6 +107,8 @@ def test_every_draw_is_reported_wherever_the_ranks_share_it_out(draw: str, help_
         "train = rows.train_test_split(0.1, train_indices_cache_file_name='a')['train']",
         "train = rows.train_test_split(**options)['train']",
         "train = rows.shuffle().sort('id')",
+        "rows, _ = train_test_split(table())\ntrain = Dataset.from_pandas(rows.sort_values('id'))",
+        "rows, _ = train_test_split(table())\ntrain = Dataset.from_pandas(names_of(rows))",
         "train, _ = random_split(rows, [9, 1], generator=torch.Generator().manual_seed(0))",
         "train, _ = random_split(rows, [9, 1], torch.Generator())",
         "train = rows.select(torch.randperm(9, generator=generator))",
@@ -320,6 +334,23 @@ def test_one_arm_of_a_condition_that_all_ranks_take_alike_is_enough():
     use = "Trainer(model='m', args=args, train_dataset=train, eval_dataset=test if args.do_eval else None)\n"
     text = program(LOAD + body + use, call="main(TrainingArguments('x'))", parameters="args: TrainingArguments")
     assert shown(text, SNIPPETS.finding(text)) == "rows.train_test_split(args.share)"
+
+
+@pytest.mark.parametrize(
+    ("test", "is_reported"),
+    [
+        ("args.limit", True),
+        ("args.limit is not None and args.limit > 0", True),
+        ("args.limit and is_new(path)", False),
+        ("args.local_rank == 0", False),
+        ("args.seed is None", False),
+    ],
+)
+@pytest.mark.parametrize("use", [LOOP, 'Trainer(model="m", train_dataset=train)\n'])
+def test_a_draw_that_a_setting_asks_for_is_one_of_all_ranks(test: str, is_reported: bool, use: str):
+    body = f"train = rows\nif {test}:\n    train = rows.shuffle().select(range(args.limit))\n"
+    text = "from argparse import ArgumentParser\nargs = ArgumentParser().parse_args()\n" + LOAD + body + use
+    assert is_found(script(text)) is is_reported
 
 
 def test_conditions_on_the_rank_that_leave_the_data_alone_hide_nothing():

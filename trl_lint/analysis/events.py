@@ -230,10 +230,9 @@ class StepReturned(Event):
 class DatasetPrepared(Event):
     """A whole data set is computed and cached by `method`. first_rank: who does so first, if anybody is known to.
 
-    in_trainer: it is done by a class that a library runs on every rank. starts: the module in which the run enters
-    says by then whether it starts a training. accelerator: the text by which the Accelerator is reached there, or "".
-    holds_trainer: whether the function that is mapped holds the trainer. Its hash names the cache file, and that of a
-    trainer that has been built is another one on each rank, as it holds the rank.
+    in_trainer: it is done by a class that a library runs on every rank. accelerator: the text by which the Accelerator
+    is reached there, or "". holds_trainer: whether the function that is mapped holds the trainer. Its hash names the
+    cache file, and that of a trainer that has been built is another one on each rank, as it holds the rank.
     """
 
     mentions = (LIBRARIES, mentions.PREPARATIONS, mentions.DATASETS)
@@ -250,6 +249,7 @@ class Logged(Event):
     """A value is shown to the user by `sink`, after it was put into a container by `writes` (or directly)."""
 
     mentions = (LIBRARIES, mentions.SINKS)
+    anywhere = True
 
     sink: str
     what: str

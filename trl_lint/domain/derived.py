@@ -13,7 +13,7 @@ from trl_lint.domain import devices
 from trl_lint.domain.averaging import joined, only_terms
 from trl_lint.domain.kinds import BLANKS
 from trl_lint.domain.provenance import SharedName
-from trl_lint.domain.ranks import Rank, State
+from trl_lint.domain.ranks import DRAWN, Rank, State
 from trl_lint.domain.values import NO_WRITES, Facts, Kind, Value, Write
 
 # What is computed from these alone has no gradient.
@@ -61,3 +61,9 @@ def _written_before(written: Sequence[frozenset[Write]]) -> frozenset[Write]:
     if not written or not all(written):
         return NO_WRITES
     return written[0] if len(written) == 1 else frozenset().union(*written)
+
+
+def of_drawn_table(table: Value, made: Value) -> Value:
+    """What a method of a table with rows that were drawn, or an attribute or a column of it, gives of them."""
+    is_drawn = table.rank == DRAWN and table.kind is Kind.UNKNOWN
+    return table if is_drawn and made.rank.state is State.UNKNOWN else made

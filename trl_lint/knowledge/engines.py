@@ -15,6 +15,8 @@ from trl_lint.domain.engines import TrainingEngine
 from trl_lint.knowledge.process_starts import START_RANKS
 from trl_lint.knowledge.schema import (
     GLOBAL_RANK_INDEX,
+    LOADED_BATCH,
+    LOADER,
     NOTHING,
     RANK_INDEX,
     SAME,
@@ -226,10 +228,11 @@ _ZERO3 = frozenset({TrainingEngine.DEEPSPEED_ZERO3})
 _SAVES = ("save_16bit_model", "save_fp16_model")
 ROWS: tuple[Row, ...] = (
     Class(name=ENGINE, source=_SOURCE),
-    # Beside it the optimizer, the loader and the scheduler, as far as they are given or configured. What is an engine
-    # on one way only, and a model on another, is something of which nothing is known.
+    # Beside it the optimizer, the loader (`deepspeed_io` gives it a DistributedSampler) and the scheduler, as far as
+    # they are given or configured. What is an engine on one way only, and a model on another, is something of which
+    # nothing is known.
     Function(name="deepspeed.initialize", source="deepspeed/__init__.py::initialize",
-             returns=items(instance(ENGINE, ranks.UNKNOWN), UNKNOWN, UNKNOWN, UNKNOWN)),
+             returns=items(instance(ENGINE, ranks.UNKNOWN), UNKNOWN, LOADER.having(LOADED_BATCH), UNKNOWN)),
     Attribute(name=f"{ENGINE}.global_rank", source=f"{_SOURCE}._set_distributed_vars", value=GLOBAL_RANK_INDEX),
     Attribute(name=f"{ENGINE}.local_rank", source=f"{_SOURCE}._configure_with_arguments", value=RANK_INDEX),
     Attribute(name=f"{ENGINE}.world_size", source=f"{_SOURCE}._set_distributed_vars", value=WORLD),

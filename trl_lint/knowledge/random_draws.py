@@ -87,6 +87,13 @@ MADE_OF = frozenset({"torch.utils.data.ConcatDataset", "torch.utils.data.Subset"
 DATASET_BASES = ("datasets.", "torch.utils.data.")
 # What streams is read by the main process, which hands each rank its share (`dispatch_batches` of Accelerate).
 STREAMS = frozenset({"datasets.IterableDataset", "torch.utils.data.IterableDataset"})
+# Methods of a table of pandas, or of a column of one, that leave its rows, or the first of them, in their order; and
+# attributes by which its rows are asked for. Read from pandas 2.2.
+ROWS_OF_TABLES = frozenset({
+    "apply", "assign", "astype", "copy", "drop", "dropna", "fillna", "head", "map", "rename", "reset_index", "tail",
+    "to_dict", "to_list", "to_numpy", "tolist",
+})  # fmt: skip
+PARTS_OF_TABLES = frozenset({"iloc", "index", "loc", "values"})
 # Methods after which the order of a data set says nothing of how it was drawn.
 ORDERS = frozenset({"sort"})
 # Files that a caller names are there for all ranks.

@@ -74,6 +74,12 @@ CALLBACKS: dict[str, dict[str, Value]] = {
     "preprocess_logits_for_metrics": {"logits": LOCAL_TENSOR, "labels": LOCAL_TENSOR},
 }
 
+# Methods of a Trainer that call others of it, which a subclass may have written, before they return.
+CALLS_HOOKS = frozenset({
+    "_inner_training_loop", "compute_loss", "evaluate", "evaluation_loop", "predict", "prediction_loop",
+    "prediction_step", "train", "training_step",
+})  # fmt: skip
+
 _CLASSES: tuple[Row, ...] = (
     *(
         Class(name=f"transformers.{name}", source=f"trainer_callback.py::{name}",

@@ -7,7 +7,10 @@ reveal_rank(engine.local_rank)  # revealed: local(rank)
 reveal_rank(engine.global_rank)  # revealed: local(rank)
 reveal_rank(engine.world_size)  # revealed: same
 reveal_rank(engine.module)  # revealed: unknown
-reveal_rank(loader)  # revealed: unknown
+reveal_rank(optimizer)  # revealed: unknown
+for batch in loader:
+    reveal_rank(batch["x"])  # revealed: shard
+    reveal_rank(engine(**batch).loss)  # revealed: local(data)
 for batch in DataLoader(rows(), sampler=DistributedSampler(rows())):
     loss = engine(batch).loss
     reveal_rank(loss)  # revealed: local(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeAsked, AttributeRead, steps
-from trl_lint.analysis.interpreter import given_fields, handed_models, paths
+from trl_lint.analysis.interpreter import given_fields, handed_models, made_dicts, paths
 from trl_lint.analysis.program import call_order
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.import_lines import is_defined_in_reach
@@ -13,10 +13,11 @@ from trl_lint.analysis.program.objects import ClassValue, FunctionValue, Project
 from trl_lint.analysis.program.uses import has_no_module, is_left_out
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.records import Field
 from trl_lint.analysis.transfer import tensors, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_SIZE
-from trl_lint.domain.derived import derived
+from trl_lint.domain.derived import derived, of_drawn_table
 from trl_lint.domain.devices import GLOBAL_RANK, Device
 from trl_lint.domain.heap import Cell, read_key
 from trl_lint.domain.joins import join_all
@@ -48,6 +49,7 @@ from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, K
 from trl_lint.knowledge import datasets, heuristics, library, models
 from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
+from trl_lint.knowledge.random_draws import PARTS_OF_TABLES
 from trl_lint.knowledge.schema import OWN_DEVICE, RANK_GUARD, RANK_INDEX, SETTING, WORLD
 from trl_lint.knowledge.torch import ALIKE_OF_DEVICES
 from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
@@ -67,6 +69,8 @@ def read(frame: Frame, owner: Value, name: str, node: cst.CSTNode, called: bool 
             return of_model(frame, owner, name, node, called)
         case PathValue():
             return paths.attribute(owner, name)
+        case Field():
+            return owner.as_a(StringValue) if name == "name" else UNKNOWN
     if owner.rank.state is State.BOTTOM:
         return BOTTOM
     if owner.kind in _DATA or owner.rank.differs:
@@ -117,7 +121,8 @@ def _of_something(frame: Frame, owner: Value, name: str, node: cst.CSTNode) -> V
         return UNKNOWN
     if kind is Kind.NONE:
         return UNKNOWN  # a subclass or a caller out of sight has put something else there
-    return SAME if owner.rank.state is State.SAME else UNKNOWN
+    value = SAME if owner.rank.state is State.SAME else UNKNOWN
+    return of_drawn_table(owner, value) if name in PARTS_OF_TABLES else value
 
 
 def named_rank(frame: Frame, name: str) -> Value:
@@ -270,6 +275,8 @@ def _of_object(frame: Frame, owner: ProjectInstance, name: str, node: cst.CSTNod
         if method.is_property:
             return frame.engine.call_property(frame, owner, method, node)
         return BoundMethod(owner, name)
+    if name == "__dict__":
+        return made_dicts.of_fields(frame, owner, node) or UNKNOWN
     for base in cls.library_bases():
         found = _library_attribute(frame, base, name, owner)
         if found is not None:

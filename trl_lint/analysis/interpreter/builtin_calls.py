@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.interpreter import attributes, lists_of_models
+from trl_lint.analysis.interpreter import attributes, lists_of_models, made_dicts
 from trl_lint.analysis.interpreter.pure_calls import text_of
 from trl_lint.analysis.program.objects import ProjectInstance, class_names
 from trl_lint.analysis.state import containers, settings
@@ -16,7 +16,7 @@ from trl_lint.analysis.transfer.operands import size_of
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_TRUE, World
 from trl_lint.domain.derived import derived
-from trl_lint.domain.heap import Cell, with_key
+from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (
     BLANKS,
@@ -61,7 +61,7 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if name == "open":
         return UNKNOWN
     if name in ("dict", "list", "set"):
-        return frame.allocate(node, Cell("dict", _entries(frame, args)) if name == "dict" else Cell(name))
+        return frame.allocate(node, Cell("dict", made_dicts.entries_of(frame, args)) if name == "dict" else Cell(name))
     return frame.engine.unresolved(frame, args, node)
 
 
@@ -194,62 +194,6 @@ def _tuple(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if value.kind is Kind.TUPLE:
         return value
     return _sequence("list")(frame, args, node)
-
-
-def _dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    cell = Cell("dict")
-    if args.positional:
-        source = args.positional[0]
-        listed = isinstance(source, ContainerValue) and any(
-            found.shape == "list" for found in frame.memory.cells(source)
-        )
-        if listed or isinstance(source, IterableValue):
-            cell = _of_pairs(frame, source)
-        else:
-            cell = containers.merged_into(frame, cell, source)
-    return frame.allocate(node, cell.holding({**cell.entries, **_entries(frame, args)}, cell.rest))
-
-
-def _entries(frame: Frame, args: Arguments) -> dict[Hashable, Value]:
-    """The entries that `dict(key=value)` writes."""
-    return {key: frame.written(value, key, args.expression(key)) for key, value in args.keywords.items()}
-
-
-def _of_pairs(frame: Frame, source: Value) -> Cell:
-    """The dict made of (key, value) pairs: key by key where the pairs are in sight."""
-    cells = frame.memory.cells(source) if isinstance(source, ContainerValue) else []
-    if len(cells) == 1 and cells[0].rest is None:
-        cell = Cell("dict")
-        for pair in cells[0].entries.values():
-            key, value = _pair(pair) or (UNKNOWN, UNKNOWN)
-            cell = with_key(cell, containers.constant_key(key), value, key.rank)
-        return cell
-    element, length = containers.iterate(frame, source)
-    key, value = _pair(element) or (containers.iterate(frame, element)[0],) * 2
-    return Cell("dict", rest=value, length=length, naming=key.rank)
-
-
-def _pair(value: Value) -> tuple[Value, Value] | None:
-    if isinstance(value, TupleValue) and len(value.items) == 2:
-        return value.items[0], value.items[1]
-    return None
-
-
-def _from_keys(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`dict.fromkeys(keys, value)`."""
-    source = args.positional[0]
-    value = args.positional[1] if len(args.positional) > 1 else NONE
-    cells = frame.memory.cells(source) if isinstance(source, ContainerValue) else []
-    keys = source.items if isinstance(source, TupleValue) else ()
-    if len(cells) == 1 and cells[0].rest is None and cells[0].shape == "list":
-        keys = tuple(cells[0].entries.values())
-    if not keys:
-        name, length = containers.iterate(frame, source)
-        return frame.allocate(node, Cell("dict", rest=value, length=length, naming=name.rank))
-    cell = Cell("dict")
-    for key in keys:
-        cell = with_key(cell, containers.constant_key(key), value, key.rank)
-    return frame.allocate(node, cell)
 
 
 def _range(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -424,8 +368,8 @@ BUILTINS: dict[str, Callable[[Frame, Arguments, cst.CSTNode], Value]] = {
     "abs": _absolute,
     "all": _quantified("all"),
     "any": _quantified("any"),
-    "dict": _dict,
-    "dict.fromkeys": _from_keys,
+    "dict": made_dicts.made,
+    "dict.fromkeys": made_dicts.from_keys,
     "enumerate": _enumerate,
     "filter": _filter,
     "frozenset": _sequence("set"),
@@ -446,5 +390,6 @@ BUILTINS: dict[str, Callable[[Frame, Arguments, cst.CSTNode], Value]] = {
     "sorted": _sequence("list"),
     "sum": _sum,
     "tuple": _tuple,
+    "vars": made_dicts.of_record,
     "zip": _zip,
 }

@@ -11,6 +11,7 @@ from trl_lint.analysis.interpreter import (
 )
 from trl_lint.analysis.program.classes import ClassInfo, is_module_class
 from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance, ProjectModel
+from trl_lint.analysis.state import records
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
@@ -61,9 +62,10 @@ def _is_told_apart(frame: Frame, cls: ClassInfo) -> bool:
 
 
 def _fill_record(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
-    """A dataclass or NamedTuple keeps what it is given under the names its body lists."""
-    for name, value in (*zip(cls.variables, args.positional, strict=False), *args.keywords.items()):
-        if name in cls.variables:
+    """A dataclass or NamedTuple keeps what it is given under the names that its body, and those of its bases, list."""
+    names = records.fields_of(cls) or list(cls.variables)
+    for name, value in (*zip(names, args.positional, strict=False), *args.keywords.items()):
+        if name in names:
             frame.write_attribute(cls, name, value)
 
 

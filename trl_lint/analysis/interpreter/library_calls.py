@@ -12,6 +12,7 @@ from trl_lint.analysis.interpreter.collectives import collective
 from trl_lint.analysis.interpreter.pure_calls import spread
 from trl_lint.analysis.interpreter.sinks import show
 from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.objects import ProjectInstance
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.refining import FunctionCall
@@ -39,6 +40,7 @@ from trl_lint.knowledge.schema import (
     Row,
     Sink,
 )
+from trl_lint.knowledge.transformers import CALLS_HOOKS
 
 
 def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode) -> Value:
@@ -112,7 +114,10 @@ def call_inherited(frame: Frame, owner: Value, cls: ClassInfo, name: str, args: 
     for base in cls.library_bases():
         found = frame.engine.library_method(base, name)
         if found is not None:
-            return apply(frame, found[1], args, node, owner)
+            value = apply(frame, found[1], args, node, owner)
+            if name in CALLS_HOOKS and isinstance(owner, ProjectInstance):
+                frame.hooks_called(owner.cls)
+            return value
     unique = library.unique_method(name)
     if unique is not None and frame.engine.library_method(unique, name) is not None:
         return call_method(frame, owner, unique, name, args, node)

@@ -14,6 +14,7 @@ from trl_lint.analysis.interpreter import (
     handed_models,
     instantiation,
     library_calls,
+    made_dicts,
     metric_calls,
     operators,
     paths,
@@ -181,6 +182,10 @@ def _has_cells(args: Arguments) -> bool:
     return any(value.kind is Kind.CONTAINER for value in args.all())
 
 
+# Methods of a NamedTuple, and of a model of pydantic, that make a dict of its fields.
+_DUMPS = frozenset({"_asdict", "model_dump"})
+
+
 def _call_on_instance(frame: Frame, owner: InstanceValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if not isinstance(owner, ProjectInstance):
         return _call_on_library_instance(frame, owner, name, args, node)
@@ -188,6 +193,10 @@ def _call_on_instance(frame: Frame, owner: InstanceValue, name: str, args: Argum
     method = cls.find(name)
     if method is not None and not method.is_property:
         return call_method(frame, owner, cls, method, args, node)
+    if name in _DUMPS:
+        made = made_dicts.of_fields(frame, owner, node)
+        if made is not None:
+            return made
     value = attributes.read(frame, owner, name, callee_of(node))
     if isinstance(value, BoundMethod) and (value.owner, value.name) == (owner, name):
         return library_calls.call_inherited(frame, owner, cls, name, args, node)

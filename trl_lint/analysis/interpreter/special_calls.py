@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import assignment, attributes, paths, pure_calls, row_transfers
+from trl_lint.analysis.interpreter import assignment, attributes, made_dicts, paths, pure_calls, row_transfers
 from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
@@ -146,6 +146,8 @@ SPECIAL = {
     "collections.OrderedDict": _ordered_dict,
     "collections.defaultdict": _default_dict,
     "collections.deque": _deque,
+    "dataclasses.asdict": made_dicts.of_record,
+    "dataclasses.fields": made_dicts.listed_fields,
     "dataclasses.replace": _replaced,
     "functools.partial": _partial,
     "os.environ.get": _getenv,

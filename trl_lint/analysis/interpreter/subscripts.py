@@ -12,7 +12,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.derived import derived
+from trl_lint.domain.derived import derived, of_drawn_table
 from trl_lint.domain.heap import Cell, read_key, with_key
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (
@@ -51,7 +51,7 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
             return frame.engine.call(frame, method, Arguments([index]), node, container)
         case InstanceValue() if not isinstance(container, ProjectInstance):
             return attributes.library_item(frame, container, index)
-    return tensors.indexed(container, index)
+    return of_drawn_table(container, tensors.indexed(container, index))
 
 
 def _item_of_batch(batch: BatchValue, index: Value) -> Value:

@@ -65,15 +65,15 @@ class Engine(Runs):
         self.domains = Domains(all_domains())
         self.observers = Observers(asked_of(all_observers(), events))
         self._asked = events
-        self._entered: list[tuple[FunctionInfo, Mapping[str, Value]]] = []
+        self._entered: list[tuple[FunctionInfo, Mapping[str, Value], ClassInfo | None]] = []
 
     def asks_for(self, kind: type[Event]) -> bool:
         """Whether any rule wants to be told of such events."""
         return self._asked is None or kind in self._asked
 
-    def enter(self, function: FunctionInfo, parameters: Mapping[str, Value]) -> None:
-        """A function was handed to a library, which will call it with values of these facts."""
-        self._entered.append((function, parameters))
+    def enter(self, function: FunctionInfo, parameters: Mapping[str, Value], cls: ClassInfo | None = None) -> None:
+        """A function, or a method of a class, was handed to a library, which calls it with values of these facts."""
+        self._entered.append((function, parameters, cls))
 
     def analyse(self, module: Module) -> list[Event]:
         """All events of a module: its body, its classes, and the functions nobody in sight calls.
@@ -117,9 +117,9 @@ class Engine(Runs):
     def _handed_over(self) -> list[EventTrace]:
         traces = []
         while self._entered:
-            function, parameters = self._entered.pop()
+            function, parameters, cls = self._entered.pop()
             function.reached = True
-            summary = self._enter_with(function, None, parameters)
+            summary = self._enter_with(function, cls, parameters)
             summary.trace.launched = True
             traces.append(summary.trace)
         return traces
@@ -253,7 +253,7 @@ class Engine(Runs):
                 yield summary
             else:
                 late.append(method)
-        for method in late:
+        for method in sorted(callers_first(late), key=lambda each: each.name == "log"):
             contexts = list(self._called_by_bases(cls, method))
             yield from contexts
             if not contexts and not method.reached:

@@ -284,6 +284,7 @@ _BUILTINS: dict[str, Value] = {
             "print",
             "setattr",
             "type",
+            "vars",
         )
     },
     "True": NumberValue(ranks.SAME, const=True, scalar=True, dtype="bool"),

@@ -61,7 +61,7 @@ class FunctionInfo:
         self.cls = cls
         self.closure = closure  # the Frame it was defined in, for nested functions
         self.name = node.name.value if isinstance(node, cst.FunctionDef) else "<lambda>"
-        self.decorators = frozenset(_decorators(node))
+        self.decorators = frozenset(decorators_of(node))
         self.parameters = _parameters(node.params)
         self.summaries: dict[tuple[Hashable, ...], Any] = {}
         self.joined: dict[tuple[Hashable, ...], Any] = {}  # what calls beyond the limit have in common: see `contexts`
@@ -120,7 +120,8 @@ def _parameters(params: cst.Parameters) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
-def _decorators(node: cst.CSTNode) -> Iterator[str]:
+def decorators_of(node: cst.CSTNode) -> Iterator[str]:
+    """The own names of the decorators of a function or a class."""
     for decorator in getattr(node, "decorators", ()):
         target = decorator.decorator
         if isinstance(target, cst.Call):
@@ -317,6 +318,11 @@ class ClassInfo:
         for value in self._left_by(name, init=False):
             merged = join(merged, value)
         return merged
+
+    def is_left_by_others(self, name: str, method: FunctionInfo) -> bool:
+        """Whether methods other than this one, and than `__init__`, have left something in `self.name`."""
+        mine = {id(each.node) for each in (method, self.methods.get("__init__")) if each is not None}
+        return any(not (isinstance(by, tuple) and by[0] in mine) for by in self._left.get(name, {}))
 
     def _left_by(self, name: str, *, init: bool) -> list[Value]:
         """What runs of its `__init__`, or of its other methods, have left in `self.name`."""

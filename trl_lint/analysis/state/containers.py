@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 import libcst as cst
 
 from trl_lint.analysis.program.mappings import read_by_key
+from trl_lint.analysis.state import records
 from trl_lint.analysis.state.frame import Frame, Place
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import MISSING
@@ -123,6 +124,9 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
             return PREPARED_BATCH.but(why=value.why), ranks.SAME
         case ModelValue():
             return value, ranks.SAME
+    items = records.items_of(frame, value)
+    if items is not None:
+        return join_all(items), ranks.SAME
     if value.rank.differs:
         element = derived(value.rank, _KIND_OF_ELEMENTS.get(value.kind, Kind.UNKNOWN), value)
         if value.kind is Kind.TENSOR:
@@ -283,11 +287,11 @@ def _pair(key: Value, value: Value, form: str) -> Value:
 
 
 def positions_of(frame: Frame, value: Value) -> tuple[Value, ...] | None:
-    """The items of a tuple, or of a list whose items are all known; None otherwise."""
+    """The items of a tuple or a NamedTuple, or of a list whose items are all known; None otherwise."""
     if isinstance(value, TupleValue):
         return value.items
     if isinstance(value, ContainerValue) and len(value.identities) == 1:
         cells = frame.memory.cells(value)
         if cells and cells[0].shape == "list" and cells[0].rest is None:
             return tuple(cells[0].entries.values())
-    return None
+    return records.items_of(frame, value)

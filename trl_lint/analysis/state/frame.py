@@ -17,6 +17,7 @@ from trl_lint.domain.kinds import (
     Identity,
     LibraryInstance,
     LibraryName,
+    LoaderValue,
     ProjectName,
     TupleValue,
 )
@@ -252,6 +253,19 @@ class Frame:
                 if theirs is not None:
                     self.memory.heap[identity] = join_cells(mine, theirs)
 
+    def hooks_called(self, cls: ClassInfo) -> None:
+        """A library has called methods of this class: what they leave in its attributes may be there now."""
+        self.flush(self.memory)
+        lineage = cls.in_sight()
+        cells = {each for each, owner in self.objects.class_cells.items() if owner in lineage}
+        for identity in cells:
+            self.objects.dependencies[(cls, identity)] = cls.version(identity)
+        names = {name for _, name in self.memory.attributes}
+        self.forget({(each, name) for each in lineage for name in names if self._is_left_by_others(each, name)}, cells)
+
+    def _is_left_by_others(self, cls: ClassInfo, name: str) -> bool:
+        return self.function is not None and cls.is_left_by_others(name, self.function)
+
     # --- what a fix may use here ---
 
     def accelerator(self) -> str:
@@ -399,5 +413,11 @@ def explain(frame: Frame, value: Value, node: cst.CSTNode, text: str) -> Value:
     """A table's value, with the place it came from."""
     why = frame.step(node, text)
     if isinstance(value, TupleValue):
-        return value.having(tuple(item.but(why=why) if item.rank.differs else item for item in value.items))
+        return value.having(tuple(_explained(item, why) for item in value.items))
     return value.but(why=why)
+
+
+def _explained(item: Value, why: Step) -> Value:
+    if isinstance(item, LoaderValue) and item.batch is not None:
+        return item.having(item.batch.but(why=why))
+    return item.but(why=why) if item.rank.differs else item

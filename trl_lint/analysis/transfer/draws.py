@@ -180,8 +180,14 @@ def of_generator(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) ->
 
 
 def _gets_here(frame: Frame) -> bool:
-    """Whether all ranks get here, at once or one after the other: none reads what another one has drawn."""
-    return all(isinstance(each.why, OneByOne) or _is_choice(frame, each) for each in frame.memory.control.conditions)
+    """Whether all ranks get here, at once or one after the other: none reads what another one has drawn.
+
+    A setting (`if args.eval_size > 0:`) is the same on all of them.
+    """
+    return all(
+        isinstance(each.why, OneByOne) or each.rank.is_alike or _is_choice(frame, each)
+        for each in frame.memory.control.conditions
+    )
 
 
 def _is_choice(frame: Frame, condition: Control) -> bool:

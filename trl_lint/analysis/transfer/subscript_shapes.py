@@ -50,7 +50,7 @@ def subscripted(frame: Frame, container: Value, value: Value, node: cst.Subscrip
         index = node.slice[0].slice
         name = _value(frame, index.value).const if isinstance(index, cst.Index) else None
         return shaped(value, of_field(frame, container, name))
-    if role_of(container) is BatchRole.OUTPUT:
+    if role_of(container) is BatchRole.OUTPUT and not _is_masked(frame, node):
         return value
     shape = of_subscript(frame, container, node)
     return sized(value, container.shape, shape) if isinstance(container, SizesValue) else shaped(value, shape)
@@ -80,6 +80,13 @@ def of_subscript(frame: Frame, container: Value, node: cst.Subscript) -> Shape |
         if not walk.take(index, len(indices) - number - 1):
             return None
     return walk.result()
+
+
+def _is_masked(frame: Frame, node: cst.Subscript) -> bool:
+    """Whether a mask picks what is wanted, which it does of tensors alone: the model returns one."""
+    first = node.slice[0].slice
+    mask = _value(frame, first.value) if isinstance(first, cst.Index) else Value()
+    return mask.kind is Kind.TENSOR and mask.dtype == "bool" and not mask.scalar
 
 
 def _is_text(frame: Frame, index: cst.BaseSlice) -> bool:

@@ -119,6 +119,12 @@ def of_operation(
     return _with(result, _operated(frame, how, left, right, node, result))
 
 
+def of_comparison(left: Value, right: Value, result: Value) -> Value:
+    """`preds[mask] == labels[mask]` has as many elements as the mask says."""
+    selected = any(each.averaging is not None and each.averaging.selected for each in (left, right))
+    return _with(result, SELECTED) if selected and is_data(result) and not result.scalar else result
+
+
 def of_index(frame: Frame, container: Value, node: cst.Subscript, result: Value) -> Value:
     """`x[mask]` has as many elements as the mask says; one of several means is a mean."""
     if not is_data(container):

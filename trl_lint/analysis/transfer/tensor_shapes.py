@@ -245,13 +245,8 @@ _OF_SHAPE: Mapping[ShapeTransfer, Callable[[Shape, Sequence[Value], Mapping[str,
 
 def of_function(frame: Frame, row: Operation, name: str, args: Arguments) -> Shape | None:
     """The shape of what a library's function returns."""
-    padding = table.PADDING.get(name)
-    if padding is not None:
-        return padded_list(frame, args, padding)
-    like = table.LIKE_ARGUMENT.get(name)
-    if like is not None:
-        value = args.get(*like)
-        return None if value is None else shape_of(value)
+    if name in table.PADDING or name in table.LIKE_ARGUMENT:
+        return of_named(frame, name, args)
     if name.partition(".")[0] not in ("torch", "numpy"):
         return None
     transfer = _FUNCTIONS.get(row.shape)
@@ -263,6 +258,15 @@ def of_function(frame: Frame, row: Operation, name: str, args: Arguments) -> Sha
     if first.kind not in TENSORS and not is_number(first):
         return None
     return of_method(row, first, args.positional[1:], args.keywords)
+
+
+def of_named(frame: Frame, name: str, args: Arguments) -> Shape | None:
+    """The shape of what a function of the tables' returns; None of all others."""
+    padding, like = table.PADDING.get(name), table.LIKE_ARGUMENT.get(name)
+    if padding is not None:
+        return padded_list(frame, args, padding)
+    value = None if like is None else args.get(*like)
+    return None if value is None else shape_of(value)
 
 
 def _function_of_index(frame: Frame, args: Arguments) -> Shape | None:

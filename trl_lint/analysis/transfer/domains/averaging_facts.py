@@ -59,6 +59,9 @@ class AveragingDomain(Domain["Frame"]):
     ) -> Value:
         return tensor_averages.of_operation(frame, operator, left, right, node, value)
 
+    def comparison(self, frame: Frame, left: Value, right: Value, value: Value) -> Value:
+        return tensor_averages.of_comparison(left, right, value)
+
     def subscript(self, frame: Frame, container: Value, node: cst.Subscript, value: Value) -> Value:
         return tensor_averages.of_index(frame, container, node, value)
 

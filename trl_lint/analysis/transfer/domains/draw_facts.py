@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain, FunctionCall
 from trl_lint.analysis.transfer import draws
+from trl_lint.domain.derived import of_drawn_table
 from trl_lint.domain.values import Kind
+from trl_lint.knowledge.random_draws import ROWS_OF_TABLES
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 class DrawDomain(Domain["Frame"]):
     def method(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
         draws.of_generator(frame, name, args, node)
-        return value
+        return of_drawn_table(owner, value) if name in ROWS_OF_TABLES else value
 
     def library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
         return draws.called(frame, name, args, node)

@@ -60,7 +60,8 @@ class ShapeDomain(Domain["Frame"]):
     def library_function(
         self, frame: Frame, row: FunctionRow, args: Arguments, node: cst.CSTNode, owner: Value | None, value: Value
     ) -> Value:
-        return batch_lengths.mapped(frame, owner, args, value)
+        shape = tensor_shapes.of_named(frame, row.name, args)
+        return batch_lengths.mapped(frame, owner, args, value) if shape is None else shaped(value, shape)
 
     def made(self, frame: Frame, bases: Iterable[str], args: Arguments, value: Value) -> Value:
         batch_lengths.given(frame, args, value)

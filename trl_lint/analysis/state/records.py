@@ -1,0 +1,69 @@
+"""Records: what the fields of a dataclass, of a NamedTuple or of a model of pydantic hold, in their order.
+
+class Scores(NamedTuple):
+    loss: torch.Tensor
+    accuracy: float
+
+loss, accuracy = scores               the fields, one by one
+scores._asdict(), asdict(record)      a dict of them
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.classes import ClassInfo, decorators_of
+from trl_lint.analysis.program.objects import ProjectInstance
+from trl_lint.domain.kinds import StringValue
+from trl_lint.domain.values import UNKNOWN, Value
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
+
+
+class Field(StringValue):
+    """What `dataclasses.fields` says of a field, of which the name is all that counts."""
+
+    __slots__ = ()
+
+
+TUPLE = "typing.NamedTuple"
+# Classes out of sight whose heirs are records.
+_BASES = frozenset({TUPLE, "pydantic.BaseModel"})
+
+
+def fields_of(cls: ClassInfo) -> list[str]:
+    """The names of the fields of a class, those of its bases first; none where it is no record."""
+    if not any(map(_is_dataclass, cls.in_sight())) and _BASES.isdisjoint(cls.library_bases()):
+        return []
+    found = (name for each in reversed(cls.in_sight()) for name in _annotated(each.node))
+    return list(dict.fromkeys(found))
+
+
+def read(frame: Frame, record: ProjectInstance) -> dict[str, Value]:
+    """What each field holds of what the objects of a class have been made with."""
+    return {name: _field(frame, record.cls, name) for name in fields_of(record.cls)}
+
+
+def items_of(frame: Frame, value: Value) -> tuple[Value, ...] | None:
+    """The items of a NamedTuple; None of anything else."""
+    if not isinstance(value, ProjectInstance) or TUPLE not in value.cls.library_bases():
+        return None
+    return tuple(read(frame, value).values())
+
+
+def _field(frame: Frame, cls: ClassInfo, name: str) -> Value:
+    value = frame.read_attribute(cls, name)
+    return value or frame.engine.class_variable(cls, name) or UNKNOWN
+
+
+def _is_dataclass(cls: ClassInfo) -> bool:
+    return "dataclass" in decorators_of(cls.node)
+
+
+def _annotated(node: cst.ClassDef) -> list[str]:
+    lines = [line for line in node.body.body if isinstance(line, cst.SimpleStatementLine)]
+    small = [each for line in lines for each in line.body if isinstance(each, cst.AnnAssign)]
+    return [each.target.value for each in small if isinstance(each.target, cst.Name)]
