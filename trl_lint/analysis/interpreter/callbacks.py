@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.objects import FunctionValue
+from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.kinds import ContainerValue, TupleValue
+from trl_lint.domain.kinds import BoundMethod, ContainerValue, TupleValue
 from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import library
@@ -27,8 +27,8 @@ def hand_over_to(frame: Frame, row: Class, args: Arguments) -> None:
     for parameter, facts_of in _callbacks(frame, row).items():
         value = args.keywords.get(parameter)
         if value is not None:
-            for function, named in _functions(frame, value):
-                frame.engine.enter(function, {**facts_of, **named})
+            for function, cls, named in _functions(frame, value):
+                frame.engine.enter(function, {**facts_of, **named}, cls)
 
 
 def _callbacks(frame: Frame, row: Class) -> dict[str, Mapping[str, Value]]:
@@ -41,18 +41,36 @@ def _callbacks(frame: Frame, row: Class) -> dict[str, Mapping[str, Value]]:
     return merged
 
 
-def _functions(frame: Frame, value: Value) -> Iterable[tuple[FunctionInfo, dict[str, Value]]]:
-    """The functions that a value is, or holds, with the arguments by name that they were made partial with."""
+def _functions(frame: Frame, value: Value) -> Iterable[tuple[FunctionInfo, ClassInfo | None, dict[str, Value]]]:
+    """The functions that a value is, or holds, with the arguments by name that they were made partial with.
+
+    A method has the class of its object with it; an object that is called is its `__call__`.
+    """
     if isinstance(value, FunctionValue):
-        yield value.function, {}
+        yield value.function, None, {}
+    elif isinstance(value, ProjectInstance):
+        yield from _method(value.cls, "__call__")
+    elif isinstance(value, BoundMethod):
+        if isinstance(value.owner, ProjectInstance):
+            yield from _method(value.owner.cls, value.name)
     elif isinstance(value, PartialCall):
-        if isinstance(value.callee, FunctionValue) and not value.positional:
-            yield value.callee.function, dict(value.keywords)
+        if not value.positional:
+            for function, cls, _ in _functions(frame, value.callee):
+                yield function, cls, dict(value.keywords)
     elif isinstance(value, TupleValue):
         for item in value.items:
             yield from _functions(frame, item)
     elif isinstance(value, ContainerValue):
         for cell in frame.memory.cells(value):
             for item in cell.values():
-                if item.kind in (Kind.BOUND, Kind.FUNCTION):
+                if item.kind in _CALLED:
                     yield from _functions(frame, item)
+
+
+_CALLED = frozenset({Kind.BOUND, Kind.FUNCTION, Kind.INSTANCE})
+
+
+def _method(cls: ClassInfo, name: str) -> Iterable[tuple[FunctionInfo, ClassInfo, dict[str, Value]]]:
+    method = cls.find(name)
+    if method is not None:
+        yield method, cls, {}

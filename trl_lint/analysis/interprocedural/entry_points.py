@@ -65,15 +65,18 @@ class Engine(Runs):
         self.domains = Domains(all_domains())
         self.observers = Observers(asked_of(all_observers(), events))
         self._asked = events
-        self._entered: list[tuple[FunctionInfo, Mapping[str, Value]]] = []
+        self._entered: list[tuple[FunctionInfo, Mapping[str, Value], ClassInfo | None]] = []
 
     def asks_for(self, kind: type[Event]) -> bool:
         """Whether any rule wants to be told of such events."""
         return self._asked is None or kind in self._asked
 
-    def enter(self, function: FunctionInfo, parameters: Mapping[str, Value]) -> None:
-        """A function was handed to a library, which will call it with values of these facts."""
-        self._entered.append((function, parameters))
+    def enter(self, function: FunctionInfo, parameters: Mapping[str, Value], cls: ClassInfo | None = None) -> None:
+        """A function was handed to a library, which will call it with values of these facts.
+
+        cls: of a method, the class of the object that it is handed with.
+        """
+        self._entered.append((function, parameters, cls))
 
     def analyse(self, module: Module) -> list[Event]:
         """All events of a module: its body, its classes, and the functions nobody in sight calls.
@@ -117,9 +120,9 @@ class Engine(Runs):
     def _handed_over(self) -> list[EventTrace]:
         traces = []
         while self._entered:
-            function, parameters = self._entered.pop()
+            function, parameters, cls = self._entered.pop()
             function.reached = True
-            summary = self._enter_with(function, None, parameters)
+            summary = self._enter_with(function, cls, parameters)
             summary.trace.launched = True
             traces.append(summary.trace)
         return traces
@@ -180,6 +183,7 @@ class Engine(Runs):
                 used = by_use(function) if used is None else used
                 value = used.get(name, value)
             value = settings.parameter_by_name(name, value)
+            value = settings.option(name, value) if function.is_command else value
             names[name] = self._sourced(frame, parameter, value, name)
         return names
 
