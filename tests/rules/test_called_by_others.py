@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from snippets import Snippets
+
+from trl_lint import api
+from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL008")
 
@@ -128,3 +133,32 @@ trainer = {}
 )
 def test_objects_and_methods_that_are_handed_to_a_trainer(trainer, lines):
     assert [each.start.line for each in SNIPPETS.findings(HANDED.format(trainer))] == lines
+
+
+LOADS = """\
+from transformers import AutoModelForCausalLM
+
+def load(path):
+    return AutoModelForCausalLM.from_pretrained(path, device_map={})
+"""
+RUNS = """\
+from trl import SFTTrainer
+from load import load
+from save import save
+
+def main(path):
+    trainer = SFTTrainer(model=load(path))
+    open("x", "w")
+    save("y")
+
+main("a")
+"""
+
+
+@pytest.mark.parametrize(("where", "files"), [("None", ["save.py", "train.py"]), ('"auto"', [])])
+def test_a_program_whose_helper_spreads_the_model_is_one_process(where, files, tmp_path):
+    (tmp_path / "load.py").write_text(LOADS.format(where))
+    (tmp_path / "save.py").write_text("def save(path):\n    open(path, 'w')\n")
+    (tmp_path / "train.py").write_text(RUNS)
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL008",)))
+    assert [Path(each.path).name for each in findings] == files

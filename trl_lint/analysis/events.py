@@ -231,18 +231,18 @@ class StepReturned(Event):
 class DatasetPrepared(Event):
     """A whole data set is computed and cached by `method`. first_rank: who does so first, if anybody is known to.
 
-    in_trainer: it is done by a class that a library runs on every rank. starts: the module in which the run enters
-    says by then whether it starts a training. accelerator: the text by which the Accelerator is reached there, or "".
-    holds_trainer: whether the function that is mapped holds the trainer. Its hash names the cache file, and that of a
-    trainer that has been built is another one on each rank, as it holds the rank.
+    in_trainer: by a class that a library runs on every rank. started: by a program that starts a training. accelerator:
+    its text there, or "". holds_trainer: what is mapped does, and once that is built the file's name tells the rank.
     """
 
     mentions = (LIBRARIES, mentions.PREPARATIONS, mentions.DATASETS)
+    anywhere = True
 
     method: str
     holds_trainer: bool = False
     first_rank: FirstRank | None
     in_trainer: bool
+    started: bool = False
     accelerator: str = ""
 
 

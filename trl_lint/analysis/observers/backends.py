@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import CollectiveCalled, Event, EventTrace
 from trl_lint.analysis.program.objects import ClassValue
+from trl_lint.analysis.state.called_traces import called_traces
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.groups import is_for_gpus
 from trl_lint.domain.kinds import DeviceValue, GpuGroup, LibraryName, LikeAllRanks, NoneValue, library_name_of
@@ -67,7 +68,7 @@ class BackendChoice(Observer["Frame"]):
         """A collective in a helper is one of the process group that the program has started."""
         if not any(isinstance(each, CollectiveCalled) for each in events):
             return events
-        runs = [trace.notes.of(Backends) for trace in _called_by(program)]
+        runs = [trace.notes.of(Backends) for trace in called_traces(program)]
         if any(each.takes_cpu for each in runs) or not any(each.moves_gpu for each in runs):
             return events
         return [replace(each, on_gpus=True) if isinstance(each, CollectiveCalled) else each for each in events]
@@ -76,18 +77,6 @@ class BackendChoice(Observer["Frame"]):
         """Inside `with torch.device(…)` tensors are made there."""
         if isinstance(value, DeviceValue) or library_name_of(value) == OWN_DEVICE.name:
             _keep(frame, takes_cpu=True)
-
-
-def _called_by(program: EventTrace) -> Iterable[EventTrace]:
-    """The run of a program, and those of all that it calls."""
-    found: dict[int, EventTrace] = {}
-    todo = [program]
-    while todo:
-        trace = todo.pop()
-        if id(trace) not in found:
-            found[id(trace)] = trace
-            todo.extend(summary.trace for summary in trace.calls.values())
-    return found.values()
 
 
 def _note(frame: Frame, name: str, args: Arguments) -> None:

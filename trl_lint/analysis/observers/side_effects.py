@@ -23,6 +23,7 @@ from trl_lint.analysis.program.path_conditions import alternatives, are_in_two_a
 from trl_lint.analysis.program.syntax import ancestors, of_class
 from trl_lint.analysis.program.unit_tests import is_test
 from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.called_traces import called_traces
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
 from trl_lint.analysis.transfer import job_flags
@@ -218,15 +219,7 @@ def _is_set_up(frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.C
 
 def _trains(trace: EventTrace) -> bool:
     """Whether a backward pass is started in a run, or in what it calls."""
-    seen, todo = set(), [trace]
-    while todo:
-        each = todo.pop()
-        if each.backward:
-            return True
-        if id(each) not in seen:
-            seen.add(id(each))
-            todo.extend(summary.trace for summary in each.calls.values())
-    return False
+    return any(each.backward for each in called_traces(trace))
 
 
 def _is_step_of(frame: Frame, node: cst.CSTNode) -> bool:
