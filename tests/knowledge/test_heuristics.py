@@ -245,6 +245,13 @@ class Saver:
         dist.barrier()
         open(os.path.join(self.{0}, "x"), "w")
 """
+PICTURE = """\
+from accelerate import Accelerator
+
+def main(thing):
+    accelerator = Accelerator()
+    thing.save("{}")
+"""
 COUNTED_BY = """\
 import torch.distributed as dist
 def save({0}):
@@ -327,6 +334,7 @@ CASES = {
     "OWN_PLACE": Case(
         rule("TRL008"), PLACE.format("output_dir", "given(rank)"), 0, PLACE.format("output_dir", "given(x)"), 1
     ),
+    "PICTURE_FILE": Case(rule("TRL008"), PICTURE.format("x.png"), 1, PICTURE.format("x.bin"), 0),
     "COUNTER": Case(rule("TRL008"), COUNTED_BY.format("epoch"), 1, COUNTED_BY.format("which"), 0),
     "SETTING_OF_RANK": Case(rule("TRL008"), SETTING.format("args", "gpu"), 0, SETTING.format("args", "plain"), 1),
     "SHOWS_PATH": Case(rule("TRL006"), LOOKED_FOR.format("print_once"), 0, LOOKED_FOR.format("put_away"), 1),

@@ -177,6 +177,8 @@ def test_a_line_that_is_right_elsewhere_is_a_hint(tmp_path) -> None:
         "from trl import SFTTrainer\ndef main():\n    trainer = SFTTrainer('x')\n    trainer.train()\n"
         "if __name__ == '__main__':\n    main()\n",
         "import fire\nfrom trl import SFTTrainer\ndef main():\n    SFTTrainer('x').train()\nfire.Fire(main)\n",
+        "import typer\nfrom trl import SFTTrainer\napp = typer.Typer()\n"
+        "@app.command()\ndef main():\n    SFTTrainer('x').train()\napp()\n",
         "from transformers import Trainer\nclass Mine(Trainer):\n    pass\nmine = Mine()\nmine.train()\n",
         "from lib.own import Mine\nmine = Mine()\nmine.train()\n",
         "import lib.own as own\nown.main()\n",
@@ -215,6 +217,8 @@ def test_trains(tmp_path, program) -> None:
         "def (:\n",
         "from trl import SFTTrainer\nSFTTrainer('x').evaluate()\n",
         "from trl import SFTTrainer\ndef main():\n    SFTTrainer('x').train()\n",
+        "import typer\nfrom trl import SFTTrainer\napp = typer.Typer()\n"
+        "@app.command()\ndef main():\n    SFTTrainer('x').train()\n@app.command()\ndef other():\n    pass\napp()\n",
         "from lightning import Trainer\ntrainer = Trainer()\ntrainer.train()\n",
         "from transformers import TFTrainer\ntrainer = TFTrainer()\ntrainer.train()\n",
         "from trl import SFTTrainer\nisinstance(x, SFTTrainer)\nmodel.train()\n",

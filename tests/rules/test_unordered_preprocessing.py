@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 
 import pytest
 from snippets import Snippets
 
+from trl_lint import api
 from trl_lint.findings import Applicability
 from trl_lint.linter.linter import Linter
+from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL012")
 UNSAFE, DISPLAY = Applicability.UNSAFE, Applicability.DISPLAY
@@ -288,6 +291,55 @@ def test_without_a_cache_there_is_no_file_to_share(call: str):
 
 
 # --- the fix ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "loaded", ['load_dataset("a/b")', 'load_from_disk("a")', 'load_dataset("a/b").shuffle(seed=1)']
+)
+def test_a_dict_of_splits_is_made_of_data_sets(loaded: str):
+    text = script(f"""
+        from datasets import load_from_disk
+        splits = {loaded}
+        mapped = {{name: split.map(tokenize) for name, split in splits.items()}}
+        for split in splits.values():
+            split.filter(is_short)
+    """)
+    assert [each.start.line for each in SNIPPETS.findings(text)] == [9, 11]
+    assert not SNIPPETS.findings(text.replace(loaded, "somebodys()"))
+
+
+HELPER = """\
+from datasets import load_dataset
+
+def build(names):
+    return [load_dataset(name, split="train").map(tokenize) for name in names]
+"""
+PROGRAM = """\
+from data import build
+{}
+
+def main(names, model):
+    {}
+    datasets = build(names)
+
+if __name__ == "__main__":
+    main(parsed())
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "start", "is_reported"),
+    [
+        ("from trl import SFTTrainer", "trainer = SFTTrainer(model=model)", True),
+        ("from trl import SFTTrainer", "model = SFTTrainer(model=load(device_map='auto'))", False),
+        ("from trl import SFTTrainer", "pass", False),
+    ],
+)
+def test_a_helper_is_run_as_the_program_is_that_calls_it(imports, start, is_reported, tmp_path):
+    (tmp_path / "data.py").write_text(HELPER)
+    (tmp_path / "train.py").write_text(PROGRAM.format(imports, start))
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL012",)))
+    assert [Path(each.path).name for each in findings] == ["data.py"] * is_reported
 
 
 def test_the_statement_goes_into_a_block():

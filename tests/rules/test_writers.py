@@ -9,13 +9,17 @@ SNIPPETS = Snippets("TRL008")
 
 IMPORTS = """\
 import os
+import gzip
+import logging
 import shutil
 
 import cv2
 import imageio
 import joblib
+import jsonlines
 import matplotlib.pyplot as plt
 import mlflow
+from huggingface_hub import HfApi, create_repo, upload_file
 import numpy as np
 import soundfile as sf
 import torchaudio
@@ -35,6 +39,9 @@ def places(body: str) -> list[str]:
     "call",
     [
         "cv2.imwrite({}, picture)",
+        "gzip.open({}, 'wt')",
+        "jsonlines.open({}, mode='w')",
+        "logging.FileHandler({}, 'w')",
         "imageio.imwrite({}, picture)",
         "imageio.v2.mimsave(uri={}, ims=pictures)",
         "joblib.dump(args, {})",
@@ -87,3 +94,48 @@ def test_copies_of_one_file_are_a_waste():
     (finding,) = SNIPPETS.findings(IMPORTS + loop('shutil.copy("a", "b")'))
     assert finding.consequence == "waste"
     assert not finding.by_default
+
+
+@pytest.mark.parametrize(
+    ("call", "is_reported"),
+    [
+        ("create_repo(args.repo)", True),
+        ("HfApi().create_repo(args.repo)", True),
+        ("create_repo(args.repo, exist_ok=True)", False),
+        ('upload_file(repo_id="a/b", path_in_repo="x", path_or_fileobj="y")', True),
+        ('upload_file(repo_id="a/b", path_in_repo=f"{accelerator.process_index}", path_or_fileobj="y")', False),
+        ("if accelerator.is_main_process: create_repo(args.repo)", False),
+    ],
+)
+def test_repositories_of_the_hub(call, is_reported):
+    assert bool(places(call)) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("call", "is_reported"),
+    [
+        ('picture.save(os.path.join(args.out, f"{args.step}.png"))', True),
+        ('path = args.out + "/" + args.name + ".JPG"\npicture.save(path)', True),
+        ('picture.save(os.path.join(args.out, f"{accelerator.process_index}.png"))', False),
+        ('path = args.out + "/x.png"\npath = args.out\npicture.save(path)', False),
+        ("picture.save(args.out)", False),
+        ('logging.FileHandler("x.log")', False),
+        ('gzip.open("x.gz", "rt")', False),
+    ],
+)
+def test_pictures_and_files_that_are_opened(call, is_reported):
+    assert bool(places(f"picture = somebodys()\n{call}")) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("start", "is_reported"),
+    [
+        ('wandb.init(project="x", group="all")', False),
+        ('wandb.init(project="x", mode="online" if accelerator.is_main_process else "disabled")', False),
+        ('if accelerator.is_main_process: wandb.init(project="x", group="all")', True),
+        ("pass", True),
+    ],
+)
+def test_where_all_ranks_start_a_run_that_is_right_each_logs_to_its_own(start, is_reported):
+    text = f"import wandb\n{IMPORTS}" + loop(f"{start}\nshow()") + '\n\ndef show():\n    wandb.log({"x": 1})\n'
+    assert ('wandb.log({"x": 1})' in "".join(SNIPPETS.places(text))) is is_reported

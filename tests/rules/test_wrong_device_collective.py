@@ -385,6 +385,62 @@ def test_collectives_of_torch_in_a_program_that_a_library_starts(line: str, spea
     assert bool(SNIPPETS.findings(text)) is speaks
 
 
+@pytest.mark.parametrize(
+    ("outputs", "speaks"),
+    [
+        ("[torch.zeros(2) for _ in range(dist.get_world_size())]", True),
+        ("[torch.zeros(2, device=device) for _ in range(dist.get_world_size())]", False),
+        ("[torch.zeros_like(x) for _ in range(dist.get_world_size())]", False),
+        ("somebodys(x)", False),
+    ],
+)
+def test_what_a_collective_fills_is_on_the_device_too(outputs: str, speaks: bool):
+    code = f"outputs = {outputs}\n    dist.all_gather(outputs, x.to(device))"
+    assert bool(SNIPPETS.findings(plain(code))) is speaks
+
+
+HELPER = """\
+import torch
+import torch.distributed as dist
+
+def total(value):
+    tensor = torch.tensor(value)
+    dist.all_reduce(tensor)
+    return tensor.item()
+"""
+STARTS = """\
+import torch.distributed as dist
+from transformers import Trainer, TrainingArguments
+from helper import total
+
+def main(args):
+    {}
+    print(total(1.0))
+
+if __name__ == "__main__":
+    main(parsed())
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "speaks"),
+    [
+        ('dist.init_process_group("nccl")', True),
+        ("trainer = Trainer(model=args.model)", True),
+        ('dist.init_process_group("gloo")', False),
+        ("dist.init_process_group(args.backend)", False),
+        ("dist.init_process_group()", False),
+        ("trainer = Trainer(args=TrainingArguments(use_cpu=True))", False),
+        ("pass", False),
+    ],
+)
+def test_a_helper_uses_the_group_that_the_program_has_started(start: str, speaks: bool, tmp_path: Path):
+    (tmp_path / "helper.py").write_text(HELPER)
+    (tmp_path / "train.py").write_text(STARTS.format(start))
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
+    assert [(Path(each.path).name, each.start.line) for each in findings] == [("helper.py", 6)] * speaks
+
+
 # --- the fix --------------------------------------------------------------------------------------------
 
 

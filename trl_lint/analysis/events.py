@@ -80,10 +80,9 @@ class NumberEntry(NamedTuple):
 class CollectiveCalled(Event):
     """A call of a collective. `operand` is what it communicates, `argument` the Arg node that holds it.
 
-    numbers: the entries of a container that are Python numbers. parts: the operand, or what is in
-    the containers that it is. accelerator: the text by which the Accelerator is reached there, or "". stepping:
-    whether a batch that a prepared loader has handed out is being trained on there; None as in the caller. groups: the
-    process groups that it is given.
+    numbers: the Python numbers in a container. parts: the operand, or what is in the containers that it is. received:
+    those of what it fills, if another. accelerator: the text by which it is reached there, or "". stepping: whether a
+    batch of a prepared loader is being trained on; None as in the caller. on_gpus: the program's group is for GPUs.
     """
 
     mentions = (LIBRARIES, mentions.COLLECTIVES)
@@ -94,9 +93,11 @@ class CollectiveCalled(Event):
     argument: Arg
     numbers: tuple[NumberEntry, ...] = ()
     parts: tuple[Value, ...] = ()
+    received: tuple[Value, ...] = ()
     accelerator: str = ""
     stepping: bool | None = None
     groups: tuple[Value, ...] = ()
+    on_gpus: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,17 +231,18 @@ class StepReturned(Event):
 class DatasetPrepared(Event):
     """A whole data set is computed and cached by `method`. first_rank: who does so first, if anybody is known to.
 
-    in_trainer: it is done by a class that a library runs on every rank. accelerator: the text by which the Accelerator
-    is reached there, or "". holds_trainer: whether the function that is mapped holds the trainer. Its hash names the
-    cache file, and that of a trainer that has been built is another one on each rank, as it holds the rank.
+    in_trainer: by a class that a library runs on every rank. started: by a program that starts a training. accelerator:
+    its text there, or "". holds_trainer: what is mapped does, and once that is built the file's name tells the rank.
     """
 
     mentions = (LIBRARIES, mentions.PREPARATIONS, mentions.DATASETS)
+    anywhere = True
 
     method: str
     holds_trainer: bool = False
     first_rank: FirstRank | None
     in_trainer: bool
+    started: bool = False
     accelerator: str = ""
 
 
@@ -410,8 +412,7 @@ class EventTrace:
     builds: bool = False  # whether it is the `__init__` of a class that a library runs
     notes: Notes = field(default_factory=Notes)
     steps: bool = False  # whether a library hands it the batches of a prepared loader, to train on
-    # Of the calls in a loop over a prepared loader, whether it trains on what it is handed.
-    stepping: dict[tuple[int, int], bool] = field(default_factory=dict)
+    stepping: dict[tuple[int, int], bool] = field(default_factory=dict)  # whether calls in loops over one train on it
 
 
 # How much of a node's source is shown in a line.

@@ -19,8 +19,9 @@ _ARROW = "arrow_dataset.py::Dataset"
 _DICT = "dataset_dict.py::DatasetDict"
 _ITERABLE = "iterable_dataset.py::IterableDataset"
 
-# A data set, or a dict of its splits: `x[split]` of either is one.
-DATASET = instance("datasets.Dataset")
+# A data set, or a dict of its splits, which has all the methods of one: `x[split]` of either is one.
+DATASET = instance("datasets.DatasetDict")
+DATASET_CLASSES = frozenset({"datasets.Dataset", "datasets.DatasetDict"})
 STREAM = instance("datasets.IterableDataset")
 STREAM_CLASSES = frozenset({"IterableDataset", "IterableDatasetDict"})
 # The names and parts of a dict of splits.

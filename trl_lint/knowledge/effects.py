@@ -8,7 +8,7 @@ have an `Effect` in their rows. Read from the documentation of Python, pandas, m
 from __future__ import annotations
 
 from trl_lint.findings import Consequence
-from trl_lint.knowledge.schema import Effect
+from trl_lint.knowledge.schema import Effect, Parameter
 
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
@@ -65,6 +65,22 @@ OF_LOADED: dict[str, Effect] = {
 OPENED = Effect("writes the same file", (0, "file"))
 APPENDED = Effect("appends to the same file", (0, "file"))
 WRITES = {"w": OPENED, "x": OPENED, "a": APPENDED}
+# What opens a file in the mode that comes second, as `open` does, and its parameter that is the path.
+OPENERS: dict[str, Parameter] = {
+    "builtins.open": (0, "file"),
+    "bz2.open": (0, "filename"),
+    "codecs.open": (0, "filename"),
+    "gzip.open": (0, "filename"),
+    "h5py.File": (0, "name"),
+    "io.open": (0, "file"),
+    "jsonlines.open": (0, "file"),
+    "logging.FileHandler": (0, "filename"),
+    "lzma.open": (0, "filename"),
+    "tarfile.open": (0, "name"),
+    "zipfile.ZipFile": (0, "file"),
+}
+# What saves a picture, or a film, to a path with such an ending.
+SAVES_PICTURE = Effect("writes the same file", (0, "fp"))
 # The methods of an open file that put nothing into it.
 LEAVE_FILE = frozenset({"close", "fileno", "flush"})
 # What a tracker's library calls its run, which may be None where there is none (`wandb.run`).

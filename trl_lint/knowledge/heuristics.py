@@ -176,6 +176,12 @@ OWN_PLACE = Guess(
     says="A place with such a word in its name, or in what it is set to, may be this rank's own.",
     because='tests/rules/test_unguarded_side_effect.py: `self.output_dir = os.path.join(root, f"rank_{me}")`',
 )
+PICTURE_FILE = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)\.(?:bmp|gif|jpe?g|png|tiff?|webp)\Z",
+    says="What is saved under a name with such an ending is a picture, whoever made it.",
+    because="adobe-research/custom-diffusion, PixArt-alpha/PixArt-sigma: `image.save(f'{folder}/{step}.png')`",
+)
 COUNTER = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:(?:cur|curr|current|global|train|training)_)?(?:epoch|step|iteration)s?$|^batch_(?:idx|index|nb)$",

@@ -21,6 +21,7 @@ from trl_lint.knowledge import (
     engines,
     evaluation,
     heuristics,
+    hub,
     lightning,
     loggers,
     model_libraries,
@@ -82,9 +83,9 @@ __all__ = [
 ]
 
 ROWS: tuple[Row, ...] = (
-    *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *lightning.ROWS, *loggers.ROWS,
-    *model_libraries.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS, *torch_distributed.ROWS, *transformers.ROWS,
-    *trl.ROWS, *writers.ROWS,
+    *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *hub.ROWS, *lightning.ROWS,
+    *loggers.ROWS, *model_libraries.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS, *torch_distributed.ROWS,
+    *transformers.ROWS, *trl.ROWS, *writers.ROWS,
 )  # fmt: skip
 # Methods of trainers that compute what a training step trains with, by their own name.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)

@@ -99,5 +99,6 @@ SIDE_EFFECTS = either(
     named(name for name in (*_CHANGES, *effects.METHODS, *effects.OF_MODELS) if not name.endswith(".log")),
     named(effects.ONLY_PATHS_HAVE),
     (name.partition(".")[0].encode() for name in _CHANGES if name.endswith(".log")),
-    (b"open(",),
+    named(effects.OPENERS, "{}("),
+    (b".save(",),
 )

@@ -89,6 +89,9 @@ ROWS: tuple[Row, ...] = (
     Function(name="multiprocessing.current_process", source="library/multiprocessing", returns=RANK_INDEX),
 )
 
+# Functions that call the one that they are given with the options of the command line.
+COMMAND_LINES = frozenset({"fire.Fire", "jsonargparse.CLI", "jsonargparse.auto_cli", "typer.run", "tyro.cli"})
+
 # What code asks for the variables of the environment: of `os.environ` and `os.getenv` the own name.
 ENVIRONMENT = frozenset({"environ", "getenv"})
 
@@ -121,7 +124,10 @@ RANK_DECORATORS = frozenset({
 })  # fmt: skip
 # Those that compile the function, or run it again: a collective in it would be traced or made twice.
 COMPILED_DECORATORS = frozenset({"checkpoint", "compile", "jit", "script"})
-HARMLESS_DECORATORS = COMPILED_DECORATORS | frozenset({
+# Those that make a command of the function (click, typer), by whose options it is called; those that go with them.
+COMMAND_DECORATORS = frozenset({"command"})
+_OF_COMMANDS = frozenset({"argument", "group", "option", "pass_context"})
+HARMLESS_DECORATORS = COMPILED_DECORATORS | COMMAND_DECORATORS | _OF_COMMANDS | frozenset({
     "abstractmethod", "add_start_docstrings", "autocast", "cache", "cached_property", "classmethod",
     "contextmanager", "custom_bwd", "custom_fwd", "deprecate_kwarg", "deprecated", "disable", "enable_grad",
     "final", "inference_mode", "lru_cache", "main", "no_grad", "overload", "override", "profiling_decorator",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trl_lint.knowledge.python import COMMAND_LINES
 from trl_lint.knowledge.schema import Parameter
 
 ALL = frozenset({"numpy", "python", "torch"})
@@ -107,7 +108,4 @@ SHARDS = {"torch.utils.data.DistributedSampler": (0, "dataset")}
 TRAINER = "transformers.Trainer"
 TRAINED_ON = ("eval_dataset", "train_dataset")
 # Functions of the command line and of launchers that call the function they are given.
-RUNNERS = {
-    "accelerate.notebook_launcher": 0, "fire.Fire": 0, "jsonargparse.CLI": 0, "jsonargparse.auto_cli": 0,
-    "torch.multiprocessing.spawn": 0, "typer.run": 0, "tyro.cli": 0,
-}  # fmt: skip
+RUNNERS = dict.fromkeys((*COMMAND_LINES, "accelerate.notebook_launcher", "torch.multiprocessing.spawn"), 0)

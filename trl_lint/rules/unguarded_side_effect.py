@@ -43,18 +43,19 @@ functions, `compute_metrics`) and what they call, hooks of Lightning for trainin
 collective, or that ask which of them this is, themselves or by another method of their class. An object is made by all
 ranks if one of its methods does so, or has a decorator that lets only some of them in. Paths that are not known to be
 the same on all ranks, and guards that are not known to let all ranks in, are silent; what is made of nothing but
-settings (`args.output_dir`, `cfg["name"]`) is taken to be the same on all of them. Behind a call in which all ranks
-meet, a guard before it is known to let them all in, as they are there. A condition of which one part is enough is
-reported with that part where all ranks come by it: beside the rank, a question for the engine (`is_main_process or
-use_deepspeed`), else a setting (`args.clear or ask()`). Files that each rank finds in one folder are the same ones, and
-what is called after the time in whole seconds is one thing or several, by chance. `if os.path.exists(path)` lets all
-ranks in that look at the same moment; where a folder is made behind it, which is seldom more than one of them,
-`--extend-select TRL008` reports it. `wandb.run is not None` is no guard: it says where a run was started, not that it
-was started once. A run with a `group` is meant to be one of several, but one with a name that is the same on all ranks.
-What guards itself (`Trainer.log`, `Trainer.save_model`, `Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`)
-is right. A file that is opened to add to it (`"a"`) is left alone by the ranks that have nothing to write: where all
-writes are in loops over what only some ranks have filled, or under a guard. A script that loads a model with
-`device_map="auto"` is run by one process, as Accelerate refuses to train such a model on several.
+settings (`args.output_dir`, `cfg["name"]`, the options of a command) is taken to be the same on all of them. Behind a
+call in which all ranks meet, a guard before it is known to let them all in, as they are there. A condition of which one
+part is enough is reported with that part where all ranks come by it: beside the rank, a question for the engine
+(`is_main_process or use_deepspeed`), else a setting (`args.clear or ask()`). Files that each rank finds in one folder
+are the same ones, and what is called after the time in whole seconds is one thing or several, by chance. `if
+os.path.exists(path)` lets all ranks in that look at the same moment; where a folder is made behind it, which is seldom
+more than one of them, `--extend-select TRL008` reports it. `wandb.run is not None` is no guard: it says where a run was
+started, not that it was started once. A run with a `group` is meant to be one of several, but one with a name that is
+the same on all ranks. What guards itself (`Trainer.log`, `Trainer.save_model`, `Trainer.push_to_hub`,
+`accelerator.save`, `accelerator.log`) is right. A file that is opened to add to it (`"a"`) is left alone by the ranks
+that have nothing to write: where all writes are in loops over what only some ranks have filled, or under a guard. A
+script that loads a model with `device_map="auto"` is run by one process, as Accelerate refuses to train such a model on
+several.
 
 ## References
 - https://github.com/huggingface/trl/pull/1951

@@ -72,7 +72,7 @@ class UnorderedPreprocessing(Rule[DatasetPrepared]):
     consequences = (Consequence.WASTE,)
 
     def check(self, event: DatasetPrepared) -> Iterator[Violation]:
-        if event.module.one_process or not (event.in_trainer or event.module.starts):
+        if event.module.one_process or not (event.in_trainer or event.started or event.module.starts):
             return
         if is_test(event.owner):
             return

@@ -46,8 +46,8 @@ The rank in the whole job as the index of a device is not in the default set, as
 A tensor of which it is not known where it is, is not reported. Right, and silent: object collectives
 (`gather_object`, `broadcast_object_list`), `*_like` and `new_*` of a tensor on the device, process groups that were
 not made for nccl, programs that ask for gloo or for the CPU or leave the backend open, those that change the default
-device, collectives of torch.distributed where neither nccl nor a library that chooses it is started or imported, and
-unit tests, which are one process.
+device, collectives of torch.distributed where neither nccl nor a library that chooses it is started or imported, in
+their file or by a program that calls it, and unit tests, which are one process.
 
 ## References
 - https://github.com/huggingface/trl/pull/3245, https://github.com/huggingface/trl/pull/513 and
@@ -93,7 +93,7 @@ def _communicated(event: CollectiveCalled) -> Iterator[Violation]:
     by_torch = event.row.name.startswith("torch.")
     if wrong is None or is_one_process(event.owner):
         return
-    if not takes_gpu_only(event.module, event.groups, by_torch=by_torch):
+    if not takes_gpu_only(event.module, event.groups, by_torch=by_torch, on_gpus=event.on_gpus):
         return
     own_name = event.row.name.rpartition(".")[2]
     yield Violation(
@@ -115,7 +115,7 @@ def _wrong(event: CollectiveCalled) -> Value | None:
     is_container = event.parts != (event.operand,)
     if is_container and event.row.lists and any(part.kind not in (Kind.BATCH, Kind.TENSOR) for part in event.parts):
         return None  # communicated as Python objects
-    return next(filter(_is_wrong, event.parts), None)
+    return next(filter(_is_wrong, (*event.parts, *event.received)), None)
 
 
 def _is_wrong(value: Value) -> bool:

@@ -50,8 +50,9 @@ def _functions(frame: Frame, value: Value) -> Iterable[_Handed]:
     match value:
         case FunctionValue():
             yield value.function, None, {}
-        case PartialCall(callee=FunctionValue(function=function)) if not value.positional:
-            yield function, None, dict(value.keywords)
+        case PartialCall() if not value.positional:
+            for function, cls, _ in _functions(frame, value.callee):
+                yield function, cls, dict(value.keywords)
         case BoundMethod(owner=ProjectInstance(cls=cls), name=name):
             yield from _method(cls, name)
         case ProjectInstance(cls=cls):

@@ -90,6 +90,7 @@ def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value
             argument=argument,
             numbers=_numbers(frame, operand),
             parts=parts_of(frame, operand),
+            received=_received(frame, row, args),
             accelerator=frame.accelerator(),
             stepping=frame.stepping,
             groups=tuple(groups.groups_of(row, args)),
@@ -117,6 +118,12 @@ def parts_of(frame: Frame, operand: Value, depth: int = 2) -> tuple[Value, ...]:
         cells = frame.memory.cells(operand)
         return tuple(part for cell in cells for item in cell.values() for part in parts_of(frame, item, depth - 1))
     return (operand,)
+
+
+def _received(frame: Frame, row: Collective, args: Arguments) -> tuple[Value, ...]:
+    """The tensors that a collective fills, where they are not those that it is given."""
+    receiver = args.get(*row.into) if row.into is not None and row.into != row.operand else None
+    return () if receiver is None else parts_of(frame, receiver)
 
 
 def _numbers(frame: Frame, operand: Value) -> tuple[NumberEntry, ...]:

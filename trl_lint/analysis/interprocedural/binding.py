@@ -12,6 +12,7 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.program.classes import FunctionInfo, Parameter
+from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
 from trl_lint.domain import ranks
@@ -114,5 +115,5 @@ def _missing(frame: Frame, function: FunctionInfo, parameter: Parameter, args: A
     if possible:
         return possible[0].but(const=MISSING)
     if parameter.default is None:
-        return UNKNOWN
+        return settings.option(parameter.name, UNKNOWN) if function.is_command else UNKNOWN
     return _as_rank(parameter.name, frame.engine.evaluate(Frame(frame.engine, function.module), parameter.default))

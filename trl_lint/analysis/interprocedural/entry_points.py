@@ -72,7 +72,10 @@ class Engine(Runs):
         return self._asked is None or kind in self._asked
 
     def enter(self, function: FunctionInfo, parameters: Mapping[str, Value], cls: ClassInfo | None = None) -> None:
-        """A function, or a method of a class, was handed to a library, which calls it with values of these facts."""
+        """A function was handed to a library, which will call it with values of these facts.
+
+        cls: of a method, the class of the object that it is handed with.
+        """
         self._entered.append((function, parameters, cls))
 
     def analyse(self, module: Module) -> list[Event]:
@@ -180,6 +183,7 @@ class Engine(Runs):
                 used = by_use(function) if used is None else used
                 value = used.get(name, value)
             value = settings.parameter_by_name(name, value)
+            value = settings.option(name, value) if function.is_command else value
             names[name] = self._sourced(frame, parameter, value, name)
         return names
 

@@ -9,7 +9,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import EventTrace
 from trl_lint.analysis.interpreter import assignment, expressions, library_calls, other_names, statements
-from trl_lint.analysis.interprocedural import returned_flags
+from trl_lint.analysis.interprocedural import decorators, returned_flags
 from trl_lint.analysis.interprocedural.binding import bind, expression_of
 from trl_lint.analysis.interprocedural.contexts import (
     CalledWith,
@@ -40,7 +40,7 @@ from trl_lint.domain.kinds import NONE, Identity, IterableValue
 from trl_lint.domain.provenance import Returned
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
-from trl_lint.knowledge.python import ENVIRONMENT, HARMLESS_DECORATORS, RANK_DECORATORS
+from trl_lint.knowledge.python import ENVIRONMENT
 
 # How deep calls are followed, and in how many different ways one function is run before they are joined.
 MAX_DEPTH = 14
@@ -178,7 +178,7 @@ class Runs(Definitions):
             frame.statement = node.body
             return expressions.evaluate(frame, node.body)
         before = gradients.decorated(frame.memory.control, function.decorators)
-        decorated = self._entered_by(frame, function)
+        decorated = decorators.entered_by(frame, function)
         entry = frame.memory.control = before.under(decorated)
         if statements.run_block(frame, node.body.body):
             frame.returned.append((NONE, frame.memory))
@@ -200,20 +200,6 @@ class Runs(Definitions):
             yielded = seeded_orders.as_drawn(frame, function.node, frame.yielded)
             return IterableValue(ranks.SAME, yielded, ranks.UNKNOWN, grad=gradients.at_yields(frame))
         return result
-
-    def _entered_by(self, frame: Frame, function: FunctionInfo) -> Control:
-        """Which ranks a function's decorators let in: all, only some, or (of a decorator not known) maybe some."""
-        if not function.decorators:
-            return UNIFORM
-        unknown = function.decorators - HARMLESS_DECORATORS
-        if unknown & RANK_DECORATORS:
-            why = frame.step(function.node, "its decorator lets only some ranks in")
-            return Control(Uniformity.DIVERGENT, why, ranks.RANK_LOCAL)
-        if unknown:
-            return Control(
-                Uniformity.UNKNOWN, frame.step(function.node, "which ranks its decorator lets in is not known")
-            )
-        return UNIFORM
 
     def _of_some_ranks(self, result: Value, decorated: Control) -> Value:
         """What a function gives that its decorator lets only some ranks into: None on the others."""

@@ -1,6 +1,7 @@
 """Backends: what communicates tensors in the program of a file, and whether it takes those on the CPU.
 
-That is one answer per file, whatever comes first in it: a process group lasts from where it is started.
+That is one answer per file, whatever comes first in it: a process group lasts from where it is started. A file that
+says nothing of it has the answer of the program that calls it.
 
     dist.init_process_group("nccl")           moves_gpu: a tensor on the CPU fails in a collective of this file
     dist.init_process_group("cpu:gloo,cuda:nccl")  takes_cpu: it does not
@@ -9,12 +10,14 @@ That is one answer per file, whatever comes first in it: a process group lasts f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.events import CollectiveCalled
+from trl_lint.analysis.events import CollectiveCalled, Event, EventTrace
 from trl_lint.analysis.program.objects import ClassValue
+from trl_lint.analysis.state.called_traces import called_traces
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.groups import is_for_gpus
 from trl_lint.domain.kinds import DeviceValue, GpuGroup, LibraryName, LikeAllRanks, NoneValue, library_name_of
@@ -61,6 +64,15 @@ class BackendChoice(Observer["Frame"]):
         if base:
             _note(frame, base, args)
 
+    def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
+        """A collective in a helper is one of the process group that the program has started."""
+        if not any(isinstance(each, CollectiveCalled) for each in events):
+            return events
+        runs = [trace.notes.of(Backends) for trace in called_traces(program)]
+        if any(each.takes_cpu for each in runs) or not any(each.moves_gpu for each in runs):
+            return events
+        return [replace(each, on_gpus=True) if isinstance(each, CollectiveCalled) else each for each in events]
+
     def on_enter(self, frame: Frame, item: cst.BaseExpression, value: Value) -> None:
         """Inside `with torch.device(…)` tensors are made there."""
         if isinstance(value, DeviceValue) or library_name_of(value) == OWN_DEVICE.name:
@@ -74,8 +86,11 @@ def _note(frame: Frame, name: str, args: Arguments) -> None:
     if parameter is not None:
         is_gpu = is_for_gpus(args.get(*parameter), name.startswith("deepspeed."))
         _keep(frame, moves_gpu=is_gpu, takes_cpu=not is_gpu)
-    elif _chooses(name) and _says_cpu(args):
-        _keep(frame, takes_cpu=True)
+    elif _chooses(name):
+        says_cpu = _says_cpu(args)
+        frame.trace.notes.of(Backends).moves_gpu |= not says_cpu
+        if says_cpu:
+            _keep(frame, takes_cpu=True)
 
 
 def _says_cpu(args: Arguments) -> bool:
@@ -86,19 +101,22 @@ def _says_cpu(args: Arguments) -> bool:
 
 
 def _keep(frame: Frame, *, moves_gpu: bool = False, takes_cpu: bool = False) -> None:
-    backends = frame.module.notes.of(Backends)
-    backends.moves_gpu |= moves_gpu
-    backends.takes_cpu |= takes_cpu
+    for notes in (frame.module.notes, frame.trace.notes):
+        backends = notes.of(Backends)
+        backends.moves_gpu |= moves_gpu
+        backends.takes_cpu |= takes_cpu
     frame.engine.noted(Backends, frame.module, moves_gpu, takes_cpu)
 
 
 # --- what rules ask -------------------------------------------------------------------------------------
 
 
-def takes_gpu_only(module: Module, groups: Sequence[Value] = (), *, by_torch: bool = False) -> bool:
+def takes_gpu_only(
+    module: Module, groups: Sequence[Value] = (), *, by_torch: bool = False, on_gpus: bool = False
+) -> bool:
     """Whether a collective in a file takes tensors on GPUs only: one of torch does if it is known who started it.
 
-    groups: the process groups that it is given.
+    groups: the process groups that it is given. on_gpus: the program that calls it has started one for GPUs.
     """
     own = [group for group in groups if not _is_of_all(group)]
     if own:
@@ -106,7 +124,7 @@ def takes_gpu_only(module: Module, groups: Sequence[Value] = (), *, by_torch: bo
     backends = module.notes.of(Backends)
     if backends.takes_cpu:
         return False
-    return not by_torch or backends.moves_gpu or any(map(_is_chooser, module.names.values()))
+    return not by_torch or on_gpus or backends.moves_gpu or any(map(_is_chooser, module.names.values()))
 
 
 def stays_on_cpu(module: Module) -> bool:

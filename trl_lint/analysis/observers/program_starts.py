@@ -8,14 +8,27 @@ What is noted of a program:
     init_process_group("nccl", world_size=1, rank=0)     the same
     os.environ["CUDA_VISIBLE_DEVICES"] = "0"             the same, in a script that makes an Accelerator or a Trainer
     import gradio                                        the same there
+
+The run of each function has it noted as well: so a helper in another file is what the program is that calls it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.events import DatasetDrawn, DatasetPrepared, Logged, MetricShown, SideEffect
+from trl_lint.analysis.events import (
+    DatasetDrawn,
+    DatasetPrepared,
+    Event,
+    EventTrace,
+    Logged,
+    MetricShown,
+    SideEffect,
+)
 from trl_lint.analysis.program.parameter_uses import text_unless_given
+from trl_lint.analysis.state.called_traces import called_traces
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import ALONE, SPREADING
@@ -24,16 +37,39 @@ from trl_lint.knowledge.process_starts import SET_UP_SCRIPTS
 if TYPE_CHECKING:
     import libcst as cst
 
+    from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 
 
+# On one process these do no harm.
+_OF_SEVERAL = frozenset({DatasetDrawn, DatasetPrepared, Logged, MetricShown, SideEffect})
+
+
+class Shown:
+    """What a run of a function shows: that it is one of each rank, or one for all GPUs."""
+
+    def __init__(self) -> None:
+        self.starts = False
+        self.one_process = False
+
+
 class ProgramStarts(Observer["Frame"]):
-    # On one process these do no harm.
-    needed_by = frozenset({DatasetDrawn, DatasetPrepared, Logged, MetricShown, SideEffect})
+    needed_by = _OF_SEVERAL
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         _note(frame, name, args)
+
+    def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
+        """What a program leads to in other files is run as the program is."""
+        runs = called_traces(program)
+        shown = [each.notes.of(Shown) for each in runs]
+        if any(each.one_process for each in shown):
+            return [each for each in events if type(each) not in _OF_SEVERAL]
+        if not any(each.starts for each in shown):
+            return events
+        led_to = {id(each.node) for run in runs for each in run.events.values()}
+        return [_started(each) if id(each.node) in led_to else each for each in events]
 
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         """Whatever loads the model: `BUILDERS[name](path, device_map="auto")`."""
@@ -42,6 +78,10 @@ class ProgramStarts(Observer["Frame"]):
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         if base:
             _note(frame, base, args)
+
+
+def _started(event: Event) -> Event:
+    return replace(event, started=True) if isinstance(event, DatasetPrepared) else event
 
 
 def _note(frame: Frame, name: str, args: Arguments) -> None:
@@ -54,6 +94,9 @@ def _keep(frame: Frame, *, starts: bool = False, one_process: bool = False) -> N
     if starts or one_process:
         frame.module.starts |= starts
         frame.module.one_process |= one_process
+        shown = frame.trace.notes.of(Shown)
+        shown.starts |= starts
+        shown.one_process |= one_process
         frame.engine.noted("starts", frame.module, starts, one_process)
 
 

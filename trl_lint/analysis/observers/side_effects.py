@@ -20,9 +20,11 @@ import libcst as cst
 from trl_lint.analysis.events import DividedBy, Event, EventTrace, SideEffect, source_step
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.path_conditions import alternatives, are_in_two_arms, branch_of, ways_out
+from trl_lint.analysis.program.path_endings import ending
 from trl_lint.analysis.program.syntax import ancestors, of_class
 from trl_lint.analysis.program.unit_tests import is_test
 from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.called_traces import called_traces
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
 from trl_lint.analysis.transfer import job_flags
@@ -35,6 +37,7 @@ from trl_lint.domain.sync_points import agreed, place_of
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.backends import DRIVES_RAY, SAYS_FIRST
 from trl_lint.knowledge.effects import (
+    APPENDED,
     DESCRIBE_RUN,
     GROUPS_RUN,
     LOGS_TO_RUN,
@@ -46,13 +49,16 @@ from trl_lint.knowledge.effects import (
     OF_PATHS,
     OF_TRACKER,
     ONLY_PATHS_HAVE,
+    OPENED,
+    OPENERS,
     PLACES_RUN,
     RUN_OF_TRACKER,
     RUNS,
+    SAVES_PICTURE,
     STARTS_RUN,
     WRITES,
 )
-from trl_lint.knowledge.heuristics import NAMES_ENGINE
+from trl_lint.knowledge.heuristics import NAMES_ENGINE, PICTURE_FILE
 from trl_lint.knowledge.process_starts import MADE_BY_EACH
 from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Class, Collective, Effect, Parameter, Row
@@ -63,14 +69,21 @@ if TYPE_CHECKING:
 _LOOPS = (cst.For, cst.While)
 
 
+class OwnRuns:
+    """Whether all ranks are known to start a run of a tracker in a way that is right: each logs to its own then."""
+
+    def __init__(self) -> None:
+        self.started = False
+
+
 class SideEffects(Observer["Frame"]):
     emits = frozenset({SideEffect})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in MADE_BY_EACH:
             frame.trace.launched |= not is_test(frame.function)
-        if name == "builtins.open":
-            _opened(frame, args, node)
+        if name in OPENERS:
+            _opened(frame, name, args, node)
 
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
@@ -88,7 +101,7 @@ class SideEffects(Observer["Frame"]):
         if isinstance(owner, LibraryInstance) and owner.name == RUN_OF_TRACKER:
             _tell(frame, OF_TRACKER, name, args, node)
         effects = OF_MODELS if is_bare else OF_LOADED if isinstance(owner, LoadedFiles) else METHODS
-        effect = effects.get(name)
+        effect = effects.get(name) or (SAVES_PICTURE if _saves_picture(frame, owner, name, args) else None)
         if effect is not None and owner.kind is not Kind.INSTANCE:
             _tell(frame, effect, name, args, node)
 
@@ -126,13 +139,17 @@ class SideEffects(Observer["Frame"]):
         return event if reached.launched else None
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
-        """Where each process starts a run of its own, it logs to that: what is to be mended is the start."""
-        starters = [each.owner for each in events if isinstance(each, SideEffect) and each.name == STARTS_RUN]
+        """Where each process starts a run of its own, it logs to that: what is to be mended is the start, if any."""
+        told = [each for each in events if isinstance(each, SideEffect)]
+        starters = [each.owner for each in told if each.name == STARTS_RUN]
+        are_right = any(each.notes.of(OwnRuns).started for each in called_traces(program))
 
         def logs_to_its_own(event: Event) -> bool:
-            return isinstance(event, SideEffect) and event.name in LOGS_TO_RUN and event.owner in starters
+            if not isinstance(event, SideEffect) or event.name not in LOGS_TO_RUN:
+                return False
+            return event.owner in starters or are_right or event.module.notes.of(OwnRuns).started
 
-        return [each for each in events if not logs_to_its_own(each)] if starters else events
+        return [each for each in events if not logs_to_its_own(each)] if told else events
 
 
 def _note_all_ranks(frame: Frame, asked: Step | None = None) -> None:
@@ -180,16 +197,26 @@ def _is_path(owner: Value, name: str) -> bool:
     return isinstance(owner, PathValue) or (name in ONLY_PATHS_HAVE and owner.kind in (Kind.UNKNOWN, Kind.TENSOR))
 
 
+def _saves_picture(frame: Frame, owner: Value, name: str, args: Arguments) -> bool:
+    """Whether somebody's `save` is that of a picture, which the path says."""
+    if name != "save" or owner.kind is not Kind.UNKNOWN:
+        return False
+    return PICTURE_FILE.fits(ending(frame.root, args.expression(0)))
+
+
 def _on_path(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
     effect = _of_mode(args.get(0, "mode")) if name == "open" else OF_PATHS.get(name)
     if effect is not None:
         _tell(frame, effect, name, args, node, owner)
 
 
-def _opened(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+def _opened(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
     effect = _of_mode(args.get(1, "mode"))
-    if effect is not None and not (effect is WRITES["a"] and _is_kept_nowhere(frame, node)):
-        _tell(frame, effect, "open", args, node)
+    if name == "builtins.open":
+        if effect is not None and not (effect is APPENDED and _is_kept_nowhere(frame, node)):
+            _tell(frame, effect, "open", args, node)
+    elif effect is OPENED:
+        _tell(frame, effect._replace(path=OPENERS[name]), name, args, node)
 
 
 def _is_kept_nowhere(frame: Frame, node: cst.CSTNode) -> bool:
@@ -218,15 +245,7 @@ def _is_set_up(frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.C
 
 def _trains(trace: EventTrace) -> bool:
     """Whether a backward pass is started in a run, or in what it calls."""
-    seen, todo = set(), [trace]
-    while todo:
-        each = todo.pop()
-        if each.backward:
-            return True
-        if id(each) not in seen:
-            seen.add(id(each))
-            todo.extend(summary.trace for summary in each.calls.values())
-    return False
+    return any(each.backward for each in called_traces(trace))
 
 
 def _is_step_of(frame: Frame, node: cst.CSTNode) -> bool:
@@ -257,12 +276,13 @@ def _tell(
 ) -> None:
     """An effect is there: tell the rules, unless it is another one on each rank. place: the path itself, if known."""
     on_disk = place is not None or effect.path is not None
-    if not _is_everywhere(frame, effect, on_disk, node) or any(
-        _makes_right(args, keyword) for keyword in effect.unless
-    ):
+    if not _is_everywhere(frame, effect, on_disk, node):
         return
     path = place if place is not None or effect.path is None else args.get(*effect.path)
-    if not _is_the_same(effect, args, path) or args.double is not None:
+    is_right = any(_makes_right(args, keyword) for keyword in effect.unless) or not _is_the_same(effect, args, path)
+    if is_right and name == STARTS_RUN:
+        _note_own_run(frame)
+    if is_right or args.double is not None:
         return
     by_clock = path is not None and path.rank.differs and Origin.CLOCK in path.rank.origins
     own = name.removeprefix("trl.trainer.utils.")
@@ -272,6 +292,12 @@ def _tell(
     frame.emit(
         SideEffect, node, name=own, effect=effect, accelerator=reach, by_clock=by_clock, where=wide, looked=looked
     )
+
+
+def _note_own_run(frame: Frame) -> None:
+    for notes in (frame.module.notes, frame.trace.notes):
+        notes.of(OwnRuns).started = True
+    frame.engine.noted(OwnRuns, frame.module)
 
 
 def _makes_right(args: Arguments, keyword: str | Parameter) -> bool:

@@ -22,6 +22,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.values import BOTTOM, WRAPPED_ON_SOME_WAY, Kind, Value
 from trl_lint.knowledge import library, models
+from trl_lint.knowledge.python import COMMAND_DECORATORS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
@@ -39,6 +40,7 @@ class FunctionInfo:
         "cls",
         "decorators",
         "first_rank",
+        "is_command",
         "joined",
         "module",
         "name",
@@ -67,6 +69,8 @@ class FunctionInfo:
         self.joined: dict[tuple[Hashable, ...], Any] = {}  # what calls beyond the limit have in common: see `contexts`
         self.pending_used = False
         self.reached = False
+        # Whether the command line calls it: with the same options on all ranks.
+        self.is_command = bool(self.decorators & COMMAND_DECORATORS)
         # Of a context manager: who is before the others in it, one rank of the "job" or of each "node".
         self.first_rank = ""
 

@@ -95,6 +95,13 @@ def parameter_by_name(name: str, value: Value) -> Value:
     return value.but(rank=ranks.SETTING) if is_setting else value
 
 
+def option(name: str, value: Value) -> Value:
+    """A parameter of a command that nobody in sight gives: what the command line says, unless it is the rank."""
+    if value.rank != ranks.UNKNOWN or value.kind not in _KINDS or _tells_rank(name):
+        return value
+    return value.but(rank=ranks.SETTING)
+
+
 def flags_of_program(constructor: FunctionInfo) -> dict[str, Value]:
     """The flags that what makes an Accelerator is built with: each process of a program builds it with the same.
 

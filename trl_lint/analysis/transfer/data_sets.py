@@ -20,7 +20,7 @@ from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import is_none, library_name_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.datasets import DATASET, STREAM, STREAM_CLASSES, is_dataset
+from trl_lint.knowledge.datasets import DATASET, DATASET_CLASSES, STREAM, STREAM_CLASSES, is_dataset
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -34,7 +34,7 @@ def narrowed(value: Value, classes: Collection[str]) -> Value:
 
 def annotated(options: Iterable[Value | None]) -> Value | None:
     """What one of several annotated types says: a data set is one where it may be."""
-    return DATASET if any(library_name_of(option) == DATASET.name for option in options) else None
+    return DATASET if any(library_name_of(option) in DATASET_CLASSES for option in options) else None
 
 
 def marked(memory: Memory, narrowed: Container[str]) -> dict[str, Value]:

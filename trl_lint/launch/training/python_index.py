@@ -89,6 +89,7 @@ def _file(tree: ast.Module) -> File:
             _add_class(file, node)
         else:
             body.append(node)
+    body += _only_command(tree)
     file.units[BODY] = _unit(body)
     flag = TrainFlag()
     for each in ast.walk(tree):
@@ -100,6 +101,21 @@ def _file(tree: ast.Module) -> File:
         for unit in file.units.values():
             unit.places_itself = True
     return file
+
+
+def _only_command(tree: ast.Module) -> list[ast.Expr]:
+    """The function that an app of the file runs (`@app.command()`): of several, the arguments say which."""
+    functions = [each for each in tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    commands = [each for each in functions if any(map(_is_command, each.decorator_list))]
+    if len(commands) != 1:
+        return []
+    only = commands[0]
+    return [ast.Expr(ast.Name(only.name, lineno=only.lineno, col_offset=only.col_offset))]
+
+
+def _is_command(decorator: ast.expr) -> bool:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(called, ast.Attribute) and called.attr == "command"
 
 
 def _is_without_data_parallel(node: ast.AST) -> bool:

@@ -1,0 +1,164 @@
+"""TRL008: what the command line, a decorator in sight or a library calls is run by every process, too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from snippets import Snippets
+
+from trl_lint import api
+from trl_lint.settings import Settings
+
+SNIPPETS = Snippets("TRL008")
+
+COMMAND = """\
+import click
+import fire
+import jsonargparse
+import typer
+from accelerate import Accelerator
+
+app = typer.Typer()
+
+{}
+def main(folder, epoch: int = 1, save=True):
+    accelerator = Accelerator()
+    if save and epoch % 2:
+        open(f"{{folder}}/x", "w")
+
+if __name__ == "__main__":
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorators", "called", "is_reported"),
+    [
+        ('@click.command()\n@click.option("--folder")', "main()", True),
+        ("@app.command()", "app()", True),
+        ("", "fire.Fire(main)", True),
+        ("", "typer.run(main)", True),
+        ("", "jsonargparse.CLI(main)", True),
+        ("", "somebody.calls(main)", False),
+        ("@somebody.decorates()", "main()", False),
+    ],
+)
+def test_the_options_of_a_command_are_settings(decorators, called, is_reported):
+    text = COMMAND.format(decorators, called)
+    assert bool(SNIPPETS.findings(text)) is is_reported
+    assert not SNIPPETS.findings(text.replace("folder", "local_rank"))
+
+
+DECORATED = """\
+import functools
+from accelerate import Accelerator, PartialState
+
+def timed(f):
+    @functools.wraps(f)
+    def inner(*args):
+        {}
+    return inner
+
+def named(text):
+    def decorate(f):
+        return timed(f)
+    def other(f):
+        def inner(*args):
+            print(text)
+            return f(*args)
+        return inner
+    return other
+
+@{}
+def main():
+    accelerator = Accelerator()
+    open("x", "w")
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "is_reported"),
+    [
+        ("return f(*args)", True),
+        ("with somewhere(): result = f(*args)\n        return result", True),
+        ("try: return f(*args)\n        finally: print()", True),
+        ("if not args: return f()\n        else: print()\n        return f(*args)", True),
+        ("if PartialState().is_main_process: return f(*args)", False),
+        ("if not PartialState().is_main_process: return None\n        return f(*args)", False),
+        ("return PartialState().is_main_process and f(*args)", False),
+        ("for each in rows: f(*args)", False),
+        ("pass", False),
+    ],
+)
+def test_a_decorator_in_sight_lets_all_ranks_in_where_it_always_calls(body, is_reported):
+    assert bool(SNIPPETS.findings(DECORATED.format(body, "timed"))) is is_reported
+
+
+def test_a_decorator_that_is_made_by_a_call():
+    assert SNIPPETS.findings(DECORATED.format("pass", 'named("x")'))
+    assert not SNIPPETS.findings(DECORATED.format("pass", 'somebodys("x")'))
+
+
+HANDED = """\
+from transformers import Trainer
+from trl import GRPOTrainer
+
+class Judge:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __call__(self, completions, **kwargs):
+        open(f"{{self.folder}}/x", "w")
+
+    def measure(self, prediction):
+        open(f"{{self.folder}}/y", "w")
+
+judge = Judge("out")
+trainer = {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("trainer", "lines"),
+    [
+        ("GRPOTrainer(reward_funcs=judge)", [9]),
+        ("GRPOTrainer(reward_funcs=[other, judge])", [9]),
+        ("Trainer(compute_metrics=judge.measure)", [12]),
+        ("Trainer(train_dataset=judge)", []),
+        ("somebodys(reward_funcs=judge)", []),
+    ],
+)
+def test_objects_and_methods_that_are_handed_to_a_trainer(trainer, lines):
+    assert [each.start.line for each in SNIPPETS.findings(HANDED.format(trainer))] == lines
+
+
+LOADS = """\
+from transformers import AutoModelForCausalLM
+
+def load(path):
+    return AutoModelForCausalLM.from_pretrained(path, device_map={})
+"""
+RUNS = """\
+from trl import SFTTrainer
+from load import load
+from save import save
+
+def main(path):
+    trainer = SFTTrainer(model=load(path))
+    open("x", "w")
+    save("y")
+
+main("a")
+"""
+
+
+@pytest.mark.parametrize(("where", "files"), [("None", ["save.py", "train.py"]), ('"auto"', [])])
+def test_a_program_whose_helper_spreads_the_model_is_one_process(where, files, tmp_path):
+    (tmp_path / "load.py").write_text(LOADS.format(where))
+    (tmp_path / "save.py").write_text("def save(path):\n    open(path, 'w')\n")
+    (tmp_path / "train.py").write_text(RUNS)
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL008",)))
+    assert [Path(each.path).name for each in findings] == files

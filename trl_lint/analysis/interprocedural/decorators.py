@@ -1,0 +1,113 @@
+"""Decorators: which ranks they let into the function that they are put on.
+
+@accelerator.on_main_process      some of them
+@click.command()                  all of them: it is known by its name
+@timed                            all of them, where `timed` is in sight, and what it makes of `f` calls `f` on all ways
+@somebody_elses                   not known
+
+def timed(f):
+    def inner(*args):
+        start = time.time()
+        result = f(*args)         no way through `inner` leaves this out
+        return result
+    return inner
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter import expressions
+from trl_lint.analysis.program.classes import FunctionInfo
+from trl_lint.analysis.program.objects import FunctionValue
+from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of_class
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain import ranks
+from trl_lint.domain.control import UNIFORM, Control, Uniformity
+from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
+
+# What may leave out a part of the expression, or of the statement, that it is in.
+_MAY_LEAVE_OUT = (cst.BooleanOperation, cst.CompFor, cst.IfExp, cst.Lambda)
+
+
+def entered_by(frame: Frame, function: FunctionInfo) -> Control:
+    """Which ranks a function's decorators let in: all, only some, or (of a decorator not known) maybe some."""
+    if not function.decorators:
+        return UNIFORM
+    if function.decorators & RANK_DECORATORS:
+        why = frame.step(function.node, "its decorator lets only some ranks in")
+        return Control(Uniformity.DIVERGENT, why, ranks.RANK_LOCAL)
+    if all(_lets_all_in(frame, each.decorator) for each in getattr(function.node, "decorators", ())):
+        return UNIFORM
+    return Control(Uniformity.UNKNOWN, frame.step(function.node, "which ranks its decorator lets in is not known"))
+
+
+def _lets_all_in(frame: Frame, decorator: cst.BaseExpression) -> bool:
+    target = callee_of(decorator)
+    if last_name(target) in HARMLESS_DECORATORS:
+        return True
+    if not isinstance(target, (cst.Attribute, cst.Name)):
+        return False
+    value = frame.engine.settle(expressions.evaluate(frame, target))
+    made = value.function.node if isinstance(value, FunctionValue) else None
+    if isinstance(decorator, cst.Call) and made is not None:
+        made = _returned(made)
+    return isinstance(made, cst.FunctionDef) and _calls_always(made)
+
+
+def _returned(function: cst.CSTNode) -> cst.FunctionDef | None:
+    """The nested function that a function gives back, if it always gives that one."""
+    if not isinstance(function, cst.FunctionDef) or not isinstance(function.body, cst.IndentedBlock):
+        return None
+    nested = {each.name.value: each for each in function.body.body if isinstance(each, cst.FunctionDef)}
+    given = {last_name(each.value) for each in of_class(function, cst.Return) if _home(function, each) is function}
+    return nested.get(given.pop()) if len(given) == 1 else None
+
+
+def _home(root: cst.CSTNode, node: cst.CSTNode) -> cst.CSTNode:
+    """The innermost function around a node."""
+    around = (each for each in reversed(ancestors(root, node)) if isinstance(each, (cst.FunctionDef, cst.Lambda)))
+    return next(around, root)
+
+
+def _calls_always(decorator: cst.FunctionDef) -> bool:
+    """Whether what a decorator makes of a function is one that calls it on all ways."""
+    given = decorator.params.params
+    inner = _returned(decorator)
+    if inner is None or len(given) != 1:
+        return False
+    own = {last_name(callee_of(each.decorator)) for each in inner.decorators}
+    return own <= HARMLESS_DECORATORS and _is_called(inner.body.body, given[0].name.value) is True
+
+
+def _is_called(block: Sequence[cst.CSTNode], name: str) -> bool | None:
+    """Whether all who run a block call a function by then, or some leave without; None: they go on behind it."""
+    for statement in block:
+        answer = _is_called_in(statement, name)
+        if answer is not None:
+            return answer
+    return None
+
+
+def _is_called_in(statement: cst.CSTNode, name: str) -> bool | None:
+    match statement:
+        case cst.If():
+            other = statement.orelse
+            rest = other.body.body if isinstance(other, cst.Else) else (other,) if other is not None else ()
+            arms = (_is_called(statement.body.body, name), _is_called(rest, name))
+            return False if False in arms else None if None in arms else True
+        case cst.With():
+            return _is_called(statement.body.body, name)
+        case cst.Try():
+            return _is_called(statement.body.body, name)
+        case cst.SimpleStatementLine() | cst.BaseSmallStatement():
+            if any(_is_call(statement, each, name) for each in of_class(statement, cst.Call)):
+                return True
+    return False if of_class(statement, cst.Return) else None
+
+
+def _is_call(statement: cst.CSTNode, call: cst.Call, name: str) -> bool:
+    around = ancestors(statement, call)
+    return last_name(call.func) == name and not any(isinstance(each, _MAY_LEAVE_OUT) for each in around)

@@ -1,0 +1,35 @@
+"""The text that a path ends with, as far as it is written out.
+
+os.path.join(folder, f"{step}.png")   .png
+folder / ("grid_" + name + ".jpg")    .jpg
+path                                  that of what the name is bound to, if that is one thing in the function
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import of_class
+
+
+def ending(root: cst.CSTNode, node: cst.CSTNode | None, depth: int = 3) -> str:
+    """What is written at the end of a path in a function (or module); "" where that is not known."""
+    match node:
+        case cst.SimpleString():
+            value = node.evaluated_value
+            return value if isinstance(value, str) else ""
+        case cst.FormattedString(parts=[*_, cst.FormattedStringText(value=text)]):
+            return text
+        case cst.ConcatenatedString(right=right) | cst.BinaryOperation(right=right):
+            return ending(root, right, depth)
+        case cst.Call(args=[*_, cst.Arg(value=last, star="")]):
+            return ending(root, last, depth)
+        case cst.Name(value=name) if depth:
+            bound = [
+                each.value
+                for each in of_class(root, cst.Assign)
+                for target in each.targets
+                if isinstance(target.target, cst.Name) and target.target.value == name
+            ]
+            return ending(root, bound[0], depth - 1) if len(bound) == 1 else ""
+    return ""

@@ -1,0 +1,17 @@
+"""All runs that one run leads to: its own, and those of what it calls, and so on."""
+
+from __future__ import annotations
+
+from trl_lint.analysis.events import EventTrace
+
+
+def called_traces(trace: EventTrace) -> list[EventTrace]:
+    """A run and all that it leads to, each once."""
+    found: dict[int, EventTrace] = {}
+    todo = [trace]
+    while todo:
+        each = todo.pop()
+        if id(each) not in found:
+            found[id(each)] = each
+            todo.extend(summary.trace for summary in each.calls.values())
+    return list(found.values())

@@ -1,0 +1,33 @@
+"""What changes a repository of the Hugging Face hub. Read from huggingface_hub 0.30 (hf_api.py)."""
+
+from __future__ import annotations
+
+from trl_lint.findings import Consequence
+from trl_lint.knowledge.schema import SAME, Class, Effect, Function, Row
+
+_API = "huggingface_hub.HfApi"
+_CREATES = Effect(
+    "creates the same repository",
+    (0, "repo_id"),
+    fails=True,
+    unless=("exist_ok",),
+    makes=True,
+    instead="let all ranks create it: `exist_ok=True`",
+)
+# What differs between the ranks may be what they upload, or where they put it.
+_UPLOADS = Effect("uploads the same files", apart=True, consequence=Consequence.WASTE)
+
+# Each is a method of the API, and a function that does the same.
+ROWS: tuple[Row, ...] = (
+    Class(name=_API, source="hf_api.py::HfApi"),
+    *(
+        Function(name=f"{owner}.{name}", source=f"hf_api.py::HfApi.{name}", returns=SAME, effect=effect)
+        for owner in (_API, "huggingface_hub")
+        for name, effect in (
+            ("create_repo", _CREATES),
+            ("upload_file", _UPLOADS),
+            ("upload_folder", _UPLOADS),
+            ("upload_large_folder", _UPLOADS),
+        )
+    ),
+)
