@@ -32,7 +32,7 @@ from trl_lint.launch.judge.arguments import may_ask_to_train, may_train  # noqa:
 from trl_lint.launch.judge.launchers import training_script  # noqa: E402
 from trl_lint.launch.training.trainers import Trainers  # noqa: E402
 from trl_lint.linter.linter import Linter  # noqa: E402
-from trl_lint.rules import all_rules  # noqa: E402
+from trl_lint.rules import all_rules, find_rule  # noqa: E402
 from trl_lint.verify.oracles.logged_metrics import metrics_of  # noqa: E402
 from trl_lint.verify.record.traces import Log, RankRecord, Run  # noqa: E402
 from trl_lint.wording import Surroundings, surroundings_of  # noqa: E402
@@ -60,6 +60,14 @@ Ask = Callable[[str, Path], Any]
 def diverges_by_default(text: str, folder: Path) -> int:
     """How many findings of TRL006 a text has in the default set."""
     return sum(each.by_default for each in Snippets("TRL006").findings(text))
+
+
+def stays_by_default(text: str, folder: Path) -> int:
+    """How many findings of TRL001 a file that lies somewhere has in the default set."""
+    path = folder / "train.py"
+    path.write_text(text, encoding="utf-8")
+    linter = Linter(SETTINGS, (folder,), (find_rule("TRL001"),))
+    return sum(each.by_default for each in linter.check(path, text.encode()))
 
 
 def rule(code: str, *engines: str) -> Ask:
@@ -284,6 +292,12 @@ FROZEN = (
     "model = AutoModel.from_pretrained('tiny')\nif input():\n    model.requires_grad_(False)\n"
     "model, *_ = accelerator.prepare(model, {})\nprint(model.config)\n"
 )
+
+GATHER = (
+    "from accelerate import Accelerator\n{}\ndef total(rows):\n    {}\n    Accelerator().gather(rows.sum().item())\n"
+)
+RELATIVE = GATHER.format("from {} import one", "pass")
+UNBOUND = GATHER.format("", "{}(rows)")
 
 CASES = {
     "MAY_SYNCHRONISE": Case(
@@ -644,6 +658,8 @@ CASES = {
     "SEVERAL_GPUS_NOTE": Case(
         told_gpus, "# on one GPU or multiple\npython x.py", "UNKNOWN", "# on one GPU or so\npython x.py", "ONE"
     ),
+    "MADE_IN_BUILDS": Case(stays_by_default, RELATIVE.format("._version"), 1, RELATIVE.format("..utils.versions"), 0),
+    "GIVEN_BY_RUNNERS": Case(stays_by_default, UNBOUND.format("profile"), 1, UNBOUND.format("profiled"), 0),
 }
 
 

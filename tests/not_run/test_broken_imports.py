@@ -39,7 +39,7 @@ class OwnTrainer(Trainer):
         ("from ._version import __version__", None, True),
         ("from utils import pad", None, True),
         ("try:\n    from .fast import pad\nexcept ImportError:\n    pad = None", None, True),
-        ("if USE:\n    from .fast import pad", None, True),
+        ("USE = True\nif USE:\n    from .fast import pad", None, True),
     ],
 )
 def test_a_file_without_what_it_imports_is_asked_for(

@@ -204,7 +204,8 @@ SEVERAL_NODES = (
     CountOption("--num_nodes", _RUNNER, r"^(?!1$)"),
 )
 # With one of these a command says how many processes there are, or which, whatever the configuration says.
-COUNTS = frozenset(each.name for each in ONE_PROCESS + SEVERAL_NODES) | {"--multi_gpu", "--multi-gpu", "--gpu_ids"}
+_ALSO_COUNT = frozenset({"--gpu-ids", "--gpu_ids", "--multi-gpu", "--multi_gpu"})
+COUNTS = frozenset(each.name for each in ONE_PROCESS + SEVERAL_NODES) | _ALSO_COUNT
 # Accelerate's own settings say how many there are; one machine is its default.
 ACCELERATE = re.compile(rb"^num_processes[ \t]*:", re.MULTILINE)
 SEVERAL_PROCESSES = re.compile(

@@ -6,16 +6,13 @@ src/own/trainer.py    from ..data_utils import pad      copied out of trl/traine
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import libcst as cst
 
 from trl_lint.analysis.program.project import Module, Project
-
-# What a build writes, which a checkout lacks.
-_MADE_IN_BUILDS = re.compile(r"version|_pb2\b|^_C$|_ext\b")
+from trl_lint.knowledge.heuristics import MADE_IN_BUILDS
 
 
 def cannot_be_imported(project: Project, module: Module, node: cst.CSTNode) -> bool:
@@ -39,7 +36,7 @@ def _relative(module: Module) -> Iterator[Path]:
 
 def _is_there(project: Project, path: Path) -> bool:
     """Whether a module is there, in whatever form."""
-    if any(_MADE_IN_BUILDS.search(part) for part in path.parts[-2:]) or project.has_file(path.with_suffix(".py")):
+    if any(MADE_IN_BUILDS.fits(part) for part in path.parts[-2:]) or project.has_file(path.with_suffix(".py")):
         return True
     if project.has_file(path) or os.path.isdir(path):
         return True

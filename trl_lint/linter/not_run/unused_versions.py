@@ -11,7 +11,7 @@ import re
 import libcst as cst
 
 from trl_lint.analysis.program.project import Module, Project
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import definitions_around
 from trl_lint.launch.judge.engines import is_program
 
 
@@ -19,7 +19,8 @@ def is_unused_version(project: Project, module: Module, node: cst.CSTNode) -> bo
     """Whether a place is in a class that a file beside has by the same name and is imported for, while the place's own
     file is neither imported nor a program.
     """
-    top = next((each for each in ancestors(module.tree, node) if isinstance(each, cst.ClassDef)), None)
+    around = definitions_around(module.tree, node)
+    top = next((each for each in around if isinstance(each, cst.ClassDef)), None)
     beside = [path for path in project.linted if path.parent == module.path.parent and path != module.path]
     if top is None or not beside or is_program(module.source or b"") or module.engines().imported:
         return False
