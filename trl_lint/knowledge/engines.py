@@ -211,6 +211,12 @@ ACCELERATE = re.compile(rb"^num_processes[ \t]*:", re.MULTILINE)
 SEVERAL_PROCESSES = re.compile(
     rb"^(?:num_processes|num_machines)[ \t]*:(?![ \t]*[\"']?1[\"']?[ \t\r]*(?:#.*)?$)", re.MULTILINE
 )
+# A last batch that is not full is dropped, with as many rows on each rank: in settings, in code, and as an option.
+DROPS_LAST = "dataloader_drop_last"
+DROPS_LAST_IN_SETTINGS = re.compile(
+    rb"(?:^[ \t]*|[{,][ \t]*(?=\"))[\"']?%b[\"']?[ \t]*:[ \t]*(?i:true|yes|on)\b" % DROPS_LAST.encode(), re.MULTILINE
+)
+DROPS_LAST_IN_CODE = re.compile(rb"\b%b[ \t]*=[ \t]*True\b" % DROPS_LAST.encode())
 # What hands the whole configuration to `accelerate launch`.
 CONFIGURATION_OPTIONS = frozenset({"--config_file", "--config-file"})
 # Files of settings that a launch may name among its words.

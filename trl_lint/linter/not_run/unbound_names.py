@@ -70,7 +70,8 @@ def _bound(project: Project, module: Module) -> frozenset[str] | None:
 def _read_on_import(module: Module) -> frozenset[str]:
     """The names that lines at the top of a file read before any of them can run what the file defines."""
     read: set[str] = set()
-    own = {each.name.value for kind in (cst.ClassDef, cst.FunctionDef) for each in of_class(module.tree, kind)}
+    own = {each.name.value for each in of_class(module.tree, cst.ClassDef)}
+    own |= {each.name.value for each in of_class(module.tree, cst.FunctionDef)}
     for statement in module.tree.body:
         read.update(name.value for name in names_read(statement))
         if not own.isdisjoint(_run_with(module, statement)):
