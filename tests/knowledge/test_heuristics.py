@@ -70,6 +70,19 @@ def stays_by_default(text: str, folder: Path) -> int:
     return sum(each.by_default for each in linter.check(path, text.encode()))
 
 
+def stays_by_default_in(package: str, folder: Path) -> int:
+    """The same of a class in a package of this name, beside a program."""
+    path = folder / package / "trainer.py"
+    path.parent.mkdir(exist_ok=True)
+    (path.parent / "__init__.py").touch()
+    (folder / "run.py").write_text(f"{GATHER}if __name__ == '__main__':\n    total(3)\n", encoding="utf-8")
+    text = trainer("def compute_loss(self, model, inputs):\n    self.accelerator.gather(inputs['ids'].sum().item())")
+    path.write_text(text, encoding="utf-8")
+    linter = Linter(SETTINGS, (folder,), (find_rule("TRL001"),))
+    linter.prepare((each, each.read_bytes()) for each in (path, folder / "run.py"))
+    return sum(each.by_default for each in linter.check(path, text.encode()))
+
+
 def rule(code: str, *engines: str) -> Ask:
     """How often a rule speaks, in a project that runs under these engines."""
     return lambda text, folder: len(Snippets(code, replace(SETTINGS, engines=engines)).findings(text))
@@ -658,6 +671,7 @@ CASES = {
     "SEVERAL_GPUS_NOTE": Case(
         told_gpus, "# on one GPU or multiple\npython x.py", "UNKNOWN", "# on one GPU or so\npython x.py", "ONE"
     ),
+    "COPIED_LIBRARY": Case(stays_by_default_in, "trl", 0, "trlx", 1),
     "MADE_IN_BUILDS": Case(stays_by_default, RELATIVE.format("._version"), 1, RELATIVE.format("..utils.versions"), 0),
     "GIVEN_BY_RUNNERS": Case(stays_by_default, UNBOUND.format("profile"), 1, UNBOUND.format("profiled"), 0),
 }

@@ -706,3 +706,10 @@ GIVEN_BY_RUNNERS = Guess(
     because="`profile` of line_profiler's kernprof, `snakemake` of its scripts, `spark` and `dbutils` of Databricks, "
     "`display` of IPython, `_` of gettext.install",
 )
+COPIED_LIBRARY = Guess(
+    group=NOT_RUN,
+    words=_one_of("accelerate diffusers peft transformers trl"),
+    says="A package of such a name in a project of another name, which has programs of its own, is a copy of the "
+    "library.",
+    because="TUe-Ray/VLM-3R, NVlabs/VILA and RifleZhang/LLaVA-Hound-DPO have a copy of trl, and use parts of it",
+)
