@@ -16,15 +16,10 @@ import libcst as cst
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.program.surely_evaluated import names_read, names_read_before
 from trl_lint.analysis.program.syntax import definitions_around, of_class, value_names
-from trl_lint.fixes.support.scope import bound_targets
 from trl_lint.knowledge.heuristics import GIVEN_BY_RUNNERS
+from trl_lint.linter.not_run.bound_names import names_bound
 from trl_lint.linter.not_run.module_flags import may_be_set_elsewhere
 
-# What binds names that do not stand there.
-_BINDS_ANY = (
-    rb"\b(?:exec|execfile|globals|locals)\(|\bvars\(\s*\)",
-    rb"\b(?:__builtins__|builtins|f_globals|sys\.modules)\b",
-)
 # What runs a text part by part, and goes on after an error; and what runs a file with names of its own.
 _CELLS = re.compile(rb"(?m)^# ?(?:%%|In ?\[|COMMAND -|Databricks notebook)|\bget_ipython\b")
 _RUNS_FILES = re.compile(rb"\b(?:exec|execfile|init_globals|runpy)\b")
@@ -56,15 +51,13 @@ def _is_unbound(project: Project, name: str) -> bool:
 
 
 def _bound(project: Project, module: Module) -> frozenset[str] | None:
-    """The names that are bound anywhere in a file, or are there in all; None where that can't be told."""
-    tree = module.tree
-    if module.path.suffix != ".py" or of_class(tree, cst.ImportStar) or _CELLS.search(module.source or b""):
-        return None
-    if any(map(module.mentions, _BINDS_ANY)):
+    """The names that a file binds, or that are there in all; None where that can't be told."""
+    bound = names_bound(module)
+    if bound is None or module.path.suffix != ".py" or _CELLS.search(module.source or b""):
         return None
     if any(_RUNS_FILES.search(code) for _, code in project.linted_code(module.path.name)):
         return None
-    return frozenset(_BUILTINS).union(each.value for each in bound_targets(tree) if isinstance(each, cst.Name))
+    return bound | _BUILTINS
 
 
 def _read_on_import(module: Module) -> frozenset[str]:
