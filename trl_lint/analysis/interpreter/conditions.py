@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import batch_rows, emptiness_tests, none_tests, wrapping_tests
+from trl_lint.analysis.interpreter import emptiness_tests, none_tests, wrapping_tests
 from trl_lint.analysis.interpreter.tpu_tests import for_bare_runs
 from trl_lint.analysis.program.objects import class_names
 from trl_lint.analysis.program.parameter_uses import is_none_unless_given
@@ -84,9 +84,8 @@ def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
     A thing of no known kind is nothing that was computed or compared: `batch.get("flag")`, else a setting.
     """
     value = asked(value)
-    if value.rank.differs and value.kind is Kind.UNKNOWN and value.rank.origins == Origin.DATA:
-        return _not_known(frame, test)
-    if value.rank.differs and value.rank.origins == Origin.DATA and _asks_for_any(frame, test):
+    of_data = value.rank.differs and value.rank.origins == Origin.DATA
+    if of_data and (value.kind is Kind.UNKNOWN or emptiness_tests.is_alike(frame, test)):
         return _not_known(frame, test)
     if value.rank.differs:
         why = frame.step(test, "`{}` differs between ranks", value.why)
@@ -101,11 +100,6 @@ def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
     if not is_told and any(map(MAY_ASK_FOR_RANK.fits, identifiers(test))):
         return _not_known(frame, test)
     return UNIFORM
-
-
-def _asks_for_any(frame: Frame, test: cst.CSTNode) -> bool:
-    """Whether a test asks only whether there is anything, where there is on all ranks or on none."""
-    return emptiness_tests.is_alike(frame, test) or batch_rows.asks_for_rows(frame, test)
 
 
 def _not_known(frame: Frame, test: cst.CSTNode, rank: ranks.Rank = ranks.UNKNOWN) -> Control:

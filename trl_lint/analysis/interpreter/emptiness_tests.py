@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.batch_rows import counted_in
+from trl_lint.analysis.interpreter.batch_rows import asks_for_rows, counted_in
 from trl_lint.analysis.program.syntax import ancestors, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.values import UNKNOWN
@@ -23,7 +23,11 @@ _FILL = frozenset({"append", "extend", "insert"})
 
 
 def is_alike(frame: Frame, test: cst.CSTNode) -> bool:
-    """Whether a test asks only whether anything is in a list, and all that fills it is run by all ranks alike."""
+    """Whether a test asks only whether anything is in a batch as it came, or in a list, of which all that fills it is
+    run by all ranks alike.
+    """
+    if asks_for_rows(frame, test):
+        return True
     name = _list_of(test)
     fills = list(_fills(frame, name)) if name else []
     return bool(fills) and not any(_is_of_own_data(frame, each) for each in fills) and not _leaves_by_own_data(frame)

@@ -55,7 +55,8 @@ def _bound(project: Project, module: Module) -> frozenset[str] | None:
     bound = names_bound(module)
     if bound is None or module.path.suffix != ".py" or _CELLS.search(module.source or b""):
         return None
-    if any(_RUNS_FILES.search(code) for _, code in project.linted_code(module.path.name)):
+    name = module.path.name.encode(errors="replace").decode()  # which may be no text
+    if any(_RUNS_FILES.search(code) for _, code in project.linted_code(name)):
         return None
     return bound | _BUILTINS
 
