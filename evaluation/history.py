@@ -4,8 +4,8 @@
 
 `--cases other_cases.json` asks the same of bugs in other code bases.
 The cases (`evaluation/cases`) name a release, a file and a line. A whole release is the project that is linted.
-Exit code 1 when a scored site is missed, a look-alike or a mended function gets a finding, or a fix is not
-the author's own.
+Exit code 1 when a site does worse than its case expects (it is missed, or is not in the default set any more), a
+look-alike or a mended function gets a finding, or a fix is not the author's own.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cache
 from pathlib import Path
 
@@ -38,7 +39,16 @@ GROUPS = {
     "fix": "fixes compared with the author's own",
     "left-out": "cases without a release to lint",
 }
-SCORED = ("site", "look-alike", "mended", "fix")
+# Besides the sites, which have to do as well as their cases expect.
+SCORED = ("look-alike", "mended", "fix")
+
+
+class Outcome(IntEnum):
+    """What somebody is told of a site, the worst first; `expected` in a case's site, where it is not the best."""
+
+    MISSED = 0
+    ASKED_FOR = 1
+    BY_DEFAULT = 2
 
 
 @dataclass(frozen=True)
@@ -53,6 +63,18 @@ class Verdict:
     note: str = ""
     # Whether somebody who selects nothing is told of it.
     by_default: bool = True
+    # Of a site: what its case expects at least.
+    expected: Outcome = Outcome.MISSED
+
+    @property
+    def outcome(self) -> Outcome:
+        if not self.found:
+            return Outcome.MISSED
+        return Outcome.BY_DEFAULT if self.by_default else Outcome.ASKED_FOR
+
+    @property
+    def passes(self) -> bool:
+        return self.outcome >= self.expected and (self.right or self.group not in SCORED)
 
 
 @dataclass
@@ -135,19 +157,24 @@ def _judge_sites(case: dict, group: str, causes: dict[str, str]) -> Iterator[Ver
     release = project(case["buggy_release"], case.get("package", PACKAGE))
     for site in case["sites"]:
         found = release.findings(site["file"], case["rule"])
-        yield _site_verdict(case, group, site["file"], site["line"], found, causes)
+        yield _site_verdict(case, group, site, site["line"], found, causes)
+
+
+def expected_of(site: dict) -> Outcome:
+    """What is expected of a site: that it is found by default, unless its case says less."""
+    return Outcome[site.get("expected", "by default").upper().replace(" ", "_")]
 
 
 def _site_verdict(
-    case: dict, group: str, file: str, line: int, findings: Sequence[Finding], causes: dict[str, str]
+    case: dict, group: str, site: dict, line: int, findings: Sequence[Finding], causes: dict[str, str]
 ) -> Verdict:
     found = found_at(findings, line)
     note = "" if found else causes.get(f"{case['id']}:{line}", "no cause noted")
     is_seen = _is_preview(case["rule"]) or found_at((each for each in findings if each.by_default), line)
     if found and not is_seen:
         note = "not in the default set"
-    place = f"{case['id']} {case['buggy_release'] or case['fixed_release']} {file}:{line}"
-    return Verdict(group, case["rule"], place, found, found, note, by_default=found and is_seen)
+    place = f"{case['id']} {case['buggy_release'] or case['fixed_release']} {site['file']}:{line}"
+    return Verdict(group, case["rule"], place, found, found, note, found and is_seen, expected_of(site))
 
 
 def _is_preview(code: str) -> bool:
@@ -162,7 +189,7 @@ def _judge_rebuild(case: dict, group: str, rebuild: dict, causes: dict[str, str]
     broken, line = turn_back(mended, rebuild["right"], rebuild["broken"])
     linter = new_linter(release.root)
     findings = [each for each in linter.check(path, broken) if is_about(each, case["rule"])]
-    yield _site_verdict(case, group, rebuild["file"], line, findings, causes)
+    yield _site_verdict(case, group, case["sites"][0], line, findings, causes)
     if rebuild.get("by_hand"):
         return  # there is only a hint
     fixed = new_linter(release.root, [case["rule"]]).fix(path, broken).source == mended
@@ -270,6 +297,25 @@ def details(verdicts: Sequence[Verdict], verbose: bool) -> Iterator[str]:
             yield f" {mark} {verdict.rule} {said:6} {verdict.place}{note}"
 
 
+def compared(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """The sites that do worse, or better, than their cases expect."""
+    titles = {
+        "worse than expected": [each for each in verdicts if each.outcome < each.expected],
+        "better than expected, so that the case may expect more": [
+            each for each in verdicts if each.group in ("site", "partial") and each.outcome > each.expected
+        ],
+    }
+    for title, chosen in titles.items():
+        if chosen:
+            yield f"\n{title}:"
+        for each in chosen:
+            yield f"   {each.rule} {each.place}: {_name(each.outcome)}, expected {_name(each.expected)}"
+
+
+def _name(outcome: Outcome) -> str:
+    return outcome.name.lower().replace("_", " ")
+
+
 def _is_unseen(verdict: Verdict) -> bool:
     return verdict.found and not verdict.by_default
 
@@ -292,8 +338,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print()
     else:
         print(summary(verdicts, rules))
-        print("\n".join(details(verdicts, options.verbose)))
-    return PASSED if all(verdict.right for verdict in verdicts if verdict.group in SCORED) else FAILED
+        print("\n".join([*details(verdicts, options.verbose), *compared(verdicts)]))
+    return PASSED if all(verdict.passes for verdict in verdicts) else FAILED
 
 
 if __name__ == "__main__":

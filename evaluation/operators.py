@@ -82,6 +82,9 @@ class Operator:
     needles: tuple[str, ...] = field(default=("gather", ".reduce("))
     # How many places of a file are tried at least, where so many are there: more than one where few files have any.
     per_file: int = 1
+    # How many of its mutants have to be found, and how many of those found have to be in the default set.
+    recall: float = 0.6
+    by_default: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -538,14 +541,17 @@ OPERATORS = (
     Operator("drop the collective", "TRL003", drop_collective),
     Operator("item inside the gather", "TRL001", item_inside, follows=False),
     Operator("read from the wrapped model", "TRL002", wrapped_read, needles=("Trainer)", "unwrap_model")),
-    Operator("helper returns local", "TRL003", helper_returns_local),
+    # Half of its places give back what reward functions out of sight make.
+    Operator("helper returns local", "TRL003", helper_returns_local, recall=0.4),
     Operator("collective on one rank", "TRL006", collective_on_one_rank),
     Operator("drop the main-process guard", "TRL008", drop_guard, needles=("wandb.log(",)),
     Operator("reduce after the gather", "TRL005", reduced_late, follows=False),
     Operator("drop the padding", "TRL005", unpadded, needles=("pad_across_processes",), per_file=3),
     Operator("gather for metrics", "TRL014", cut, per_file=3),
     Operator("average means", "TRL007", average_means, needles=("torch.stack(",), per_file=3),
-    Operator("forward through the module", "TRL009", unwrapped_forward, needles=("Trainer)", ".prepare(")),
+    Operator(
+        "forward through the module", "TRL009", unwrapped_forward, needles=("Trainer)", ".prepare("), by_default=0.95
+    ),
     Operator("generate on the wrapped model", "TRL010", wrapped_generate, needles=("generate",)),
     Operator("bare model for generation", "TRL010", bare_for_generation, needles=("unwrap_model_for_generation",)),
 )

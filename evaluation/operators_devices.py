@@ -92,5 +92,5 @@ def _computing(source: Source, block: cst.With) -> Iterator[cst.CSTNode]:
 DEVICE_OPERATORS = (
     Operator("take the tensor to the CPU", "TRL011", to_the_cpu, follows=False),
     Operator("build the tensor on the CPU", "TRL011", without_device, needles=("device=",)),
-    Operator("drop main_process_first", "TRL012", everybody_first, needles=FIRST),
+    Operator("drop main_process_first", "TRL012", everybody_first, needles=FIRST, by_default=0.9),
 )

@@ -1,5 +1,7 @@
 """How the history benchmark matches findings with places."""
 
+from dataclasses import replace
+
 import pytest
 
 from evaluation import history
@@ -71,11 +73,11 @@ def test_the_summary_counts_by_rule_and_group():
 class FakeProject:
     """A release in which every line of `lines` has a finding."""
 
-    def __init__(self, lines: list[int]) -> None:
-        self.lines = lines
+    def __init__(self, lines: list[int], by_default: bool = True) -> None:
+        self.lines, self.by_default = lines, by_default
 
     def findings(self, file: str, rule: str) -> list[Finding]:
-        return [finding(line) for line in self.lines]
+        return [replace(finding(line), by_default=self.by_default) for line in self.lines]
 
     def text(self, file: str) -> bytes:
         return SOURCE.encode()
@@ -111,10 +113,45 @@ def test_a_miss_carries_its_noted_cause(monkeypatch):
     assert (site.right, site.note) == (False, "the base is out of sight")
 
 
+@pytest.mark.parametrize(
+    ("expected", "lines", "by_default", "code", "said"),
+    [
+        (None, [8], True, 0, ""),
+        (None, [8], False, 1, "worse than expected:\n   TRL003 X 1 a.py:8: asked for, expected by default"),
+        (None, [], True, 1, "worse than expected:\n   TRL003 X 1 a.py:8: missed, expected by default"),
+        ("asked for", [8], False, 0, ""),
+        ("asked for", [], True, 1, "worse than expected:\n   TRL003 X 1 a.py:8: missed, expected asked for"),
+        ("missed", [], True, 0, ""),
+        ("missed", [8], False, 0, "may expect more:\n   TRL003 X 1 a.py:8: asked for, expected missed"),
+    ],
+)
+def test_a_site_has_to_do_as_well_as_its_case_expects(
+    monkeypatch, capsys, expected, lines, by_default, code, said
+) -> None:
+    entry = case([])
+    entry["fixed_release"] = None
+    if expected:
+        entry["sites"][0]["expected"] = expected
+    release = FakeProject(lines, by_default=by_default)
+    monkeypatch.setattr(history, "project", lambda version, package: release)
+    verdicts = list(history.judge_case(entry, {}, {}))
+    monkeypatch.setattr(history, "judge_all", lambda rules, cases: verdicts)
+    assert history.main(["--rules", "TRL003"]) == code
+    shown = capsys.readouterr().out.strip()
+    assert shown.endswith(said) if said else "expected" not in shown
+
+
+def test_an_alarm_on_right_code_fails(monkeypatch, capsys):
+    alarm = Verdict("look-alike", "TRL003", "c", True, False)
+    monkeypatch.setattr(history, "judge_all", lambda rules, cases: [alarm])
+    assert history.main([]) == 1
+
+
 def test_the_data_is_whole():
     for entry in history.load("trl_cases.json"):
         assert entry["sites"] or not entry["scored"], entry["id"]
         assert entry["static"] in {"yes", "partial", "no"}
+        assert all(history.expected_of(site) in history.Outcome for site in entry["sites"])
     ids = {entry["id"] for entry in history.load("trl_cases.json")}
     assert {row["id"] for row in history.load("rebuilds.json")} <= ids
 

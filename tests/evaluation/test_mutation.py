@@ -405,6 +405,22 @@ def test_recall_has_limits_over_all_and_per_operator():
     assert not mutation.passed([*good, mutation.Result(DROP.name, "none", "c", "f", 1, "s", "x", True, [], ["new"])])
 
 
+def test_what_leaves_the_default_set_fails():
+    def results(of: int, operator: str, unasked: int = 0):
+        place = (operator, "none", "c", "f")
+        return [mutation.Result(*place, i, "s", "x", found=True, by_default=i >= unasked) for i in range(of)]
+
+    others = [each for operator in OPERATORS[1:] for each in results(10, operator.name)]
+    first = OPERATORS[0]
+    assert mutation.passed([*others, *results(10, first.name)])
+    worse = [*others, *results(10, first.name, unasked=1)]
+    assert not mutation.passed(worse)
+    shown = "\n".join(mutation.report(mutation.Tally(worse), mutation.Plan(steps=("none",)), verbose=False))
+    assert (
+        f"not in the default set: 1\n  {first.name}: c f:0 s\ntoo few of it in the default set: {first.name}" in shown
+    )
+
+
 class TestModelsAndTheirWrappers:
     FORWARD, GENERATE, BARE = (
         BY_NAME[name]

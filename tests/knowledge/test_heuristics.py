@@ -32,7 +32,7 @@ from trl_lint.launch.judge.arguments import may_ask_to_train, may_train  # noqa:
 from trl_lint.launch.judge.launchers import training_script  # noqa: E402
 from trl_lint.launch.training.trainers import Trainers  # noqa: E402
 from trl_lint.linter.linter import Linter  # noqa: E402
-from trl_lint.rules import all_rules  # noqa: E402
+from trl_lint.rules import all_rules, find_rule  # noqa: E402
 from trl_lint.verify.oracles.logged_metrics import metrics_of  # noqa: E402
 from trl_lint.verify.record.traces import Log, RankRecord, Run  # noqa: E402
 from trl_lint.wording import Surroundings, surroundings_of  # noqa: E402
@@ -60,6 +60,27 @@ Ask = Callable[[str, Path], Any]
 def diverges_by_default(text: str, folder: Path) -> int:
     """How many findings of TRL006 a text has in the default set."""
     return sum(each.by_default for each in Snippets("TRL006").findings(text))
+
+
+def stays_by_default(text: str, folder: Path) -> int:
+    """How many findings of TRL001 a file that lies somewhere has in the default set."""
+    path = folder / "train.py"
+    path.write_text(text, encoding="utf-8")
+    linter = Linter(SETTINGS, (folder,), (find_rule("TRL001"),))
+    return sum(each.by_default for each in linter.check(path, text.encode()))
+
+
+def stays_by_default_in(package: str, folder: Path) -> int:
+    """The same of a class in a package of this name, beside a program."""
+    path = folder / package / "trainer.py"
+    path.parent.mkdir(exist_ok=True)
+    (path.parent / "__init__.py").touch()
+    (folder / "run.py").write_text(f"{GATHER}if __name__ == '__main__':\n    total(3)\n", encoding="utf-8")
+    text = trainer("def compute_loss(self, model, inputs):\n    self.accelerator.gather(inputs['ids'].sum().item())")
+    path.write_text(text, encoding="utf-8")
+    linter = Linter(SETTINGS, (folder,), (find_rule("TRL001"),))
+    linter.prepare((each, each.read_bytes()) for each in (path, folder / "run.py"))
+    return sum(each.by_default for each in linter.check(path, text.encode()))
 
 
 def rule(code: str, *engines: str) -> Ask:
@@ -291,6 +312,12 @@ FROZEN = (
     "model = AutoModel.from_pretrained('tiny')\nif input():\n    model.requires_grad_(False)\n"
     "model, *_ = accelerator.prepare(model, {})\nprint(model.config)\n"
 )
+
+GATHER = (
+    "from accelerate import Accelerator\n{}\ndef total(rows):\n    {}\n    Accelerator().gather(rows.sum().item())\n"
+)
+RELATIVE = GATHER.format("from {} import one", "pass")
+UNBOUND = GATHER.format("", "{}(rows)")
 
 CASES = {
     "MAY_SYNCHRONISE": Case(
@@ -652,6 +679,9 @@ CASES = {
     "SEVERAL_GPUS_NOTE": Case(
         told_gpus, "# on one GPU or multiple\npython x.py", "UNKNOWN", "# on one GPU or so\npython x.py", "ONE"
     ),
+    "COPIED_LIBRARY": Case(stays_by_default_in, "trl", 0, "trlx", 1),
+    "MADE_IN_BUILDS": Case(stays_by_default, RELATIVE.format("._version"), 1, RELATIVE.format("..utils.versions"), 0),
+    "GIVEN_BY_RUNNERS": Case(stays_by_default, UNBOUND.format("profile"), 1, UNBOUND.format("profiled"), 0),
 }
 
 

@@ -39,7 +39,7 @@ class OwnTrainer(Trainer):
         ("from ._version import __version__", None, True),
         ("from utils import pad", None, True),
         ("try:\n    from .fast import pad\nexcept ImportError:\n    pad = None", None, True),
-        ("if USE:\n    from .fast import pad", None, True),
+        ("USE = True\nif USE:\n    from .fast import pad", None, True),
     ],
 )
 def test_a_file_without_what_it_imports_is_asked_for(
@@ -50,8 +50,38 @@ def test_a_file_without_what_it_imports_is_asked_for(
     path.write_text(TRAINER.format(imports=imports), encoding="utf-8")
     if beside:
         (tmp_path / beside).parent.mkdir(exist_ok=True)
-        (tmp_path / beside).touch()
+        (tmp_path / beside).write_text("def pad(): pass\n", encoding="utf-8")
     (finding,) = api.check(path, Settings(root=tmp_path, select=("ALL",)))
+    assert finding.by_default is by_default
+
+
+@pytest.mark.parametrize(
+    ("beside", "text", "by_default"),
+    [
+        ("losses.py", "def sft(): pass\n", False),
+        ("losses.py", "from trl.losses import sft as dpo_of_trl\n", False),
+        ("losses.py", "class Losses:\n    sft = 3\n\nlosses.dpo(3)\n", False),
+        ("losses.py", "def dpo(): pass\n", True),
+        ("losses.py", "from trl.losses import dpo\n", True),
+        ("losses.py", "try:\n    import dpo\nexcept ImportError:\n    dpo = None\n", True),
+        ("losses.py", "from trl.losses import *\n", True),
+        ("losses.py", "globals()['d' + 'po'] = 3\n", True),
+        ("losses.py", "def __getattr__(name): return 3\n", True),
+        ("losses.py", "this is no Python\n", True),
+        ("losses/__init__.py", "", False),
+        ("losses/__init__.py", "from ._losses import dpo\n", True),
+        ("losses/dpo.py", "", True),
+        ("losses/dpo/other.py", "", True),
+    ],
+)
+def test_a_file_that_imports_a_name_that_nothing_binds(
+    beside: str, text: str, by_default: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "own" / "trainer.py"
+    for each, content in {path: TRAINER.format(imports="from .losses import dpo"), path.parent / beside: text}.items():
+        each.parent.mkdir(exist_ok=True, parents=True)
+        each.write_text(content, encoding="utf-8")
+    (finding,) = Linter(Settings(), (tmp_path,), (find_rule("TRL003"),)).check(path, path.read_bytes())
     assert finding.by_default is by_default
 
 

@@ -74,7 +74,7 @@ def test_a_class_that_another_file_makes(tmp_path, other, expected):
     [
         ("", OTHER_START, False),
         ("", f"total(3)\n{OTHER_START}", True),
-        ("@app.command()", OTHER_START, True),
+        ("import typer\napp = typer.Typer()\n@app.command()", OTHER_START, True),
         ("", "if __name__ == '__main__':\n    fire.Fire()\n", True),
         ("", "", True),
     ],

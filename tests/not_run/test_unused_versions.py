@@ -30,7 +30,9 @@ START = "if __name__ == '__main__':\n    pass\n"
         ({"own.py": TRAINER, "own_v2.py": TRAINER, "train.py": "import own, own_v2\n"}, True),
         ({"own.py": TRAINER, "own_v2.py": TRAINER}, True),
         ({"own.py": TRAINER, "own_v2.py": TRAINER, "train.py": "from other import OwnTrainer\n"}, True),
-        ({"own.py": TRAINER, "better.py": TRAINER, "train.py": "from better import OwnTrainer\n"}, False),
+        ({"own.py": TRAINER, "new_own.py": TRAINER, "train.py": "from new_own import OwnTrainer\n"}, False),
+        # Another way to train, of a package that others import.
+        ({"own.py": TRAINER, "ppo.py": TRAINER, "train.py": "from ppo import OwnTrainer\n"}, True),
         ({"own.py": TRAINER, "more/own_v2.py": TRAINER, "train.py": "from more.own_v2 import OwnTrainer\n"}, True),
         (
             {

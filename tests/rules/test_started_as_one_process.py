@@ -214,6 +214,8 @@ ONE = "compute_environment: LOCAL_MACHINE\nnum_machines: 1\nnum_processes: 1  # 
         ("--config_file one.yaml", {"a/one.yaml": ONE, "b/one.yaml": ONE.replace("1", "2")}, True),
         ("--config_file one.yaml --num_processes 8", {"one.yaml": ONE}, True),
         ("--config_file one.yaml --multi_gpu", {"one.yaml": ONE}, True),
+        ("--config_file one.yaml --gpu_ids 0,1", {"one.yaml": ONE}, True),
+        ("--config_file one.yaml --gpu-ids 0,1", {"one.yaml": ONE}, True),
         ("--config_file $CONFIG", {"one.yaml": ONE}, True),
         ("", {"one.yaml": ONE}, True),
     ],

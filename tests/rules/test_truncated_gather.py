@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
-from snippets import Snippets, loop, shown, trainer
+from snippets import SETTINGS, Snippets, loop, shown, trainer
+
+from trl_lint.linter.discovery import import_roots
+from trl_lint.linter.linter import Linter
+from trl_lint.rules import find_rule
 
 SNIPPETS = Snippets("TRL014")
 
@@ -96,3 +103,74 @@ def test_the_fix_is_another_name():
 def test_other_arguments_are_left_to_the_author(call: str):
     text = hook("mask.sum()").replace("(mask.sum())", call)
     assert SNIPPETS.mended(text, unsafe=True) == text
+
+
+SETS = "dataloader_drop_last: true"
+PROGRAM = "from pkg.trainer import MyTrainer\nif __name__ == '__main__':\n    MyTrainer({}).train()\n"
+LAUNCH = "accelerate launch --config_file settings/gpus.yaml pkg/train.py --config recipes/own.yaml {}\n"
+
+
+def is_by_default(folder: Path, files: dict[str, str]) -> bool:
+    """Whether the finding in a trainer is in the default set, in a project of these files."""
+    text = hook("mask.sum()")
+    rest = {"pyproject.toml": "[project]\n", "pkg/train.py": PROGRAM.format(""), "pkg/trainer.py": text}
+    for each, content in {**rest, **files}.items():
+        path = folder / each
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    linter = Linter(replace(SETTINGS, root=folder), import_roots(folder, [folder]), (find_rule("TRL014"),))
+    (finding,) = linter.check(folder / "pkg" / "trainer.py", text.encode())
+    return finding.by_default
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "options", "expected"),
+    [
+        (SETS, "recipes/own.yaml", "", False),
+        (f"lr: 3\n{SETS}  # all full\n", "recipes/own.yaml", "", False),
+        ("dataloader_drop_last: True", "recipes/own.yaml", "", False),
+        ('{"dataloader_drop_last": true}', "recipes/own.json", "--json own.json", False),
+        (SETS, "up/recipes/own.yaml", "", False),
+        (SETS, "recipes/other.yaml", "", True),
+        (SETS, "notes/own.yaml", "", True),
+        (f"# {SETS}", "recipes/own.yaml", "", True),
+        ("dataloader_drop_last: false", "recipes/own.yaml", "", True),
+        ("dataloader_drop_last_of: true", "recipes/own.yaml", "", True),
+        ("", "recipes/own.yaml", "--dataloader_drop_last", False),
+        ("", "recipes/own.yaml", "--dataloader_drop_last True --lr 3", False),
+        ("", "recipes/own.yaml", "--dataloader-drop-last=true", False),
+        ("", "recipes/own.yaml", "--dataloader_drop_last False", True),
+        ("", "recipes/own.yaml", "", True),
+    ],
+)
+def test_settings_of_a_launch_that_drop_the_last_batch(settings, name, options, expected, tmp_path):
+    assert is_by_default(tmp_path, {name: settings, "run.sh": LAUNCH.format(options)}) is expected
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"run.sh": "torchrun pkg/train.py /home/me/project/recipes/own.yaml"}, False),
+        ({"run.sh": LAUNCH, "second.sh": "torchrun pkg/train.py"}, True),  # this one drops nothing
+        ({"run.sh": LAUNCH, "second.sh": "torchrun pkg/train.py --dataloader_drop_last"}, False),
+        ({"run.sh": LAUNCH, "second.sh": "torchrun other.py"}, False),
+        ({"second.sh": "torchrun other.py recipes/own.yaml"}, True),
+        ({}, True),  # nothing starts it
+    ],
+)
+def test_all_launches_have_to_drop_it(files, expected, tmp_path):
+    assert is_by_default(tmp_path, {"recipes/own.yaml": SETS, **files}) is expected
+
+
+@pytest.mark.parametrize("files", [{}, {"run.sh": "torchrun pkg/train.py\n"}])
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("TrainingArguments(dataloader_drop_last=True)", False),
+        ("TrainingArguments(dataloader_drop_last=False)", True),
+        ("TrainingArguments(dataloader_drop_last=drop)", True),
+        ("TrainingArguments()", True),
+    ],
+)
+def test_a_program_that_drops_it(files, arguments, expected, tmp_path):
+    assert is_by_default(tmp_path, {"pkg/train.py": PROGRAM.format(arguments), **files}) is expected

@@ -63,7 +63,8 @@ class EnginesInUse(NamedTuple):
     of it, and each of these programs is started. some_one_process: the same where some of them are started by none.
     own: those that the code of the program that was asked about chooses itself. alone: the options that it is given
     only where it is started as one process, of a program that other commands start on several. imported: whether
-    another file of the project may import it.
+    another file of the project may import it. drops_last: whether all launches of the programs that it is a part of ask
+    for full batches only, in their words, or in settings or code of theirs.
     """
 
     shown: tuple[ShownEngine, ...] = ()
@@ -75,6 +76,7 @@ class EnginesInUse(NamedTuple):
     own: tuple[TrainingEngine, ...] = ()
     alone: frozenset[str] = frozenset()
     imported: bool = True
+    drops_last: bool = False
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first that is one of these, as far as any is shown."""

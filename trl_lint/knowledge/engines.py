@@ -206,12 +206,19 @@ SEVERAL_NODES = (
     CountOption("--num_nodes", _RUNNER, r"^(?!1$)"),
 )
 # With one of these a command says how many processes there are, or which, whatever the configuration says.
-COUNTS = frozenset(each.name for each in ONE_PROCESS + SEVERAL_NODES) | {"--multi_gpu", "--multi-gpu", "--gpu_ids"}
+_ALSO_COUNT = frozenset({"--gpu-ids", "--gpu_ids", "--multi-gpu", "--multi_gpu"})
+COUNTS = frozenset(each.name for each in ONE_PROCESS + SEVERAL_NODES) | _ALSO_COUNT
 # Accelerate's own settings say how many there are; one machine is its default.
 ACCELERATE = re.compile(rb"^num_processes[ \t]*:", re.MULTILINE)
 SEVERAL_PROCESSES = re.compile(
     rb"^(?:num_processes|num_machines)[ \t]*:(?![ \t]*[\"']?1[\"']?[ \t\r]*(?:#.*)?$)", re.MULTILINE
 )
+# A last batch that is not full is dropped, with as many rows on each rank: in settings, in code, and as an option.
+DROPS_LAST = "dataloader_drop_last"
+DROPS_LAST_IN_SETTINGS = re.compile(
+    rb"(?:^[ \t]*|[{,][ \t]*(?=\"))[\"']?%b[\"']?[ \t]*:[ \t]*(?i:true|yes|on)\b" % DROPS_LAST.encode(), re.MULTILINE
+)
+DROPS_LAST_IN_CODE = re.compile(rb"\b%b[ \t]*=[ \t]*True\b" % DROPS_LAST.encode())
 # What hands the whole configuration to `accelerate launch`.
 CONFIGURATION_OPTIONS = frozenset({"--config_file", "--config-file"})
 # Files of settings that a launch may name among its words.

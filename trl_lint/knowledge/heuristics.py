@@ -687,3 +687,35 @@ SEVERAL_GPUS_NOTE = Guess(
     says="Words for one GPU say nothing beside such words.",
     because="tests/launch/test_gpus.py: `# single GPU or multi-GPU`",
 )
+
+
+# --- code that never runs ---------------------------------------------------------------------------------
+
+NOT_RUN = "Code that never runs"
+
+MADE_IN_BUILDS = Guess(
+    group=NOT_RUN,
+    pattern=r"^_?(?:\w+_)?version(?:_\w+)?\Z|_pb2(?:_grpc)?\Z|^_C\Z|_ext\Z",
+    says="A module of such a name that is imported and is not there is made where the project is built.",
+    because="setuptools_scm and versioneer write `_version.py`, protoc `_pb2.py`; torch's extensions are `_C`, `_ext`; "
+    "that `..utils.versions` of a copied file is missing says that the file was not copied whole "
+    "(declare-lab/tango, mustango/diffusers)",
+)
+GIVEN_BY_RUNNERS = Guess(
+    group=NOT_RUN,
+    words=_one_of(
+        "_ _n dbutils display displayHTML gettext get_config get_ipython ngettext profile reveal_locals reveal_type sc"
+        " snakemake spark sqlContext"
+    ),
+    says="A name that a file neither defines nor imports is there all the same, if it is one of these: what runs the "
+    "file may define it.",
+    because="`profile` of line_profiler's kernprof, `snakemake` of its scripts, `spark` and `dbutils` of Databricks, "
+    "`display` of IPython, `_` of gettext.install",
+)
+COPIED_LIBRARY = Guess(
+    group=NOT_RUN,
+    words=_one_of("accelerate diffusers peft transformers trl"),
+    says="A package of such a name in a project of another name, which has programs of its own, is a copy of the "
+    "library.",
+    because="TUe-Ray/VLM-3R, NVlabs/VILA and RifleZhang/LLaVA-Hound-DPO have a copy of trl, and use parts of it",
+)

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 from trl_lint import files
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, EnginesInUse, ShownEngine, TrainingEngine
@@ -22,7 +21,6 @@ from trl_lint.launch.judge.engines import (
     JSON,
     LARGEST,
     BareStart,
-    FileEngines,
     LaunchEngines,
     is_document,
     is_program,
@@ -32,6 +30,17 @@ from trl_lint.linter.cache import digest
 from trl_lint.linter.discovery import PathProblem, find_files, names_project
 from trl_lint.linter.importers import Importer, Importers
 from trl_lint.linter.kept_looks import Looks
+from trl_lint.linter.project_shown import (
+    FileShown,
+    ProjectShown,
+    all_launches,
+    is_around,
+    is_named,
+    launches_of,
+    may_be_named,
+    names_one,
+    parts_of,
+)
 from trl_lint.settings import Settings
 
 # So many files of a project are looked at, out of so many names.
@@ -62,30 +71,6 @@ class _Budget:
         wanted = self.files > 0 and is_wanted(name)
         self.files -= wanted
         return wanted
-
-
-class FileShown(NamedTuple):
-    """A file of a project, by its path from the project's folder, and what it shows."""
-
-    name: str
-    shown: FileEngines
-
-    @property
-    def folder(self) -> PurePosixPath:
-        return PurePosixPath(self.name).parent
-
-
-class ProjectShown(NamedTuple):
-    """All that the files of a project show. whole: whether all of them have been looked at.
-
-    importers: its Python files, and what they import. below: the programs that its launches name, as they name them,
-    and that lie in projects below it.
-    """
-
-    files: tuple[FileShown, ...]
-    whole: bool
-    importers: Importers
-    below: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -142,7 +127,7 @@ class ProjectEngines:
             for path in self._files(project, budget):
                 name = path.relative_to(project).as_posix()
                 shown, imports = self.looks.at(path, _content(path))
-                if shown.engines or shown.launches or shown.bare or shown.spawns or shown.one_process is not None:
+                if not shown.is_silent:
                     found.append(FileShown(name, shown))
                 if path.suffix == ".py":
                     importers.append(Importer(name, imports, shown.program))
@@ -208,7 +193,7 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     programs, those speak whose launches are shown.
     """
     programs = frozenset({str(asks)}) if is_program else project.importers.programs_of(str(asks))
-    own = _launches_of(project, programs)
+    own = launches_of(project, programs)
     found = _speaking_of(project, asks, programs, own, is_program=is_program)
     where: dict[TrainingEngine, str] = {}
     for each in sorted(found, key=lambda each: _distance(each, asks.parent)):
@@ -226,7 +211,10 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     alone = _options_of_one_process(project, str(asks)) if is_program else frozenset[str]()
     own_engines = next(iter(own_code), ())
     imported = project.importers.is_imported(str(asks))
-    return EnginesInUse(shown, only, one_node, launched, one_process, some_one_process, own_engines, alone, imported)
+    drops_last = _drop_last(project, {*programs, *users})
+    return EnginesInUse(
+        shown, only, one_node, launched, one_process, some_one_process, own_engines, alone, imported, drops_last
+    )
 
 
 def _speaking_of(
@@ -238,18 +226,18 @@ def _speaking_of(
     is_program: bool,
 ) -> list[FileShown]:
     """The files that say something of a file, and what they do. programs: it, or those that it is a part of."""
-    found = [each for each in project.files if not is_document(each.name) or _is_around(each.folder, asks.parent)]
+    found = [each for each in project.files if not is_document(each.name) or is_around(each.folder, asks.parent)]
     if is_program or own:
         found = [each for each in found if not each.shown.program or each.name in programs]
-    others = _launches_of(project, project.importers.programs - programs)
+    others = launches_of(project, project.importers.programs - programs)
     if is_program:
-        others += [each for each in _launches(project) if each.program in project.below]
+        others += [each for each in all_launches(project) if each.program in project.below]
         apart = [each for each in others if each not in own]
         found = [each for each in found if not _starts_only(each, apart)]
     if own:
         return _as_started(found, own)
     # The program that a launch starts may be that of another project below, or gone.
-    not_own = [each for each in _launches(project) if each.program] if is_program else others
+    not_own = [each for each in all_launches(project) if each.program] if is_program else others
     return _without(found, not_own, _named_by(others))
 
 
@@ -266,21 +254,21 @@ def _is_one_process(project: ProjectShown, file: str, users: Collection[str]) ->
 
 
 def _is_started_on_several(project: ProjectShown, programs: Collection[str]) -> bool:
-    return not all(_is_of_one(project, launch) for launch in _launches_of(project, programs))
+    return not all(_is_of_one(project, launch) for launch in launches_of(project, programs))
 
 
 def _is_of_one(project: ProjectShown, launch: LaunchEngines) -> bool:
     """Whether a launch is of one process: it says so, or leaves that to settings that do."""
     if launch.one_process or launch.counted or not launch.configuration:
         return launch.one_process
-    parts = _parts(launch.configuration)
-    meant = [each.shown.one_process for each in project.files if parts and _is_named(each.name, (parts,))]
+    parts = parts_of(launch.configuration)
+    meant = [each.shown.one_process for each in project.files if parts and is_named(each.name, (parts,))]
     return bool(meant) and all(meant)
 
 
 def _is_started_as_one(project: ProjectShown, program: str) -> bool:
     """Whether commands in other files start a program, and each of them starts one process of it."""
-    started = _launches_of(project, {program})
+    started = launches_of(project, {program})
     return all(_is_of_one(project, launch) for launch in started) if started else _is_bare(project, program)
 
 
@@ -289,12 +277,12 @@ def _says_that_it_is_one(project: ProjectShown, program: str) -> bool:
 
     It says nothing of what it imports: the scripts of a library show how they are tried out.
     """
-    return not _launches_of(project, {program}) and _is_bare(project, program, own=True)
+    return not launches_of(project, {program}) and _is_bare(project, program, own=True)
 
 
 def _is_bare(project: ProjectShown, program: str, *, own: bool = False) -> bool:
     """Whether bare python starts a program, and nothing may start it on several processes."""
-    if any(not launch.program for launch in _launches(project)):
+    if any(not launch.program for launch in all_launches(project)):
         return False  # it may be this one
     if any(_spawns(project, each, program) for each in project.files):
         return False
@@ -304,12 +292,12 @@ def _is_bare(project: ProjectShown, program: str, *, own: bool = False) -> bool:
 def _bare_starts(project: ProjectShown, program: str, *, own: bool) -> list[BareStart]:
     """own: whether a program's own text counts."""
     starts = ((each, start) for each in project.files for start in each.shown.bare if own or each.name != program)
-    return [start for each, start in starts if _names_one(project, each, start.program, {program})]
+    return [start for each, start in starts if names_one(project, each, start.program, {program})]
 
 
 def _options_of_one_process(project: ProjectShown, program: str) -> frozenset[str]:
     """The options that a program is given where it is started as one process, and never by launches of several."""
-    started = _launches_of(project, {program})
+    started = launches_of(project, {program})
     several = [launch.options for launch in started if not _is_of_one(project, launch)]
     if not several or None in several:
         return frozenset()
@@ -318,52 +306,24 @@ def _options_of_one_process(project: ProjectShown, program: str) -> frozenset[st
     return frozenset[str]().union(*alone).difference(*(each or () for each in several))
 
 
+def _drop_last(project: ProjectShown, programs: Collection[str]) -> bool:
+    """Whether all launches of these programs ask for full batches only; without launches in sight, the programs."""
+    asking = [each.name for each in project.files if each.shown.drops_last]
+    started = {program: launches_of(project, {program}) for program in programs}
+    if not any(started.values()):
+        return bool(programs) and all(each in asking for each in programs)
+    return all(
+        launch.drops_last or program in asking or any(may_be_named(name, launch.names) for name in asking)
+        for program, launches in started.items()
+        for launch in launches
+    )
+
+
 def _spawns(project: ProjectShown, file: FileShown, program: str) -> bool:
     """Whether a file is a program that makes processes itself, or a part of it that makes the ranks of a job."""
     if file.name == program:
         return file.shown.spawns
     return file.shown.spawns_ranks and program in project.importers.programs_of(file.name)
-
-
-def _launches(project: ProjectShown) -> list[LaunchEngines]:
-    return [launch for each in project.files for launch in each.shown.launches]
-
-
-def _launches_of(project: ProjectShown, programs: Collection[str]) -> list[LaunchEngines]:
-    starts = ((each, launch) for each in project.files for launch in each.shown.launches)
-    return [launch for each, launch in starts if _names_one(project, each, launch.program, programs)]
-
-
-def _names_one(project: ProjectShown, file: FileShown, path: str, programs: Collection[str]) -> bool:
-    """Whether a path in a file is that of one of these programs: that of a file that lies there, else by its end, or by
-    its name from around or below, as `bash scripts/run.sh` is typed beside the program. A path from the root of
-    somebody's disk is longer than the program's own.
-    """
-    parts = _parts(path)
-    if not parts:
-        return False
-    if (there := str(file.folder.joinpath(*parts))) in project.importers.code:
-        return there in programs
-    for program in (each for name in programs for each in _spellings(name)):
-        folders = file.folder, program.parent
-        is_meant = len(parts) > 1 or _is_around(*folders) or _is_around(*reversed(folders))
-        if is_meant and program.parts[-len(parts) :] == parts:
-            return True
-        if path.startswith("/") and len(program.parts) > 1 and parts[-len(program.parts) :] == program.parts:
-            return True
-    return False
-
-
-def _spellings(program: str) -> Iterator[PurePosixPath]:
-    """A program as commands name it: `python -m package` starts `package/__main__.py`."""
-    path = PurePosixPath(program)
-    yield path
-    if path.name == "__main__.py" and path.parent.name:
-        yield path.parent.with_suffix(".py")
-
-
-def _parts(path: str) -> tuple[str, ...]:
-    return tuple(each for each in path.split("/") if each not in ("", ".", ".."))
 
 
 def _as_started(found: Sequence[FileShown], own: Sequence[LaunchEngines]) -> list[FileShown]:
@@ -378,7 +338,7 @@ def _as_started(found: Sequence[FileShown], own: Sequence[LaunchEngines]) -> lis
     for each in found:
         launches = tuple(launch for launch in each.shown.launches if launch in own)
         counts = not told or launches or each.name.endswith(".py") or (by_settings and each.name.endswith(JSON))
-        beside = each.shown.beside if counts or _is_named(each.name, named) else ()
+        beside = each.shown.beside if counts or is_named(each.name, named) else ()
         kept.append(FileShown(each.name, replace(each.shown, beside=beside, launches=launches)))
     return kept
 
@@ -390,7 +350,7 @@ def _without(
     kept = []
     for each in found:
         launches = tuple(launch for launch in each.shown.launches if launch not in others)
-        beside = () if _is_named(each.name, named) else each.shown.beside
+        beside = () if is_named(each.name, named) else each.shown.beside
         kept.append(FileShown(each.name, replace(each.shown, beside=beside, launches=launches)))
     return kept
 
@@ -403,17 +363,7 @@ def _starts_only(file: FileShown, others: Collection[LaunchEngines]) -> bool:
 
 def _named_by(launches: Sequence[LaunchEngines]) -> set[tuple[str, ...]]:
     """The settings that launches name, as the parts of their paths."""
-    return {_parts(name) for launch in launches for name in (*launch.names, launch.configuration)} - {()}
-
-
-def _is_named(path: str, names: Collection[tuple[str, ...]]) -> bool:
-    """Whether a path ends like one of these."""
-    parts = tuple(path.split("/"))
-    return any(parts[-len(name) :] == name for name in names)
-
-
-def _is_around(outer: PurePosixPath, inner: PurePosixPath) -> bool:
-    return outer == inner or outer in inner.parents
+    return {parts_of(name) for launch in launches for name in (*launch.names, launch.configuration)} - {()}
 
 
 def _distance(file: FileShown, folder: PurePosixPath) -> tuple[bool, int, str]:
@@ -434,6 +384,6 @@ def _are_all_known(found: Sequence[FileShown], shown: Collection[TrainingEngine]
 def _is_known(launch: LaunchEngines, found: Sequence[FileShown]) -> bool:
     if launch.certain or not launch.configuration:
         return launch.certain
-    parts = _parts(launch.configuration)
-    meant = [each.shown.engines for each in found if parts and _is_named(each.name, (parts,))]
+    parts = parts_of(launch.configuration)
+    meant = [each.shown.engines for each in found if parts and is_named(each.name, (parts,))]
     return bool(meant) and all(engines and HAND_ON_ATTRIBUTES.issuperset(engines) for engines in meant)

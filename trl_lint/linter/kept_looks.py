@@ -62,6 +62,7 @@ class _LaunchRow(TypedDict):
     one_process: bool
     counted: bool
     options: list[str] | None
+    drops_last: bool
 
 
 class _Row(TypedDict, total=False):
@@ -74,6 +75,7 @@ class _Row(TypedDict, total=False):
     spawns: bool
     spawns_ranks: bool
     one_process: bool | None
+    drops_last: bool
     imports: list[str]
 
 
@@ -86,6 +88,7 @@ def _from_row(row: _Row) -> tuple[FileEngines, tuple[str, ...]]:
         row.get("spawns", False),
         row.get("spawns_ranks", False),
         row.get("one_process"),
+        row.get("drops_last", False),
     )
     return shown, tuple(row.get("imports", ()))
 
@@ -102,4 +105,5 @@ def _launch(row: _LaunchRow) -> LaunchEngines:
         row["one_process"],
         row["counted"],
         None if row["options"] is None else frozenset(row["options"]),
+        row["drops_last"],
     )

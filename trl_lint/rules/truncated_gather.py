@@ -34,7 +34,8 @@ does not take. The value on one process is the same: a tensor without dimensions
 One value per sample (`gather_for_metrics((predictions, labels))` in an evaluation loop) is what the function is
 for, and nothing is said of evaluations, which copies have no part in. Nothing is cut outside of a loader's loop, with
 `drop_last`, or where at least as many samples are left over as there are ranks; whether they are is not known
-before the run.
+before the run. Where all launches in sight set `dataloader_drop_last`, in their words, in the settings that they name
+or in the program, a finding is not in the default set.
 
 ## References
 - https://github.com/huggingface/trl/pull/3482 (GRPO: `gather_for_metrics` to `gather`)
@@ -75,6 +76,7 @@ class TruncatedGather(Rule[CollectiveCalled]):
             ),
             provenance=event.parts[0].why or Step(event.module, event.argument, "this rank's own value"),
             help="gather values that are not one per sample with `gather`",
+            by_default=False if event.module.engines().drops_last else None,
         )
 
 

@@ -3,6 +3,7 @@ import os
 
 from accelerate import Accelerator
 from diffusers.models.modeling_utils import ModelMixin
+from elsewhere import is_bare, is_parallel, load, load_control, load_quantized, make_optimizer, unwrap
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
 

@@ -1,6 +1,7 @@
 # A pipeline reads the attributes of the models that it is made with: it needs the bare ones.
 from accelerate import Accelerator
 from diffusers import DiffusionPipeline, StableDiffusionPipeline, UNet2DConditionModel
+from elsewhere import OtherThing, make_optimizer, make_scheduler, make_vae
 
 
 def validate(args):

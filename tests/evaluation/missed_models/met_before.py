@@ -2,6 +2,7 @@
 import os
 
 from accelerate import Accelerator
+from elsewhere import make_network
 
 
 def remove(path):

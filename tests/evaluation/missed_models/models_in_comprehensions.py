@@ -1,5 +1,6 @@
 # Models that a comprehension goes over: each element is made of its own.
 from accelerate import Accelerator
+from elsewhere import load, make_optimizer, wanted
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
 

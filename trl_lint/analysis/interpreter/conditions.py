@@ -84,9 +84,8 @@ def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
     A thing of no known kind is nothing that was computed or compared: `batch.get("flag")`, else a setting.
     """
     value = asked(value)
-    if value.rank.differs and value.kind is Kind.UNKNOWN and value.rank.origins == Origin.DATA:
-        return _not_known(frame, test)
-    if value.rank.differs and value.rank.origins == Origin.DATA and emptiness_tests.is_alike(frame, test):
+    of_data = value.rank.differs and value.rank.origins == Origin.DATA
+    if of_data and (value.kind is Kind.UNKNOWN or emptiness_tests.is_alike(frame, test)):
         return _not_known(frame, test)
     if value.rank.differs:
         why = frame.step(test, "`{}` differs between ranks", value.why)

@@ -13,18 +13,21 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter.batch_rows import asks_for_rows, counted_in
 from trl_lint.analysis.program.syntax import ancestors, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.values import UNKNOWN
 
 # Not in torch_ops: methods of lists.
 _FILL = frozenset({"append", "extend", "insert"})
-# What a length is compared with to know whether anything is there.
-_ASKS = {(cst.GreaterThan, "0"), (cst.NotEqual, "0"), (cst.Equal, "0"), (cst.GreaterThanEqual, "1")}
 
 
 def is_alike(frame: Frame, test: cst.CSTNode) -> bool:
-    """Whether a test asks only whether anything is in a list, and all that fills it is run by all ranks alike."""
+    """Whether a test asks only whether anything is in a batch as it came, or in a list, of which all that fills it is
+    run by all ranks alike.
+    """
+    if asks_for_rows(frame, test):
+        return True
     name = _list_of(test)
     fills = list(_fills(frame, name)) if name else []
     return bool(fills) and not any(_is_of_own_data(frame, each) for each in fills) and not _leaves_by_own_data(frame)
@@ -32,11 +35,7 @@ def is_alike(frame: Frame, test: cst.CSTNode) -> bool:
 
 def _list_of(test: cst.CSTNode) -> str:
     """The name of what a test asks to have anything in it; "" where it asks for something else."""
-    match test:
-        case cst.UnaryOperation(operator=cst.Not(), expression=inner):
-            return _list_of(inner)
-        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator, cst.Integer(value))]):
-            return _list_of(left) if (type(operator), value) in _ASKS else ""
+    match counted_in(test) or test:
         case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=cst.Name(name))]):
             return name
     return ""

@@ -101,6 +101,11 @@ def _parents(root: cst.CSTNode) -> dict[int, cst.CSTNode]:
     return found
 
 
+def definitions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[cst.ClassDef | cst.FunctionDef]:
+    """The classes and functions that a place is in, from the outermost inwards; a place that is one is the last."""
+    return [each for each in (*ancestors(root, node), node) if isinstance(each, (cst.ClassDef, cst.FunctionDef))]
+
+
 def last_name(node: cst.CSTNode | None) -> str:
     """The last part of a dotted expression: its attribute, or the name itself."""
     if isinstance(node, cst.Attribute):

@@ -16,6 +16,9 @@ from trl_lint.knowledge.engines import (
     CONFIGURATION_OPTIONS,
     COUNTS,
     DEEPSPEED_LAUNCHERS,
+    DROPS_LAST,
+    DROPS_LAST_IN_CODE,
+    DROPS_LAST_IN_SETTINGS,
     IN_CODE,
     IN_CONFIGURATION,
     LAUNCHES,
@@ -58,7 +61,8 @@ class LaunchEngines:
     program: the script or module that it starts, as a path, as far as that is known. names: the files of settings among
     its words. whole: whether all that could name an engine is known. one_node: it says that it is on one machine.
     one_process: it says that it is of one process. counted: it says of how many processes it is. options: the names of
-    those that it hands to the program, None where some may be unknown.
+    those that it hands to the program, None where some may be unknown. drops_last: whether it asks for full batches
+    only.
     """
 
     engines: frozenset[TrainingEngine] = frozenset()
@@ -71,6 +75,7 @@ class LaunchEngines:
     one_process: bool = False
     counted: bool = False
     options: frozenset[str] | None = None
+    drops_last: bool = False
 
 
 class BareStart(NamedTuple):
@@ -87,7 +92,7 @@ class FileEngines:
     program: whether it is a program, which says how it is run itself. bare: what it starts as one process, by bare
     python. spawns: whether code makes processes itself, so that bare python starts several.
     spawns_ranks: whether these are the ranks of a job for certain. one_process: whether Accelerate's settings in it
-    are for one process, None where it has none.
+    are for one process, None where it has none. drops_last: whether settings in it, or code, ask for full batches only.
     """
 
     beside: tuple[TrainingEngine, ...] = ()
@@ -97,6 +102,12 @@ class FileEngines:
     spawns: bool = False
     spawns_ranks: bool = False
     one_process: bool | None = None
+    drops_last: bool = False
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it shows nothing of how anything is run."""
+        return replace(self, program=False) == _NOTHING
 
     @property
     def engines(self) -> tuple[TrainingEngine, ...]:
@@ -135,15 +146,18 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         ranks = spawns and SPAWNS_RANKS.search(data) is not None
         program = is_program(data)
         launches, bare = _starts(own_commands(path, data)) if program else ((), frozenset())
-        return FileEngines(_in_order(_of_code(data)), launches, program, bare, spawns, ranks)
+        drops_last = DROPS_LAST_IN_CODE.search(data) is not None
+        return FileEngines(_in_order(_of_code(data)), launches, program, bare, spawns, ranks, drops_last=drops_last)
+    drops_last = path.suffix in (JSON, *YAML) and DROPS_LAST_IN_SETTINGS.search(data) is not None
     starts, one_process = STARTS.search(data) is not None, _is_for_one_process(path, data)
     if not starts and one_process is None and not MENTIONS.search(data):
-        return _NOTHING
+        return FileEngines(drops_last=drops_last)
     if path.suffix == JSON:
-        return FileEngines(_in_order(_of_deepspeed_configuration(data)))
+        return FileEngines(_in_order(_of_deepspeed_configuration(data)), drops_last=drops_last)
     commands = readers.all_commands(path, data) if starts or LAUNCHES.search(data) else ()
     launches, bare = _starts(commands)
-    return FileEngines(_in_order(_signs(IN_CONFIGURATION, data)), launches, bare=bare, one_process=one_process)
+    beside = _in_order(_signs(IN_CONFIGURATION, data))
+    return FileEngines(beside, launches, bare=bare, one_process=one_process, drops_last=drops_last)
 
 
 def _is_for_one_process(path: PurePath, data: bytes) -> bool | None:
@@ -282,7 +296,14 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
         _says(ONE_PROCESS, own, words) and not _is_several(own),
         any(name in COUNTS for name, _ in own),
         None if leaves_open(words) else _option_names(words[place:]),
+        _drops_last(words[place:]),
     )
+
+
+def _drops_last(words: Sequence[Word]) -> bool:
+    """Whether a program is given the option, as a flag or with a value that is true."""
+    given = [value for name, value, _ in options(words) if name.lstrip("-").replace("-", "_") == DROPS_LAST]
+    return any(value.lower() in ("", "1", "on", "true", "yes") for value in given)
 
 
 def _is_several(given: Sequence[tuple[str, str]]) -> bool:

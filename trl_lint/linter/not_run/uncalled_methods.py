@@ -14,7 +14,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.project import Module, Project
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import definitions_around
 from trl_lint.knowledge.uncalled_methods import ONLY_ASKED_FOR, READS_SETTINGS, Asking
 from trl_lint.launch.judge.engines import is_program
 
@@ -40,9 +40,8 @@ def is_uncalled(project: Project, module: Module, node: cst.CSTNode) -> bool:
 
 def _method_around(module: Module, node: cst.CSTNode) -> tuple[str, Asking] | None:
     """The name of such a method of a library's class around a place, and what has the library call it."""
-    path = (*ancestors(module.tree, node), node)
     classes = {id(cls.node): cls for cls in module.classes}
-    for outer, inner in pairwise(each for each in path if isinstance(each, (cst.ClassDef, cst.FunctionDef))):
+    for outer, inner in pairwise(definitions_around(module.tree, node)):
         asking = ONLY_ASKED_FOR.get(inner.name.value)
         cls = classes.get(id(outer))
         if asking is not None and cls is not None and _libraries_above(cls) <= asking.classes:

@@ -12,7 +12,7 @@ import re
 import libcst as cst
 
 from trl_lint.analysis.program.project import Module, Project
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import definitions_around
 from trl_lint.launch.judge.engines import is_program
 
 # What runs functions and classes that nothing names.
@@ -24,8 +24,7 @@ def is_unused(project: Project, module: Module, node: cst.CSTNode) -> bool:
 
     A decorator may register what it is put on. Names in strings count, those in comments do not.
     """
-    around = ancestors(module.tree, node)
-    top = next((each for each in (*around, node) if isinstance(each, (cst.FunctionDef, cst.ClassDef))), None)
+    top = next(iter(definitions_around(module.tree, node)), None)
     if top is None or top.decorators or not is_program(module.source or b"") or module.mentions(_RUNS_ALL):
         return False
     name = top.name.value

@@ -1,0 +1,64 @@
+"""A class of a library that was copied into a project is not in the default set where nothing outside names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trl_lint import api
+from trl_lint.settings import Settings
+
+TRAINER = """\
+from transformers import Trainer
+
+class OwnTrainer(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
+        loss = model(**inputs).loss
+        self.log({"own": loss.item()})
+        return loss
+"""
+INIT = "from .trainer import OwnTrainer\n\n__all__ = ['OwnTrainer']\n"
+PROGRAM = "from trl import {0}\n\nif __name__ == '__main__':\n    {0}().train()\n"
+
+
+def is_by_default(folder: Path, files: dict[str, str], where: str = "trl") -> bool:
+    """Whether the finding in a package of this name is in the default set, beside these files."""
+    own = {f"{where}/trainer.py": TRAINER, f"{where}/__init__.py": INIT}
+    for name, text in {**own, "run.py": PROGRAM.format("SFTTrainer"), **files}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    (finding,) = api.check(folder, Settings(root=folder, select=("TRL003",)))
+    return finding.by_default
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, False),
+        ({"pyproject.toml": "[project]\nname = 'own'\n"}, False),
+        ({"run.py": PROGRAM.format("OwnTrainer")}, True),
+        ({"more.py": "from trl.trainer import OwnTrainer\n"}, True),
+        ({"more.py": "# as trl's OwnTrainer\nimport trl\n"}, False),
+        ({"more.py": "import trl\ngetattr(trl, 'OwnTrainer')\n"}, True),
+        ({"trl/more.py": "from .trainer import OwnTrainer\nclass More(OwnTrainer): pass\n"}, True),
+        ({"trl/trainer.py": f"{TRAINER}\nclass More(OwnTrainer): pass\n"}, True),
+        ({"run.py": "from trl import SFTTrainer\n"}, True),  # no program is in sight
+        ({"pyproject.toml": "[project]\nname = 'trl'\n"}, True),
+        ({"setup.py": "setup(\n    name='my-trl',\n)\n"}, True),
+        ({"setup.cfg": "[metadata]\nname = trl\n"}, True),
+    ],
+)
+def test_a_class_that_only_the_copy_names(files, expected, tmp_path):
+    assert is_by_default(tmp_path, files) is expected
+
+
+@pytest.mark.parametrize(("where", "expected"), [("own/trl", False), ("own/models", True), ("trlx", True)])
+def test_where_the_copy_lies(where, expected, tmp_path):
+    assert is_by_default(tmp_path, {}, where) is expected
+
+
+def test_what_has_no_package_around_it(tmp_path):
+    """A folder of scripts that is called so."""
+    assert is_by_default(tmp_path, {}, "trl/scripts") is True

@@ -1,0 +1,104 @@
+"""`if len(batch) == 0:` of a batch as a loader yields it: none is without rows, so no rank goes there alone.
+
+for batch in loader:
+    rows = batch["input_ids"].shape[0]
+    if rows == 0: continue                    the same answer on all ranks
+    picked = batch["input_ids"][batch["keep"]]
+    if len(picked) == 0: continue             there may be nothing to pick on one of them,
+    if len(batch["images"]) == 0: continue    nor an image in a rank's texts
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.kinds import BatchRole, role_of
+from trl_lint.domain.values import UNKNOWN
+from trl_lint.knowledge.heuristics import PADDED_FIELD, PADDED_LABELS
+
+# What a count is compared with to know whether anything is there.
+ASKS_FOR_ANY = {
+    (cst.Equal, "0"),
+    (cst.GreaterThan, "0"),
+    (cst.GreaterThanEqual, "1"),
+    (cst.LessThan, "1"),
+    (cst.NotEqual, "0"),
+}
+# Not in torch_ops: what is asked here is which of them count.
+_SIZES = frozenset({"numel", "size"})
+
+
+def counted_in(test: cst.CSTNode) -> cst.CSTNode | None:
+    """The count of which a test asks whether it is 0; None where it asks for something else."""
+    match test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=inner):
+            return counted_in(inner) or inner
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator, cst.Integer(value))]):
+            return left if (type(operator), value) in ASKS_FOR_ANY else None
+    return None
+
+
+def asks_for_rows(frame: Frame, test: cst.CSTNode) -> bool:
+    """Whether a test asks only whether a batch, or a field of it as it came, has anything in it."""
+    count = counted_in(test)
+    if isinstance(count, cst.Name):
+        count = _told_once(frame, count.value)
+    counted = None if count is None else _measured(count)
+    return counted is not None and _is_as_it_came(frame, counted)
+
+
+def _told_once(frame: Frame, name: str) -> cst.CSTNode | None:
+    """What a name stands for that a function assigns once."""
+    values = [each.value for each in of_class(frame.root, cst.Assign) if name in map(_name_of, each.targets)]
+    return values[0] if len(values) == 1 and name not in _loop_targets(frame) else None
+
+
+def _measured(count: cst.CSTNode) -> cst.CSTNode | None:
+    """What a count is the size of: `len(rows)`, `rows.shape[0]`, `rows.size(0)`, `rows.numel()`."""
+    match count:
+        case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=measured)]):
+            return measured
+        case cst.Call(func=cst.Attribute(value=measured, attr=cst.Name(name))) if name in _SIZES:
+            return measured
+        case cst.Subscript(value=cst.Attribute(value=measured, attr=cst.Name("shape"))):
+            return measured
+    return None
+
+
+def _is_as_it_came(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether an expression is what a loop goes through, or tokens of a batch that the function leaves as it is."""
+    role = role_of(frame.node_values.get(id(node), UNKNOWN))
+    if role is BatchRole.WHOLE:
+        return isinstance(node, cst.Name) and _is_left_alone(frame, node.value) and node.value in _loop_targets(frame)
+    entry = _told_once(frame, node.value) if isinstance(node, cst.Name) else node
+    match entry:
+        case cst.Subscript(
+            value=cst.Name(batch), slice=[cst.SubscriptElement(cst.Index(cst.SimpleString(value=name)))]
+        ):
+            return role is BatchRole.FIELD and _has_tokens(name.strip("\"'")) and _is_left_alone(frame, batch)
+    return False
+
+
+def _has_tokens(field: str) -> bool:
+    """Whether a field of a batch has tokens of each of its samples: there may be nothing in others."""
+    return PADDED_FIELD.fits(field) or PADDED_LABELS.fits(field)
+
+
+def _is_left_alone(frame: Frame, name: str) -> bool:
+    """Whether a function neither assigns a name nor anything in what it stands for."""
+    return not any(_name_of(target) == name for each in of_class(frame.root, cst.Assign) for target in each.targets)
+
+
+def _name_of(target: cst.AssignTarget) -> str:
+    """The name that a target assigns, or assigns a part of."""
+    node: cst.CSTNode = target.target
+    while isinstance(node, (cst.Attribute, cst.Subscript)):
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def _loop_targets(frame: Frame) -> set[str]:
+    """The names that loops of a function give a value to in each round."""
+    return {name.value for each in of_class(frame.root, cst.For) for name in of_class(each.target, cst.Name)}

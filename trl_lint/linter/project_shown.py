@@ -1,0 +1,96 @@
+"""What all files of a project show of how it is run, and which of them a launch means by the paths among its words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from trl_lint.launch.judge.engines import FileEngines, LaunchEngines
+from trl_lint.linter.importers import Importers
+
+
+class FileShown(NamedTuple):
+    """A file of a project, by its path from the project's folder, and what it shows."""
+
+    name: str
+    shown: FileEngines
+
+    @property
+    def folder(self) -> PurePosixPath:
+        return PurePosixPath(self.name).parent
+
+
+class ProjectShown(NamedTuple):
+    """All that the files of a project show. whole: whether all of them have been looked at.
+
+    importers: its Python files, and what they import. below: the programs that its launches name, as they name them,
+    and that lie in projects below it.
+    """
+
+    files: tuple[FileShown, ...]
+    whole: bool
+    importers: Importers
+    below: frozenset[str] = frozenset()
+
+
+def all_launches(project: ProjectShown) -> list[LaunchEngines]:
+    """The launches of several processes that files of a project show."""
+    return [launch for each in project.files for launch in each.shown.launches]
+
+
+def launches_of(project: ProjectShown, programs: Collection[str]) -> list[LaunchEngines]:
+    """Those that start one of these programs."""
+    starts = ((each, launch) for each in project.files for launch in each.shown.launches)
+    return [launch for each, launch in starts if names_one(project, each, launch.program, programs)]
+
+
+def names_one(project: ProjectShown, file: FileShown, path: str, programs: Collection[str]) -> bool:
+    """Whether a path in a file is that of one of these programs: that of a file that lies there, else by its end, or by
+    its name from around or below, as `bash scripts/run.sh` is typed beside the program. A path from the root of
+    somebody's disk is longer than the program's own.
+    """
+    parts = parts_of(path)
+    if not parts:
+        return False
+    if (there := str(file.folder.joinpath(*parts))) in project.importers.code:
+        return there in programs
+    for program in (each for name in programs for each in _spellings(name)):
+        folders = file.folder, program.parent
+        is_meant = len(parts) > 1 or is_around(*folders) or is_around(*reversed(folders))
+        if is_meant and program.parts[-len(parts) :] == parts:
+            return True
+        if path.startswith("/") and len(program.parts) > 1 and parts[-len(program.parts) :] == program.parts:
+            return True
+    return False
+
+
+def _spellings(program: str) -> Iterator[PurePosixPath]:
+    """A program as commands name it: `python -m package` starts `package/__main__.py`."""
+    path = PurePosixPath(program)
+    yield path
+    if path.name == "__main__.py" and path.parent.name:
+        yield path.parent.with_suffix(".py")
+
+
+def parts_of(path: str) -> tuple[str, ...]:
+    """The folders and the name of a path that a command names, less where it starts."""
+    return tuple(each for each in path.split("/") if each not in ("", ".", ".."))
+
+
+def is_named(path: str, names: Collection[tuple[str, ...]]) -> bool:
+    """Whether a path ends like one of these."""
+    parts = tuple(path.split("/"))
+    return any(parts[-len(name) :] == name for name in names)
+
+
+def is_around(outer: PurePosixPath, inner: PurePosixPath) -> bool:
+    """Whether a folder is another one, or around it."""
+    return outer == inner or outer in inner.parents
+
+
+def may_be_named(path: str, names: Collection[str]) -> bool:
+    """Whether a file is one of those named, from a folder above the project's as well."""
+    parts = tuple(path.split("/"))
+    named = set(map(parts_of, names))
+    return is_named(path, named - {()}) or (len(parts) > 1 and any(each[-len(parts) :] == parts for each in named))
