@@ -105,3 +105,20 @@ def test_a_start_in_another_file_says_nothing_of_a_function_of_the_same_name(tmp
     assert not any(name == "tool.py" for name, _, _ in found(folder))
     written(tmp_path, {"tool.py": tool.replace("print('ready')", "dist.init_process_group('nccl')")})
     assert ("tool.py", 9, "TRL008") in found(folder)
+
+
+def test_a_helper_for_one_rank_that_waits_for_all_is_reported_where_others_run_it(tmp_path: Path) -> None:
+    ranks = (
+        "import torch.distributed as dist\n\n\ndef rank_zero_only(function):\n    def run(*args):\n"
+        "        if dist.get_rank() == 0:\n            return function(*args)\n    return run\n\n\n"
+        "def together(x):\n    found = [None] * 2\n    dist.all_gather_object(found, x)\n    return found\n"
+    )
+    helper = "from ranks import rank_zero_only, together\n\n\n{}def write(x):\n    print(together(x))\n"
+    train = (
+        "import torch.distributed as dist\nfrom helper import write\n\n\ndef main():\n"
+        "    dist.init_process_group()\n    write(1)\n\n\nmain()\n"
+    )
+    folder = written(tmp_path, {"ranks.py": ranks, "helper.py": helper.format("@rank_zero_only\n"), "train.py": train})
+    assert ("helper.py", 6, "TRL006") in found(folder)
+    written(tmp_path, {"helper.py": helper.format("")})
+    assert not any(code == "TRL006" for _, _, code in found(folder))

@@ -276,13 +276,11 @@ class MetricShown(Event):
 class Divergence(Event):
     """Some ranks do not reach a synchronisation point that the others wait at.
 
-    node: the call, or, where they have left before it (`after`), the statement by which they do, if it is known, else
-    the condition. condition: what divides them, and by: what kind of thing that is. holds: of a CONDITION, how it comes
-    out on those that leave, or that make the call. way_out: the keyword of the statement by which they leave, or may
-    leave (`may_stay`). caught: they skip a backward pass by an `except`. origins: by what the condition differs.
-    missing: all points that they may not reach because of it, in order, where no other ones make up for some of these.
-    seen: the facts of what the condition asks, by the id of its node. knows_sharding: whether the function takes care
-    of models that an engine shards.
+    node: the call, or, where they have left before it (`after`), the statement by which they do, else the condition.
+    condition, by: what divides them, and its kind. holds: of a CONDITION, how it comes out on those that leave, or make
+    the call. way_out: the keyword by which they leave, or may leave (`may_stay`). caught: they skip a backward pass by
+    an `except`. origins: by what the condition differs. missing: all points that they may not reach, in order, where no
+    other ones make up for some. seen: the facts of what is asked, by node. knows_sharding: it cares for sharded models.
     """
 
     mentions = (LIBRARIES, mentions.MEETINGS)
@@ -299,6 +297,9 @@ class Divergence(Event):
     missing: tuple[SyncPoint, ...] = ()
     seen: Mapping[int, Value] = field(default_factory=dict)
     knows_sharding: bool = False
+
+    def is_sure_without_library(self) -> bool:
+        return self.by is DividedBy.DECORATOR or self.origins == Origin.RANK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -410,8 +411,7 @@ class EventTrace:
     builds: bool = False  # whether it is the `__init__` of a class that a library runs
     notes: Notes = field(default_factory=Notes)
     steps: bool = False  # whether a library hands it the batches of a prepared loader, to train on
-    # Of the calls in a loop over a prepared loader, whether it trains on what it is handed.
-    stepping: dict[tuple[int, int], bool] = field(default_factory=dict)
+    stepping: dict[tuple[int, int], bool] = field(default_factory=dict)  # the same, of calls in a loop over such a one
 
 
 # How much of a node's source is shown in a line.

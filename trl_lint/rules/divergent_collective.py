@@ -139,6 +139,8 @@ def _is_sure(event: Divergence) -> bool:
         return False
     if event.by is DividedBy.EXCEPTION:
         return event.caught
+    if Origin.DATA in event.origins:
+        return event.by is not DividedBy.LOOP  # what was drawn besides makes them no more alike
     return event.by is not DividedBy.LOOP and not event.origins & (Origin.IO | Origin.RNG)
 
 

@@ -224,7 +224,7 @@ def _besides(
         for theirs in there
     )
     known = {found.node: found}
-    limited = (limited_before(found, arm) for arm in ways.arms)
+    limited = (point for arm in ways.arms for point in limited_before(found, arm))
     both = (*firsts, *limited)
     known.update((point.node, point) for point in both if point is not None and id(point) in inside)
     return tuple(known.values())[1:]
