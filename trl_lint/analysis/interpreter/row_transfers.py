@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import partial
 
 import libcst as cst
@@ -104,13 +104,31 @@ def _copied(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`accelerator.prepare(a, b)`: each wrapped according to what it is."""
-    if args.star is not None:
+    rest = _rest_of(args, frame.statement, node)
+    if rest is None:
         return UNKNOWN
     wrapped_models.wrapped_here(frame, args, node)
-    results = tuple(prepared(frame, value, node) for value in args.positional)
+    results = tuple(prepared(frame, value, node) for value in (*args.positional, *rest))
     if len(results) == 1:
         return results[0]
     return TupleValue(ranks.SAME, results) if results and is_small(results) else UNKNOWN
+
+
+def _rest_of(args: Arguments, statement: cst.CSTNode, node: cst.CSTNode) -> Sequence[Value] | None:
+    """What a star behind all other arguments adds to them; None where it isn't known how much that is.
+
+    In `model, *loaders = prepare(model, *loaders)` the names that it is unpacked into say so.
+    """
+    if args.star is None:
+        return ()
+    given = node.args if isinstance(node, cst.Call) else ()
+    is_last = [each.star for each in given] == [""] * len(args.positional) + ["*"]
+    targets = [
+        target.target for each in of_class(statement, cst.Assign) if each.value is node for target in each.targets
+    ]
+    if not is_last or len(targets) != 1 or not isinstance(targets[0], (cst.Tuple, cst.List)):
+        return None
+    return [args.star] * (len(targets[0].elements) - len(args.positional))
 
 
 def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
