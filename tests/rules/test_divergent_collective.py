@@ -1033,6 +1033,7 @@ def test_a_model_that_is_wrapped_on_one_way_stays_so_behind_what_does_not_ask_fo
         ("for row in batch['input_ids'][mask]:\n    accelerator.gather(row)", False),
         ("if torch.rand(1).item() > 0.5:\n    accelerator.gather(loss)", False),
         ("noisy = loss + torch.rand(1)\nif noisy.item() > 0.5:\n    accelerator.gather(loss)", True),
+        ("noisy = loss + torch.rand(1)\nif torch.isnan(noisy + loss):\n    accelerator.gather(loss)", False),
     ],
 )
 def test_what_depends_on_data_on_chance_or_on_buffers_has_to_be_asked_for(body, is_there):

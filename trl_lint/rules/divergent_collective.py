@@ -135,21 +135,21 @@ def _is_sure(event: Divergence) -> bool:
         return False  # it only broadcasts the buffers, if the model has some, and the next forward may pair up with it
     if event.origins == Origin.RANK:
         return True
-    if _asks_for_broken_data(event):
+    by_chance = bool(event.origins & (Origin.IO | Origin.RNG))
+    if _asks_for_broken_data(event, by_chance):
         return False
     if event.by is DividedBy.EXCEPTION:
         return event.caught
-    if Origin.DATA in event.origins:
-        return event.by is not DividedBy.LOOP  # what was drawn besides makes them no more alike
-    return event.by is not DividedBy.LOOP and not event.origins & (Origin.IO | Origin.RNG)
+    # What was drawn besides makes data no more alike.
+    return event.by is not DividedBy.LOOP and (not by_chance or Origin.DATA in event.origins)
 
 
-def _asks_for_broken_data(event: Divergence) -> bool:
-    """`if torch.isnan(pixels).any(): continue`: of numbers that no training has made."""
+def _asks_for_broken_data(event: Divergence, by_chance: bool) -> bool:
+    """`if torch.isnan(pixels).any(): continue`: of numbers that no training has made, or with chance in them."""
     from trl_lint.analysis.program.syntax import identifiers
 
     names = set(identifiers(event.condition.node))
-    return any(map(NOT_A_NUMBER.fits, names)) and not any(map(TRAINED_NUMBER.fits, names))
+    return any(map(NOT_A_NUMBER.fits, names)) and (by_chance or not any(map(TRAINED_NUMBER.fits, names)))
 
 
 def _of_dataset(event: DatasetParted) -> Violation:
