@@ -122,3 +122,23 @@ def test_a_helper_for_one_rank_that_waits_for_all_is_reported_where_others_run_i
     assert ("helper.py", 6, "TRL006") in found(folder)
     written(tmp_path, {"helper.py": helper.format("")})
     assert not any(code == "TRL006" for _, _, code in found(folder))
+
+
+def test_a_step_of_a_file_without_a_library_is_one_where_the_wrapped_model_is_handed_over(tmp_path: Path) -> None:
+    engine = (
+        "import math\n\n\ndef train_one_epoch(model, criterion, loader, optimizer):\n    for x, y in loader:\n"
+        "        loss = criterion(model(x), y)\n        if not math.isfinite(loss.item()):\n            continue\n"
+        "        optimizer.zero_grad()\n        loss.backward()\n        optimizer.step()\n"
+    )
+    main = (
+        "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n"
+        "from torch.utils.data import DataLoader, DistributedSampler\nfrom engine import train_one_epoch\n\n\n"
+        "def main(net, data):\n    torch.distributed.init_process_group()\n"
+        "    loader = DataLoader(data, sampler=DistributedSampler(data))\n"
+        "    optimizer = torch.optim.SGD(net.parameters())\n"
+        "    train_one_epoch({}, torch.nn.CrossEntropyLoss(), loader, optimizer)\n"
+    )
+    folder = written(tmp_path, {"engine.py": engine, "main.py": main.format("DDP(net)")})
+    assert found(folder) == [("engine.py", 8, "TRL006")]
+    written(tmp_path, {"main.py": main.format("net")})
+    assert found(folder) == []

@@ -284,6 +284,7 @@ class Divergence(Event):
     """
 
     mentions = (LIBRARIES, mentions.MEETINGS)
+    anywhere = True
 
     condition: Step
     sync_point: SyncPoint
@@ -297,9 +298,6 @@ class Divergence(Event):
     missing: tuple[SyncPoint, ...] = ()
     seen: Mapping[int, Value] = field(default_factory=dict)
     knows_sharding: bool = False
-
-    def is_sure_without_library(self) -> bool:
-        return self.by is DividedBy.DECORATOR or self.origins == Origin.RANK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
