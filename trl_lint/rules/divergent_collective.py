@@ -5,10 +5,11 @@ Reports a call at which all ranks synchronise and which some of them may not rea
 differs between ranks, they have left before it (`return`, `break`, `continue`, an `except` that goes on), or it is
 in a loop that the ranks go round a different number of times. Such calls are collectives (`gather`, `reduce`,
 `broadcast`, `barrier`, `wait_for_everyone`, …), what contains one (`Trainer.evaluate`, `main_process_first`, helpers
-in sight), wrapping a model (`prepare`, `DistributedDataParallel`), its forward and backward passes. An `except` that
-goes on where forward and backward of a step may run out of memory, or where a `forward` in sight raises an exception of
-the project's own over its input, lets a rank skip the backward pass that the others wait in. What is a collective under
-FSDP and DeepSpeed only, such as `save_state`, is TRL016's.
+in sight), wrapping a model (`prepare`, `DistributedDataParallel`), its forward and backward passes, those in
+`super().compute_loss(model, …)` as well. An `except` that goes on where forward and backward of a step may run out of
+memory, or where a `forward` in sight raises an exception of the project's own over its input, lets a rank skip the
+backward pass that the others wait in. What is a collective under FSDP and DeepSpeed only, such as `save_state`, is
+TRL016's.
 The finding stands at the `return`, `continue` or `break` by which ranks leave, else at the call; its chain names the
 condition, and the call that is missed. Where ranks leave, a `# noqa` at the condition silences it as well.
 
