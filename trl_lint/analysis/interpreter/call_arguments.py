@@ -11,6 +11,7 @@ from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (
     BatchValue,
     ContainerValue,
+    TupleValue,
 )
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
@@ -37,9 +38,8 @@ def evaluated(frame: Frame, node: cst.Call) -> Arguments:
 
 
 def _add_star(frame: Frame, args: Arguments, value: Value) -> None:
-    items = containers.positions_of(frame, value)
-    if items is not None:
-        args.positional.extend(items)
+    if isinstance(value, TupleValue):
+        args.positional.extend(value.items)
     else:
         element = containers.iterate(frame, value)[0]
         args.star = element if args.star is None else join(args.star, element)

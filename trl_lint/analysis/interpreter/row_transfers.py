@@ -14,6 +14,7 @@ from trl_lint.analysis.program.classes import has_forward
 from trl_lint.analysis.program.objects import FunctionValue, ProjectModel
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.program.weights_only import takes_weights_only
+from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import ACCELERATOR, Frame, explain
@@ -104,7 +105,7 @@ def _copied(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`accelerator.prepare(a, b)`: each wrapped according to what it is."""
-    rest = _rest_of(args, frame.statement, node)
+    rest = _rest_of(frame, args, node)
     if rest is None:
         return UNKNOWN
     wrapped_models.wrapped_here(frame, args, node)
@@ -114,7 +115,7 @@ def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return TupleValue(ranks.SAME, results) if results and is_small(results) else UNKNOWN
 
 
-def _rest_of(args: Arguments, statement: cst.CSTNode, node: cst.CSTNode) -> Sequence[Value] | None:
+def _rest_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Sequence[Value] | None:
     """What a star behind all other arguments adds to them; None where it isn't known how much that is.
 
     In `model, *loaders = prepare(model, *loaders)` the names that it is unpacked into say so.
@@ -122,11 +123,14 @@ def _rest_of(args: Arguments, statement: cst.CSTNode, node: cst.CSTNode) -> Sequ
     if args.star is None:
         return ()
     given = node.args if isinstance(node, cst.Call) else ()
-    is_last = [each.star for each in given] == [""] * len(args.positional) + ["*"]
-    targets = [
-        target.target for each in of_class(statement, cst.Assign) if each.value is node for target in each.targets
-    ]
-    if not is_last or len(targets) != 1 or not isinstance(targets[0], (cst.Tuple, cst.List)):
+    if [each.star for each in given] != [""] * len(args.positional) + ["*"]:
+        return None
+    items = containers.positions_of(frame, frame.node_values.get(id(given[-1].value), UNKNOWN))
+    if items is not None:
+        return items
+    assigned = (each for each in of_class(frame.statement, cst.Assign) if each.value is node)
+    targets = [target.target for each in assigned for target in each.targets]
+    if len(targets) != 1 or not isinstance(targets[0], (cst.Tuple, cst.List)):
         return None
     return [args.star] * (len(targets[0].elements) - len(args.positional))
 
