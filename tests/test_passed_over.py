@@ -125,3 +125,40 @@ def test_what_is_logged_there_of_others_is_reported_there(tmp_path: Path) -> Non
     assert api.check(folder / "meters.py", Settings(root=folder, preview=True)) == []
     written(tmp_path, {"train.py": train.replace("batch['x'].mean()", "accelerator.gather(batch['x']).mean()")})
     assert found(folder) == []
+
+
+def test_a_helper_for_one_rank_that_waits_for_all_is_reported_where_others_run_it(tmp_path: Path) -> None:
+    ranks = (
+        "import torch.distributed as dist\n\n\ndef rank_zero_only(function):\n    def run(*args):\n"
+        "        if dist.get_rank() == 0:\n            return function(*args)\n    return run\n\n\n"
+        "def together(x):\n    found = [None] * 2\n    dist.all_gather_object(found, x)\n    return found\n"
+    )
+    helper = "from ranks import rank_zero_only, together\n\n\n{}def write(x):\n    print(together(x))\n"
+    train = (
+        "import torch.distributed as dist\nfrom helper import write\n\n\ndef main():\n"
+        "    dist.init_process_group()\n    write(1)\n\n\nmain()\n"
+    )
+    folder = written(tmp_path, {"ranks.py": ranks, "helper.py": helper.format("@rank_zero_only\n"), "train.py": train})
+    assert ("helper.py", 6, "TRL006") in found(folder)
+    written(tmp_path, {"helper.py": helper.format("")})
+    assert not any(code == "TRL006" for _, _, code in found(folder))
+
+
+def test_a_step_of_a_file_without_a_library_is_one_where_the_wrapped_model_is_handed_over(tmp_path: Path) -> None:
+    engine = (
+        "import math\n\n\ndef train_one_epoch(model, criterion, loader, optimizer):\n    for x, y in loader:\n"
+        "        loss = criterion(model(x), y)\n        if not math.isfinite(loss.item()):\n            continue\n"
+        "        optimizer.zero_grad()\n        loss.backward()\n        optimizer.step()\n"
+    )
+    main = (
+        "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n"
+        "from torch.utils.data import DataLoader, DistributedSampler\nfrom engine import train_one_epoch\n\n\n"
+        "def main(net, data):\n    torch.distributed.init_process_group()\n"
+        "    loader = DataLoader(data, sampler=DistributedSampler(data))\n"
+        "    optimizer = torch.optim.SGD(net.parameters())\n"
+        "    train_one_epoch({}, torch.nn.CrossEntropyLoss(), loader, optimizer)\n"
+    )
+    folder = written(tmp_path, {"engine.py": engine, "main.py": main.format("DDP(net)")})
+    assert found(folder) == [("engine.py", 8, "TRL006")]
+    written(tmp_path, {"main.py": main.format("net")})
+    assert found(folder) == []

@@ -108,6 +108,10 @@ def test_a_finding_says_what_where_why_and_how():
             "def step(loss):\n    loss.backward()\n",
             "ddp.module(batch)",
         ),
+        (
+            loop("images = model.module.get_image_features(batch['x'])\naccelerator.backward(images.sum())"),
+            "model.module.get_image_features(batch['x'])",
+        ),
     ],
 )  # fmt: skip
 def test_forwards_that_no_wrapper_sees(text, where):

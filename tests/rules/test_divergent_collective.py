@@ -1032,6 +1032,8 @@ def test_a_model_that_is_wrapped_on_one_way_stays_so_behind_what_does_not_ask_fo
         ("if accelerator.is_main_process:\n    with torch.no_grad():\n        model(**batch)", False),
         ("for row in batch['input_ids'][mask]:\n    accelerator.gather(row)", False),
         ("if torch.rand(1).item() > 0.5:\n    accelerator.gather(loss)", False),
+        ("noisy = loss + torch.rand(1)\nif noisy.item() > 0.5:\n    accelerator.gather(loss)", True),
+        ("noisy = loss + torch.rand(1)\nif torch.isnan(noisy + loss):\n    accelerator.gather(loss)", False),
     ],
 )
 def test_what_depends_on_data_on_chance_or_on_buffers_has_to_be_asked_for(body, is_there):
@@ -1055,3 +1057,88 @@ def test_a_file_that_names_deepspeed_alone_concerns_several_ranks(guard):
         f"    {guard}\n        engine.save_checkpoint(args.output_dir)\n"
     )
     assert bool(SNIPPETS.findings("import os\n" + text)) is (guard != "if True:")
+
+
+def test_a_forward_without_gradients_does_not_hide_what_comes_behind_it():
+    """It may be no meeting, where the model has no buffers; the collective behind it is one."""
+    guard, forward = "if accelerator.is_main_process:", "with torch.no_grad():\n        y = model(**batch)"
+    found = SNIPPETS.findings(loop(f"{guard}\n    {forward}\n    accelerator.gather(y)"))
+    assert [each.by_default for each in found] == [False, True]
+    helper = f"\ndef evaluate(accelerator, model, batch):\n    {forward}\n    {{}}\n"
+    called = loop(f"{guard}\n    evaluate(accelerator, model, batch)")
+    for last, by_default in (("accelerator.gather(y)", True), ("return y", False)):
+        (found,) = SNIPPETS.findings(called + helper.format(last))
+        assert found.by_default is by_default
+
+
+@pytest.mark.parametrize(
+    ("condition", "speaks"),
+    [
+        ("step % args.every == 0 and loss.item() > 2.0", True),
+        ("loss.item() > 2.0 and step % args.every == 0", True),
+        ("step % args.every == 0 and accelerator.gather(loss).mean().item() > 2.0", False),
+        ("step % args.every == 0 and judged(loss)", False),
+    ],
+)
+def test_a_question_for_the_data_stays_one_beside_a_setting(condition, speaks):
+    """All ranks answer the other part of the condition alike."""
+    parsed = "def main(model, optimizer, loader):\n    args = argparse.ArgumentParser().parse_args()\n"
+    script = loop(f"if {condition}:\n    accelerator.wait_for_everyone()").replace(
+        "def train(model, optimizer, loader):\n", parsed
+    )
+    kept = loop(f"if {condition.replace('args', 'self.args')}:\n    accelerator.wait_for_everyone()").replace(
+        "def train(model,", "def train(self, model,"
+    )
+    for text in (f"import argparse\n{script}", script.replace(parsed, parsed.replace("parse_args()", "parse()")), kept):
+        assert [shown(text, each) for each in SNIPPETS.findings(text)] == ["accelerator.wait_for_everyone()"] * speaks
+
+
+# --- what a base out of sight does ------------------------------------------------------------------------
+
+SKIPPED = "keep = inputs['advantages'].abs() > 0\nif keep.sum().item() == 0:\n    return torch.zeros(())\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "places"),
+    [
+        ("compute_loss", f"{SKIPPED}return super().compute_loss(model, inputs)", ["return"]),
+        ("compute_loss", f"{SKIPPED}return super().compute_loss(self.reference, inputs)", []),
+        ("compute_loss", f"loss = super().compute_loss(model, inputs)\n{SKIPPED}return loss", []),
+        (
+            "training_step",
+            "try:\n    return super().training_step(model, inputs)\n"
+            "except torch.cuda.OutOfMemoryError:\n    return torch.zeros(())",
+            ["return"],
+        ),
+        (
+            "training_step",
+            "try:\n    return super().training_step(model, inputs)\nexcept torch.cuda.OutOfMemoryError:\n    raise",
+            [],
+        ),
+    ],
+)
+def test_a_loss_of_trainers_own_is_a_forward_of_the_wrapped_model(name, body, places):
+    text = trainer(f"def {name}(self, model, inputs, *args, **kwargs):\n{indent(body, ' ' * 4)}")
+    assert SNIPPETS.places(text) == places
+
+
+@pytest.mark.parametrize(("parameter", "base", "speaks"), [
+    ("trainer", "TrainerCallback", True),
+    ("keeper", "TrainerCallback", False),
+    ("trainer", "Something", False),
+])  # fmt: skip
+def test_the_trainer_that_a_callback_is_given_is_one(parameter, base, speaks):
+    text = (
+        f"from transformers import Trainer, {base}\n\nclass Evaluates({base}):\n"
+        f"    def __init__(self, {parameter}):\n        self.owner = {parameter}\n\n"
+        "    def on_epoch_end(self, args, state, control, **kwargs):\n"
+        "        if state.is_world_process_zero:\n            self.owner.evaluate()\n"
+    )
+    assert SNIPPETS.places(text) == ["self.owner.evaluate()"] * speaks
+
+
+def test_the_main_process_goes_first_whoever_is_asked_to_let_it():
+    text = "import torch.distributed as dist\n\ndef load(args, build):\n{}    with args.main_process_first():\n"
+    guarded = text.format("    if dist.get_rank() == 0:\n    ") + "            return build()\n"
+    assert SNIPPETS.places(guarded) == ["args.main_process_first()"]
+    assert SNIPPETS.places(text.format("") + "        return build()\n") == []

@@ -235,6 +235,9 @@ def test_what_a_project_ships_shows_its_engine(name, text, engine, tmp_path):
         ("run.sh", "deepspeed train.py --zero_stage 2\n", False),
         ("wrap.py", "plugin = DeepSpeedPlugin(gradient_accumulation_steps=2, zero_stage=3)\n", True),
         ("wrap.py", "weights = engine._zero3_consolidated_16bit_state_dict()\n", True),
+        ("ds.py", 'CONFIG = {\n    "zero_optimization": {"overlap_comm": True, "stage": 3},\n}\n', True),
+        ("ds.py", 'CONFIG = {\n    "zero_optimization": {"stage": 2},\n}\n', False),
+        ("ds.py", 'BOTH = [{"zero_optimization": {"stage": 2}}, {"zero_optimization": {"stage": 3}}]\n', False),
     ],
 )
 def test_the_stage_decides_on_the_weights(name, text, is_third, tmp_path):

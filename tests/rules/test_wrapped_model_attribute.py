@@ -1036,3 +1036,71 @@ RUNS_BASE = "super().__init__(shared)"
 def test_what_an_init_wraps_takes_the_place_of_what_a_base_has_assigned(init, number):
     text = HEIR.format(init=indent(init, " " * 8))
     assert [shown(text, each) for each in SNIPPETS.findings(text)] == ["self.net.encode_text"] * number
+
+
+# --- what is prepared -----------------------------------------------------------------------------------
+
+PREPARED = (
+    "from accelerate import Accelerator\n\ndef train(net, optimizer, loaders):\n    accelerator = Accelerator()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "speaks"),
+    [
+        ("model, optimizer, *loaders = accelerator.prepare(net, optimizer, *loaders)", True),
+        ("model, optimizer, one, two = accelerator.prepare(net, optimizer, *loaders)", True),
+        ("things = [net, optimizer]\n    model, optimizer = accelerator.prepare(*things)", True),
+        ("*loaders, model = accelerator.prepare(*loaders, net)", False),
+        ("optimizer, *others = accelerator.prepare(optimizer, *loaders)\n    model = net", False),
+    ],
+)
+def test_what_is_prepared_with_a_star(line, speaks):
+    text = f"{PREPARED}    {line}\n    print(model.config)\n"
+    assert [shown(text, each) for each in SNIPPETS.findings(text)] == ["model.config"] * speaks
+
+
+GAN = """\
+from accelerate import Accelerator
+
+class Gan:
+    def __init__(self, net, optimizer):
+        self.accelerator = Accelerator()
+        self.net, self.optimizer = self.accelerator.prepare(net, optimizer)
+
+    def step(self, x):
+        return self.net{called}(x)
+
+    def sample(self, x):
+        return self.net.mapping(x)
+"""
+
+
+@pytest.mark.parametrize(("called", "speaks"), [("", True), (".draw", False)])
+def test_what_is_prepared_and_run_is_a_model(called, speaks):
+    """Optimizers, schedulers and loaders are not called."""
+    text = GAN.format(called=called)
+    assert [shown(text, each) for each in SNIPPETS.findings(text)] == ["self.net.mapping"] * speaks
+
+
+# --- mixins ---------------------------------------------------------------------------------------------
+
+MIXIN = """\
+from transformers import Trainer
+
+class Balanced:
+    def compute_loss(self, model, inputs, *args, **kwargs):
+        return super().compute_loss(model, inputs, *args, **kwargs) + self.balance(model)
+
+    def balance(self, model):
+        return model.number_of_experts
+
+class MyTrainer({bases}):
+    pass
+"""
+
+
+@pytest.mark.parametrize(("bases", "speaks"), [("Balanced, Trainer", True), ("Balanced", False)])
+def test_a_mixin_is_run_as_the_trainers_are_that_it_is_mixed_into(bases, speaks):
+    text = MIXIN.format(bases=bases)
+    assert [shown(text, each) for each in SNIPPETS.findings(text)] == ["model.number_of_experts"] * speaks

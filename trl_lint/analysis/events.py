@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast, get_args
 
-from trl_lint.analysis.program.notes import Notes
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import Control, FirstRank
 from trl_lint.domain.model_roles import is_replicated, is_trained
@@ -21,8 +20,6 @@ from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.knowledge.mentions import LIBRARIES, Mentions
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from libcst import Arg, BaseExpression, Call, CSTNode, FunctionDef
 
     from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
@@ -80,9 +77,11 @@ class NumberEntry(NamedTuple):
 class CollectiveCalled(Event):
     """A call of a collective. `operand` is what it communicates, `argument` the Arg node that holds it.
 
-    numbers: the Python numbers in a container. parts: the operand, or what is in the containers that it is. received:
-    those of what it fills, if another. accelerator: the text by which it is reached there, or "". stepping: whether a
-    batch of a prepared loader is being trained on; None as in the caller. on_gpus: the program's group is for GPUs.
+    numbers: the entries of a container that are Python numbers. parts: the operand, or what is in
+    the containers that it is. received: the same of what it fills, where that is not its operand. accelerator: the text
+    by which the Accelerator is reached there, or "". stepping: whether a batch that a prepared loader has handed out is
+    being trained on there; None as in the caller. groups: the process groups that it is given. on_gpus: whether the
+    group that the program has started is one for GPUs.
     """
 
     mentions = (LIBRARIES, mentions.COLLECTIVES)
@@ -231,8 +230,10 @@ class StepReturned(Event):
 class DatasetPrepared(Event):
     """A whole data set is computed and cached by `method`. first_rank: who does so first, if anybody is known to.
 
-    in_trainer: by a class that a library runs on every rank. started: by a program that starts a training. accelerator:
-    its text there, or "". holds_trainer: what is mapped does, and once that is built the file's name tells the rank.
+    in_trainer: it is done by a class that a library runs on every rank. started: by a program that starts a training.
+    accelerator: the text by which the Accelerator is reached there, or "". holds_trainer: whether the function that is
+    mapped holds the trainer. Its hash names the cache file, and that of a trainer that has been built is another one on
+    each rank, as it holds the rank.
     """
 
     mentions = (LIBRARIES, mentions.PREPARATIONS, mentions.DATASETS)
@@ -288,6 +289,7 @@ class Divergence(Event):
     """
 
     mentions = (LIBRARIES, mentions.MEETINGS)
+    anywhere = True
 
     condition: Step
     sync_point: SyncPoint
@@ -396,23 +398,6 @@ class Known(Event):
 
     values: tuple[tuple[CSTNode, Value], ...]
     reached: Control
-
-
-@dataclass(slots=True)
-class EventTrace:
-    """The events of one run of one function, by node: a later pass over a loop replaces an earlier one's."""
-
-    events: dict[Hashable, Event] = field(default_factory=dict)
-    calls: dict[tuple[int, int], Any] = field(default_factory=dict)
-    launched: bool = False  # whether it is known that each process of a distributed run comes here
-    of_all_ranks: bool = False  # the same, as all ranks synchronise in it, or as it asks which of them this is
-    shows: bool = False  # whether it hands anything to a sink, itself or in what it calls
-    backward: bool = False  # whether it starts a backward pass itself
-    trains: bool = False  # whether it is a hook that a library runs for its training step
-    builds: bool = False  # whether it is the `__init__` of a class that a library runs
-    notes: Notes = field(default_factory=Notes)
-    steps: bool = False  # whether a library hands it the batches of a prepared loader, to train on
-    stepping: dict[tuple[int, int], bool] = field(default_factory=dict)  # whether calls in loops over one train on it
 
 
 # How much of a node's source is shown in a line.

@@ -270,6 +270,8 @@ UNIQUE: dict[str, str] = {
     "is_last_process": "accelerate.Accelerator",
     "is_local_main_process": "accelerate.Accelerator",
     "is_main_process": "accelerate.Accelerator",
+    "local_main_process_first": "accelerate.Accelerator",
+    "main_process_first": "accelerate.Accelerator",  # and of TrainingArguments, which waits in the same way
     "optimizer_step_was_skipped": "accelerate.Accelerator",
     "pad_across_processes": "accelerate.Accelerator",
     "prepare_data_loader": "accelerate.Accelerator",

@@ -127,6 +127,10 @@ IN_CODE = (
     Sign(TrainingEngine.DEEPSPEED_ZERO3, r"\bDeepSpeedPlugin\s*\([^)#]*\bzero_stage\s*=\s*3\b", _PLUGINS,
          (b"DeepSpeedPlugin",)),
     Sign(TrainingEngine.DEEPSPEED, r"^[^#\n]*\bdeepspeed\s*=\s*[\"'][^\"'\n]+\.json\b", _ARGUMENTS, (b".json",)),
+    # A configuration that is written out, beside none of another stage.
+    Sign(TrainingEngine.DEEPSPEED_ZERO3, r"[\"']zero_optimization[\"']\s*:\s*\{[^{}]*[\"']stage[\"']\s*:\s*3\b",
+         "deepspeed: runtime/zero/config.py::DeepSpeedZeroConfig", (b"zero_optimization",),
+         unless=r"[\"']stage[\"']\s*:\s*[012]\b"),
     # With any other stage it raises.
     Sign(TrainingEngine.DEEPSPEED_ZERO3, r"\._zero3_consolidated_16bit_state_dict\s*\(",
          "deepspeed: runtime/engine.py", (b"._zero3_consolidated_16bit_state_dict",)),

@@ -82,6 +82,17 @@ PARAMETERS = frozenset({"bias", "weight"})
 GENERATES = frozenset({"generate"})
 # Methods that are the forward itself.
 FORWARDS = frozenset({"__call__", "forward"})
+# And those that run a part of it: one of the towers of CLIP and its like (transformers, open_clip).
+RUN_A_TOWER = frozenset(
+    {
+        "encode_image",
+        "encode_text",
+        "get_audio_features",
+        "get_image_features",
+        "get_text_features",
+        "get_video_features",
+    }
+)
 # Read from a model, it names the submodule without the head.
 BASE_PREFIX = "base_model_prefix"
 # Context managers of a model under which it works as its own reference: nothing of it is trained there.

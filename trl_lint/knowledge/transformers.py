@@ -436,6 +436,9 @@ UNIQUE: dict[str, str] = {
 # The hooks whose result a backward pass starts from.
 LOSSES = frozenset({"compute_loss", "training_step"})
 
+# What callbacks are given that are made for one trainer, by parameter.
+CONSTRUCTOR_OF_CALLBACK: dict[str, Value] = {"trainer": instance("transformers.Trainer")}
+
 # What the constructor of Trainer, and those of trainers built on it, are given, by parameter.
 CONSTRUCTOR: dict[str, Value] = {
     "args": _ARGS,

@@ -5,10 +5,11 @@ Reports a call at which all ranks synchronise and which some of them may not rea
 differs between ranks, they have left before it (`return`, `break`, `continue`, an `except` that goes on), or it is
 in a loop that the ranks go round a different number of times. Such calls are collectives (`gather`, `reduce`,
 `broadcast`, `barrier`, `wait_for_everyone`, …), what contains one (`Trainer.evaluate`, `main_process_first`, helpers
-in sight), wrapping a model (`prepare`, `DistributedDataParallel`), its forward and backward passes. An `except` that
-goes on where forward and backward of a step may run out of memory, or where a `forward` in sight raises an exception of
-the project's own over its input, lets a rank skip the backward pass that the others wait in. What is a collective under
-FSDP and DeepSpeed only, such as `save_state`, is TRL016's.
+in sight), wrapping a model (`prepare`, `DistributedDataParallel`), its forward and backward passes, those in
+`super().compute_loss(model, …)` as well. An `except` that goes on where forward and backward of a step may run out of
+memory, or where a `forward` in sight raises an exception of the project's own over its input, lets a rank skip the
+backward pass that the others wait in. What is a collective under FSDP and DeepSpeed only, such as `save_state`, is
+TRL016's.
 The finding stands at the `return`, `continue` or `break` by which ranks leave, else at the call; its chain names the
 condition, and the call that is missed. Where ranks leave, a `# noqa` at the condition silences it as well.
 
@@ -135,19 +136,21 @@ def _is_sure(event: Divergence) -> bool:
         return False  # it only broadcasts the buffers, if the model has some, and the next forward may pair up with it
     if event.origins == Origin.RANK:
         return True
-    if _asks_for_broken_data(event):
+    by_chance = bool(event.origins & (Origin.IO | Origin.RNG))
+    if _asks_for_broken_data(event, by_chance):
         return False
     if event.by is DividedBy.EXCEPTION:
         return event.caught
-    return event.by is not DividedBy.LOOP and not event.origins & (Origin.IO | Origin.RNG)
+    # What was drawn besides makes data no more alike.
+    return event.by is not DividedBy.LOOP and (not by_chance or Origin.DATA in event.origins)
 
 
-def _asks_for_broken_data(event: Divergence) -> bool:
-    """`if torch.isnan(pixels).any(): continue`: of numbers that no training has made."""
+def _asks_for_broken_data(event: Divergence, by_chance: bool) -> bool:
+    """`if torch.isnan(pixels).any(): continue`: of numbers that no training has made, or with chance in them."""
     from trl_lint.analysis.program.syntax import identifiers
 
     names = set(identifiers(event.condition.node))
-    return any(map(NOT_A_NUMBER.fits, names)) and not any(map(TRAINED_NUMBER.fits, names))
+    return any(map(NOT_A_NUMBER.fits, names)) and (by_chance or not any(map(TRAINED_NUMBER.fits, names)))
 
 
 def _of_dataset(event: DatasetParted) -> Violation:

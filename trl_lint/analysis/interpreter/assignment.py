@@ -14,7 +14,7 @@ from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import Cell, read_key, with_key
-from trl_lint.domain.joins import join
+from trl_lint.domain.joins import join, join_all
 from trl_lint.domain.kinds import BatchRole, ContainerValue, NumberValue, SizesValue, in_role, library_name_of, role_of
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 
@@ -67,7 +67,8 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
     known = containers.positions_of(frame, value)
     for index, element in enumerate(elements):
         if isinstance(element, cst.StarredElement):
-            rest = containers.iterate(frame, value)[0]
+            taken = () if known is None else known[index : len(known) - len(elements) + index + 1]
+            rest = join_all(taken) if taken else containers.iterate(frame, value)[0]
             bind_target(frame, element.value, frame.allocate(element, Cell("list", rest=rest)))
         elif known is not None and (not stars or index < stars[0]) and index < len(known):
             bind_target(frame, element.value, known[index])

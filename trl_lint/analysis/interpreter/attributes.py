@@ -247,7 +247,11 @@ def _of_instance(frame: Frame, owner: Value, name: str, node: cst.CSTNode, calle
         case PreparedObject():
             if name in models.ONLY_MODELS_HAVE or name == models.INNER_MODEL:
                 return of_model(frame, wrapped_models.narrowed_at(frame, owner, node), name, node, called)
-            return SAME if name in library.OPTIMIZER_LOADER_ATTRIBUTES else UNKNOWN
+            if name in library.OPTIMIZER_LOADER_ATTRIBUTES:
+                return SAME
+            if isinstance(node, cst.Attribute) and wrapped_models.is_run(frame, node.value):
+                return of_model(frame, wrapped_models.narrowed_at(frame, owner, node), name, node, called)
+            return UNKNOWN
         case LibraryInstance():
             if owner.name in DICTS_OF_ATTRIBUTES:
                 put = given_fields.read(frame, node)

@@ -88,11 +88,12 @@ def _call_super(frame: Frame, name: str, args: Arguments, node: cst.Call) -> Val
     if function is None or function.cls is None or cls is None:
         return unresolved(frame, args, node)
     owner = ProjectInstance(cls)
-    above = function.cls.find_above(name)
+    is_mixin = frame.engine.is_mixed_in(function.cls, cls)
+    above = cls.find_above(name, function.cls) if is_mixin else function.cls.find_above(name)
     if above is not None:
-        receiver = cls if above.shows else above.cls
+        receiver = cls if above.shows or frame.engine.is_mixed_in(above.cls, cls) else above.cls
         return frame.engine.call(frame, above, args, node, ProjectInstance(receiver or cls))
-    return library_calls.call_inherited(frame, owner, function.cls, name, args, node)
+    return library_calls.call_inherited(frame, owner, cls if is_mixin else function.cls, name, args, node)
 
 
 def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) -> Value:

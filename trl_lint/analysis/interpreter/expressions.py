@@ -253,8 +253,12 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
         if (is_and and alone(asks) is not None) or _is_beside_engine(frame, link, left, right):
             return derived(asks.rank, Kind.NUMBER, asks, dtype="bool")
         return value.but(rank=ranks.GUARDED)
+    for setting, test in ((left, right), (right, left)):
+        if setting.rank == ranks.SETTING and test.rank.differs and test.dtype == "bool":
+            return derived(test.rank, Kind.NUMBER, test, dtype="bool")
     kinds = {side.kind for side in (left, right) if side.rank.differs}
-    return value.as_a(BLANKS[kinds.pop()]) if value.kind is Kind.UNKNOWN and kinds in _TESTS else value
+    is_mixed = value.kind is Kind.UNKNOWN or value.kind not in (left.kind, right.kind)
+    return value.as_a(BLANKS[kinds.pop()]) if is_mixed and kinds in _TESTS else value
 
 
 def _is_beside_engine(frame: Frame, link: cst.BooleanOperation, left: Value, right: Value) -> bool:
@@ -274,7 +278,7 @@ def _beside_the_world(left: Value, right: Value, is_and: bool) -> Value:
     return on_one_process(right, None)
 
 
-# What was computed of the data stays that beside a setting: `args.skip and (mask == 0).all()`.
+# What was computed of the data stays that beside a setting: `step % args.every == 0 and (mask == 0).all()`.
 _TESTS = ({Kind.NUMBER}, {Kind.TENSOR})
 
 

@@ -210,7 +210,7 @@ def _call_on_instance(frame: Frame, owner: InstanceValue, name: str, args: Argum
 def call_method(
     frame: Frame, owner: Value, cls: ClassInfo, method: FunctionInfo, args: Arguments, node: cst.CSTNode
 ) -> Value:
-    """A method in sight. An inherited one runs as its own class's, unless it is where metrics are shown."""
+    """A method in sight. An inherited one runs as its own class's, unless it shows metrics, or that is a mixin."""
     if method.cls is not None and method.cls.canonical:
         # The linted project is the library: its own sinks and collectives are still what they are.
         for row in library.rows(f"{method.cls.canonical}.{method.name}"):
@@ -224,7 +224,8 @@ def call_method(
     if method.is_open and not frame.engine.own_rows(method):
         method.reached = True
         return frame.engine.unresolved(frame, args, node)
-    runs_as = cls if method.cls in (None, cls.origin) or method.shows else method.cls
+    is_own = method.cls in (None, cls.origin) or method.shows or frame.engine.is_mixed_in(method.cls, cls)
+    runs_as = cls if is_own or method.cls is None else method.cls
     receiver = owner if runs_as is cls else ProjectInstance(runs_as)
     return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import partial
 
 import libcst as cst
@@ -14,6 +14,7 @@ from trl_lint.analysis.program.classes import has_forward
 from trl_lint.analysis.program.objects import FunctionValue, ProjectModel
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.program.weights_only import takes_weights_only
+from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import ACCELERATOR, Frame, explain
@@ -104,13 +105,34 @@ def _copied(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`accelerator.prepare(a, b)`: each wrapped according to what it is."""
-    if args.star is not None:
+    rest = _rest_of(frame, args, node)
+    if rest is None:
         return UNKNOWN
     wrapped_models.wrapped_here(frame, args, node)
-    results = tuple(prepared(frame, value, node) for value in args.positional)
+    results = tuple(prepared(frame, value, node) for value in (*args.positional, *rest))
     if len(results) == 1:
         return results[0]
     return TupleValue(ranks.SAME, results) if results and is_small(results) else UNKNOWN
+
+
+def _rest_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Sequence[Value] | None:
+    """What a star behind all other arguments adds to them; None where it isn't known how much that is.
+
+    In `model, *loaders = prepare(model, *loaders)` the names that it is unpacked into say so.
+    """
+    if args.star is None:
+        return ()
+    given = node.args if isinstance(node, cst.Call) else ()
+    if [each.star for each in given] != [""] * len(args.positional) + ["*"]:
+        return None
+    items = containers.positions_of(frame, frame.node_values.get(id(given[-1].value), UNKNOWN))
+    if items is not None:
+        return items
+    assigned = (each for each in of_class(frame.statement, cst.Assign) if each.value is node)
+    targets = [target.target for each in assigned for target in each.targets]
+    if len(targets) != 1 or not isinstance(targets[0], (cst.Tuple, cst.List)):
+        return None
+    return [args.star] * (len(targets[0].elements) - len(args.positional))
 
 
 def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:

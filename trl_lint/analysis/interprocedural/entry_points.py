@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping
 
 import libcst as cst
 
-from trl_lint.analysis.events import Event, EventTrace, StepReturned
+from trl_lint.analysis.events import Event, StepReturned
 from trl_lint.analysis.interpreter import calls, expressions, instantiation, row_transfers, sinks, statements
 from trl_lint.analysis.interprocedural import reachability
 from trl_lint.analysis.interprocedural.binding import bind
@@ -20,6 +20,7 @@ from trl_lint.analysis.program.parameter_uses import by_use
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.program.syntax import names_in
 from trl_lint.analysis.state import settings
+from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observers, asked_of
 from trl_lint.analysis.state.refining import Domains
@@ -35,7 +36,7 @@ from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, lightning
 from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Hook
-from trl_lint.knowledge.transformers import CONSTRUCTOR, EVALUATION_HOOKS, LOSSES
+from trl_lint.knowledge.transformers import CONSTRUCTOR, CONSTRUCTOR_OF_CALLBACK, EVALUATION_HOOKS, LOSSES
 
 # How often the methods of a class are run again because an attribute they read has changed.
 MAX_ROUNDS = 4
@@ -268,7 +269,7 @@ class Engine(Runs):
             yield self._enter_with(method, cls, {})
         for name, rows in hooks.items():
             inherited = None if name in cls.methods else cls.find(name)
-            if inherited is not None and inherited.shows:
+            if inherited is not None and (inherited.shows or self.is_mixed_in(inherited.cls, cls)):
                 yield self._enter_hook(cls, inherited, rows)
 
     def _hooks_of(self, cls: ClassInfo) -> dict[str, tuple[Hook, ...]]:
@@ -292,6 +293,8 @@ class Engine(Runs):
         if parameter.name in CONSTRUCTOR and self.is_subclass(cls, "transformers.Trainer"):
             return CONSTRUCTOR[parameter.name]
         known = self._by_annotation(Frame(self, method.module), parameter)
+        if known is UNKNOWN and self.is_subclass(cls, "transformers.TrainerCallback"):
+            known = CONSTRUCTOR_OF_CALLBACK.get(parameter.name, UNKNOWN)
         return known if known is not UNKNOWN else SAME
 
     def _enter_hook(self, cls: ClassInfo, method: FunctionInfo, rows: tuple[Hook, ...]) -> Summary:

@@ -63,6 +63,10 @@ class Tables(Interpreter):
         """Whether a library calls methods of this class by itself, so that it is run on its own."""
         return any(self._is_entered(base) for base in cls.library_bases())
 
+    def is_mixed_in(self, mixin: ClassInfo | None, cls: ClassInfo) -> bool:
+        """Whether a base is one of no library's, which becomes a trainer, or a callback, by what stands beside it."""
+        return mixin is not None and mixin is not cls and not self.is_entry_class(mixin) and self.is_entry_class(cls)
+
     def _is_entered(self, base: str) -> bool:
         if base not in self._entered_by_libraries:
             self._entered_by_libraries[base] = bool(library.hooks_of(base, self._any_release))

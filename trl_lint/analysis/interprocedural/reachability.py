@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.events import CollectiveCalled, Event, EventTrace
+from trl_lint.analysis.events import CollectiveCalled, Event
+from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.observing import Observers, Reached
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.events import EventTrace
 from trl_lint.analysis.interpreter import assignment, expressions, library_calls, other_names, statements
 from trl_lint.analysis.interprocedural import decorators, returned_flags
 from trl_lint.analysis.interprocedural.binding import bind, expression_of
@@ -27,6 +26,7 @@ from trl_lint.analysis.program.project import Project
 from trl_lint.analysis.program.settings_of_job import JobFlags
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun
 from trl_lint.analysis.transfer import first_rank, gradients, job_flags, seeded_orders

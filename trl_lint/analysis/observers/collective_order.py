@@ -31,8 +31,9 @@ from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
 from trl_lint.knowledge.models import RUN_A_MODEL
-from trl_lint.knowledge.schema import BACKWARD, STATE_OF_BLOCK, WRAP, Collective, Function, Row, Transfer
+from trl_lint.knowledge.schema import BACKWARD, STATE_OF_BLOCK, WRAP, Collective, Function, Hook, Row, Transfer
 from trl_lint.knowledge.torch_distributed import ASKS_FOR_STATE, LOADS_STATE, POINT_TO_POINT
+from trl_lint.knowledge.transformers import LOSSES
 
 _LOSSES = frozenset({Kind.BATCH, Kind.TENSOR})
 # How many synchronisation points of one call are kept.
@@ -48,6 +49,8 @@ class CollectiveOrder(Observer["Frame"]):
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
     ) -> None:
         own = name.rpartition(".")[2]
+        if isinstance(row, Hook) and own in LOSSES and _runs_a_wrapper(args):
+            _note(frame, node, own, "forward")
         meets = None if row is None or _is_local(frame, row, args, node) else row.synchronises
         if meets is not None:
             _note(frame, node, own, meets.kind, engines=meets.engines, symmetric=meets.symmetric)
@@ -148,6 +151,12 @@ def _may_be_prepared(model: Value) -> bool:
 def _is_wrapped(model: Value) -> bool:
     """Whether a model is wrapped, if only where the program runs with DDP: no other way has any ranks to wait for."""
     return model.wrapping is Wrapping.WRAPPED or (model.wrapping is Wrapping.MAYBE and is_replicated(model))
+
+
+def _runs_a_wrapper(args: Arguments) -> bool:
+    """Whether a method of Trainer that computes a loss is given a wrapped model, whose forward it runs."""
+    model = args.get(0, "model")
+    return model is not None and _is_wrapped(model)
 
 
 def _is_local(frame: Frame, row: Row, args: Arguments, node: cst.CSTNode) -> bool:

@@ -135,7 +135,7 @@ def _handed_on(method: FunctionInfo) -> Iterator[cst.Call]:
 
 def _is_forward(model: Value, method: str) -> bool:
     """Whether a method of a model runs (a part of) it: its forward, a submodule, a method in sight that calls some."""
-    if method in models.FORWARDS or method in models.MODULES:
+    if method in models.FORWARDS or method in models.MODULES or method in models.RUN_A_TOWER:
         return True
     cls = class_of(model)
     function = cls.find(method) if cls is not None else None

@@ -22,13 +22,13 @@ from trl_lint.analysis.events import (
     DatasetDrawn,
     DatasetPrepared,
     Event,
-    EventTrace,
     Logged,
     MetricShown,
     SideEffect,
 )
 from trl_lint.analysis.program.parameter_uses import text_unless_given
 from trl_lint.analysis.state.called_traces import called_traces
+from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import ALONE, SPREADING

@@ -31,10 +31,10 @@ from trl_lint.knowledge import random_draws as table
 from trl_lint.knowledge.schema import Function
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.events import EventTrace
     from trl_lint.analysis.program.classes import FunctionInfo
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.event_trace import EventTrace
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.analysis.state.observing import CalleeRun
     from trl_lint.knowledge.schema import Row

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.events import Divergence, DividedBy, Event, EventTrace, source_step
+from trl_lint.analysis.events import Divergence, DividedBy, Event, source_step
 from trl_lint.analysis.program.path_conditions import (
     branch_of,
     conditions_around,
@@ -34,6 +34,7 @@ from trl_lint.analysis.program.path_conditions import (
     ways_out,
 )
 from trl_lint.analysis.program.syntax import below, of_class
+from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Observer
 from trl_lint.analysis.state.point_sequences import counts, first_unmatched, limited_before
@@ -224,7 +225,7 @@ def _besides(
         for theirs in there
     )
     known = {found.node: found}
-    limited = (limited_before(found, arm) for arm in ways.arms)
+    limited = (point for arm in ways.arms for point in limited_before(found, arm))
     both = (*firsts, *limited)
     known.update((point.node, point) for point in both if point is not None and id(point) in inside)
     return tuple(known.values())[1:]

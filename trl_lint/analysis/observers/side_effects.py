@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import DividedBy, Event, EventTrace, SideEffect, source_step
+from trl_lint.analysis.events import DividedBy, Event, SideEffect, source_step
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.path_conditions import alternatives, are_in_two_arms, branch_of, ways_out
 from trl_lint.analysis.program.path_endings import ending
@@ -25,6 +25,7 @@ from trl_lint.analysis.program.syntax import ancestors, of_class
 from trl_lint.analysis.program.unit_tests import is_test
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.called_traces import called_traces
+from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
 from trl_lint.analysis.transfer import job_flags

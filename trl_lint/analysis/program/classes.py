@@ -212,12 +212,11 @@ class ClassInfo:
                 return cls.methods[name]
         return None
 
-    def find_above(self, name: str) -> FunctionInfo | None:
-        """The method that `super().name` means, when it is in sight."""
-        for cls in self.in_sight():
-            if cls is not self and name in cls.methods:
-                return cls.methods[name]
-        return None
+    def find_above(self, name: str, base: ClassInfo | None = None) -> FunctionInfo | None:
+        """The method that `super().name` means, when it is in sight, in this class or in one of its bases."""
+        classes = self.in_sight()
+        first = classes.index(base) if base in classes else 0
+        return next((cls.methods[name] for cls in classes[first + 1 :] if name in cls.methods), None)
 
     # --- its instances ---
 

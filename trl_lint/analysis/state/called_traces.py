@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trl_lint.analysis.events import EventTrace
+from trl_lint.analysis.state.event_trace import EventTrace
 
 
 def called_traces(trace: EventTrace) -> list[EventTrace]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from trl_lint.analysis.events import Event, EventTrace
+from trl_lint.analysis.events import Event
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, load_attribute
 from trl_lint.analysis.program.notes import Notes
 from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
+from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Cell, Memory, reachable

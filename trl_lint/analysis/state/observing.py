@@ -15,10 +15,10 @@ from trl_lint.domain.ranks import Origin
 if TYPE_CHECKING:
     import libcst as cst
 
-    from trl_lint.analysis.events import EventTrace
     from trl_lint.analysis.program.classes import FunctionInfo
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.event_trace import EventTrace
     from trl_lint.domain.control import Control
     from trl_lint.domain.provenance import Step
     from trl_lint.domain.sync_points import SyncPoint

@@ -7,6 +7,7 @@ barrier()                             of the other: `gather` is what it lacks
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from trl_lint.analysis.events import DividedBy
 from trl_lint.analysis.state.observing import Branch
@@ -35,9 +36,14 @@ def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch
     return min(lacking, key=_is_rarely_met, default=None)
 
 
-def _is_rarely_met(point: SyncPoint) -> tuple[bool, int]:
-    """What always is a collective counts first, then what is one under more engines."""
-    return bool(point.engines), -len(point.engines)
+def _is_rarely_met(point: SyncPoint) -> tuple[bool, bool, int]:
+    """What always is a collective counts first, then what may be one, then what is one under more engines."""
+    return bool(point.engines), is_quiet(point), -len(point.engines)
+
+
+def is_quiet(point: SyncPoint) -> bool:
+    """Whether it is a forward without gradients: it only broadcasts the buffers, if the model has some."""
+    return point.kind == "forward" and not point.grad
 
 
 def _unmatched(way: Sequence[SyncPoint], against: Sequence[SyncPoint]) -> Iterator[SyncPoint]:
@@ -65,10 +71,12 @@ def counts(point: SyncPoint, origins: Origin) -> bool:
     return point.certain and point.kind not in UNSEEN
 
 
-def limited_before(found: SyncPoint, way: Sequence[SyncPoint]) -> SyncPoint | None:
-    """The first point of a way in front of one that always is a collective which is one under some engines alone.
+def limited_before(found: SyncPoint, way: Sequence[SyncPoint]) -> Iterator[SyncPoint]:
+    """The first points of a way in front of one that always is a collective which are one in some jobs alone.
 
-    Where such an engine is used, it is there that the ranks wait.
+    Where an engine is used that makes it one, or the model has buffers, it is there that the ranks wait.
     """
-    before = way[: way.index(found)] if found in way and not found.engines else ()
-    return next((each for each in before if each.engines and each.certain and each.kind != found.kind), None)
+    before = way[: way.index(found)] if found in way and not (found.engines or is_quiet(found)) else ()
+    able = [each for each in before if each.certain and each.kind != found.kind]
+    yield from islice((each for each in able if each.engines), 1)
+    yield from islice((each for each in able if is_quiet(each) and each.node is not found.node), 1)

@@ -17,7 +17,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.objects import ProjectInstance, class_of
 from trl_lint.analysis.program.path_conditions import ways_out
-from trl_lint.analysis.program.syntax import ancestors, identifiers, names_in, of_class
+from trl_lint.analysis.program.syntax import ancestors, identifiers, names_in, of_class, own_attribute
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN
@@ -99,6 +99,15 @@ def narrowed_at(frame: Frame, prepared: Value, node: cst.CSTNode) -> Value:
         return model
     is_known = isinstance(why, WrappedWhere) and why.function is frame.function and not _is_asked(frame, why, node)
     return model.but(wrapping=Wrapping.MAYBE if is_known else Wrapping.UNKNOWN)
+
+
+def is_run(frame: Frame, prepared: cst.BaseExpression) -> bool:
+    """Whether a function runs what it has prepared, or a class what it keeps of that: only models are called."""
+    attribute = own_attribute(prepared)
+    if attribute and frame.cls is not None:
+        return any(own_attribute(call.func) == attribute for call in of_class(frame.cls.node, cst.Call))
+    name = prepared.value if isinstance(prepared, cst.Name) else ""
+    return any(isinstance(call.func, cst.Name) and call.func.value == name for call in of_class(frame.root, cst.Call))
 
 
 def _is_asked(frame: Frame, where: WrappedWhere, node: cst.CSTNode) -> bool:
