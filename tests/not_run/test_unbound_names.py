@@ -130,6 +130,9 @@ def test_a_name_that_may_not_be_read_or_is_there(before):
         ({"behind": "class Own:\n    def __init__(self):\n        self.accuracy = 3"}, False),
         ({"behind": "def other(**options): other(accuracy=3)"}, False),
         ({"behind": "'accuracy is what counts'"}, False),
+        ({"names": "def other(): return another()"}, False),
+        # A piece of a program, which somebody looks at without the rest.
+        ({"names": "def other(): return another(and_another)"}, True),
     ],
 )
 def test_what_binds_a_name(where, expected):

@@ -15,7 +15,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.program.surely_evaluated import names_read, names_read_before
-from trl_lint.analysis.program.syntax import definitions_around, of_class, value_names
+from trl_lint.analysis.program.syntax import definitions_around, names_in, of_class, used_names, value_names
 from trl_lint.knowledge.heuristics import GIVEN_BY_RUNNERS
 from trl_lint.linter.not_run.bound_names import names_bound
 from trl_lint.linter.not_run.module_flags import may_be_set_elsewhere
@@ -30,6 +30,8 @@ _BUILTINS = {
     *("BaseExceptionGroup", "EncodingWarning", "ExceptionGroup", "PythonFinalizationError", "WindowsError"),
     *("aiter", "anext"),
 }
+# A text that reads more such names than this is a piece of a program, which somebody looks at without the rest.
+_MOST_FORGOTTEN = 2
 # What runs a method of a class where another one is derived from it.
 _RUNS_WITH_CLASSES = rb"\b(?:__init_subclass__|__set_name__|metaclass)\b"
 
@@ -58,7 +60,14 @@ def _bound(project: Project, module: Module) -> frozenset[str] | None:
     name = module.path.name.encode(errors="replace").decode()  # which may be no text
     if any(_RUNS_FILES.search(code) for _, code in project.linted_code(name)):
         return None
-    return bound | _BUILTINS
+    bound |= _BUILTINS
+    return None if len(_read(module.tree) - bound) > _MOST_FORGOTTEN else bound
+
+
+def _read(tree: cst.Module) -> set[str]:
+    """The names that a file reads anywhere, less those that its imports spell."""
+    imports = (*of_class(tree, cst.Import), *of_class(tree, cst.ImportFrom))
+    return used_names(tree).difference(*map(names_in, imports))
 
 
 def _read_on_import(module: Module) -> frozenset[str]:
