@@ -317,7 +317,6 @@ GATHER = (
     "from accelerate import Accelerator\n{}\ndef total(rows):\n    {}\n    Accelerator().gather(rows.sum().item())\n"
 )
 RELATIVE = GATHER.format("from {} import one", "pass")
-UNBOUND = GATHER.format("", "{}(rows)")
 
 CASES = {
     "MAY_SYNCHRONISE": Case(
@@ -681,7 +680,6 @@ CASES = {
     ),
     "COPIED_LIBRARY": Case(stays_by_default_in, "trl", 0, "trlx", 1),
     "MADE_IN_BUILDS": Case(stays_by_default, RELATIVE.format("._version"), 1, RELATIVE.format("..utils.versions"), 0),
-    "GIVEN_BY_RUNNERS": Case(stays_by_default, UNBOUND.format("profile"), 1, UNBOUND.format("profiled"), 0),
 }
 
 

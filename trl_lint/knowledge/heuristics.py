@@ -701,17 +701,6 @@ MADE_IN_BUILDS = Guess(
     "that `..utils.versions` of a copied file is missing says that the file was not copied whole "
     "(declare-lab/tango, mustango/diffusers)",
 )
-GIVEN_BY_RUNNERS = Guess(
-    group=NOT_RUN,
-    words=_one_of(
-        "_ _n dbutils display displayHTML gettext get_config get_ipython ngettext profile reveal_locals reveal_type sc"
-        " snakemake spark sqlContext"
-    ),
-    says="A name that a file neither defines nor imports is there all the same, if it is one of these: what runs the "
-    "file may define it.",
-    because="`profile` of line_profiler's kernprof, `snakemake` of its scripts, `spark` and `dbutils` of Databricks, "
-    "`display` of IPython, `_` of gettext.install",
-)
 COPIED_LIBRARY = Guess(
     group=NOT_RUN,
     words=_one_of("accelerate diffusers peft transformers trl"),

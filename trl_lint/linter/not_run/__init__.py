@@ -11,7 +11,6 @@ from trl_lint.analysis.program.project import Module, Project
 from trl_lint.linter.not_run.broken_imports import cannot_be_imported
 from trl_lint.linter.not_run.copied_libraries import is_of_copied_library
 from trl_lint.linter.not_run.module_flags import is_switched_off
-from trl_lint.linter.not_run.unbound_names import is_behind_unbound_name
 from trl_lint.linter.not_run.uncalled_methods import is_uncalled
 from trl_lint.linter.not_run.unused_definitions import is_unused
 from trl_lint.linter.not_run.unused_versions import is_unused_version
@@ -22,7 +21,6 @@ _QUESTIONS = (
     is_uncalled,
     is_unused_version,
     cannot_be_imported,
-    is_behind_unbound_name,
     is_of_copied_library,
 )
 

@@ -65,10 +65,10 @@ def _is_constant(project: Project, module: Module, name: str) -> bool:
     bound = [each for each in bound_targets(tree) if isinstance(each, cst.Name) and each.value == name]
     if len(bound) != 1 or any(is_before(tree, bound[0], star) for star in of_class(tree, cst.ImportStar)):
         return False
-    return not may_be_set_elsewhere(project, name)
+    return not _may_be_set_elsewhere(project, name)
 
 
-def may_be_set_elsewhere(project: Project, name: str) -> bool:
+def _may_be_set_elsewhere(project: Project, name: str) -> bool:
     """Whether a file may set a name of another module: as an attribute, or by its name in a string."""
     spelled = re.escape(name).encode()
     is_set = re.compile(rb"""(?<!\bself)(?<!\bcls)\.%b\s*=(?!=)|["']%b["']""" % (spelled, spelled))
