@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import libcst as cst
 import pytest
 
 from trl_lint.analysis.program import partial_trees
-from trl_lint.analysis.program.partial_trees import WaitingBlock, is_whole, partly_parsed
+from trl_lint.analysis.program.partial_trees import WaitingBlock, is_whole, parsed, partly_parsed
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
 from trl_lint.rules import all_rules
@@ -121,3 +122,11 @@ class Plain(cst.CSTTransformer):
             return updated_node
         parts = {name: getattr(updated_node, name) for name in ("header", "indent", "footer")}
         return cst.IndentedBlock(updated_node.body, **parts)
+
+
+@pytest.mark.parametrize("text", ["x = 1\n", "x = (\n"])
+def test_nodes_that_are_made_behind_a_parse_are_validated(text):
+    with suppress(cst.ParserSyntaxError):
+        parsed(text)
+    with pytest.raises(cst.CSTValidationError):
+        cst.Name("")
