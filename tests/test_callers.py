@@ -94,6 +94,7 @@ def test_what_cannot_be_read_is_no_caller(tmp_path: Path) -> None:
     ("limit", "value", "expected"),
     [
         ("MOST_FILES", 5, []),
+        ("MOST_NAMES", 5, []),
         ("MOST_CALLERS", 1, ["lib/trainer.py"]),
         ("MOST_BYTES", len(FILES["lib/trainer.py"]), ["lib/trainer.py"]),
         ("MOST_STEPS", 1, ["lib/trainer.py"]),

@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 
 from trl_lint import files
 from trl_lint.analysis.program.import_lines import imported_files
 from trl_lint.analysis.program.import_search import ImportSearch
 from trl_lint.knowledge.heuristics import TEST_FOLDER
+from trl_lint.linter.budget import Budget, TooLarge
 from trl_lint.linter.discovery import PathProblem, find_files
 from trl_lint.settings import Settings
 
-# So many files of a project are looked through, and so many of those that import something are analysed.
+# So many Python files of a project are looked through, out of so many names, and so many of those that import
+# something are analysed.
 MOST_FILES = 2000
+MOST_NAMES = 50_000
 MOST_CALLERS = 12
 # So large they may be together, in bytes; one that is larger than the second is no program that trains something.
 MOST_BYTES = 400_000
@@ -59,9 +61,13 @@ def callers(
 
 def _contents(settings: Settings, top: Path, linted: Collection[Path]) -> dict[Path, bytes]:
     """The Python files of a project that are not linted; none of one that has too many."""
-    walk = find_files([top], root=settings.root, exclude=settings.exclude, wanted=lambda name: name.endswith(".py"))
-    paths = [path for path in islice(walk, MOST_FILES + 1) if not isinstance(path, PathProblem)]
-    if len(paths) > MOST_FILES:
+    budget = Budget(lambda name: name.endswith(".py"), MOST_NAMES, MOST_FILES + 1)
+    walk = find_files([top], root=settings.root, exclude=settings.exclude, wanted=budget.is_wanted)
+    try:
+        paths = [path for path in walk if not isinstance(path, PathProblem)]
+    except TooLarge:
+        return {}
+    if not budget.files:
         return {}
     found: dict[Path, bytes] = {}
     for path in paths:

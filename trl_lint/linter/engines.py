@@ -26,6 +26,7 @@ from trl_lint.launch.judge.engines import (
     is_program,
     is_wanted,
 )
+from trl_lint.linter.budget import Budget, TooLarge
 from trl_lint.linter.cache import digest
 from trl_lint.linter.discovery import PathProblem, find_files, names_project
 from trl_lint.linter.importers import Importer, Importers
@@ -46,31 +47,6 @@ from trl_lint.settings import Settings
 # So many files of a project are looked at, out of so many names.
 MOST_FILES = 4000
 MOST_NAMES = 200_000
-
-
-class _Enough(Exception):
-    """A tree is too large to be looked through."""
-
-
-@dataclass(slots=True)
-class _Budget:
-    """What may still be looked at."""
-
-    names: int = field(default_factory=lambda: MOST_NAMES)
-    files: int = field(default_factory=lambda: MOST_FILES)
-
-    def is_wanted(self, name: str) -> bool:
-        """Whether a file of this name is to be looked at.
-
-        Raises:
-            _Enough: there have been too many names.
-        """
-        self.names -= 1
-        if self.names < 0:
-            raise _Enough
-        wanted = self.files > 0 and is_wanted(name)
-        self.files -= wanted
-        return wanted
 
 
 @dataclass(slots=True)
@@ -122,7 +98,7 @@ class ProjectEngines:
         """What the files of a project show, those that settings and git leave out left out."""
         found: list[FileShown] = []
         importers: list[Importer] = []
-        budget, whole = _Budget(), True
+        budget, whole = Budget(is_wanted, MOST_NAMES, MOST_FILES), True
         try:
             for path in self._files(project, budget):
                 name = path.relative_to(project).as_posix()
@@ -131,7 +107,7 @@ class ProjectEngines:
                     found.append(FileShown(name, shown))
                 if path.suffix == ".py":
                     importers.append(Importer(name, imports, shown.program))
-        except _Enough:
+        except TooLarge:
             whole = False
         self.looks.save()
         starts = ((each.folder, launch.program) for each in found for launch in each.shown.launches)
@@ -145,7 +121,7 @@ class ProjectEngines:
                 return self._project_of(path.parent) != project
         return False
 
-    def _files(self, project: Path, budget: _Budget) -> Iterator[Path]:
+    def _files(self, project: Path, budget: Budget) -> Iterator[Path]:
         exclude = self.settings.exclude
         for path in find_files([project], root=self.settings.root, exclude=exclude, wanted=budget.is_wanted):
             if isinstance(path, PathProblem) or self._project_of(path.parent) != project:
