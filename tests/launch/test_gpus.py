@@ -75,6 +75,7 @@ SAID = {
     "if test $GPUS; then\nls\nfi\npython x.py": "unknown ",
     "if test $FAST; then\npython x.py\nfi": "unknown ",
     "if test $GPUS; then\nCUDA_VISIBLE_DEVICES=0,1 python x.py\nfi": "several CUDA_VISIBLE_DEVICES=0,1",
+    "ALL=0,1\nif test $GPUS; then\nCUDA_VISIBLE_DEVICES=$ALL python x.py\nfi": "unknown if test $GPUS;",
     "# a single GPU\nls\npython x.py": "one # a single GPU",
     "# a single GPU\nls\n\npython x.py": "unknown ",
     "# a single GPU\nls\n# all\npython x.py": "unknown ",

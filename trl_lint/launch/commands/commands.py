@@ -74,12 +74,16 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """`NAME=value` in front of a command; the value is None where it can't be known."""
+    """`NAME=value` in front of a command; the value is None where it can't be known.
+
+    written_out: whether the value stands there itself, and is not that of a variable or what a command says.
+    """
 
     name: str
     value: str | None
     start: int
     end: int
+    written_out: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,8 +111,8 @@ def _cpu(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Gp
 
 
 def _chosen(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
-    """In a branch for a number of GPUs, only what stands in front of the command itself is certain."""
-    if any(each.name in VISIBLE for each in start.command.assignments):
+    """In a branch for a number of GPUs, only what is written out in front of the command itself is certain."""
+    if any(each.name in VISIBLE and each.written_out for each in start.command.assignments):
         return None
     choices = (each for each in start.command.surroundings.hints if each.kind == "choice")
     return next((GpuVerdict(Gpus.UNKNOWN, each.text) for each in choices if _speaks_of_gpus(each)), None)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 # How deep commands inside strings and calls of functions are followed, and how many calls.
 DEEPEST = 5
 MOST_CALLS = 200
+# What stands in a value that is made of others.
+_MADE = re.compile(r"[$`]")
 _SCRIPT_FILE = re.compile(r"\.(?:sh|bash|slurm|sbatch)\Z")
 _READS_SCRIPT = frozenset({"bash", "sh", "zsh", "dash", "ksh", "/bin/bash", "/bin/sh", "sbatch"})
 _ARGUMENTS_NOT = frozenset(
@@ -202,7 +204,8 @@ class Script:
         if any(self._tree.text(each) == "+=" for each in node.children):
             found = _added(self.variables.values.get(text), found)
         self._work.spend(len(found) // CHARACTERS if isinstance(found, str) else 1, "variables")
-        return Assignment(text, found if isinstance(found, str) else None, start, end), found
+        written_out = value is None or not _MADE.search(self._tree.text(value))
+        return Assignment(text, found if isinstance(found, str) else None, start, end, written_out), found
 
     def _set(self, node: Node) -> None:
         if found := self._assignment(node):
