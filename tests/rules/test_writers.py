@@ -20,6 +20,7 @@ import numpy as np
 import soundfile as sf
 import torchaudio
 import torchvision
+from huggingface_hub import HfApi, create_repo
 from omegaconf import OmegaConf
 from safetensors.torch import save_file
 from scipy.io import wavfile
@@ -34,7 +35,9 @@ def places(body: str) -> list[str]:
 @pytest.mark.parametrize(
     "call",
     [
+        "create_repo({})",
         "cv2.imwrite({}, picture)",
+        "HfApi().create_repo(repo_id={}, private=True)",
         "imageio.imwrite({}, picture)",
         "imageio.v2.mimsave(uri={}, ims=pictures)",
         "joblib.dump(args, {})",
@@ -75,6 +78,8 @@ def test_a_path_that_is_the_same_everywhere(call):
         ("mlflow.start_run(run_id=args.run)", False),
         ("mlflow.start_run(args.run)", False),
         ('mlflow.start_run(run_name=f"rank{accelerator.process_index}")', False),
+        ("create_repo(args.repo, exist_ok=True)", False),
+        ("if not HfApi().repo_exists(args.repo):\n    create_repo(args.repo)", False),
         ("picture.write(1)", False),
         ("cv2.imshow('x', picture)", False),
     ],
@@ -87,3 +92,9 @@ def test_copies_of_one_file_are_a_waste():
     (finding,) = SNIPPETS.findings(IMPORTS + loop('shutil.copy("a", "b")'))
     assert finding.consequence == "waste"
     assert not finding.by_default
+
+
+def test_a_repository_is_asked_for_by_all_ranks():
+    text = IMPORTS + loop("url = create_repo(args.repo)")
+    assert SNIPPETS.finding(text).consequence == "crash"
+    assert SNIPPETS.mended(text, unsafe=True) == text.replace("(args.repo)", "(args.repo, exist_ok=True)")

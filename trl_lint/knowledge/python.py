@@ -121,7 +121,9 @@ RANK_DECORATORS = frozenset({
 })  # fmt: skip
 # Those that compile the function, or run it again: a collective in it would be traced or made twice.
 COMPILED_DECORATORS = frozenset({"checkpoint", "compile", "jit", "script"})
-HARMLESS_DECORATORS = COMPILED_DECORATORS | frozenset({
+# Those that give the function its first argument, which its callers leave out (accelerate/utils/memory.py).
+GIVE_FIRST_ARGUMENT = frozenset({"find_executable_batch_size"})
+HARMLESS_DECORATORS = COMPILED_DECORATORS | GIVE_FIRST_ARGUMENT | frozenset({
     "abstractmethod", "add_start_docstrings", "autocast", "cache", "cached_property", "classmethod",
     "contextmanager", "custom_bwd", "custom_fwd", "deprecate_kwarg", "deprecated", "disable", "enable_grad",
     "final", "inference_mode", "lru_cache", "main", "no_grad", "overload", "override", "profiling_decorator",
