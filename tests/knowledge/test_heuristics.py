@@ -313,6 +313,8 @@ FROZEN = (
     "model, *_ = accelerator.prepare(model, {})\nprint(model.config)\n"
 )
 
+LOST = "from accelerate import Accelerator\naccelerator = Accelerator()\nfor {0} in made():\n    {0} = accelerator.prepare({0})\n"
+
 GATHER = (
     "from accelerate import Accelerator\n{}\ndef total(rows):\n    {}\n    Accelerator().gather(rows.sum().item())\n"
 )
@@ -460,6 +462,7 @@ CASES = {
         "unknown",
     ),
     "BESIDE_MODEL": Case(rule("TRL002"), FROZEN.format("optimizer"), 1, FROZEN.format("optimizer, critic"), 0),
+    "PREPARED_MODEL": Case(rule("TRL009"), LOST.format("critic_model"), 1, LOST.format("sampler"), 0),
     "PIPELINE": Case(
         rule("TRL002"),
         PIPELINE.format("StableDiffusionPipeline"),

@@ -384,3 +384,46 @@ def test_a_test_may_wrap_a_model_for_the_error_that_it_raises(tmp_path):
     linter = Linter(Settings(), (tmp_path,), (find_rule("TRL009"),))
     assert not linter.check(tmp_path / "test_ddp.py", text.encode())
     assert linter.check(tmp_path / "ddp.py", text.encode())
+
+
+LOOP = """\
+from accelerate import Accelerator
+
+
+def main(models):
+    accelerator = Accelerator()
+    kept = []
+    for index, model in enumerate(models):
+        model.train()
+        {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "is_reported"),
+    [
+        ("model = accelerator.prepare(model)", True),
+        ("if model.trained:\n    model = accelerator.prepare(model)\nelse:\n    model.requires_grad_(False)", True),
+        ("model = accelerator.prepare(model)\nkept.append(model)", False),
+        ("models[index] = accelerator.prepare(model)", False),
+        ("model.requires_grad_(False)\nmodel = accelerator.prepare(model)", False),
+        ("loader = accelerator.prepare(model.loader)", False),
+        ("other = accelerator.prepare(model)", False),
+    ],
+)
+def test_what_a_loop_keeps_in_its_own_variable_is_lost(body, is_reported):
+    text = LOOP.format(body.replace("\n", "\n        "))
+    findings = SNIPPETS.findings(text)
+    assert [shown(text, each) for each in findings] == (["accelerator.prepare(model)"] if is_reported else [])
+    assert all("in place of the bare ones" in each.help for each in findings)
+
+
+def test_the_last_of_a_loop_may_be_asked_for_behind_it():
+    text = LOOP.format("model = accelerator.prepare(model)") + "    return model\n"
+    assert SNIPPETS.findings(text) == []
+
+
+@pytest.mark.parametrize(("made", "is_reported"), [("accelerator = made()", True), ("table = made()", False)])
+def test_an_accelerator_from_a_configuration_is_known_by_its_name(made, is_reported):
+    text = LOOP.replace("accelerator = Accelerator()", made).format("model = it.prepare(model)")
+    assert bool(SNIPPETS.findings(text.replace("it.", made.partition(" ")[0] + "."))) is is_reported

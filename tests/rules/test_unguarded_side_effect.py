@@ -32,6 +32,7 @@ def places(body: str) -> list[str]:
     "call",
     [
         'wandb.log({"x": 1})',
+        'wandb.config.update({"x": 1})',
         'open("losses.txt", "w")',
         'open("losses.txt", mode="a")',
         'torch.save(loss, "loss.pt")',
@@ -211,6 +212,8 @@ def test_a_finding_says_what_happens():
         'wandb.init(project="x", name=f"rank{accelerator.process_index}")',
         'wandb.init(project="x", mode="disabled")',
         'if accelerator.is_main_process:\n    wandb.init(project="x")',
+        'if accelerator.is_main_process:\n    wandb.config.update({"x": 1})',
+        'config.update({"x": 1})',
         'SummaryWriter(f"logs/{accelerator.process_index}")',
         "SummaryWriter(unknown())",
         'writer = SummaryWriter("logs") if accelerator.is_main_process else None',
@@ -584,3 +587,48 @@ def test_what_is_written_to_a_file_that_an_object_keeps_is_for_its_methods_to_sa
     assert SNIPPETS.findings(loop('log = open("losses.txt", "a")'))
     assert not SNIPPETS.findings(loop('args.log = open("losses.txt", "a")'))
     assert SNIPPETS.findings(loop('args.log = open("losses.txt", "w")')), "that one empties it"
+
+
+BATCH_SIZES = """\
+from accelerate import Accelerator
+from accelerate.utils import {decorator}
+
+
+def main(data):
+    accelerator = Accelerator()
+
+    @{decorator}{given}
+    def run(batch_size, path):
+        data.start(batch_size)
+        with open(path, "w") as file:
+            file.write("x")
+
+    run({path})
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "given", "path", "is_reported"),
+    [
+        ("find_executable_batch_size", "(starting_batch_size=8)", '"x.txt"', True),
+        ("find_executable_batch_size", "", 'path="x.txt"', True),
+        ("find_executable_batch_size", "", 'f"{accelerator.process_index}.txt"', False),
+        ("something_else", "", '8, "x.txt"', False),
+    ],
+)
+def test_what_is_called_with_a_batch_size_that_fits_is_called_on_all_ranks(decorator, given, path, is_reported):
+    text = BATCH_SIZES.format(decorator=decorator, given=given, path=path)
+    assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("head", "is_reported"),
+    [
+        ("class Run(TrainerCallback):\n    def on_train_begin(self, args, state, control, **kwargs):\n", True),
+        ("if True:\n    if PartialState().is_main_process:\n        wandb.init()\n    if True:\n", False),
+        ("if PartialState() and args:\n    if wandb.init(settings=args):\n", False),
+    ],
+)
+def test_a_program_that_starts_its_own_run_knows_on_which_ranks_it_has_one(head, is_reported):
+    text = "import wandb\nfrom accelerate import PartialState\nfrom transformers import TrainerCallback\n\n"
+    assert bool(SNIPPETS.findings(text + head + "        wandb.config.update({'x': 1})\n")) is is_reported

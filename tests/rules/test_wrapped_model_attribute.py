@@ -1104,3 +1104,56 @@ class MyTrainer({bases}):
 def test_a_mixin_is_run_as_the_trainers_are_that_it_is_mixed_into(bases, speaks):
     text = MIXIN.format(bases=bases)
     assert [shown(text, each) for each in SNIPPETS.findings(text)] == ["model.number_of_experts"] * speaks
+
+
+# --- modules around a model -------------------------------------------------------------------------------
+
+AROUND = """\
+from accelerate import Accelerator
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.size = size
+        self.layer = nn.Linear(size, size)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Diffusion(nn.Module):
+    def __init__(self, net, steps=3):
+        super().__init__()
+        self.net = net
+        self.size = {read}
+        self.steps = steps
+
+    def forward(self, x):
+        return self.net(x)
+
+
+def main(loader, optimizer):
+    accelerator = Accelerator()
+    net = Net(3)
+    {before}
+    net, loader, optimizer = accelerator.prepare(net, loader, optimizer)
+    {behind}
+"""
+BUILT = "diffusion = Diffusion(net, steps=5).to(accelerator.device)"
+
+
+@pytest.mark.parametrize(
+    ("read", "before", "behind", "shows"),
+    [
+        ("self.net.size", "pass", BUILT, ["self.net.size"]),
+        ("net.size", "pass", BUILT, ["net.size"]),
+        ("net.size", BUILT, "pass", []),
+        ("net.training", "pass", BUILT, []),
+        ("net.size", "pass", BUILT.replace("(net,", "(accelerator.unwrap_model(net),"), []),
+    ],
+)
+def test_a_module_may_be_built_around_a_wrapped_one(read, before, behind, shows):
+    text = AROUND.format(read=read, before=before, behind=behind)
+    assert [shown(text, each) for each in SNIPPETS.findings(text)] == shows

@@ -24,6 +24,7 @@ import numpy as np
 import soundfile as sf
 import torchaudio
 import torchvision
+from huggingface_hub import HfApi, create_repo
 from omegaconf import OmegaConf
 from safetensors.torch import save_file
 from scipy.io import wavfile
@@ -38,10 +39,12 @@ def places(body: str) -> list[str]:
 @pytest.mark.parametrize(
     "call",
     [
+        "create_repo({})",
         "cv2.imwrite({}, picture)",
         "gzip.open({}, 'wt')",
         "jsonlines.open({}, mode='w')",
         "logging.FileHandler({}, 'w')",
+        "HfApi().create_repo(repo_id={}, private=True)",
         "imageio.imwrite({}, picture)",
         "imageio.v2.mimsave(uri={}, ims=pictures)",
         "joblib.dump(args, {})",
@@ -82,6 +85,8 @@ def test_a_path_that_is_the_same_everywhere(call):
         ("mlflow.start_run(run_id=args.run)", False),
         ("mlflow.start_run(args.run)", False),
         ('mlflow.start_run(run_name=f"rank{accelerator.process_index}")', False),
+        ("create_repo(args.repo, exist_ok=True)", False),
+        ("if not HfApi().repo_exists(args.repo):\n    create_repo(args.repo)", False),
         ("picture.write(1)", False),
         ("cv2.imshow('x', picture)", False),
     ],
@@ -139,3 +144,9 @@ def test_pictures_and_files_that_are_opened(call, is_reported):
 def test_where_all_ranks_start_a_run_that_is_right_each_logs_to_its_own(start, is_reported):
     text = f"import wandb\n{IMPORTS}" + loop(f"{start}\nshow()") + '\n\ndef show():\n    wandb.log({"x": 1})\n'
     assert ('wandb.log({"x": 1})' in "".join(SNIPPETS.places(text))) is is_reported
+
+
+def test_a_repository_is_asked_for_by_all_ranks():
+    text = IMPORTS + loop("url = create_repo(args.repo)")
+    assert SNIPPETS.finding(text).consequence == "crash"
+    assert SNIPPETS.mended(text, unsafe=True) == text.replace("(args.repo)", "(args.repo, exist_ok=True)")

@@ -156,7 +156,7 @@ class ModelCalled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrapperDropped(Event):
-    """A DistributedDataParallel is made, and nobody keeps it."""
+    """A DistributedDataParallel is made, or what `prepare` gives, and nobody keeps it."""
 
     mentions = (LIBRARIES, mentions.WRAPPED)
 

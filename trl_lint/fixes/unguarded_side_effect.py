@@ -21,7 +21,7 @@ from trl_lint.wording import Surroundings, surroundings_of
 _TABLES = frozenset({"pandas", "trackio", "wandb"})
 _WAITED_FOR = "whether other processes need it, and have to wait for it, is not known"
 _MAY_MEET = "what is called in it may have to be called by all processes"
-_THERE = "a folder that is there already is no error any more, on one process as well"
+_THERE = "what is there already is no error any more, on one process as well"
 _EXIST_OK = "exist_ok"
 # How many arguments are given by their position where that one is, too.
 _BY_POSITION = 3

@@ -87,7 +87,9 @@ LEAVE_FILE = frozenset({"close", "fileno", "flush"})
 RUNS = frozenset({"wandb.Run"})
 # What starts such a run, and what logs to the one that this process has started.
 STARTS_RUN = "wandb.init"
-LOGS_TO_RUN = frozenset({"wandb.log"})
+LOGS_TO_RUN = frozenset({"wandb.config.update", "wandb.log"})
+# What fails where this process has started none, and is right where it has.
+ASKS_FOR_RUN = frozenset({"wandb.config.update"})
 # The run of a tracker that `Accelerator.get_tracker` gives, which is blank on all ranks but the main one.
 RUN_OF_TRACKER = "accelerate.WandBTracker.run"
 OF_TRACKER = Effect("asks for a run that the main process alone has", consequence=Consequence.CRASH)

@@ -332,6 +332,13 @@ BESIDE_MODEL = Guess(
     because="SimpleTuner 8def2afec5, train_sdxl.py:880: `prepare(primary_model, lr_scheduler, optimizer, "
     "train_dataloaders[0])`, of a U-Net that is frozen where another model is prepared",
 )
+PREPARED_MODEL = Guess(
+    group=MODELS,
+    pattern=r"(?i)model|net$|encoder|decoder",
+    says="What is handed to `prepare` alone by such a name is a model.",
+    because="PRIV-Creation/UniDiffusion 3d81cc88f2, pipelines/unidiffusion_pipeline.py: `for model in self.models: "
+    "model = self.accelerator.prepare(model)`, of models from a configuration",
+)
 PIPELINE = Guess(
     group=MODELS,
     pattern=r"^diffusers\.(?:\w+\.)*\w+Pipeline(?:For\w+)?(?:\.from_pretrained)?$",

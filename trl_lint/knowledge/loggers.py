@@ -13,6 +13,7 @@ _RUN = instance("wandb.Run")
 # A library's trainer starts its tracker on the main process only.
 _LOGS = Effect("logs to the same run, or fails where there is none", shown=True, consequence=Consequence.WASTE,
                in_hooks=Consequence.CRASH)
+_DESCRIBES = _LOGS._replace(does="changes the configuration of the same run, or fails where there is none")
 # Runs of a group are meant to be one per rank; with `mode` or `settings` most of them are turned off, or share one.
 _STARTS = Effect("starts a run of its own", unless=("group", "mode", "settings"), apart=True,
                  consequence=Consequence.WRONG_NUMBER)
@@ -32,6 +33,7 @@ ROWS: tuple[Row, ...] = (
     # Some programs start a run on each rank, most on one.
     Attribute(name="wandb.run", source="wandb/__init__.py::run", value=instance("wandb.Run", ranks.UNKNOWN)),
     Class(name="wandb.Run", source="wandb/sdk/wandb_run.py::Run", others=SAME),
+    OpaqueCall(name="wandb.config.update", source="wandb/sdk/wandb_config.py::Config.update", effect=_DESCRIBES),
     Function(name="wandb.finish", source="wandb/sdk/wandb_run.py::finish", returns=NOTHING),
     Function(name="wandb.init", source="wandb/sdk/wandb_init.py::init", returns=_RUN, effect=_STARTS),
     Sink(name="wandb.Run.log", source="wandb/sdk/wandb_run.py::Run.log", payload=(0, "data")),

@@ -93,12 +93,13 @@ TRAINED_ON = named(random_draws.TRAINED_ON)
 # What was drawn in another file comes as one of these, or in the dict that is handed on as `**data_module`.
 DRAWS = either(_words(random_draws.DRAWS, "{}("), _words(random_draws.DRAWS, ".{}"), TRAINED_ON, (b"data_module",))
 SHARERS = either(named((*random_draws.SHARDS, random_draws.TRAINER, "accelerate.Accelerator")), (b"accelerate",))
-# What logs is named by its library: `log` says nothing.
+# What logs is named by its library: `log` and `update` say nothing.
 _CHANGES = [row.name for row in library.ROWS if row.effect is not None]
+_BY_LIBRARY = tuple(f".{name}" for name in ("log", "update"))
 SIDE_EFFECTS = either(
-    named(name for name in (*_CHANGES, *effects.METHODS, *effects.OF_MODELS) if not name.endswith(".log")),
+    named(name for name in (*_CHANGES, *effects.METHODS, *effects.OF_MODELS) if not name.endswith(_BY_LIBRARY)),
     named(effects.ONLY_PATHS_HAVE),
-    (name.partition(".")[0].encode() for name in _CHANGES if name.endswith(".log")),
+    (name.partition(".")[0].encode() for name in _CHANGES if name.endswith(_BY_LIBRARY)),
     named(effects.OPENERS, "{}("),
     (b".save(",),
 )

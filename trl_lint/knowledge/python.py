@@ -127,7 +127,9 @@ COMPILED_DECORATORS = frozenset({"checkpoint", "compile", "jit", "script"})
 # Those that make a command of the function (click, typer), by whose options it is called; those that go with them.
 COMMAND_DECORATORS = frozenset({"command"})
 _OF_COMMANDS = frozenset({"argument", "group", "option", "pass_context"})
-HARMLESS_DECORATORS = COMPILED_DECORATORS | COMMAND_DECORATORS | _OF_COMMANDS | frozenset({
+# Those that give the function its first argument, which its callers leave out (accelerate/utils/memory.py).
+GIVE_FIRST_ARGUMENT = frozenset({"find_executable_batch_size"})
+HARMLESS_DECORATORS = COMPILED_DECORATORS | COMMAND_DECORATORS | _OF_COMMANDS | GIVE_FIRST_ARGUMENT | frozenset({
     "abstractmethod", "add_start_docstrings", "autocast", "cache", "cached_property", "classmethod",
     "contextmanager", "custom_bwd", "custom_fwd", "deprecate_kwarg", "deprecated", "disable", "enable_grad",
     "final", "inference_mode", "lru_cache", "main", "no_grad", "overload", "override", "profiling_decorator",

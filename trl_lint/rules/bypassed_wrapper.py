@@ -4,7 +4,8 @@
 Reports a call, with gradients enabled and in code that a training step reaches, of the module that
 `DistributedDataParallel` holds, or of a part of it: what `accelerator.unwrap_model(model)`, `model.module` or
 `self.model` of a Trainer gives, its `get_decoder()`, its `base_model_prefix`, its own methods that run a part of it.
-Reports a `DistributedDataParallel(model)` whose result nobody keeps, too: the model itself is not changed by it.
+Reports a `DistributedDataParallel(model)` whose result nobody keeps, too, and an `accelerator.prepare(model)` that is
+kept in the variable of the loop around it alone (`for model in models:`): the model itself is not changed by it.
 
 ## Why is this bad?
 DDP prepares the synchronisation of the gradients in its own `forward`. When that is left out, nothing fails: each
@@ -69,6 +70,7 @@ from trl_lint.rules.base import Rule, Violation
 _WHERE_TO_KEEP = (
     "under which name the wrapped model is kept, and what goes on to use the bare one, is the author's to say"
 )
+_KEEP_EACH = "keep what it returns in place of the bare ones: `models[index] = accelerator.prepare(model)`"
 _HELP = "call the wrapped model, or have its forward run the part that you want"
 
 
@@ -98,13 +100,14 @@ class BypassedWrapper(Rule[ModelCalled | WrapperDropped]):
 
 
 def _dropped(event: WrapperDropped) -> Violation:
+    is_prepared = "prepare" in shown_source(event.module, event.node.func)
     return Violation(
         event=event,
         message=(
             "the wrapper is made and thrown away: the model stays as it is, DDP does not see its forward, "
             "and on several GPUs each rank trains a model of its own"
         ),
-        help="keep what it returns, and call that: `model = DDP(model)`",
+        help=_KEEP_EACH if is_prepared else "keep what it returns, and call that: `model = DDP(model)`",
         by_hand=_WHERE_TO_KEEP,
     )
 

@@ -61,6 +61,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     both = taken.through and skipped.through
     if both:
         _widen_both(before, node, taken, skipped)
+    set_on_some = _set_on_some(frame, taken.memory, skipped.memory) if both and division.rank.differs else []
     either = _wrapped_on_one_way(frame, node, taken.memory, skipped.memory) if both else ({}, {})
     if division.rank.differs:
         ways_out = (process_ends.ways_out(frame, exits, taken.exits), process_ends.ways_out(frame, taken.exits))
@@ -79,12 +80,23 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     frame.memory.names.update(either[0])
     _note_absent(frame, node, absent, division)
     frame.memory.attributes.update(either[1])
+    _note_set(frame, set_on_some, division)
     if goes_on:
-        ends = [memory.control for reached, memory in arms if reached]
-        waits = (frame.sync_points[start : taken.end], frame.sync_points[taken.end :])
-        leader = first_rank.behind(before.control, ends, waits, division)
-        frame.memory.control = frame.memory.control.with_first_rank(leader)
+        _note_leader(frame, before.control, arms, (start, taken.end), division)
     return goes_on
+
+
+def _note_leader(
+    frame: Frame,
+    before: Control,
+    arms: tuple[tuple[bool, Memory], ...],
+    marks: tuple[int, int],
+    division: Control,
+) -> None:
+    ends = [memory.control for reached, memory in arms if reached]
+    waits = (frame.sync_points[marks[0] : marks[1]], frame.sync_points[marks[1] :])
+    leader = first_rank.behind(before, ends, waits, division)
+    frame.memory.control = frame.memory.control.with_first_rank(leader)
 
 
 def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: Control, taken: bool) -> Arm:
@@ -100,7 +112,9 @@ def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: 
     frame.memory.names.update(told)
     sets = data_sets.marked(frame.memory, narrowed) if _is_by_rank(division) else {}
     start = (len(frame.exits), len(frame.sync_points))
+    written = frame.objects.fork()
     through = run_body(frame, node.body) if taken else otherwise(frame, node.orelse, node.test)
+    frame.objects.merge(written)
     end = (len(frame.exits), len(frame.sync_points))
     _widen(before, frame.memory, told)
     return Arm(through, frame.memory, *end, narrowed, sets, only_raises=not through and start == end)
@@ -150,6 +164,32 @@ def _note_absent(frame: Frame, node: cst.If, names: tuple[str, ...], division: C
             text = "`{}` differs between ranks, and on some of them it stays None"
             why = NoneWhere(frame.module, node.test, text, value.why, division.rank)
             frame.memory.names[name] = value.but(why=why)
+
+
+def _set_on_some(frame: Frame, taken: Memory, skipped: Memory) -> list[tuple[Hashable, str]]:
+    """The numbers and flags of objects that one arm alone assigns, on some of the ranks.
+
+    if loss > self.best: self.stops = True
+
+    On the others they keep the value that they had before, which is read for that. A constructor has found none.
+    """
+    if frame.function is not None and frame.function.name == "__init__":
+        return []
+    found: list[tuple[Hashable, str]] = []
+    for changed, other in ((skipped, taken), (taken, skipped)):
+        frame.memory = other
+        for key, value in changed.attributes.items():
+            if value.kind is Kind.NUMBER and key not in other.attributes and key in frame.objects.attribute_writes:
+                frame.read_attribute(*key)
+                found.append(key)
+    return found
+
+
+def _note_set(frame: Frame, attributes: list[tuple[Hashable, str]], division: Control) -> None:
+    for key in attributes:
+        value = frame.memory.attributes[key]
+        if value.rank.differs and value.why is None:
+            frame.memory.attributes[key] = value.but(why=division.why)
 
 
 def _wrapped_on_one_way(

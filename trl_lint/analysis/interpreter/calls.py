@@ -40,6 +40,7 @@ from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.knowledge import engines, models
+from trl_lint.knowledge.python import GIVE_FIRST_ARGUMENT
 from trl_lint.knowledge.schema import SOME_MODEL
 
 
@@ -103,6 +104,8 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
         case FunctionValue(function=function):
             if function.name in models.FOR_GENERATION:
                 row_transfers.for_generation(frame, args, node)
+            if function.decorators & GIVE_FIRST_ARGUMENT:
+                args = _completed(PartialCall(callee, (UNKNOWN,)), args)
             returned = frame.engine.call(frame, function, args, node, None)
             for refine in frame.domains.project_function:
                 returned = refine(frame, function, args, returned)

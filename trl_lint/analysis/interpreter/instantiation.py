@@ -14,6 +14,7 @@ from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance, Pr
 from trl_lint.analysis.state import records
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.wrapped_models import is_wrapped
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import (
@@ -37,6 +38,7 @@ def instance_of(cls: ClassInfo) -> Value:
 def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:
     made: Value = instance_of(cls.allocated_at(id(node)) if _is_told_apart(frame, cls) else cls)
     if made.kind is Kind.MODEL:
+        _build_around_wrapped(frame, cls, args, node)
         return made
     for base in cls.library_bases():
         for observe in frame.observers.instantiate:
@@ -52,6 +54,13 @@ def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode
     for refine in frame.domains.made:
         made = refine(frame, cls.library_bases(), args, made)
     return made
+
+
+def _build_around_wrapped(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:
+    """A module that is built around a wrapped model may ask it for what only the bare one has."""
+    init = cls.find("__init__")
+    if init is not None and init.cls is cls and any(map(is_wrapped, args.all())):
+        frame.engine.call(frame, init, args, node, ProjectInstance(cls))
 
 
 def _is_told_apart(frame: Frame, cls: ClassInfo) -> bool:

@@ -1,9 +1,11 @@
-"""Wrappers of DDP that are made and thrown away, so that the model in them is trained without one.
+"""Wrappers that are made and thrown away, so that the model in them is trained without one.
 
 What is told of a script:
 
-    DDP(model)                  WrapperDropped
-    model = DDP(model)          nothing: it is kept
+    DDP(model)                      WrapperDropped
+    model = DDP(model)              nothing: it is kept
+    for model in models:
+        model = prepare(model)      WrapperDropped: `models` has the bare ones, and `model` is not asked for
 """
 
 from __future__ import annotations
@@ -11,8 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import WrapperDropped
+from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.program.unit_tests import is_test
+from trl_lint.analysis.program.uses import is_lost_in_loop
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain.values import Kind
+from trl_lint.knowledge.heuristics import ACCELERATOR_OBJECT, PREPARED_MODEL
+from trl_lint.knowledge.schema import Function, Transfer
 from trl_lint.knowledge.torch_distributed import DDP
 
 if TYPE_CHECKING:
@@ -20,6 +27,8 @@ if TYPE_CHECKING:
 
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
+    from trl_lint.knowledge.schema import Row
 
 
 class DroppedWrappers(Observer["Frame"]):
@@ -29,6 +38,33 @@ class DroppedWrappers(Observer["Frame"]):
         # A test may ask for the error that wrapping raises.
         if name == DDP and frame.discarded is node and not is_test(frame.function):
             frame.emit(WrapperDropped, node)
+
+    def on_row(
+        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
+    ) -> None:
+        if isinstance(row, Function) and row.returns == Transfer.PREPARED:
+            _look_at_loop(frame, args, node)
+
+    def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        """An Accelerator that is made from a configuration is known by its name."""
+        if name == "prepare" and owner.kind is Kind.UNKNOWN:
+            of = getattr(callee_of(node), "value", None)
+            if ACCELERATOR_OBJECT.fits(last_name(of)):
+                _look_at_loop(frame, args, node)
+
+
+def _look_at_loop(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+    is_one = len(args.positional) == 1 and _is_trained(args)
+    if is_one and is_lost_in_loop(frame.root, node) and not is_test(frame.function):
+        frame.emit(WrapperDropped, node)
+
+
+def _is_trained(args: Arguments) -> bool:
+    """Whether a thing that is prepared is a model, as far as is known or its name says, and not frozen."""
+    (model,) = args.positional
+    name = last_name(args.expression(0))
+    is_model = model.kind is Kind.MODEL or (model.kind is Kind.UNKNOWN and PREPARED_MODEL.fits(name))
+    return is_model and model.grad
 
 
 OBSERVER = DroppedWrappers()

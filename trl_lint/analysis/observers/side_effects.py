@@ -39,6 +39,7 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.backends import DRIVES_RAY, SAYS_FIRST
 from trl_lint.knowledge.effects import (
     APPENDED,
+    ASKS_FOR_RUN,
     DESCRIBE_RUN,
     GROUPS_RUN,
     LOGS_TO_RUN,
@@ -89,7 +90,8 @@ class SideEffects(Observer["Frame"]):
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
     ) -> None:
-        if row is not None and row.effect is not None:
+        is_told = name not in ASKS_FOR_RUN or _is_given_its_run(frame)
+        if row is not None and row.effect is not None and is_told:
             own = name.rpartition(".")[2] if isinstance(row, Class) else name
             _tell(frame, row.effect, own, args, node)
 

@@ -36,6 +36,27 @@ def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     return False
 
 
+def is_lost_in_loop(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a loop's own variable is bound to what becomes of it, and not asked for behind that.
+
+    for model in models: model = prepare(model)     # `models` has the old ones
+
+    root: the function (or module) that the node is in.
+    """
+    path = ancestors(root, node)
+    match path[-1] if path else None, getattr(node, "args", ()):
+        case (
+            cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as statement,
+            [cst.Arg(value=cst.Name(given), star="")],
+        ) if name == given:
+            loops = [each for each in path if isinstance(each, cst.For)]
+            if not loops or name not in names_in(loops[-1].target):
+                return False
+            later = (each for each, is_later in _mentions(root, name, statement).items() if is_later)
+            return all(_are_arms_of_one(path, ancestors(root, each)) for each in later)
+    return False
+
+
 def _is_bound_anew(root: cst.CSTNode, path: Sequence[cst.CSTNode], later: Iterable[cst.Name]) -> bool:
     """Whether a name that a statement binds is not asked for behind it, before each way has bound it again.
 

@@ -61,6 +61,17 @@ class ObjectAccess:
         self.dirty: set[tuple[ClassInfo, str]] = set()
         self.dirty_cells: set[Identity] = set()
 
+    def fork(self) -> tuple[set[tuple[ClassInfo, str]], set[Identity]]:
+        """An arm of a branch begins: what it tells others leaves out what another arm has written, which is kept."""
+        written = (self.dirty, self.dirty_cells)
+        self.dirty, self.dirty_cells = self.dirty.copy(), self.dirty_cells.copy()
+        return written
+
+    def merge(self, written: tuple[set[tuple[ClassInfo, str]], set[Identity]]) -> None:
+        """An arm ends: what was written before it, and in others, is still to be told."""
+        self.dirty |= written[0]
+        self.dirty_cells |= written[1]
+
     def read_anew(self) -> None:
         """Take what has changed by now in what this run has both read and written for read as it is."""
         for key in self.attribute_writes & self.dependencies.keys():

@@ -1,0 +1,45 @@
+"""What some ranks alone put into an object: on the others it is what it was before, whether that was read or not."""
+
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+
+
+class Stopping:
+    def __init__(self, patience):
+        self.patience = patience
+        self.counter = 0
+        self.best = 0.0
+        self.stops = False
+        self.asked = False
+        self.seen = False
+
+    def __call__(self, loss):
+        if loss < self.best:
+            self.counter += 1
+            if self.counter >= self.patience:
+                self.stops = True
+        else:
+            self.best = loss
+            self.keep()  # what is told to it leaves nothing out that was written above
+        if self.patience > 3:
+            self.seen = True
+
+    def keep(self):
+        self.asked = True
+
+
+def train(model, data, own_data):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(data))
+    alike, apart = Stopping(7), Stopping(7)
+    for batch in loader:
+        loss = model(**batch).loss.mean().item()
+        apart(loss)
+        reveal_rank(apart.stops)  # revealed: local(data)
+        reveal_rank(apart.counter)  # revealed: local(data)
+        reveal_rank(apart.best)  # revealed: local(data)
+        reveal_rank(apart.seen)  # revealed: same
+        alike(accelerator.gather(model(**batch).loss).mean().item())
+        reveal_rank(alike.stops)  # revealed: same
+        reveal_rank(alike.counter)  # revealed: same
+        reveal_rank(alike.seen)  # revealed: same
