@@ -313,7 +313,10 @@ FROZEN = (
     "model, *_ = accelerator.prepare(model, {})\nprint(model.config)\n"
 )
 
-LOST = "from accelerate import Accelerator\naccelerator = Accelerator()\nfor {0} in made():\n    {0} = accelerator.prepare({0})\n"
+LOST = (
+    "from accelerate import Accelerator\naccelerator = Accelerator()\n"
+    "for {0} in made():\n    {0} = accelerator.prepare({0})\n"
+)
 
 GATHER = (
     "from accelerate import Accelerator\n{}\ndef total(rows):\n    {}\n    Accelerator().gather(rows.sum().item())\n"
