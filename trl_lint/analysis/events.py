@@ -289,7 +289,6 @@ class Divergence(Event):
     """
 
     mentions = (LIBRARIES, mentions.MEETINGS)
-    anywhere = True
 
     condition: Step
     sync_point: SyncPoint

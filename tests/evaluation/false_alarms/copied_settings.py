@@ -31,7 +31,7 @@ def main(rows):
     torch.save(rows, dataclasses.replace(part).path())
     torch.save(rows, f"{part}.pt")
     torch.save(rows, str(part) + ".pt")
-    torch.save(rows, dataclasses.asdict(part)["name"])
+    torch.save(rows, dataclasses.asdict(part)["index"])
     torch.save(rows, f"{json.dumps(dataclasses.asdict(part))}.pt")
     torch.save(rows, f"{table['index']}.pt")
     torch.save(rows, f"{table['count']}.pt")  # expect: TRL008
