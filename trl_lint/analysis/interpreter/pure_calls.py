@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from trl_lint.analysis.program.objects import ProjectInstance
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
@@ -9,7 +11,8 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived
-from trl_lint.domain.kinds import TensorValue, library_name_of
+from trl_lint.domain.joins import join
+from trl_lint.domain.kinds import ContainerValue, TensorValue, library_name_of
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics
@@ -55,6 +58,8 @@ def _element_of(frame: Frame, value: Value, depth: int) -> Value:
             element = SAME
         if element.kind in (Kind.CONTAINER, Kind.TUPLE):
             element = _element_of(frame, element, depth - 1)
+        for each in _values_of_dicts(frame, value):
+            element = join(element, _element_of(frame, each, depth - 1))
         rank = element.rank
         if length.differs and rank.state is State.SAME:
             rank = Rank(State.SHARD, length.origins)
@@ -64,6 +69,12 @@ def _element_of(frame: Frame, value: Value, depth: int) -> Value:
             rank = Rank(State.LOCAL, rank.origins)
         return element.but(rank=rank, scalar=False, const=MISSING)
     return made_of(value)
+
+
+def _values_of_dicts(frame: Frame, value: Value) -> Iterator[Value]:
+    """What is in a dict beside its keys, which one gets by going through it."""
+    cells = frame.memory.cells(value) if isinstance(value, ContainerValue) else ()
+    return (each for cell in cells if cell.shape == "dict" for each in cell.values())
 
 
 def made_of(value: Value) -> Value:
