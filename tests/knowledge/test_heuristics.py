@@ -279,6 +279,14 @@ TRAINED = "from transformers import Trainer\ndef run({0}):\n    {0}.train()\nrun
 PREPARES = (
     "from accelerate import Accelerator\ndef run({0}, model, {1}):\n    {0}.prepare(model, {1})\nrun(Accelerator())\n"
 )
+IN_LOOP = """\
+from accelerate import Accelerator
+
+def main(parts):
+    accelerator = Accelerator()
+    for {0} in parts:
+        {0} = accelerator.prepare({0})
+"""
 FROZEN = (
     "from accelerate import Accelerator\nfrom transformers import AutoModel\naccelerator = Accelerator()\n"
     "model = AutoModel.from_pretrained('tiny')\nif input():\n    model.requires_grad_(False)\n"
@@ -426,6 +434,7 @@ CASES = {
         "unknown",
     ),
     "BESIDE_MODEL": Case(rule("TRL002"), FROZEN.format("optimizer"), 1, FROZEN.format("optimizer, critic"), 0),
+    "PREPARED_MODEL": Case(rule("TRL009"), IN_LOOP.format("model"), 1, IN_LOOP.format("module"), 0),
     "PIPELINE": Case(
         rule("TRL002"),
         PIPELINE.format("StableDiffusionPipeline"),
