@@ -9,6 +9,7 @@ An editor, a hook for commits and a run on the whole project then tell the same 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -41,6 +42,8 @@ def callers(
     anything in a content. Tests are no callers: they put their own doubles in the place of what a training is made of.
     Of a project with more files than are looked through there are none.
     """
+    if not any(map(os.path.isfile, linted)):
+        return {}  # a text that is not saved yet is imported by nobody
     others = _contents(settings, roots[0], linted)
     search = ImportSearch(roots)
     found: dict[Path, bytes] = {}

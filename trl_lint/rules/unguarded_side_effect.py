@@ -3,9 +3,10 @@
 ## What it does
 Reports what all processes of a distributed run do to the same thing: `open(path, "w")`, `torch.save`, `save_image`,
 `cv2.imwrite`, `DataFrame.to_csv`, `Path.write_text` and the like to a path that is the same everywhere, `os.makedirs`
-and `Path.mkdir` without `exist_ok`, removing or renaming a file, `wandb.init`, `SummaryWriter`, `wandb.log` and
-`trackio.log` without a guard, a table on the screen, `save_pretrained` and `push_to_hub` of a model, a tokenizer, a
-processor or a config, and what is asked of the run of a tracker that only the main process has.
+and `Path.mkdir` without `exist_ok`, and `create_repo` of the hub, removing or renaming a file, `wandb.init`,
+`SummaryWriter`, `wandb.log`, `wandb.config.update` and `trackio.log` without a guard, a table on the screen,
+`save_pretrained` and `push_to_hub` of a model, a tokenizer, a processor or a config, and what is asked of the run of a
+tracker that only the main process has.
 
 ## Why is this bad?
 Ranks that write one file at the same time leave a mixture of both, or fail; the second `os.makedirs` raises; a
