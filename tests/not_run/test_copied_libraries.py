@@ -48,6 +48,8 @@ def is_by_default(folder: Path, files: dict[str, str], where: str = "trl") -> bo
         ({"pyproject.toml": "[project]\nname = 'trl'\n"}, True),
         ({"setup.py": "setup(\n    name='my-trl',\n)\n"}, True),
         ({"setup.cfg": "[metadata]\nname = trl\n"}, True),
+        ({"trl-0.23.0.dist-info/METADATA": "Name: trl\n"}, True),  # a wheel, which has programs beside its package
+        ({"trlx-0.7.0.dist-info/METADATA": "Name: trlx\n"}, False),
     ],
 )
 def test_a_class_that_only_the_copy_names(files, expected, tmp_path):

@@ -53,8 +53,10 @@ def _copy_around(project: Project, module: Module) -> Path | None:
 
 
 def _is_of(project: Project, folder: Path, library: str) -> bool:
-    """Whether a folder says that it is the project of a library."""
-    return any(re.search(_NAMES % library.encode(), text) for text in _metadata(project, folder))
+    """Whether a folder says that it is the project of a library, or that the library is installed in it."""
+    if any(re.search(_NAMES % library.encode(), text) for text in _metadata(project, folder)):
+        return True
+    return any(folder.glob(f"{library}-*.dist-info"))
 
 
 def _metadata(project: Project, folder: Path) -> Iterator[bytes]:
