@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+from small_projects import found, written
 
-from trl_lint import api
 from trl_lint.linter import callers as module
 from trl_lint.linter.callers import callers
 from trl_lint.linter.discovery import import_roots
@@ -16,20 +16,6 @@ from trl_lint.settings import Settings
 HELPER = "import accelerate\n\n\ndef write(rows):\n    open('rows.txt', 'w').write(rows)\n"
 PROGRAM = "from accelerate import Accelerator\nfrom {module} import write\n\naccelerator = Accelerator()\nwrite('x')\n"
 GUARDED = PROGRAM.replace("write('x')\n", "if accelerator.is_main_process:\n    write('x')\n")
-
-
-def written(folder: Path, files: dict[str, str]) -> Path:
-    (folder / "pyproject.toml").touch()
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return folder
-
-
-def found(folder: Path, *names: str) -> list[tuple[str, int, str]]:
-    findings = api.check([folder / name for name in names], Settings(root=folder, preview=True))
-    return [(Path(each.path).relative_to(folder).as_posix(), each.start.line, each.code) for each in findings]
 
 
 @pytest.mark.parametrize(

@@ -5,26 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from small_projects import found, written
 
-from trl_lint import api
 from trl_lint.analysis.program.project import Project
 from trl_lint.linter.import_order import importers_first
-from trl_lint.settings import Settings
-
-
-def written(folder: Path, files: dict[str, str]) -> Path:
-    (folder / "pyproject.toml").touch()
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return folder
-
-
-def found(folder: Path) -> list[tuple[str, int, str]]:
-    findings = api.check(folder, Settings(root=folder, preview=True))
-    return [(Path(each.path).relative_to(folder).as_posix(), each.start.line, each.code) for each in findings]
-
 
 FILES = {
     "a.py": "import b\n",

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from small_projects import found, written
+
 from trl_lint import api
 from trl_lint.settings import Settings
-
-
-def written(folder: Path, files: dict[str, str]) -> Path:
-    (folder / "pyproject.toml").touch()
-    for name, text in files.items():
-        (folder / name).write_text(text)
-    return folder
-
-
-def found(folder: Path) -> list[tuple[str, int, str]]:
-    findings = api.check(folder, Settings(root=folder, preview=True))
-    return [(Path(each.path).name, each.start.line, each.code) for each in findings]
 
 
 def test_a_file_that_names_nothing_is_reported_where_others_run_it(tmp_path: Path) -> None:

@@ -5,19 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from own_trainer import TRAINER
 
 from trl_lint import api
 from trl_lint.settings import Settings
 
-TRAINER = """\
-from transformers import Trainer
-
-class OwnTrainer(Trainer):
-    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
-        loss = model(**inputs).loss
-        self.log({"own": loss.item()})
-        return loss
-"""
 START = "if __name__ == '__main__':\n    pass\n"
 
 
