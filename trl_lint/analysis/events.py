@@ -156,11 +156,12 @@ class ModelCalled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrapperDropped(Event):
-    """A DistributedDataParallel is made, or what `prepare` gives, and nobody keeps it."""
+    """A DistributedDataParallel is made, or what `prepare` gives (`is_prepared`), and nobody keeps it."""
 
     mentions = (LIBRARIES, mentions.WRAPPED)
 
     node: Call
+    is_prepared: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import TypeGuard
 import libcst as cst
 
 from trl_lint.analysis.events import Averaged
-from trl_lint.analysis.program.syntax import ancestors, used_names
+from trl_lint.analysis.program.syntax import ancestors, holder_name, used_names
 from trl_lint.domain.averaging import MeanForm
 from trl_lint.domain.control import Uniformity
 from trl_lint.fixes.base import RuleFix
@@ -35,7 +35,6 @@ from trl_lint.fixes.support.scope import (
     Binding,
     as_binding,
     binds,
-    holder_name,
     is_pure,
     nodes,
     scope_of,

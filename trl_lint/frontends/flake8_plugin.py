@@ -68,7 +68,8 @@ class LintSession:
     """One run of flake8.
 
     What a file means for another does not depend on which process checks which, as all files that flake8 was
-    asked to check are analysed together. An unsaved buffer is analysed by itself, with imports from the disk.
+    asked to check are analysed together. An unsaved buffer is analysed with the files on the disk that it imports, and
+    that import it.
     """
 
     def __init__(self, options: Namespace) -> None:

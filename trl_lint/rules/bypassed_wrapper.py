@@ -100,14 +100,13 @@ class BypassedWrapper(Rule[ModelCalled | WrapperDropped]):
 
 
 def _dropped(event: WrapperDropped) -> Violation:
-    is_prepared = "prepare" in shown_source(event.module, event.node.func)
     return Violation(
         event=event,
         message=(
             "the wrapper is made and thrown away: the model stays as it is, DDP does not see its forward, "
             "and on several GPUs each rank trains a model of its own"
         ),
-        help=_KEEP_EACH if is_prepared else "keep what it returns, and call that: `model = DDP(model)`",
+        help=_KEEP_EACH if event.is_prepared else "keep what it returns, and call that: `model = DDP(model)`",
         by_hand=_WHERE_TO_KEEP,
     )
 

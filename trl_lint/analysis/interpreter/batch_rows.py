@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.program.syntax import assigned_once, holder_name, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import BatchRole, role_of
 from trl_lint.domain.values import UNKNOWN
@@ -51,8 +51,7 @@ def asks_for_rows(frame: Frame, test: cst.CSTNode) -> bool:
 
 def _told_once(frame: Frame, name: str) -> cst.CSTNode | None:
     """What a name stands for that a function assigns once."""
-    values = [each.value for each in of_class(frame.root, cst.Assign) if name in map(_name_of, each.targets)]
-    return values[0] if len(values) == 1 and name not in _loop_targets(frame) else None
+    return None if name in _loop_targets(frame) else assigned_once(frame.root, name)
 
 
 def _measured(count: cst.CSTNode) -> cst.CSTNode | None:
@@ -88,15 +87,8 @@ def _has_tokens(field: str) -> bool:
 
 def _is_left_alone(frame: Frame, name: str) -> bool:
     """Whether a function neither assigns a name nor anything in what it stands for."""
-    return not any(_name_of(target) == name for each in of_class(frame.root, cst.Assign) for target in each.targets)
-
-
-def _name_of(target: cst.AssignTarget) -> str:
-    """The name that a target assigns, or assigns a part of."""
-    node: cst.CSTNode = target.target
-    while isinstance(node, (cst.Attribute, cst.Subscript)):
-        node = node.value
-    return node.value if isinstance(node, cst.Name) else ""
+    targets = (target.target for each in of_class(frame.root, cst.Assign) for target in each.targets)
+    return name not in map(holder_name, targets)
 
 
 def _loop_targets(frame: Frame) -> set[str]:

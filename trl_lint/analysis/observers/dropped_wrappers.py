@@ -56,7 +56,7 @@ class DroppedWrappers(Observer["Frame"]):
 def _look_at_loop(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     is_one = len(args.positional) == 1 and _is_trained(args)
     if is_one and is_lost_in_loop(frame.root, node) and not is_test(frame.function):
-        frame.emit(WrapperDropped, node)
+        frame.emit(WrapperDropped, node, is_prepared=True)
 
 
 def _is_trained(args: Arguments) -> bool:

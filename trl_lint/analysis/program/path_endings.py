@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.program.syntax import assigned_once
 
 
 def ending(root: cst.CSTNode, node: cst.CSTNode | None, depth: int = 3) -> str:
@@ -25,11 +25,5 @@ def ending(root: cst.CSTNode, node: cst.CSTNode | None, depth: int = 3) -> str:
         case cst.Call(args=[*_, cst.Arg(value=last, star="")]):
             return ending(root, last, depth)
         case cst.Name(value=name) if depth:
-            bound = [
-                each.value
-                for each in of_class(root, cst.Assign)
-                for target in each.targets
-                if isinstance(target.target, cst.Name) and target.target.value == name
-            ]
-            return ending(root, bound[0], depth - 1) if len(bound) == 1 else ""
+            return ending(root, assigned_once(root, name), depth - 1)
     return ""

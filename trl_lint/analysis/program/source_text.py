@@ -75,3 +75,8 @@ def _may_be_code(source: bytes, match: re.Match[bytes], start: int) -> bool:
 
 
 _HOLDS_CODE = re.compile(rb"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])$")
+
+
+def count_of(name: str, code: bytes) -> int:
+    """How often a name stands in code, as a word of its own."""
+    return len(re.findall(rb"(?<!\w)%b(?!\w)" % re.escape(name).encode(), code))

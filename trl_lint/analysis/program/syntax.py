@@ -203,6 +203,20 @@ def _says_nothing(statement: cst.BaseSmallStatement) -> bool:
     return isinstance(statement, cst.Pass)
 
 
+def holder_name(node: cst.CSTNode | None) -> str:
+    """The name that `name.x`, `name[i].x` starts with; "" for any other expression."""
+    while isinstance(node, (cst.Attribute, cst.Subscript)):
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def assigned_once(root: cst.CSTNode, name: str) -> cst.BaseExpression | None:
+    """What a function (or module) assigns to a name, or to a part of what it stands for, if it does so once."""
+    assigned = of_class(root, cst.Assign)
+    values = [each.value for each in assigned for target in each.targets if holder_name(target.target) == name]
+    return values[0] if len(values) == 1 else None
+
+
 def names_in(node: cst.CSTNode) -> set[str]:
     """The names that are read, bound or declared anywhere in a piece of code, those of attributes among them."""
     return {each.value for each in of_class(node, cst.Name)}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import Divergence, DividedBy
-from trl_lint.analysis.program.syntax import ancestors, last_name
+from trl_lint.analysis.program.syntax import ancestors, holder_name, last_name
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.ranks import Origin
 from trl_lint.fixes.support.blocks import StatementInBlock, enclosing_statement, own_line
@@ -28,7 +28,6 @@ from trl_lint.fixes.support.scope import (
     bound_targets,
     contains,
     declared_names,
-    holder_name,
     leaves,
     nodes,
     scope_of,

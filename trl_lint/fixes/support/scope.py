@@ -242,13 +242,6 @@ def root_name(node: cst.CSTNode | None) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
-def holder_name(node: cst.CSTNode | None) -> str:
-    """The name that `name.x`, `name[i].x` starts with; "" for any other expression."""
-    while isinstance(node, (cst.Attribute, cst.Subscript)):
-        node = node.value
-    return node.value if isinstance(node, cst.Name) else ""
-
-
 def always_reached(path: Path, node: cst.CSTNode, *, through_loops: bool = False) -> bool:
     """Whether whoever enters the outermost node of a path gets to the node at its end, unless it raises.
 

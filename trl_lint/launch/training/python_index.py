@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
+from trl_lint.knowledge.python import COMMAND_DECORATORS
 from trl_lint.launch.training.placement import ProcessPlacement, dotted
 from trl_lint.launch.training.train_flag import TrainFlag
 
@@ -115,7 +116,7 @@ def _only_command(tree: ast.Module) -> list[ast.Expr]:
 
 def _is_command(decorator: ast.expr) -> bool:
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return isinstance(called, ast.Attribute) and called.attr == "command"
+    return isinstance(called, ast.Attribute) and called.attr in COMMAND_DECORATORS
 
 
 def _is_without_data_parallel(node: ast.AST) -> bool:

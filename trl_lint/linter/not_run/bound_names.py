@@ -6,7 +6,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.project import Module
 from trl_lint.analysis.program.syntax import of_class
-from trl_lint.fixes.support.scope import bound_targets
+from trl_lint.fixes.support.scope import bound_names
 
 # What binds names that do not stand there.
 _BINDS_ANY = (
@@ -23,4 +23,4 @@ def names_bound(module: Module) -> frozenset[str] | None:
 def _names_bound(module: Module) -> frozenset[str] | None:
     if of_class(module.tree, cst.ImportStar) or any(map(module.mentions, _BINDS_ANY)):
         return None
-    return frozenset(each.value for each in bound_targets(module.tree) if isinstance(each, cst.Name))
+    return frozenset(bound_names(module.tree))

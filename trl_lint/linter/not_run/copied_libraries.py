@@ -13,6 +13,7 @@ from pathlib import Path
 import libcst as cst
 
 from trl_lint.analysis.program.project import Module, Project
+from trl_lint.analysis.program.source_text import count_of
 from trl_lint.analysis.program.syntax import definitions_around, used_names
 from trl_lint.knowledge.heuristics import COPIED_LIBRARY
 from trl_lint.launch.judge.engines import is_program
@@ -34,12 +35,8 @@ def is_of_copied_library(project: Project, module: Module, node: cst.CSTNode) ->
     name = top.name.value
     if any(name in used_names(each) for each in module.tree.body if each is not top):
         return False
-    named_in = (path for path, code in project.linted_code(name) if _names(name, code))
+    named_in = (path for path, code in project.linted_code(name) if count_of(name, code))
     return all(path == module.path or (path.name == "__init__.py" and copy in path.parents) for path in named_in)
-
-
-def _names(name: str, code: bytes) -> bool:
-    return re.search(rb"(?<!\w)%b(?!\w)" % name.encode(), code) is not None
 
 
 def _copy_around(project: Project, module: Module) -> Path | None:

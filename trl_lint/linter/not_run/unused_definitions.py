@@ -7,11 +7,10 @@ if __name__ == "__main__": main()
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from trl_lint.analysis.program.project import Module, Project
+from trl_lint.analysis.program.source_text import count_of
 from trl_lint.analysis.program.syntax import definitions_around
 from trl_lint.launch.judge.engines import is_program
 
@@ -28,6 +27,6 @@ def is_unused(project: Project, module: Module, node: cst.CSTNode) -> bool:
     if top is None or top.decorators or not is_program(module.source or b"") or module.mentions(_RUNS_ALL):
         return False
     name = top.name.value
-    if len(re.findall(rb"(?<!\w)%b(?!\w)" % re.escape(name).encode(), module.code)) > 1:
+    if count_of(name, module.code) > 1:
         return False
     return not any(name.encode() in code for path, code in project.linted_code(name) if path != module.path)
