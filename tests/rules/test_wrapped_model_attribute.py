@@ -1083,6 +1083,33 @@ def test_what_is_prepared_and_run_is_a_model(called, speaks):
     assert [shown(text, each) for each in SNIPPETS.findings(text)] == ["self.net.mapping"] * speaks
 
 
+PREPARED_BESIDE = """\
+from accelerate import Accelerator
+from transformers import AutoTokenizer
+
+def main(net, {parameter}texts):
+    accelerator = Accelerator()
+    {making}
+    net, {name} = accelerator.prepare(net, {name})
+    rows = {name}(texts)
+    return net(rows), {name}.eos_token_id
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "making", "speaks"),
+    [
+        ("maker", "maker = AutoTokenizer.from_pretrained('gpt2')", False),
+        ("tokenizer", "", False),  # nothing but its name says what it is
+        ("encoder", "", True),
+    ],
+)
+def test_what_makes_inputs_is_run_as_well_and_stays_what_it_is(name, making, speaks):
+    """`prepare` hands back what is no model, optimizer, scheduler or loader (`Accelerator._prepare_one`)."""
+    text = PREPARED_BESIDE.format(name=name, making=making or "pass", parameter="" if making else f"{name}, ")
+    assert [shown(text, each) for each in SNIPPETS.findings(text)] == [f"{name}.eos_token_id"] * speaks
+
+
 # --- mixins ---------------------------------------------------------------------------------------------
 
 MIXIN = """\

@@ -30,6 +30,7 @@ from trl_lint.domain.kinds import (
     InstanceValue,
     IterableValue,
     LibraryInstance,
+    LoadedFiles,
     LoaderValue,
     ModelRole,
     ModelValue,
@@ -151,7 +152,7 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return LOADER.having(batch)
     if trained_apart.holds_models(frame, value):
         return value.but(wrapping=Wrapping.BARE)
-    if value.kind in (Kind.TUPLE, Kind.CONTAINER, Kind.NONE):
+    if value.kind in (Kind.TUPLE, Kind.CONTAINER, Kind.NONE) or isinstance(value, LoadedFiles):
         return value
     if library_name_of(value).startswith("torch.nn.") and isinstance(value, LibraryInstance):
         why = frame.step(node, "`prepare` wraps it here")

@@ -27,7 +27,7 @@ from trl_lint.domain.provenance import WrappedWhere
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
-from trl_lint.knowledge.heuristics import BESIDE_MODEL, OPTIMIZER_OBJECT
+from trl_lint.knowledge.heuristics import BESIDE_MODEL, MAKES_INPUTS, OPTIMIZER_OBJECT
 
 # What is frozen as a whole may be trained in part.
 _FROZEN = frozenset({Kind.MODEL, Kind.UNKNOWN})
@@ -102,8 +102,13 @@ def narrowed_at(frame: Frame, prepared: Value, node: cst.CSTNode) -> Value:
 
 
 def is_run(frame: Frame, prepared: cst.BaseExpression) -> bool:
-    """Whether a function runs what it has prepared, or a class what it keeps of that: only models are called."""
+    """Whether a function runs what it has prepared, or a class what it keeps of that.
+
+    Only models are called, and what makes their inputs.
+    """
     attribute = own_attribute(prepared)
+    if MAKES_INPUTS.fits(attribute or (prepared.value if isinstance(prepared, cst.Name) else "")):
+        return False
     if attribute and frame.cls is not None:
         return any(own_attribute(call.func) == attribute for call in of_class(frame.cls.node, cst.Call))
     name = prepared.value if isinstance(prepared, cst.Name) else ""
