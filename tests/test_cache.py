@@ -724,6 +724,94 @@ def test_what_starts_the_programs_that_run_a_file_without_a_library_may_change(p
     assert lint(".") == []
 
 
+# Launch commands
+
+TRAINS = "from transformers import Trainer, TrainingArguments\n\nTrainer(None, TrainingArguments('x')).train()\n"
+LAUNCH = "CUDA_VISIBLE_DEVICES=0,1 python train.py --config a.yaml\n"
+STARTED = ["run.sh:1:1: TRL004"]
+
+
+@pytest.fixture
+def looks(monkeypatch) -> list[Path]:
+    """The files in which launch commands were looked for."""
+    from trl_lint.launch import checker
+
+    seen: list[Path] = []
+    checked = checker.checked
+
+    def counted(path, *args):
+        seen.append(path)
+        return checked(path, *args)
+
+    monkeypatch.setattr(checker, "checked", counted)
+    return seen
+
+
+def test_what_is_wrong_about_launches_is_looked_up(project, looks):
+    write(project, train=TRAINS)
+    (project / "run.sh").write_text(LAUNCH)
+    (project / "README.md").write_text("```bash\npython plain.py\n```\n")
+    first, second = (run("--output-format=text", "run.sh", "README.md") for _ in range(2))
+    assert first == second and "TRL004" in first[1]
+    assert sorted(each.name for each in looks) == ["README.md", "run.sh"]
+    assert run("--output-format=json", ".") == run("--output-format=json", ".")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("run.sh", LAUNCH.replace("0,1", "0"), []),
+        ("train.py", "print('nothing is trained')\n", []),
+        ("train.py", None, []),
+        ("run.sh", f"cd below\n{LAUNCH}", ["run.sh:2:1: TRL004"]),
+        ("base.py", "print('not asked about')\n", STARTED),
+    ],
+)
+def test_what_launches_start_and_name_may_change(project, looks, name, text, found):
+    write(project, train=TRAINS)
+    (project / "run.sh").write_text(LAUNCH)
+    assert lint("run.sh") == lint("run.sh") == STARTED
+    (project / name).unlink()
+    if text is not None:
+        (project / name).write_text(text)
+    assert lint("run.sh") == lint("run.sh") == found
+    assert len(looks) == 1 + (name != "base.py")
+
+
+def test_what_was_not_there_may_come(project, looks):
+    """The nearest of the files that a launch may start counts, and so does a module that is imported."""
+    (project / "pyproject.toml").write_text("[tool.trl-lint]\n")
+    write(project, train="from made import start\n\nstart()\n")
+    folder = project / "scripts"
+    folder.mkdir()
+    (folder / "run.sh").write_text(LAUNCH)
+    assert lint("scripts") == lint("scripts") == []
+    write(project, made=TRAINS.replace("\n\nTrainer", "\n\n\ndef start():\n    Trainer"))
+    assert lint("scripts") == lint("scripts") == ["scripts/run.sh:1:1: TRL004"]
+    write(folder, train="print('nearer, and trains nothing')\n")
+    assert lint("scripts") == lint("scripts") == []
+    assert len(looks) == 3
+
+
+def test_launches_that_are_not_asked_for_count_with_what_is_asked(project, looks):
+    write(project, train=TRAINS)
+    (project / "run.sh").write_text("python train.py\n")
+    assert lint("run.sh") == []
+    assert lint("--select=ALL", "run.sh") == lint("--select=ALL", "run.sh") != []
+    assert len(looks) == 2
+
+
+def test_launches_are_looked_for_again_where_the_entry_is_damaged(project, looks):
+    write(project, train=TRAINS)
+    (project / "run.sh").write_text(LAUNCH)
+    assert lint("run.sh") == STARTED
+    (entry,) = entries(project, "launches")
+    check, _, _ = entry.read_bytes().partition(b"\n")
+    entry.write_bytes(check + b"\n{}")
+    assert lint("run.sh") == STARTED
+    assert len(looks) == 2
+
+
 # flake8
 
 

@@ -1,10 +1,11 @@
 """A linter that looks its findings up before it analyses anything, and keeps what it had to find out.
 
-Two things are kept. Whether a content may matter to any rule depends on the content alone, and is kept by content.
+Three things are kept. Whether a content may matter to any rule depends on the content alone, and is kept by content.
 Findings are kept for a whole run, as the analysis of one file may find something in another: they hold for the same
 files with the same contents, less those that do not matter, and only as long as all that the analysis found on the
 machine besides is as it was. Where comments and blank lines alone have changed since the last run, its findings hold as
-well, on the lines where their code is now. What is wrong about launch commands is found out each time.
+well, on the lines where their code is now. What is wrong about launch commands is kept for all files that have some, as
+long as what they have asked the disk has the same answer.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ from trl_lint.findings import Finding
 from trl_lint.linter.cache import Cache, digest
 from trl_lint.linter.dependencies import Dependencies
 from trl_lint.linter.kept_by_content import KeptByContent
+from trl_lint.linter.kept_launches import KeptLaunches
 from trl_lint.linter.last_run import NO_CHANGES, ChangedLines, LastRun
 from trl_lint.linter.linter import Linter
-from trl_lint.linter.results import SourceError
+from trl_lint.linter.results import LaunchOutcome, SourceError
 from trl_lint.linter.serialization import CheckOutcome, outcome_of, row_of, with_edits_built
 from trl_lint.linter.versions import own_names
 from trl_lint.plugins import folders_of
@@ -63,6 +65,7 @@ class CachedLinter(Linter):
         self._kept = kept
         self._with_edits = edits
         self._verdicts: KeptByContent | None = None
+        self._launches_kept: KeptLaunches | None = None
         # The names of the entry of the run, and of the one that leads to the last run on the same files.
         self._entry = self._last_run = ""
         # The contents of the run that matter, and what came of each, as far as that is known.
@@ -94,7 +97,11 @@ class CachedLinter(Linter):
         self._kept_beside = {}
         if self._verdicts is not None:
             self._verdicts.save()
-        self._entry, self._last_run = self._names()
+        asked = self._asked()
+        launches = {path: source for path, source in read if self.may_launch(path, source)}
+        name = f"launches-{_key(asked, _digests(launches))}"
+        self._launches_kept = KeptLaunches(self._kept, name, launches, edits=self._with_edits)
+        self._entry, self._last_run = self._names(asked)
         self._outcomes = self._load(self._entry) or self._moved_from_last()
         if not self._outcomes:
             self.analyse(self._contents)
@@ -142,12 +149,21 @@ class CachedLinter(Linter):
         except Exception:
             raise _NoEdits(tuple(found)) from None
 
-    def _names(self) -> tuple[str, str]:
-        """The name of the entry of this run, all that is known to matter before anything is analysed; and that of the
-        entry for all runs that ask the same of these files, whatever is in them.
-        """
+    def launches_in(self, path: Path, source: bytes) -> LaunchOutcome:
+        kept = self._launches_kept
+        if kept is None or self.overlay:  # what stands in for a file is no answer of the disk
+            return super().launches_in(path, source)
+        known = kept.of(path, source)
+        if known is None:
+            known = super().launches_in(path, source)
+            kept.add(path, source, known, self.launches.trainers.disk)
+        self.comments.unasked_launches[path] = list(known.unasked)
+        return known
+
+    def _asked(self) -> str:
+        """What stands for all that is asked of files, whichever they are."""
         chosen = {each.name: getattr(self.settings, each.name) for each in fields(Settings)}
-        asked = _key(
+        return _key(
             *self._tools_key(),
             {name: value for name, value in chosen.items() if name not in _PRESENTATION},
             os.getcwd() if self.settings.root is None else None,
@@ -156,7 +172,12 @@ class CachedLinter(Linter):
             [(str(root), os.path.isdir(root)) for root in self.roots],
             self._with_edits,
         )
-        contents = sorted((str(path), digest(source)) for path, source in self._contents.items())
+
+    def _names(self, asked: str) -> tuple[str, str]:
+        """The name of the entry of this run, all that is known to matter before anything is analysed; and that of the
+        entry for all runs that ask the same of these files, whatever is in them.
+        """
+        contents = _digests(self._contents)
         return f"run-{_key(asked, contents)}", f"last-{_key(asked, [path for path, _ in contents])}"
 
     def _tools_key(self) -> tuple[object, ...]:
@@ -235,6 +256,10 @@ class _NoEdits(Exception):
     def __init__(self, findings: tuple[Finding, ...]) -> None:
         super().__init__()
         self.findings = findings
+
+
+def _digests(contents: Mapping[Path, bytes]) -> list[tuple[str, str]]:
+    return sorted((str(path), digest(source)) for path, source in contents.items())
 
 
 def _key(*parts: object) -> str:

@@ -15,7 +15,7 @@ from trl_lint.config import ignored_in
 from trl_lint.findings import Finding
 from trl_lint.launch.parsers.readers import is_launch_file, may_start
 from trl_lint.linter.code_linter import CodeLinter
-from trl_lint.linter.results import FixResult
+from trl_lint.linter.results import FixResult, LaunchOutcome
 from trl_lint.rules.base import LaunchRule
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Linter(CodeLinter):
         found = self._check_code_of(path, source)
         if not self.may_launch(path, source):
             return found
-        found += [each.finding for each in self.check_launches(path, source).launches]
+        found += self.launches_in(path, source).findings
         return sorted(found, key=lambda each: each.sort_key)
 
     def _check_code_of(self, path: Path, source: bytes) -> list[Finding]:
@@ -93,8 +93,14 @@ class Linter(CodeLinter):
             return []
         return [self.documents.told(each) for each in self.check_code(path, source)]
 
+    def launches_in(self, path: Path, source: bytes) -> LaunchOutcome:
+        """What there is to say of the launch commands in a file of any kind."""
+        found = self.check_launches(path, source)
+        asked_for = tuple(each.finding for each in found.launches)
+        return LaunchOutcome(asked_for, tuple(self.comments.unasked_launches[path]), found.remark)
+
     def check_launches(self, path: Path, source: bytes) -> Checked:
-        """What is wrong about the launch commands in a file of any kind, and what could not be looked at."""
+        """What is wrong about the launch commands in a file of any kind, with what it takes to mend it."""
         from trl_lint.launch.checker import checked
 
         if self._last is None or self._last[:2] != (path, source):
@@ -130,7 +136,7 @@ class Linter(CodeLinter):
         document = self.document(path, source)
         if document is not None and document.remark:
             return document.remark
-        return self.check_launches(path, source).remark if self.may_launch(path, source) else ""
+        return self.launches_in(path, source).remark if self.may_launch(path, source) else ""
 
     def pass_over(self, paths: Iterable[Path]) -> None:
         """These are linted as well as what is prepared, but name nothing that any rule could be about."""

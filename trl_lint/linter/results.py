@@ -25,6 +25,17 @@ class SourceError(Exception):
         self.verdict = verdict
 
 
+@dataclass(frozen=True, slots=True)
+class LaunchOutcome:
+    """What is wrong about the launch commands in one file: findings, those that were not asked for, and why it, or a
+    part of it, was not looked at ("" if all was).
+    """
+
+    findings: tuple[Finding, ...] = ()
+    unasked: tuple[Finding, ...] = ()
+    remark: str = ""
+
+
 @dataclass(slots=True)
 class CommentContext:
     """What has to be known to judge the comments that silence findings.

@@ -22,6 +22,7 @@ class CheckOutcome:
 class PositionRow(TypedDict):
     line: int
     column: int
+    cell: int
 
 
 class StepRow(TypedDict):
@@ -163,7 +164,7 @@ def _edit_row(edit: Edit) -> EditRow:
 
 
 def _position_row(position: Position) -> PositionRow:
-    return {"line": position.line, "column": position.column}
+    return {"line": position.line, "column": position.column, "cell": position.cell}
 
 
 def outcome_of(path: str, row: OutcomeRow) -> CheckOutcome:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trl_lint import files
 from trl_lint.launch.judge.engines import LARGEST
 from trl_lint.launch.judge.python_invocation import Start
 from trl_lint.launch.training.trainers import Trainers
@@ -57,10 +56,12 @@ class LaunchProject:
     def text_of(self, start: Start, path: Path, name: str) -> str | None:
         """What is in a file that a launch names among its words; None where it can't be read, or is no text."""
         folders = (Path(os.path.normpath(folder / name)) for folder in self._places(start, path))
-        found = next((each for each in folders if self._is_own(each, path) and os.path.isfile(each)), None)
+        disk = self.trainers.disk
+        found = next((each for each in folders if self._is_own(each, path) and disk.is_file(each)), None)
+        content = None if found is None else disk.read(found, LARGEST)
         try:
-            return None if found is None else files.read(found, LARGEST).decode()
-        except (OSError, UnicodeDecodeError):
+            return None if content is None else content.decode()
+        except UnicodeDecodeError:
             return None
 
     def _is_own(self, found: Path, path: Path) -> bool:
@@ -72,7 +73,7 @@ class LaunchProject:
         if start.module is not None:
             return self.trainers.module((start.module.value or "").removeprefix("-m"), folders)
         candidates = (each for each in _candidates(start, folders) if self._is_own(each, path))
-        return next((each for each in candidates if os.path.isfile(each)), None)
+        return next(filter(self.trainers.disk.is_file, candidates), None)
 
     def _places(self, start: Start, path: Path) -> tuple[Path, ...]:
         """The folders that a path in a launch may start from, the likeliest first."""
@@ -83,7 +84,9 @@ class LaunchProject:
             return folders
         # One that is not there is that of the project, as it is called where it was cloned to.
         inside = (Path(os.path.normpath(each / changed)) for each in folders)
-        return tuple(each for each in inside if self._is_own(each, path) and os.path.isdir(each)) or folders
+        return (
+            tuple(each for each in inside if self._is_own(each, path) and self.trainers.disk.is_folder(each)) or folders
+        )
 
     def _folders(self, path: Path) -> Iterator[Path]:
         """Where people stand when they type a command: in its file's folder, or in one above it."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trl_lint import files
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.heuristics import Guess
+from trl_lint.launch.training.disk import Disk
 from trl_lint.launch.training.python_index import BODY, LARGEST, File, ImportedName, Unit, parsed
 
 # Libraries whose `…Trainer` classes are a transformers.Trainer, or wrap the model as it does.
@@ -66,8 +64,8 @@ class Trainers:
         self, roots: Sequence[Path], own: Iterable[str] = (), overlay: Mapping[Path, bytes] | None = None
     ) -> None:
         self.roots = tuple(roots)
+        self.disk = Disk(overlay)
         self._own = frozenset(own)
-        self._overlay = overlay or {}
         self._files: dict[Path, File | None] = {}
         self._answers: dict[Path, Training | None] = {}
 
@@ -85,7 +83,7 @@ class Trainers:
         for folder in folders:
             below = folder.joinpath(*parts)
             for path in (below / "__main__.py", below.with_name(f"{below.name}.py")):
-                if os.path.isfile(path):
+                if self.disk.is_file(path):
                     return path
         return None
 
@@ -95,10 +93,8 @@ class Trainers:
         return self._files[path]
 
     def _read(self, path: Path) -> File | None:
-        with suppress(OSError):
-            source = self._overlay.get(path)
-            return parsed(files.read(path, LARGEST) if source is None else source)
-        return None
+        source = self.disk.read(path, LARGEST)
+        return None if source is None else parsed(source)
 
     def is_trainer(self, name: str) -> bool:
         """Whether a dotted name, as it is imported, is a trainer of a library."""
@@ -253,7 +249,7 @@ class _Program:
         tops = self._tops(path, imported.level) if imported.level else self._roots
         parts = spelled.split(".")
         for length in range(len(parts), -1 if imported.level else 0, -1):
-            if module := _module(parts[:length], tops):
+            if module := self._module(parts[:length], tops):
                 left = ".".join(parts[length:])
                 return self._found(module, left, depth + 1) if left and module != path else ""
         return spelled if not imported.level else ""
@@ -263,11 +259,11 @@ class _Program:
         tops = path.parents[level - 1 : level]
         return tuple(each for each in tops if any(each.is_relative_to(root) for root in self._roots))
 
-
-def _module(parts: Sequence[str], tops: Iterable[Path]) -> Path | None:
-    for top in tops:
-        below = top.joinpath(*parts)
-        for path in (below.with_name(f"{below.name}.py") if parts else below / "__init__.py", below / "__init__.py"):
-            if os.path.isfile(path):
-                return path
-    return None
+    def _module(self, parts: Sequence[str], tops: Iterable[Path]) -> Path | None:
+        for top in tops:
+            below = top.joinpath(*parts)
+            own = below.with_name(f"{below.name}.py") if parts else below / "__init__.py"
+            for path in (own, below / "__init__.py"):
+                if self.trainers.disk.is_file(path):
+                    return path
+        return None
