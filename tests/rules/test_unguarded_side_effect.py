@@ -45,6 +45,7 @@ def places(body: str) -> list[str]:
         'SummaryWriter("logs")',
         'SummaryWriter(comment="x")',
         'AutoTokenizer.from_pretrained("a").save_pretrained("best")',
+        'accelerator.unwrap_model(model).config.save_pretrained("best")',
         'AutoConfig.from_pretrained("a").push_to_hub("best")',
     ],
 )

@@ -50,7 +50,7 @@ from trl_lint.knowledge import datasets, heuristics, library, models
 from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
 from trl_lint.knowledge.random_draws import PARTS_OF_TABLES
-from trl_lint.knowledge.schema import OWN_DEVICE, RANK_GUARD, RANK_INDEX, SETTING, WORLD
+from trl_lint.knowledge.schema import LOADED, OWN_DEVICE, RANK_GUARD, RANK_INDEX, SETTING, WORLD
 from trl_lint.knowledge.torch import ALIKE_OF_DEVICES
 from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 
@@ -191,6 +191,8 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
             cls=frame.cls,
             accelerator=frame.accelerator(),
         )
+    if name in models.LASTING:
+        return LOADED
     if name in models.DATA:
         return SAME
     if name in library.WRAPPER_ATTRIBUTES:
