@@ -21,11 +21,13 @@ class Disk:
         self.exists: dict[Path, bool] = {}
         self.contents: dict[Path, bytes | None] = {}
 
-    def is_file(self, path: Path) -> bool:
-        self.exists[path] = os.path.isfile(path)
-        return self.exists[path]
+    def has_file(self, path: Path) -> bool:
+        found = self.exists.get(path)
+        if found is None:
+            found = self.exists[path] = os.path.isfile(path)
+        return found
 
-    def is_folder(self, path: Path) -> bool:
+    def has_folder(self, path: Path) -> bool:
         is_folder = os.path.isdir(path)
         self.exists[path] = not is_folder and os.path.isfile(path)
         return is_folder

@@ -57,7 +57,7 @@ class LaunchProject:
         """What is in a file that a launch names among its words; None where it can't be read, or is no text."""
         folders = (Path(os.path.normpath(folder / name)) for folder in self._places(start, path))
         disk = self.trainers.disk
-        found = next((each for each in folders if self._is_own(each, path) and disk.is_file(each)), None)
+        found = next((each for each in folders if self._is_own(each, path) and disk.has_file(each)), None)
         content = None if found is None else disk.read(found, LARGEST)
         try:
             return None if content is None else content.decode()
@@ -73,7 +73,7 @@ class LaunchProject:
         if start.module is not None:
             return self.trainers.module((start.module.value or "").removeprefix("-m"), folders)
         candidates = (each for each in _candidates(start, folders) if self._is_own(each, path))
-        return next(filter(self.trainers.disk.is_file, candidates), None)
+        return next(filter(self.trainers.disk.has_file, candidates), None)
 
     def _places(self, start: Start, path: Path) -> tuple[Path, ...]:
         """The folders that a path in a launch may start from, the likeliest first."""
@@ -85,7 +85,7 @@ class LaunchProject:
         # One that is not there is that of the project, as it is called where it was cloned to.
         inside = (Path(os.path.normpath(each / changed)) for each in folders)
         return (
-            tuple(each for each in inside if self._is_own(each, path) and self.trainers.disk.is_folder(each)) or folders
+            tuple(each for each in inside if self._is_own(each, path) and self.trainers.disk.has_folder(each)) or folders
         )
 
     def _folders(self, path: Path) -> Iterator[Path]:

@@ -83,7 +83,7 @@ class Trainers:
         for folder in folders:
             below = folder.joinpath(*parts)
             for path in (below / "__main__.py", below.with_name(f"{below.name}.py")):
-                if self.disk.is_file(path):
+                if self.disk.has_file(path):
                     return path
         return None
 
@@ -264,6 +264,6 @@ class _Program:
             below = top.joinpath(*parts)
             own = below.with_name(f"{below.name}.py") if parts else below / "__init__.py"
             for path in (own, below / "__init__.py"):
-                if self.trainers.disk.is_file(path):
+                if self.trainers.disk.has_file(path):
                     return path
         return None
