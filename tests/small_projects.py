@@ -7,6 +7,9 @@ from pathlib import Path
 from trl_lint import api
 from trl_lint.settings import Settings
 
+# A folder of a project that nobody has made: texts that are linted there have nothing around them.
+NOWHERE = Path("nowhere")
+
 
 def written(folder: Path, files: dict[str, str]) -> Path:
     """The folder, a project with these files in it."""

@@ -33,6 +33,8 @@ BROKEN = sorted(FIXTURES.glob("*/broken*.py"))
 MOVE_LINES = {"divergent_collective/broken_exit", "sharded_save_on_one_rank/broken_state_dict"}
 TREES: dict = {}
 
+SNIPPET = FIXTURES / "nowhere" / "snippet.py"
+
 
 def identity(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
@@ -44,8 +46,10 @@ def plain(path: Path) -> str:
     return MARK.sub("", path.read_text(encoding="utf-8"))
 
 
-def linter() -> Linter:
-    fresh = Linter(Settings(target_trl="0.17.0", target_transformers="4.51.3"), (FIXTURES,), all_rules())
+def linter(path: Path) -> Linter:
+    """One whose project is the folder of a file; what fixtures have in common is found beside it."""
+    settings = Settings(target_trl="0.17.0", target_transformers="4.51.3")
+    fresh = Linter(settings, (path.parent, FIXTURES), all_rules())
     fresh.trees = TREES
     return fresh
 
@@ -53,7 +57,7 @@ def linter() -> Linter:
 @lru_cache(maxsize=8)
 def linter_of(path: Path, source: bytes) -> Linter:
     """One that is asked for all that is asked of one text, which it analyses once."""
-    return linter()
+    return linter(path)
 
 
 def fix(path: Path, source: bytes, unsafe: bool) -> FixResult:
@@ -379,9 +383,9 @@ def bad_codemod(spoil: Callable[[str], str], real, fixes) -> str:
 def test_a_fix_that_does_harm_is_withheld_and_the_other_one_applied(folder: Path, monkeypatch, spoil) -> None:
     path = folder / "train.py"
     path.write_text(TWO)
-    assert codes(linter().check(path, TWO.encode())) == ["TRL001", "TRL001"]
+    assert codes(linter(path).check(path, TWO.encode())) == ["TRL001", "TRL001"]
     monkeypatch.setattr(fixing, "transformed", partial(bad_codemod, spoil, fixing.transformed))
-    result = linter().fix(path, TWO.encode())
+    result = linter(path).fix(path, TWO.encode())
     right = TWO.replace('batch["y"].sum().item())', 'batch["y"].sum()).sum().item()')
     assert result.source.decode() == right
     assert [finding.start.line for finding in result.applied] == [11]
@@ -428,9 +432,9 @@ def main(model, optimizer, loader):
 )
 def test_one_run_mends_what_a_later_rule_uncovers(line: str, fixed: str) -> None:
     text = RANK_GUARDED.format(line=line)
-    result = linter().fix(FIXTURES / "snippet.py", text.encode(), unsafe=True)
+    result = linter(SNIPPET).fix(SNIPPET, text.encode(), unsafe=True)
     assert fixed in result.source.decode()
-    again = linter().fix(FIXTURES / "snippet.py", result.source, unsafe=True)
+    again = linter(SNIPPET).fix(SNIPPET, result.source, unsafe=True)
     assert (again.source, again.applied) == (result.source, ())
     assert codes(result.remaining) == [] == codes(again.remaining)
 
@@ -445,7 +449,7 @@ def test_what_is_withheld_is_said_once_however_often_the_rules_are_gone_through(
         return bad_codemod(_leaves, real, fixes) if fixes[0].title.startswith("Hand a tensor") else real(fixes)
 
     monkeypatch.setattr(fixing, "transformed", spoilt)
-    result = linter().fix(FIXTURES / "snippet.py", text.encode(), unsafe=True)
+    result = linter(SNIPPET).fix(SNIPPET, text.encode(), unsafe=True)
     assert {finding.code for finding in result.applied} == {"TRL001", "TRL006"}
     assert [finding.start.line for finding, _ in result.withheld] == [7]
 

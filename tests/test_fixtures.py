@@ -37,14 +37,16 @@ def expected(text: str) -> set[tuple[int, str]]:
     return marks
 
 
-def linter() -> Linter:
-    fresh = Linter(Settings(target_trl="0.17.0", target_transformers="4.51.3"), (FIXTURES,), all_rules())
+def linter(path: Path) -> Linter:
+    """One whose project is the folder of a file; what fixtures have in common is found beside it."""
+    settings = Settings(target_trl="0.17.0", target_transformers="4.51.3")
+    fresh = Linter(settings, (path.parent, FIXTURES), all_rules())
     fresh.trees = TREES
     return fresh
 
 
 def found(path: Path, source: bytes) -> set[tuple[int, str]]:
-    return {(finding.start.line, finding.code) for finding in linter().check(path, source)}
+    return {(finding.start.line, finding.code) for finding in linter(path).check(path, source)}
 
 
 def twin(path: Path) -> Path:
@@ -76,11 +78,11 @@ def test_a_broken_fixture_is_about_its_own_rule(path: Path) -> None:
 def test_the_fix_makes_the_fixed_twin(path: Path) -> None:
     source = MARK.sub("", path.read_text(encoding="utf-8")).encode()
     if identity(path) in UNSAFE:
-        assert linter().fix(path, source).source == source
-    result = linter().fix(path, source, unsafe=identity(path) in UNSAFE)
+        assert linter(path).fix(path, source).source == source
+    result = linter(path).fix(path, source, unsafe=identity(path) in UNSAFE)
     assert result.source.decode() == twin(path).read_text(encoding="utf-8")
     assert not result.withheld
-    again = linter().fix(path, result.source, unsafe=True)
+    again = linter(path).fix(path, result.source, unsafe=True)
     assert again.source == result.source
 
 
@@ -102,6 +104,6 @@ def test_every_rule_with_fixtures_says_how_they_fail() -> None:
 )
 def test_a_hint_changes_nothing(path: Path) -> None:
     source = MARK.sub("", path.read_text(encoding="utf-8")).encode()
-    result = linter().fix(path, source, unsafe=True)
+    result = linter(path).fix(path, source, unsafe=True)
     assert result.source == source
     assert result.remaining

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from small_projects import NOWHERE
 
 from trl_lint import api
 from trl_lint.linter.linter import Linter
@@ -87,5 +88,5 @@ def test_a_file_that_imports_a_name_that_nothing_binds(
 
 def test_a_text_that_is_no_file_yet_may_be_put_anywhere() -> None:
     text = TRAINER.format(imports="from .utils import pad").encode()
-    (finding,) = Linter(Settings(), (Path(),), (find_rule("TRL003"),)).check(Path("new.py"), text)
+    (finding,) = Linter(Settings(), (NOWHERE,), (find_rule("TRL003"),)).check(NOWHERE / "new.py", text)
     assert finding.by_default

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from small_projects import NOWHERE
 
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
@@ -29,7 +28,7 @@ def text(flag: str, around: str = "if True:", before: str = "pass", parameter: s
 
 
 def by_default(program: str) -> list[bool]:
-    found = Linter(Settings(), (Path(),), (find_rule("TRL008"),)).check(Path("train.py"), program.encode())
+    found = Linter(Settings(), (NOWHERE,), (find_rule("TRL008"),)).check(NOWHERE / "train.py", program.encode())
     return [each.by_default for each in found]
 
 

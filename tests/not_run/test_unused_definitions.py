@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from small_projects import NOWHERE
 
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
@@ -39,7 +38,7 @@ OTHER_START = "if __name__ == '__main__':\n    pass\n"
 
 
 def by_default(text: str, code: str) -> list[bool]:
-    found = Linter(Settings(), (Path(),), (find_rule(code),)).check(Path("train.py"), text.encode())
+    found = Linter(Settings(), (NOWHERE,), (find_rule(code),)).check(NOWHERE / "train.py", text.encode())
     return [each.by_default for each in found]
 
 

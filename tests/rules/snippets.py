@@ -11,7 +11,8 @@ from trl_lint.linter.results import FixResult
 from trl_lint.rules import find_rule
 from trl_lint.settings import Settings
 
-HERE = Path(__file__).parent
+# Nothing is there, nor above it but the settings of this project: a text is linted as one file.
+HERE = Path(__file__).parent / "nowhere"
 SETTINGS = Settings(target_trl="0.17.0", target_transformers="4.51.3")
 
 LOOP = """\

@@ -391,6 +391,7 @@ def test_nobody_looks_where_no_finding_depends_on_it(tmp_path, monkeypatch):
     from trl_lint.linter import kept_looks
 
     looked: list[Path] = []
+    monkeypatch.setattr(kept_looks, "_remembered", {})  # of what other tests have looked at
     monkeypatch.setattr(kept_looks, "of_file", lambda path, data: looked.append(path) or kept_looks.FileEngines())
     project(tmp_path, FSDP_CONFIG, loop("accelerator.gather(loss)"))
     assert not looked

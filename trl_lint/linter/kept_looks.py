@@ -10,10 +10,14 @@ from typing import TypedDict, cast
 
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.launch.judge.engines import BareStart, FileEngines, LaunchEngines, of_file
+from trl_lint.linter.cache import digest
 from trl_lint.linter.importers import imported
 from trl_lint.linter.kept_by_content import KeptByContent
 
 _NOTHING = FileEngines()
+# So many looks are remembered for as long as the process lives: editors and servers look at the same files each time.
+_MOST_REMEMBERED = 5_000
+_remembered: dict[str, tuple[FileEngines, tuple[str, ...]]] = {}
 
 
 class Looks:
@@ -31,8 +35,7 @@ class Looks:
                 return _from_row(cast(_Row, known))
             except (AttributeError, KeyError, TypeError, ValueError):  # not of our making
                 pass
-        shown = of_file(path, data)
-        imports = tuple(sorted(imported(data))) if path.suffix == ".py" else ()
+        shown, imports = _look(path, data, digest(content))
         if self._kept is not None:
             self._kept.add(content, _row(shown, imports))
         return shown, imports
@@ -41,6 +44,17 @@ class Looks:
         """Keep what was seen for the first time."""
         if self._kept is not None:
             self._kept.save()
+
+
+def _look(path: PurePath, data: bytes, name: str) -> tuple[FileEngines, tuple[str, ...]]:
+    """What a file shows, and the names that it imports. name: stands for both."""
+    known = _remembered.get(name)
+    if known is None:
+        if len(_remembered) >= _MOST_REMEMBERED:
+            _remembered.clear()
+        known = of_file(path, data), tuple(sorted(imported(data))) if path.suffix == ".py" else ()
+        _remembered[name] = known
+    return known
 
 
 def _row(shown: FileEngines, imports: tuple[str, ...]) -> object:

@@ -85,7 +85,8 @@ class LaunchProject:
         # One that is not there is that of the project, as it is called where it was cloned to.
         inside = (Path(os.path.normpath(each / changed)) for each in folders)
         return (
-            tuple(each for each in inside if self._is_own(each, path) and self.trainers.disk.has_folder(each)) or folders
+            tuple(each for each in inside if self._is_own(each, path) and self.trainers.disk.has_folder(each))
+            or folders
         )
 
     def _folders(self, path: Path) -> Iterator[Path]:
