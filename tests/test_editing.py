@@ -23,7 +23,7 @@ TEXTS = {identity(path): (path, plain(path)) for path in BROKEN} | {"parted": (F
 def reported(name: str, form: str | None = None) -> list[LocatedViolation]:
     path, text = TEXTS[name]
     source = text.encode() if form is None else FORMS[form].write(text)
-    return linter().report(path, source)
+    return linter(path).report(path, source)
 
 
 # The forms of the fixtures are gone through where they are mended, in `test_fix_properties.py`.
