@@ -691,7 +691,7 @@ CASES = {
 
 def taken_away(monkeypatch: pytest.MonkeyPatch, guess: Guess) -> None:
     """The guess says nothing of any name from here on."""
-    for remembering in (judge._noted, judge._speaks_of_gpus):
+    for remembering in (judge._noted, judge._headed, judge._speaks_of_gpus):
         remembering.cache_clear()
     for method, nothing in (("fits", False), ("found_in", False), ("values", None)):
         monkeypatch.setattr(Guess, method, without(guess, getattr(Guess, method), nothing))

@@ -343,7 +343,14 @@ def test_a_script_that_starts_itself_with_a_launcher(tmp_path, again, count) -> 
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("run_single_gpu.sh", 0), ("train-1gpu.sh", 0), ("single_or_multi_gpu.sh", 1), ("run_gpu.sh", 1)],
+    [
+        ("run_single_gpu.sh", 0),
+        ("run_single4090.sh", 0),
+        ("stage2_singleA100.sh", 0),
+        ("train-1gpu.sh", 0),
+        ("single_or_multi_gpu.sh", 1),
+        ("run_gpu.sh", 1),
+    ],
 )
 def test_a_file_whose_name_says_that_it_is_for_one_gpu(tmp_path, name, count) -> None:
     assert len(found(tmp_path, "python train.py\n", name)) == count

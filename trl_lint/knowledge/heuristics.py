@@ -673,7 +673,7 @@ ONE_GPU_NOTE = Guess(
     group=LAUNCH,
     pattern=r"(?i)\b(?:single|one|1)[ -]?(?:x[ -]?)?(?:\w+ )?(?:[ghnx]pu|accelerator)s?\b(?!s)"
     r"|\b(?:single|one)[ -]?(?:device|card)\b|\bnon[- ]distributed|\bapple silicon\b"
-    r"|\b(?:single|one) (?:\w+ ){0,2}(?:rtx|gtx|titan|[ahvptkl]\d{1,3}|[2345]0[6789]0)\b|\bcolab\b"
+    r"|\b(?:single|one) ?(?:\w+ ){0,2}(?:rtx|gtx|titan|[ahvptkl]\d{1,3}|[2345]0[6789]0)\b|\bcolab\b"
     r"|\b(?:on|with|using) (?:a|the) (?:\w+ )?cpu\b|\bsingle cpu\b|\bcpu[- ]only\b|\bwithout (?:a )?gpu"
     r"|\u5355\u5361|\u5355\u5f20|\u5355(?:\u4e2a)?\s?gpu",
     says="A command beside such words is meant for one GPU, or none: in Chinese, too.",

@@ -48,6 +48,7 @@ HINTS = {
     "gpus": "a number of GPUs, `all`, or unknown: compose, Kubernetes, SkyPilot, Docker",
     "host": "the machine that a CI job runs on",
     "note": "a comment, heading or paragraph: what a writer says of it",
+    "head": "the comments at the top of a script: what a writer says of all of it",
     "choice": "the condition that it depends on",
     "folder": "where it is run, by the `cd` in front of it (for `checking.py`)",
 }
@@ -263,15 +264,19 @@ def _hosted(hint: Hint) -> GpuVerdict | None:
 
 @lru_cache(_REMEMBERED)
 def _noted(hint: Hint) -> GpuVerdict | None:
+    return GpuVerdict(Gpus.ONE, hint.text) if NAMES_LAUNCHER.fits(hint.value) else _headed(hint)
+
+
+@lru_cache(_REMEMBERED)
+def _headed(hint: Hint) -> GpuVerdict | None:
     is_of_one = ONE_GPU_NOTE.fits(hint.value) and not SEVERAL_GPUS_NOTE.fits(hint.value)
-    if is_of_one or NAMES_LAUNCHER.fits(hint.value):
-        return GpuVerdict(Gpus.ONE, hint.text)
-    return None
+    return GpuVerdict(Gpus.ONE, hint.text) if is_of_one else None
 
 
 _HINT_READERS: dict[str, Callable[[Hint], GpuVerdict | None]] = {
     "gpus": lambda hint: GpuVerdict(_asked(hint.value), hint.text),
     "host": _hosted,
     "note": _noted,
+    "head": _headed,
 }
 _QUESTIONS = (_ranks, _cpu, _chosen, _visible, _slurm, _container, _hinted)

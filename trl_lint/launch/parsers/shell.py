@@ -24,7 +24,7 @@ from trl_lint.launch.commands.commands import (
 from trl_lint.launch.commands.found_commands import FoundCommands
 from trl_lint.launch.commands.nested_scripts import script_of
 from trl_lint.launch.commands.source_map import Passage
-from trl_lint.launch.parsers.shell_comments import batch_hints, notes, split_words
+from trl_lint.launch.parsers.shell_comments import batch_hints, head_hints, notes, split_words
 from trl_lint.launch.parsers.shell_tree import parse
 from trl_lint.launch.parsers.shell_words import LONGEST, MOST_WORDS, Reader, Token, Value, Variables, assigned
 
@@ -71,7 +71,8 @@ class Script:
         self._work.spend(1 + len(passage.text) // CHARACTERS, "commands")
         self._work.spend(len(variables.values) // COPIES, "variables")
         self._tree = parse(passage)
-        self._surroundings = replace(surroundings, hints=surroundings.hints + tuple(batch_hints(passage.text)))
+        said = (*surroundings.hints, *batch_hints(passage.text), *head_hints(passage.text))
+        self._surroundings = replace(surroundings, hints=said)
         # What the last command was given: the next one shares it where nothing has changed.
         self._environment: Mapping[str, str | None] = surroundings.environment
         self._depth = depth

@@ -8,15 +8,33 @@ import shlex
 from trl_lint.launch.commands.commands import Hint
 
 _BATCH = re.compile(r"^[ \t]*#SBATCH[ \t]+(.+)$", re.MULTILINE)
+# The lines at the end of a text that no empty one parts from what follows.
+_LAST_LINES = re.compile(r"(?:[ \t]*#[^\n]*\n)+\Z")
+# Lines that begin like this are no comments.
+_OPTIONS = ("#!", "#SBATCH")
+# So much of what a script says of itself is read, and told.
+_MOST_SAID, _MOST_SHOWN = 4_000, 200
 # Slurm reads its options up to the first command.
 _HEAD = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*")
 
 
 def batch_hints(text: str) -> list[Hint]:
     """One hint per option of the `#SBATCH` lines at the top."""
-    head = _HEAD.match(text)
-    found = _BATCH.finditer(head[0] if head else "")
+    found = _BATCH.finditer(_head(text))
     return [Hint("slurm", option, match[0].strip()) for match in found for option in _grouped(split_words(match[1]))]
+
+
+def head_hints(text: str) -> list[Hint]:
+    """What the comments at the top say of a whole script, as one: those right above a command speak of that."""
+    head = _head(text) if text.startswith("#!") else ""
+    lines = (line.strip() for line in _LAST_LINES.sub("", head).splitlines())
+    said = " ".join(line.strip("# \t") for line in lines if line.startswith("#") and not line.startswith(_OPTIONS))
+    return [Hint("head", said[:_MOST_SAID], said[:_MOST_SHOWN])] if said else []
+
+
+def _head(text: str) -> str:
+    head = _HEAD.match(text)
+    return head[0] if head else ""
 
 
 def _grouped(words: list[str]) -> list[str]:
