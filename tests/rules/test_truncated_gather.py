@@ -55,6 +55,26 @@ def test_only_what_is_certain_to_be_one_value_of_a_rank_is_reported(value: str, 
     assert bool(SNIPPETS.findings(hook(value))) is is_reported
 
 
+PER_ROW = """
+def compute_loss(self, model, inputs, *args, **kwargs):
+    share = inputs["input_ids"].sum().item() / 3
+    {filled}
+    shares = torch.tensor(shares, device=self.accelerator.device)
+    return self.accelerator.gather_for_metrics(shares)
+"""
+
+
+@pytest.mark.parametrize(
+    ("filled", "is_reported"),
+    [
+        ("shares = [share]", True),
+        ("shares = []\n    for row in inputs['input_ids']: shares.append(share)", False),
+    ],
+)
+def test_what_a_loop_has_filled_may_have_one_value_of_each_row(filled: str, is_reported: bool):
+    assert bool(SNIPPETS.findings(trainer(PER_ROW.format(filled=filled)))) is is_reported
+
+
 @pytest.mark.parametrize(
     ("name", "is_reported"),
     [("compute_loss", True), ("training_step", True), ("prediction_step", False), ("my_own_method", False)],

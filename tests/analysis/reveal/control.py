@@ -33,3 +33,12 @@ class Control(Trainer):
         reveal_rank(main_only(same))  # revealed: local(rank)
         reveal_rank(graded(loss))  # revealed: local(data)
         return count
+
+
+def switched_off(accelerator, maybe):
+    """A test that somebody has switched off for good, and its neighbours."""
+    reveal_rank(accelerator.is_main_process or 1)  # revealed: same
+    reveal_rank(accelerator.is_main_process or True)  # revealed: same
+    reveal_rank(accelerator.is_main_process and 0)  # revealed: same
+    reveal_rank(accelerator.is_main_process or 0)  # revealed: local(rank)
+    reveal_rank(accelerator.is_main_process and 1)  # revealed: local(rank)

@@ -246,6 +246,8 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     right_known = truth(frame, right)
     if right_known is not None and right_known is not is_and and (is_and or isinstance(right.const, World)):
         return right  # `x and False` is false whatever x is; `x or True` may be x
+    if left.dtype == "bool" and _is_always(link.right, not is_and):
+        return right.but(const=not is_and)  # `is_main_process or 1`, which somebody has switched off
     value = join(left, right, left.rank).but(const=MISSING)
     if value.rank.state is State.UNKNOWN and Origin.RANK in (left.rank.origins, right.rank.origins):
         asks = left if left.rank.origins == Origin.RANK else right
@@ -259,6 +261,13 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     kinds = {side.kind for side in (left, right) if side.rank.differs}
     is_mixed = value.kind is Kind.UNKNOWN or value.kind not in (left.kind, right.kind)
     return value.as_a(BLANKS[kinds.pop()]) if is_mixed and kinds in _TESTS else value
+
+
+def _is_always(node: cst.BaseExpression, answer: bool) -> bool:
+    """Whether a constant that is written out is true, or false."""
+    if isinstance(node, cst.Integer):
+        return bool(node.evaluated_value) is answer
+    return isinstance(node, cst.Name) and node.value == str(answer)
 
 
 def _is_beside_engine(frame: Frame, link: cst.BooleanOperation, left: Value, right: Value) -> bool:

@@ -67,7 +67,9 @@ def _element_of(frame: Frame, value: Value, depth: int) -> Value:
             rank = ranks.UNKNOWN
         elif rank.state is State.PARTIAL:
             rank = Rank(State.LOCAL, rank.origins)
-        return element.but(rank=rank, scalar=False, const=MISSING)
+        # Of numbers that a loop has put there it is not known how many there are.
+        is_counted = element.kind is Kind.NUMBER and containers.positions_of(frame, value) is not None
+        return element.but(rank=rank, scalar=is_counted, const=MISSING)
     return made_of(value)
 
 

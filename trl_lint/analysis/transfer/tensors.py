@@ -266,7 +266,7 @@ def made(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -
         source.rank,
         Kind.TENSOR,
         source,
-        scalar=is_number(source),
+        scalar=is_number(source) and source.scalar,
         dtype=source.dtype,
         pending=source.pending,
     )
