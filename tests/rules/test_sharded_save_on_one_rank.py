@@ -370,6 +370,39 @@ def test_settings_of_deepspeed_are_named_by_settings(tmp_path):
     assert shown_by(project(tmp_path, files, loop(STATE_DICT) + PROGRAM)) == ("DeepSpeed ZeRO-3", "ds.json")
 
 
+@pytest.mark.parametrize(
+    ("launched", "by_default"),
+    [
+        ("", True),
+        ("accelerate launch train.py", True),  # with the settings of whoever types it
+        ("accelerate launch --config_file configs/gone.yaml $SCRIPT", True),
+        ("accelerate launch --config_file configs/gpus.yaml $SCRIPT", False),
+        ("accelerate launch --config_file configs/gpus.yaml $SCRIPT\naccelerate launch --config_file fsdp.yaml $SCRIPT",
+         True),
+        ("accelerate launch --config_file configs/zero.yaml $SCRIPT", False),
+    ],
+)  # fmt: skip
+def test_settings_that_launches_leave_aside_for_others_are_asked_for(launched, by_default, tmp_path):
+    files = {
+        "run.sh": f"{launched}\n",
+        "configs/gpus.yaml": ACCELERATE.format("MULTI_GPU", ""),
+        "configs/zero.yaml": ACCELERATE.format("DEEPSPEED", "deepspeed_config:\n  deepspeed_config_file: ds.json\n"),
+    }
+    (finding,) = project(tmp_path, {**FSDP_CONFIG, **files}, loop(STATE_DICT))
+    assert (finding.by_default, "FSDP" in finding.message) == (by_default, True)
+
+
+def test_the_settings_that_launches_name_show_it_before_others_do(tmp_path):
+    files = {
+        "run.sh": "accelerate launch --config_file configs/zero.yaml $SCRIPT\n",
+        "configs/zero.yaml": ACCELERATE.format("DEEPSPEED", "deepspeed_config:\n  deepspeed_config_file: ds.json\n"),
+        "ds.json": '{"zero_optimization": {"stage": 3}}',
+        "ds2.json": '{"zero_optimization": {"stage": 3}}',
+    }
+    findings = project(tmp_path, {**FSDP_CONFIG, **files}, loop(STATE_DICT))
+    assert shown_by(findings) == ("DeepSpeed ZeRO-3", "ds.json") and findings[0].by_default
+
+
 def test_what_the_settings_exclude_shows_nothing(tmp_path):
     assert project(tmp_path, FSDP_CONFIG)
     settings = replace(SETTINGS, root=tmp_path, exclude=("*.yaml",))

@@ -44,10 +44,14 @@ ENGINE_NAMES = {
 
 
 class ShownEngine(NamedTuple):
-    """An engine, and what shows that the project runs under it: a file, or the setting ("")."""
+    """An engine, and what shows that the project runs under it: a file, or the setting ("").
+
+    chosen: not a file of settings that no launch in sight names, while launches name others.
+    """
 
     engine: TrainingEngine
     where: str = ""
+    chosen: bool = True
 
     @property
     def evidence(self) -> str:
@@ -79,8 +83,9 @@ class EnginesInUse(NamedTuple):
     drops_last: bool = False
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
-        """The first that is one of these, as far as any is shown."""
-        return next((each for each in self.shown if each.engine in engines), None)
+        """The first that is one of these, as far as any is shown: of those that launches choose, if there are any."""
+        found = sorted((each for each in self.shown if each.engine in engines), key=lambda each: not each.chosen)
+        return next(iter(found), None)
 
     def are_likely_only(self, engines: Collection[TrainingEngine]) -> bool:
         """Whether it is certain, or settings name none but these and no launch in sight could have others.

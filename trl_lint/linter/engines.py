@@ -36,11 +36,13 @@ from trl_lint.linter.project_shown import (
     ProjectShown,
     all_launches,
     is_around,
+    is_chosen,
     is_named,
     launches_of,
     may_be_named,
     names_one,
     parts_of,
+    settings_in_use,
 )
 from trl_lint.settings import Settings
 
@@ -171,11 +173,13 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     programs = frozenset({str(asks)}) if is_program else project.importers.programs_of(str(asks))
     own = launches_of(project, programs)
     found = _speaking_of(project, asks, programs, own, is_program=is_program)
-    where: dict[TrainingEngine, str] = {}
-    for each in sorted(found, key=lambda each: _distance(each, asks.parent)):
+    where: dict[TrainingEngine, ShownEngine] = {}
+    named = settings_in_use(project, own)
+    nearest = sorted(found, key=lambda each: (not is_chosen(each, named), _distance(each, asks.parent)))
+    for each in nearest:
         for engine in each.shown.engines:
-            where.setdefault(engine, each.name)
-    shown = tuple(ShownEngine(engine, where[engine]) for engine in TrainingEngine if engine in where)
+            where.setdefault(engine, ShownEngine(engine, each.name, is_chosen(each, named)))
+    shown = tuple(where[engine] for engine in TrainingEngine if engine in where)
     one_node = bool(own) and all(launch.one_node for launch in own)
     launched = any(each.shown.launches for each in found)
     users = project.importers.programs_of(str(asks))

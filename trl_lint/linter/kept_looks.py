@@ -90,6 +90,7 @@ class _Row(TypedDict, total=False):
     spawns_ranks: bool
     one_process: bool | None
     drops_last: bool
+    names: list[str]
     imports: list[str]
 
 
@@ -103,6 +104,7 @@ def _from_row(row: _Row) -> tuple[FileEngines, tuple[str, ...]]:
         row.get("spawns_ranks", False),
         row.get("one_process"),
         row.get("drops_last", False),
+        frozenset(row.get("names", ())),
     )
     return shown, tuple(row.get("imports", ()))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from trl_lint.launch.judge.engines import FileEngines, LaunchEngines
+from trl_lint.launch.judge.engines import JSON, YAML, FileEngines, LaunchEngines
 from trl_lint.linter.importers import Importers
 
 
@@ -94,3 +94,28 @@ def may_be_named(path: str, names: Collection[str]) -> bool:
     parts = tuple(path.split("/"))
     named = set(map(parts_of, names))
     return is_named(path, named - {()}) or (len(parts) > 1 and any(each[-len(parts) :] == parts for each in named))
+
+
+def settings_in_use(project: ProjectShown, own: Sequence[LaunchEngines]) -> set[tuple[str, ...]]:
+    """The files of settings that launches name, and those that these name in turn, as parts of their paths.
+
+    own: the launches of the program that is asked about. Those that may be of it count as well, and where there are
+    neither, those of other programs. Without a file that is there nothing is known of what launches use.
+    """
+    every = all_launches(project)
+    launches = [each for each in every if each in own or not each.program] or every
+    named = {parts_of(name) for launch in launches for name in (*launch.names, launch.configuration)} - {()}
+    used = [each for each in project.files if _is_settings(each) and is_named(each.name, named)]
+    return {PurePosixPath(each.name).parts for each in used} | {
+        parts_of(name) for each in used for name in each.shown.names
+    }
+
+
+def is_chosen(file: FileShown, in_use: Collection[tuple[str, ...]]) -> bool:
+    """Whether a file is not one of settings that launches leave aside for others. in_use: see `settings_in_use`."""
+    return not in_use or not _is_settings(file) or is_named(file.name, in_use)
+
+
+def _is_settings(file: FileShown) -> bool:
+    """Whether a file holds settings and starts nothing itself."""
+    return file.name.endswith((JSON, *YAML)) and not file.shown.launches

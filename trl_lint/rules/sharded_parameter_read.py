@@ -73,4 +73,5 @@ class ShardedParameterRead(Rule[ParameterRead]):
             or Step(event.module, event.node, "it is a parameter of the model that is trained"),
             help="gather it first (`deepspeed.zero.GatheredParameters`, `FSDP.summon_full_params`, `full_tensor()`)",
             by_hand="which context it needs depends on the engine",
+            by_default=None if shown.chosen else False,
         )

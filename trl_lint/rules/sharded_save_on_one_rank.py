@@ -44,6 +44,7 @@ a program and say all that it is run with, they count for it, and for what it im
 name, and no others do.
 `get_state_dict` and `save_model` are collectives under FSDP and ZeRO-3, `save_state` under every stage of DeepSpeed; a
 stage that no file tells is taken for none that shards parameters. The setting `engines` says it where no file does.
+What only settings show that launch commands leave aside, as they name others, is there to be asked for.
 
 ## References
 - https://huggingface.co/docs/accelerate/usage_guides/fsdp#saving-and-loading
@@ -81,6 +82,7 @@ class ShardedSaveOnOneRank(Rule[Divergence]):
                 branch=event.condition.node if event.way_out else None,
                 guard=event.condition,
                 here=here(event),
+                by_default=None if shown.chosen else False,
             )
 
 

@@ -93,6 +93,7 @@ class FileEngines:
     python. spawns: whether code makes processes itself, so that bare python starts several.
     spawns_ranks: whether these are the ranks of a job for certain. one_process: whether Accelerate's settings in it
     are for one process, None where it has none. drops_last: whether settings in it, or code, ask for full batches only.
+    names: the files of DeepSpeed's settings that those of Accelerate name.
     """
 
     beside: tuple[TrainingEngine, ...] = ()
@@ -103,6 +104,7 @@ class FileEngines:
     spawns_ranks: bool = False
     one_process: bool | None = None
     drops_last: bool = False
+    names: frozenset[str] = frozenset()
 
     @property
     def is_silent(self) -> bool:
@@ -116,6 +118,8 @@ class FileEngines:
 
 
 _NOTHING = FileEngines()
+# Where Accelerate's settings leave the rest to those of DeepSpeed.
+_DEEPSPEED_FILE = re.compile(rb"""^[ \t]*deepspeed_config_file:[ \t]*["']?([^\s"'#]+)""", re.MULTILINE)
 # How much of the text in front of a word may belong to it: `["accelerate",` on the line above.
 _BEFORE = 40
 
@@ -157,7 +161,8 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
     commands = readers.all_commands(path, data) if starts or LAUNCHES.search(data) else ()
     launches, bare = _starts(commands)
     beside = _in_order(_signs(IN_CONFIGURATION, data))
-    return FileEngines(beside, launches, bare=bare, one_process=one_process, drops_last=drops_last)
+    named = frozenset(match[1].decode("utf-8", "replace") for match in _DEEPSPEED_FILE.finditer(data))
+    return FileEngines(beside, launches, bare=bare, one_process=one_process, drops_last=drops_last, names=named)
 
 
 def _is_for_one_process(path: PurePath, data: bytes) -> bool | None:
