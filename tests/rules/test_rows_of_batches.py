@@ -44,6 +44,20 @@ def test_no_loader_yields_a_batch_without_rows(test):
 
 
 @pytest.mark.parametrize(
+    ("before", "speaks"),
+    [
+        ("b, n = batch['input_ids'].shape", False),
+        ("ids = batch['input_ids']; b, n = ids.size()", False),
+        ("b, n = batch['input_ids'][batch['keep']].shape", True),
+        ("b, n = batch['input_ids'].shape; n = batch['labels'].sum()", True),
+        ("b, n = batch['pixel_values'].shape", True),
+    ],
+)
+def test_sizes_that_are_unpacked(before, speaks):
+    assert skips("n == 0", before) is speaks
+
+
+@pytest.mark.parametrize(
     ("test", "before"),
     [
         ("len(batch['images']) == 0", "pass"),

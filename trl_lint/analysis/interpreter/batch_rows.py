@@ -44,9 +44,23 @@ def asks_for_rows(frame: Frame, test: cst.CSTNode) -> bool:
     """Whether a test asks only whether a batch, or a field of it as it came, has anything in it."""
     count = counted_in(test)
     if isinstance(count, cst.Name):
-        count = _told_once(frame, count.value)
+        count = _unpacked_once(frame, count.value) or _told_once(frame, count.value)
     counted = None if count is None else _measured(count)
     return counted is not None and _is_as_it_came(frame, counted)
+
+
+def _unpacked_once(frame: Frame, name: str) -> cst.BaseExpression | None:
+    """The shape that a function unpacks into a name, which it binds once: `rows, columns = ids.shape`."""
+    found = [each for each in of_class(frame.root, cst.Assign) if _binds(each, name)]
+    if len(found) != 1 or name in _loop_targets(frame) or assigned_once(frame.root, name) is not None:
+        return None
+    return found[0].value
+
+
+def _binds(assign: cst.Assign, name: str) -> bool:
+    """Whether an assignment unpacks something into a name, among others."""
+    items = (item for each in assign.targets if isinstance(each.target, cst.Tuple) for item in each.target.elements)
+    return any(isinstance(item.value, cst.Name) and item.value.value == name for item in items)
 
 
 def _told_once(frame: Frame, name: str) -> cst.CSTNode | None:
@@ -62,6 +76,8 @@ def _measured(count: cst.CSTNode) -> cst.CSTNode | None:
         case cst.Call(func=cst.Attribute(value=measured, attr=cst.Name(name))) if name in _SIZES:
             return measured
         case cst.Subscript(value=cst.Attribute(value=measured, attr=cst.Name("shape"))):
+            return measured
+        case cst.Attribute(value=measured, attr=cst.Name("shape")):  # a part of it has the name that is asked for
             return measured
     return None
 
