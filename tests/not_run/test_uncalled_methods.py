@@ -61,6 +61,8 @@ def by_default(
         ('TrainingArguments("out", push_to_hub=True)', "pass", True),
         ('TrainingArguments("out")', "trainer.push_to_hub()", True),
         ('TrainingArguments("out")', 'run(trainer, "create_model_card")', True),
+        ('TrainingArguments("out")', "if args.push_to_hub: print(args.push_to_hub == 3)", False),
+        ('TrainingArguments("out")', "args.push_to_hub = args.push_to_hub or bool(data)", True),
         (PARSED, "pass", True),  # whoever starts it may ask for it
     ],
 )

@@ -19,6 +19,10 @@ from trl_lint.knowledge.uncalled_methods import ONLY_ASKED_FOR, READS_SETTINGS, 
 from trl_lint.launch.judge.engines import is_program
 
 
+# The setting is set, or the method called; code that only reads it (`if self.args.push_to_hub:`) asks for nothing.
+_ASKED_FOR = rb"(?<!args\.)\b%b\b(?!\s*=\s*False\b)|(?<=args\.)%b\s*=(?!=|\s*False\b)"
+
+
 def is_uncalled(project: Project, module: Module, node: cst.CSTNode) -> bool:
     """Whether a place is in a method that a library calls where it is asked to, which no program in sight does.
 
@@ -30,7 +34,7 @@ def is_uncalled(project: Project, module: Module, node: cst.CSTNode) -> bool:
     name, asking = found
     runs = (
         (name, rb"(?<!\bdef )\b%b\b"),
-        (asking.by, rb"\b%b\b(?!\s*=\s*False\b)"),
+        (asking.by, _ASKED_FOR),
         *((parser, rb"\b%b\b") for parser in READS_SETTINGS),
     )
     if any(_stands(project, *each) for each in runs):
@@ -56,5 +60,5 @@ def _libraries_above(cls: ClassInfo) -> set[str | None]:
 
 def _stands(project: Project, name: str, pattern: bytes) -> bool:
     """Whether a name stands so in the code of a file that is linted."""
-    wanted = re.compile(pattern % re.escape(name).encode())
+    wanted = re.compile(pattern.replace(b"%b", re.escape(name).encode()))
     return any(wanted.search(code) for _, code in project.linted_code(name))
