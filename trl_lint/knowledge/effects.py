@@ -96,6 +96,8 @@ OF_TRACKER = Effect("asks for a run that the main process alone has", consequenc
 # With a name of its own a run is that one, and not one per rank of the group that it is in.
 GROUPS_RUN = "group"
 NAMES_RUN = ("id", "name")
+# The modes in which each process has a run of its own as without one; in the others most of them have none.
+KEEP_RUN = frozenset({"offline", "online"})
 # What is written down with a run, and tells it from no other one.
 DESCRIBE_RUN = frozenset({"config", "notes", "save_code", "tags"})
 # Where the files of a run lie: that tells it from others where it is known to differ.

@@ -14,7 +14,7 @@ _RUN = instance("wandb.Run")
 _LOGS = Effect("logs to the same run, or fails where there is none", shown=True, consequence=Consequence.WASTE,
                in_hooks=Consequence.CRASH)
 _DESCRIBES = _LOGS._replace(does="changes the configuration of the same run, or fails where there is none")
-# Runs of a group are meant to be one per rank; with `mode` or `settings` most of them are turned off, or share one.
+# Runs of a group are meant to be one per rank; with a `mode` or `settings` most of them may be off, or share one.
 _STARTS = Effect("starts a run of its own", unless=("group", "mode", "settings"), apart=True,
                  consequence=Consequence.WRONG_NUMBER)
 _OPENS = Effect("starts a file of its own for curves in the same folder", (0, "log_dir"), optional=True, apart=True)

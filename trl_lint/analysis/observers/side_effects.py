@@ -19,7 +19,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import DividedBy, Event, SideEffect, source_step
 from trl_lint.analysis.program.classes import FunctionInfo
-from trl_lint.analysis.program.path_conditions import alternatives, are_in_two_arms, branch_of, ways_out
+from trl_lint.analysis.program.path_conditions import alternatives, are_in_two_arms
 from trl_lint.analysis.program.path_endings import ending
 from trl_lint.analysis.program.syntax import ancestors, of_class
 from trl_lint.analysis.program.unit_tests import is_test
@@ -28,7 +28,7 @@ from trl_lint.analysis.state.called_traces import called_traces
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
-from trl_lint.analysis.transfer import job_flags
+from trl_lint.analysis.transfer import job_flags, wide_conditions
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LibraryInstance, LoadedFiles, PathValue
@@ -42,6 +42,7 @@ from trl_lint.knowledge.effects import (
     ASKS_FOR_RUN,
     DESCRIBE_RUN,
     GROUPS_RUN,
+    KEEP_RUN,
     LOGS_TO_RUN,
     METHODS,
     NAMES_RUN,
@@ -55,20 +56,17 @@ from trl_lint.knowledge.effects import (
     OPENERS,
     PLACES_RUN,
     RUN_OF_TRACKER,
-    RUNS,
     SAVES_PICTURE,
     STARTS_RUN,
     WRITES,
 )
-from trl_lint.knowledge.heuristics import NAMES_ENGINE, PICTURE_FILE
+from trl_lint.knowledge.heuristics import PICTURE_FILE
 from trl_lint.knowledge.process_starts import MADE_BY_EACH
 from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Class, Collective, Effect, Parameter, Row
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
-
-_LOOPS = (cst.For, cst.While)
 
 
 class OwnRuns:
@@ -289,7 +287,9 @@ def _tell(
         return
     by_clock = path is not None and path.rank.differs and Origin.CLOCK in path.rank.origins
     own = name.removeprefix("trl.trainer.utils.")
-    wide = next((part for each in frame.memory.control.conditions if (part := _widened(frame, each))), "")
+    wide = next(
+        (part for each in frame.memory.control.conditions if (part := wide_conditions.widened(frame, each))), ""
+    )
     looked = effect.makes and any(each.rank.origins == Origin.IO for each in frame.memory.control.conditions)
     reach = frame.accelerator()
     frame.emit(
@@ -315,7 +315,7 @@ def _names(args: Arguments, keyword: str) -> bool:
 
 def _is_given(args: Arguments, keyword: str | Parameter) -> bool:
     given = args.keywords.get(keyword) if isinstance(keyword, str) else args.get(*keyword)
-    return given is not None and given.const is not False
+    return given is not None and given.const is not False and given.const not in KEEP_RUN
 
 
 def _is_the_same(effect: Effect, args: Arguments, path: Value | None) -> bool:
@@ -356,12 +356,12 @@ def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNod
 
 
 def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
-    if _widened(frame, condition) or _is_no_guard(condition):
+    if wide_conditions.widened(frame, condition) or wide_conditions.is_no_guard(condition):
         return True
     if condition.uniformity is Uniformity.UNKNOWN:
         test = condition.why and condition.why.node
         return condition.rank == ranks.SETTING or (
-            test is not None and _is_given_its_run(frame) and _asks_for_run(frame, test)
+            test is not None and _is_given_its_run(frame) and wide_conditions.asks_for_run(frame, test)
         )
     if condition.rank.origins != Origin.IO or frame.memory.control.first_rank is not None:
         return False
@@ -371,77 +371,9 @@ def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
     return not isinstance(source_step(condition.why), OwnFile)
 
 
-def _is_no_guard(condition: Control) -> bool:
-    """Whether a condition that is not known says when all ranks are done: of a loop, or of the whole program.
-
-    `if batch is None: break` ends a loop, in which all have been by then; `try: main()` waits for what went wrong.
-    """
-    place = place_of(condition)
-    if condition.uniformity is not Uniformity.UNKNOWN or place is None:
-        return False
-    root = condition.why.module.tree
-    if isinstance(place, (cst.Try, cst.TryStar)):
-        return not any(isinstance(each, (cst.FunctionDef, *_LOOPS)) for each in ancestors(root, place))
-    branch = branch_of(root, place)
-    return branch is not None and branch.orelse is None and _only_breaks(branch)
-
-
-def _only_breaks(branch: cst.If) -> bool:
-    last = branch.body.body[-1] if branch.body.body else None
-    ends = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Break)
-    return ends and all(isinstance(each, cst.Break) for each in ways_out(branch))
-
-
-def _widened(frame: Frame, condition: Control) -> str:
-    """The part of a condition that lets all ranks in where it holds: of `is_main_process or use_deepspeed`, the second.
-
-    Whoever asks for the engine beside the rank has all ranks come under it, for a collective; what else is asked there
-    may say that there is one process only. Beside what is not known a setting is enough: `args.clear or ask()`.
-    """
-    test = place_of(condition)
-    if not isinstance(test, cst.BooleanOperation) or not isinstance(test.operator, cst.Or):
-        return ""
-    tree = condition.why.module.tree
-    by_rank = condition.uniformity is Uniformity.DIVERGENT
-    wide = next((each for each in alternatives(test) if _is_wide(frame, each, tree.code_for_node(each), by_rank)), None)
-    return tree.code_for_node(wide) if wide is not None and _is_entered(tree, test) else ""
-
-
-def _is_wide(frame: Frame, part: cst.CSTNode, code: str, by_rank: bool) -> bool:
-    if by_rank:
-        return NAMES_ENGINE.fits(code)
-    value = frame.node_values.get(id(part))
-    return value is not None and value.rank == ranks.SETTING
-
-
-def _is_entered(root: cst.Module, test: cst.BooleanOperation) -> bool:
-    """Whether a test keeps nobody but those out for whom it does not hold: what is under it, and no more."""
-    branch = branch_of(root, test)
-    return branch is not None and branch.orelse is None and not ways_out(branch)
-
-
 def _is_given_its_run(frame: Frame) -> bool:
     """Whether a library starts the tracker's run: code without one starts it by hand, on the rank that is to log."""
     return bool(frame.accelerator() or (frame.cls is not None and frame.cls.library_bases()))
-
-
-def _asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
-    """Whether a condition asks if a tracker has a run, which does not say on which rank one is."""
-    match test:
-        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=cst.Name(value="None"))]):
-            return _asks_for_run(frame, left)
-        case cst.UnaryOperation(operator=cst.Not(), expression=negated):
-            return _asks_for_run(frame, negated)
-        case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
-            # The others may well be the same on all ranks.
-            return all(_is_same(frame, part) or _asks_for_run(frame, part) for part in (left, right))
-    value = frame.node_values.get(id(test))
-    return isinstance(value, LibraryInstance) and value.name in RUNS
-
-
-def _is_same(frame: Frame, node: cst.CSTNode) -> bool:
-    value = frame.node_values.get(id(node))
-    return value is not None and value.rank.is_alike
 
 
 OBSERVER = SideEffects()
