@@ -546,6 +546,20 @@ def test_an_exit_on_a_setting_lets_all_ranks_out(test, is_reported, arm):
     assert bool(SNIPPETS.findings(text)) is (is_reported or arm != "return")
 
 
+@pytest.mark.parametrize(
+    ("put", "is_reported"),
+    [
+        ('args.chosen.split(",")', True),
+        ("args.chosen.strip('/').lower()  # as it is written down", True),
+        ("args.chosen.split(os.environ['RANK'])", False),
+        ('choose(args.chosen.split(","))', False),
+    ],
+)
+def test_a_setting_that_is_cut_into_parts_is_one(put, is_reported):
+    text = SETTINGS_ASKED.format("args.chosen", "return") + f"\ndef start(args):\n    args.chosen = {put}\n"
+    assert bool(SNIPPETS.findings(text)) is is_reported
+
+
 def test_what_the_programs_own_parser_gives_is_the_same_everywhere():
     text = "from transformers import HfArgumentParser\n" + SETTINGS_ASKED.format("parsed.x", "return")
     text = text.replace("    if", "    parser = HfArgumentParser(Own)\n    parsed = parser.parse_args()\n    if")

@@ -77,7 +77,7 @@ def may_be_own(frame: Frame, node: cst.Attribute) -> bool:
     if owner in ("", "self"):
         return False
     texts = (text for text in _assigned(frame, name) if text.startswith(f"{owner}."))
-    return any(map(SETTING_OF_RANK.fits, texts)) or (owner, name) in _set_by_rank(frame)
+    return any(_is_set_by_rank(text, name) for text in texts) or (owner, name) in _set_by_rank(frame)
 
 
 def is_assigned(frame: Frame, name: str) -> bool:
@@ -172,9 +172,14 @@ def _are_settings(expression: cst.BaseExpression) -> bool:
 _PUT = re.compile(r"\.(\w+)[ \t]*=(?!=)([^\n]*)")
 
 
+# What a text makes of itself: `.split(",")`, `.strip().lower()`.
+_TEXT_CALLS = r"""(?:\.(?:lower|[lr]?strip|r?split|splitlines|upper)\((?:"[^"]*"|'[^']*')?\))*"""
+
+
 def _copies(text: str, name: str) -> bool:
-    """`self.debug = cfg.debug`."""
-    return re.fullmatch(rf"\w*\.{re.escape(name)}\s*=\s*[\w.]+\.{re.escape(name)}\s*(?:#.*)?", text) is not None
+    """`self.debug = cfg.debug`, `args.names = args.names.split(",")`."""
+    field = re.escape(name)
+    return re.fullmatch(rf"\w*\.{field}\s*=\s*[\w.]+\.{field}{_TEXT_CALLS}\s*(?:#.*)?", text) is not None
 
 
 def _is_place(frame: Frame, name: str) -> bool:
@@ -190,6 +195,11 @@ def _tells_rank(name: str) -> bool:
     return tells_rank(name) or SETTING_OF_RANK.fits(name)
 
 
+def _is_set_by_rank(text: str, name: str) -> bool:
+    """`args.save_logs = is_master(args)`, but not `args.names = args.names.split(",")`, whose words are a method's."""
+    return SETTING_OF_RANK.fits(text) and (_tells_rank(name) or not _copies(text, name))
+
+
 def _set_by_rank(frame: Frame) -> frozenset[tuple[str, str]]:
     """What any file that is linted puts into an object of settings, by the rank: the names of both."""
     project = frame.engine.project
@@ -202,7 +212,9 @@ def _all_set_by_rank(project: Project) -> frozenset[tuple[str, str]]:
         (owner, match[1])
         for text in texts
         for match in _PUT.finditer(text)
-        if SETTINGS_OBJECT.fits(owner := _word_before(text, match.start())) and SETTING_OF_RANK.fits(match[2])
+        if SETTINGS_OBJECT.fits(owner := _word_before(text, match.start()))
+        and SETTING_OF_RANK.fits(match[2])
+        and _is_set_by_rank(f"{owner}{match[0]}", match[1])
     )
 
 

@@ -1,0 +1,23 @@
+"""A setting that a program cuts into parts, or cleans, is as much the same everywhere as before."""
+
+import argparse
+import os
+
+
+def used_elsewhere():
+    reveal_rank(args.names)  # revealed: same
+    for name in args.names:
+        reveal_rank(name)  # revealed: same
+    reveal_rank(args.kind)  # revealed: same
+    reveal_rank(args.device)  # revealed: unknown
+    reveal_rank(args.own_names)  # revealed: unknown
+    reveal_rank(args.out)  # revealed: unknown
+
+
+args = argparse.ArgumentParser().parse_args()
+args.names = args.names.split(",")
+args.kind = args.kind.strip().lower()
+args.device = args.device.split(":")  # its name may tell the rank
+args.own_names = args.own_names.split(os.environ["RANK"])
+args.out = args.out.rstrip("/") + os.environ["LOCAL_RANK"]
+used_elsewhere()
