@@ -18,7 +18,6 @@ from trl_lint.analysis.program.syntax import definitions_around
 from trl_lint.knowledge.uncalled_methods import ONLY_ASKED_FOR, READS_SETTINGS, Asking
 from trl_lint.launch.judge.engines import is_program
 
-
 # The setting is set, or the method called; code that only reads it (`if self.args.push_to_hub:`) asks for nothing.
 _ASKED_FOR = rb"(?<!args\.)\b%b\b(?!\s*=\s*False\b)|(?<=args\.)%b\s*=(?!=|\s*False\b)"
 
