@@ -546,6 +546,46 @@ def test_an_exit_on_a_setting_lets_all_ranks_out(test, is_reported, arm):
     assert bool(SNIPPETS.findings(text)) is (is_reported or arm != "return")
 
 
+RESUMED = """
+import os
+import wandb
+from accelerate import Accelerator
+
+def main(args):
+    accelerator = Accelerator()
+    loader = accelerator.prepare(make_loader())
+    global_step, best_of, loss = 0, 0, 0.0
+    if args.resume:
+        global_step = {}
+        best_of = {}
+    for batch in loader:
+        global_step += 1
+        loss += batch["x"].sum()
+        if {}:
+            wandb.log({{"images": make_images()}})
+"""
+
+
+@pytest.mark.parametrize("found", ['int(os.listdir("out")[-1].split("-")[1])', "int(last_checkpoint().split('-')[1])"])
+@pytest.mark.parametrize(
+    ("test", "is_reported"),
+    [
+        ("global_step % args.every == 0", True),
+        ("(global_step + 1) % args.every == 0 and args.with_images", True),
+        ("not global_step > 10", True),
+        ("global_step % args.every == accelerator.process_index", False),
+        ("global_step % args.every == 0 and accelerator.is_main_process", False),
+        ("global_step % args.every == 0 and unknown()", False),
+        ("global_step > loss", False),
+        ("global_step == best_of", False),
+        ("best_of > 0", False),
+        ("has_come(global_step)", False),
+    ],
+)
+def test_a_training_that_goes_on_has_come_as_far_on_all_ranks(found, test, is_reported):
+    assert bool(SNIPPETS.findings(RESUMED.format(found, found, test))) is is_reported
+
+
 @pytest.mark.parametrize(
     ("put", "is_reported"),
     [

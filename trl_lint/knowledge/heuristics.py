@@ -185,8 +185,8 @@ PICTURE_FILE = Guess(
 COUNTER = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:(?:cur|curr|current|global|train|training)_)?(?:epoch|step|iteration)s?$|^batch_(?:idx|index|nb)$",
-    says="A parameter of such a name that nobody in sight gives, or an item of something unknown under such a key, "
-    "counts what all ranks do together.",
+    says="A parameter of such a name that nobody in sight gives, an item of something unknown under such a key, or a "
+    "number that a condition asks for, where it is not known or from a file, counts what all ranks do together.",
     because="vita-epfl/UniTraj, models/base_model/base_model.py: every process logs an image where `batch_idx == 0`",
 )
 SHOWS_PATH = Guess(

@@ -358,6 +358,8 @@ def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNod
 def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
     if wide_conditions.widened(frame, condition) or wide_conditions.is_no_guard(condition):
         return True
+    if wide_conditions.counts(frame, condition):
+        return True
     if condition.uniformity is Uniformity.UNKNOWN:
         test = condition.why and condition.why.node
         return condition.rank == ranks.SETTING or (

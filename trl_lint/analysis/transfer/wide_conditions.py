@@ -3,21 +3,25 @@
 if is_main_process or use_deepspeed:    "use_deepspeed" lets all ranks in, where it holds
 if batch is None: break                 all ranks have been in the loop by then
 if wandb.run is not None:               says where a run was started, not on which rank this is
+if global_step % args.log_every == 0:   all ranks have gone on from the same checkpoint
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from trl_lint.analysis.program.path_conditions import alternatives, branch_of, ways_out
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, last_name
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LibraryInstance
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import place_of
 from trl_lint.knowledge.effects import RUNS
-from trl_lint.knowledge.heuristics import NAMES_ENGINE
+from trl_lint.knowledge.heuristics import COUNTER, NAMES_ENGINE
 
 _LOOPS = (cst.For, cst.While)
 
@@ -83,6 +87,45 @@ def asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
             return all(_is_same(frame, part) or asks_for_run(frame, part) for part in (left, right))
     value = frame.node_values.get(id(test))
     return isinstance(value, LibraryInstance) and value.name in RUNS
+
+
+def counts(frame: Frame, condition: Control) -> bool:
+    """Whether a condition asks how far the training is: `global_step % args.log_every == 0`.
+
+    Where a program goes on from a checkpoint, it has the count from a folder's name, or from a file: that is not known
+    to be the same everywhere, but the ranks train together. What else is asked has to be known.
+    """
+    test = place_of(condition)
+    if test is None or condition.rank.origins & ~Origin.IO:
+        return False
+    unsettled = [part for part in _compared(test) if not _is_settled(frame, part)]
+    return bool(unsettled) and unsettled != [test] and all(_is_count(frame, part) for part in unsettled)
+
+
+def _compared(test: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What a condition compares, and computes that of."""
+    match test:
+        case cst.BooleanOperation(left=left, right=right) | cst.BinaryOperation(left=left, right=right):
+            parts = [left, right]
+        case cst.Comparison(left=left, comparisons=comparisons):
+            parts = [left, *(each.comparator for each in comparisons)]
+        case cst.UnaryOperation(expression=expression):
+            parts = [expression]
+        case _:
+            yield test
+            return
+    for part in parts:
+        yield from _compared(part)
+
+
+def _is_count(frame: Frame, node: cst.CSTNode) -> bool:
+    value = frame.node_values.get(id(node))
+    return value is not None and COUNTER.fits(last_name(node)) and not value.rank.origins & ~Origin.IO
+
+
+def _is_settled(frame: Frame, node: cst.CSTNode) -> bool:
+    value = frame.node_values.get(id(node))
+    return value is not None and (value.rank.is_alike or value.rank == ranks.SETTING)
 
 
 def _is_same(frame: Frame, node: cst.CSTNode) -> bool:
