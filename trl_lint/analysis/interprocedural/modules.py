@@ -158,9 +158,7 @@ class Names(Tables):
         if dotted.partition(".")[0] not in _TABLED:
             return None
         canonical = library.canonical(dotted)
-        if library.rows(canonical) or library.constructor(canonical) is not None:
-            return LibraryName(canonical)
-        return None
+        return LibraryName(canonical) if _is_tabled(canonical) else None
 
     def member(self, owner: LibraryName | ProjectName, name: str) -> Value:
         """`module.name`, of a library or of the project."""
@@ -201,6 +199,8 @@ class Names(Tables):
         if isinstance(node.names, cst.ImportStar):
             if path is not None:
                 frame.module.stars.append(path)
+            elif dotted not in frame.module.library_stars:
+                frame.module.library_stars.append(dotted)
             return
         for alias in node.names:
             name = alias.evaluated_name
@@ -217,7 +217,7 @@ class Names(Tables):
 
     def _starred(self, module: Module, name: str) -> Value | None:
         """A name that `from … import *` may have brought; only a few files are opened to find out."""
-        if not module.stars or name in module.not_starred:
+        if not (module.stars or module.library_stars) or name in module.not_starred:
             return None
         for path in module.stars[:MAX_STARS]:
             other = self.project.module(path) if self.project.mentions(path, name) else None
@@ -226,6 +226,10 @@ class Names(Tables):
                 found = other.names.get(name)
                 if found is not None:
                     return found
+        for package in reversed(module.library_stars):
+            canonical = library.canonical(f"{package}.{name}")
+            if _is_tabled(canonical):
+                return self._of_library(canonical)
         module.not_starred.add(name)
         return None
 
@@ -239,6 +243,11 @@ class Names(Tables):
             if found is not None:
                 return without_constant(found)
         return None
+
+
+def _is_tabled(canonical: str) -> bool:
+    """Whether the tables know a name of a library."""
+    return bool(library.rows(canonical)) or library.constructor(canonical) is not None
 
 
 def _may_change(module: Module, name: str, value: Value) -> bool:

@@ -42,6 +42,7 @@ class Module:
         self.is_package = path.name == "__init__.py"
         self.names: dict[str, Value] = {}
         self.stars: list[Path] = []  # the files whose names `from … import *` brings
+        self.library_stars: list[str] = []  # the modules of libraries whose names it brings
         self.not_starred: set[str] = set()
         self.heap: dict[Identity, Cell] = {}
         # Which engines its project is shown to run under: found out when somebody asks.
