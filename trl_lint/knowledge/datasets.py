@@ -34,6 +34,10 @@ _UNCACHED = {"keep_in_memory": True, "load_from_cache_file": False}
 # Source: https://huggingface.co/docs/datasets/en/package_reference/main_classes#datasets.disable_caching
 DISABLES_CACHING = ("disable_caching(", "set_caching_enabled(False")
 
+# What is told to a reader only, and goes into no file's name.
+# Source: arrow_dataset.py, the `dataset_kwargs` of `Dataset.map`, and `ignore_kwargs` of `Dataset.filter`
+SAYS_ONLY = frozenset({"desc"})
+
 # A function that is mapped is hashed with all that it reads, and the hash names the file. Arguments of a program have
 # the rank among them where a launcher hands it to each process.
 # Sources: https://huggingface.co/docs/datasets/en/about_cache; torch/distributed/launch.py `--local-rank`

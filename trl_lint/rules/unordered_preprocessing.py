@@ -59,7 +59,8 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetPrepared
 from trl_lint.analysis.program.unit_tests import is_test
-from trl_lint.domain.control import FirstRank, Uniformity
+from trl_lint.domain import ranks
+from trl_lint.domain.control import Control, FirstRank, Uniformity
 from trl_lint.domain.provenance import Step
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Site, Violation
@@ -77,10 +78,17 @@ class UnorderedPreprocessing(Rule[DatasetPrepared]):
         if is_test(event.owner):
             return
         if event.first_rank is None:
-            if event.control.uniformity is Uniformity.UNIFORM:
+            if _is_for_all(event.control):
                 yield _everybody(event)
         elif event.first_rank.scope == "node":
             yield _each_node(event, event.first_rank)
+
+
+def _is_for_all(control: Control) -> bool:
+    """Whether all ranks get there or none, for all that is known: settings are the same on all of them."""
+    if control.uniformity is Uniformity.DIVERGENT:
+        return False
+    return all(each.rank == ranks.SETTING for each in control.conditions)
 
 
 def _everybody(event: DatasetPrepared) -> Violation:

@@ -26,7 +26,7 @@ from trl_lint.domain.kinds import BoundMethod, LibraryInstance
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
-from trl_lint.knowledge.datasets import DATASET, DISABLES_CACHING, RANK_OPTION, is_dataset
+from trl_lint.knowledge.datasets import DATASET, DISABLES_CACHING, RANK_OPTION, SAYS_ONLY, is_dataset
 from trl_lint.knowledge.heuristics import ARGUMENTS_WITH_RANK, SETTINGS_OBJECT
 from trl_lint.knowledge.schema import Preparation
 
@@ -80,7 +80,7 @@ def _look_through(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
 
 def _tell(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, owner: Value | None) -> None:
     """A data set is computed: tell the rules, unless each rank has one of its own or no file is shared."""
-    if owner is None or owner.rank.state is not State.SAME or args.rank().differs or args.star is not None:
+    if owner is None or owner.rank.state is not State.SAME or _differs(args) or args.star is not None:
         return
     if _computed_before(frame, node):
         return
@@ -102,6 +102,13 @@ def _tell(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, ow
         holds_trainer=_holds_trainer(frame, work),
         accelerator=frame.accelerator(),
     )
+
+
+def _differs(args: Arguments) -> bool:
+    """Whether ranks give a call something else that goes into the name of its file."""
+    named = (value for name, value in args.named() if name not in SAYS_ONLY)
+    given = (value for value in (*named, args.double) if value is not None and value.kind is not Kind.CONTAINER)
+    return any(value.rank.differs for value in given)
 
 
 def _is_without_cache(project: Project) -> bool:
