@@ -117,7 +117,8 @@ def other(config):
         ("", "config[found]", False),
         ("", 'state["step"] % 10 == 0', True),
         ("step = state['global_step'] + 1", "step % 10 == 0", True),
-        ("step = state['picked']", "step % 10 == 0", False),
+        ("picked = state['picked']", "picked % 10 == 0", False),
+        ("step = state['picked']", "step % 10 == 0", True),  # as it is called here
     ],
 )
 def test_items_of_settings_and_counts_of_checkpoints_are_the_same_everywhere(before, test, is_reported):
