@@ -1184,3 +1184,43 @@ BUILT = "diffusion = Diffusion(net, steps=5).to(accelerator.device)"
 def test_a_module_may_be_built_around_a_wrapped_one(read, before, behind, shows):
     text = AROUND.format(read=read, before=before, behind=behind)
     assert [shown(text, each) for each in SNIPPETS.findings(text)] == shows
+
+
+ANNOTATED = """
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+from somewhere import load
+
+class Job:
+    def wrapped(self, accelerator: {accelerator}, part: {part}):
+        part = accelerator.prepare(part)
+        part.own_method()
+        return part
+
+    def start(self, args):
+        self.wrapped({given})
+"""
+
+
+@pytest.mark.parametrize("given", ["load(args), load(args)", "part=load(args), accelerator=load(args)"])
+@pytest.mark.parametrize(
+    ("accelerator", "part", "is_reported"),
+    [
+        ("Accelerator", "torch.nn.Module", True),
+        ("Accelerator", "torch.nn.Module | None", True),
+        ("Accelerator", "DataLoader", False),
+        ("Accelerator", "object", False),
+        ("Accelerator", "SomebodysClass", False),
+        ("object", "torch.nn.Module", False),
+    ],
+)
+def test_an_annotation_says_what_an_argument_is_that_nobody_knows(accelerator, part, is_reported, given):
+    text = ANNOTATED.format(accelerator=accelerator, part=part, given=given)
+    assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+def test_what_is_known_of_an_argument_counts_whatever_its_annotation_says():
+    text = ANNOTATED.format(accelerator="Accelerator", part="torch.nn.Module", given="Accelerator(), load(args)")
+    assert SNIPPETS.findings(text)
+    assert not SNIPPETS.findings(text.replace("Accelerator(), load(args)", "Accelerator(), DataLoader(args)"))

@@ -19,11 +19,14 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import TupleValue
+from trl_lint.domain.kinds import TupleValue, library_name_of
 from trl_lint.domain.small_tuples import is_small
-from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER
 from trl_lint.knowledge.schema import RANK_INDEX
+
+# Objects of which each process has one, and whose class says all that is asked of them.
+_SAME_EVERYWHERE = frozenset({"accelerate.Accelerator", "accelerate.PartialState"})
 
 
 def bind(frame: Frame, function: FunctionInfo, args: Arguments, owner: Value | None) -> dict[str, Value]:
@@ -45,12 +48,14 @@ def bind(frame: Frame, function: FunctionInfo, args: Arguments, owner: Value | N
         elif parameter.positional and index < len(positional):
             given = index - (owner is not None)
             stands = args.expression(given) if given >= 0 else None
-            names[name] = _handed(frame, positional[index], given < 0, stands, (function, name))
+            value = _annotated(frame, function, parameter, positional[index])
+            names[name] = _handed(frame, value, given < 0, stands, (function, name))
             index += 1
             taken.add(name)
         elif name in args.keywords:
             stands = args.expression(name)
-            names[name] = _handed(frame, args.keywords[name], False, stands, (function, name))
+            value = _annotated(frame, function, parameter, args.keywords[name])
+            names[name] = _handed(frame, value, False, stands, (function, name))
             taken.add(name)
         else:
             names[name] = _missing(frame, function, parameter, args)
@@ -69,6 +74,19 @@ def expression_of(function: FunctionInfo, name: str, args: Arguments, owner: Val
             return args.expression(given) if 0 <= given < len(args.positional) else None
         given += 1
     return None
+
+
+def _annotated(frame: Frame, function: FunctionInfo, parameter: Parameter, value: Value) -> Value:
+    """An argument, or what its parameter's annotation says where nothing is known of it: a model, an Accelerator.
+
+    Whether other things are the same on all ranks, such as a data set, their class does not say.
+    """
+    if parameter.annotation is None or value.kind is not Kind.UNKNOWN or value.rank != ranks.UNKNOWN:
+        return value
+    found = frame.engine.annotated(Frame(frame.engine, function.module), parameter.annotation)
+    if found is None:
+        return value
+    return found if found.kind is Kind.MODEL or library_name_of(found) in _SAME_EVERYWHERE else value
 
 
 def _handed(
