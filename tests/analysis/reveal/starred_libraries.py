@@ -1,5 +1,6 @@
 """`from … import *` of a library brings what the tables know of it, unless the file has a name of its own."""
 
+from somebodys.helpers import *
 from torch.distributed import *
 from transformers.trainer import *
 
@@ -17,4 +18,5 @@ class Mine(Trainer):
         all_reduce(loss)
         reveal_rank(loss)  # revealed: same
         reveal_rank(get_something())  # revealed: unknown
+        reveal_rank(get_global_rank())  # revealed: local(rank)
         return loss

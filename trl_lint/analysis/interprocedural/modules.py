@@ -230,6 +230,8 @@ class Names(Tables):
             canonical = library.canonical(f"{package}.{name}")
             if _is_tabled(canonical):
                 return self._of_library(canonical)
+        if module.library_stars and heuristics.tells_rank(name):
+            return LibraryName(f"{module.library_stars[-1]}.{name}")  # as if it had been imported by its name
         module.not_starred.add(name)
         return None
 
