@@ -117,11 +117,15 @@ def test_a_program_for_the_cpu_or_with_another_default_is_silent(change: str):
         ("MyArguments(use_cpu=True)", False),
         ("TrainingArguments(ddp_backend='gloo')", False),
         ("InitProcessGroupKwargs(backend='gloo')", False),
+        ("InitProcessGroupKwargs(**settings)", False),
         ("with torch.device('cuda'):\n    pass", False),
         ("device = torch.device('cuda')\nwith device:\n    pass", False),
         # Only said, or said of something else.
         ("print('gloo, or cpu=True')", True),
         ("Accelerator(cpu=False)", True),
+        # Accelerate chooses the backend itself, and only waits longer.
+        ("InitProcessGroupKwargs(timeout=timedelta(hours=2))", True),
+        ("InitProcessGroupKwargs(backend='nccl')", True),
         ("TrainingArguments(ddp_backend='nccl')", True),
         ("torch.load('x', map_location=torch.device('cpu'))", True),
         ("made(cpu=True)", True),

@@ -25,7 +25,7 @@ class ProcessStart(NamedTuple):
     """A class or function of a library by which a program is set up for several processes.
 
     backend: the parameter that names the backend of the process group. Without one, torch takes gloo for tensors on the
-    CPU and nccl for those on a GPU; deepspeed takes nccl.
+    CPU and nccl for those on a GPU; deepspeed takes nccl, and so does accelerate where there are GPUs.
     """
 
     name: str
@@ -49,6 +49,9 @@ STARTS = (
     ProcessStart("torch.distributed.init_process_group", Shows.GROUP, backend=(0, "backend")),
     ProcessStart("torch.nn.parallel.DistributedDataParallel", Shows.FUNCTION),
 )
+# Libraries that take nccl where no backend is named. Of `InitProcessGroupKwargs` accelerate hands on what is not its
+# default, and nothing else (accelerate: utils/dataclasses.py `to_kwargs`, state.py `_prepare_backend`).
+TAKE_NCCL = ("accelerate.", "deepspeed.")
 # What makes the ranks of a job, by its own name, wherever a program has it from; other processes may be its helpers.
 START_RANKS = frozenset({"debug_launcher", "elastic_launch", "notebook_launcher", "spawn", "start_processes"})
 # Whoever calls one of these is none of the processes that it starts.

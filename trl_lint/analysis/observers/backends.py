@@ -34,7 +34,7 @@ from trl_lint.knowledge.backends import (
     STAY_ON_CPU,
     TEST_FILES,
 )
-from trl_lint.knowledge.process_starts import NAME_BACKEND
+from trl_lint.knowledge.process_starts import NAME_BACKEND, TAKE_NCCL
 from trl_lint.knowledge.schema import OWN_DEVICE
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ def _note(frame: Frame, name: str, args: Arguments) -> None:
     if name in MAKE_TENSORS_ELSEWHERE:
         _keep(frame, takes_cpu=True)
     if parameter is not None:
-        is_gpu = is_for_gpus(args.get(*parameter), name.startswith("deepspeed."))
+        is_all_in_sight = args.star is None and args.double is None
+        is_gpu = is_for_gpus(args.get(*parameter), is_all_in_sight and name.startswith(TAKE_NCCL))
         _keep(frame, moves_gpu=is_gpu, takes_cpu=not is_gpu)
     elif _chooses(name):
         says_cpu = _says_cpu(args)
