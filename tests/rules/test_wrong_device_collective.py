@@ -140,6 +140,16 @@ def test_only_what_chooses_the_backend_counts(line: str, speaks: bool):
     assert bool(SNIPPETS.findings(text)) is speaks
 
 
+@pytest.mark.parametrize(
+    ("moved", "speaks"), [(".cpu()", True), ("", False), (".to(accelerator.device)", False), (".cpu().cuda()", False)]
+)
+def test_what_comes_of_a_helper_that_gives_back_one_thing_or_another(moved: str, speaks: bool):
+    text = loop(f"terms = terms_of(model, batch)\naccelerator.gather(terms['loss'].mean(){moved})")
+    text += "\ndef terms_of(model, batch):\n    out = model(**batch)\n    if model.training:\n"
+    text += "        return {'loss': out.loss}\n    return out.loss, out.logits\n"
+    assert bool(SNIPPETS.findings(text)) is speaks
+
+
 def test_a_unit_test_is_one_process():
     text = (
         "import unittest\nimport torch\nfrom accelerate.utils import gather\n\n"

@@ -67,7 +67,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
             return _with_either(a, b)
         return a if a.why is not None or b.why is None else b
     joined = _joined_kinds(a, b)
-    rank = ranks.SAME if joined.kind is Kind.CONTAINER else ranks.join(a.rank, b.rank)
+    rank = _joined_rank(a, b, joined)
     const = a.const if _same_constant(a.const, b.const) else _none_on_some(a, b, divided)
     if divided.differs and rank.state is State.SAME and const in (MISSING, NONE_ON_SOME) and not _same_object(a, b):
         rank = Rank(State.LOCAL, divided.origins)
@@ -89,6 +89,22 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         shape=None if a.shape is b.shape is None else shapes.join(*_shapes(a, b)),
         averaging=averaged if rank.state is not State.UNKNOWN else averaging.only_terms(averaged),
     )
+
+
+def _joined_rank(a: Value, b: Value, joined: Value) -> Rank:
+    """The rank of either. What one of them holds is out of reach where nobody knows any more what it is."""
+    if joined.kind is Kind.CONTAINER:
+        return ranks.SAME
+    rank = ranks.join(a.rank, b.rank)
+    is_lost = joined.kind is Kind.UNKNOWN and rank.state is State.SAME and (_may_hold_other(a) or _may_hold_other(b))
+    return ranks.UNKNOWN if is_lost else rank
+
+
+def _may_hold_other(value: Value) -> bool:
+    """Whether a value that is the same thing on all ranks may hold what is not: containers are on the heap."""
+    if value.kind is Kind.CONTAINER:
+        return True
+    return any(each.rank.state is not State.SAME or _may_hold_other(each) for each in value.inside())
 
 
 def _joined_dtype(a: Value, b: Value) -> str:

@@ -114,3 +114,25 @@ class Joins(Trainer):
             tried = 0.0
         reveal_rank(tried)  # revealed: local(data)
         return best
+
+
+class OfOtherKinds(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        loss = model(**inputs).loss
+        flag = self.args.flag
+
+        # What a dict or a tuple holds is not known of what may be one or the other.
+        a = {"loss": loss} if flag else (loss, 1.0)
+        reveal_rank(a)  # revealed: unknown
+        reveal_rank(a["loss"].mean())  # revealed: unknown
+        b = [loss] if flag else "none"
+        reveal_rank(b)  # revealed: unknown
+        c = (loss, 1.0) if flag else "none"
+        reveal_rank(c)  # revealed: unknown
+        d = (1.0, 2.0) if flag else "none"
+        reveal_rank(d)  # revealed: same
+        e = {"loss": loss} if flag else {"loss": loss.exp()}
+        reveal_rank(e["loss"])  # revealed: local(data)
+        f = {"loss": loss} if flag else None
+        reveal_rank(f["loss"])  # revealed: local(data)
+        return loss
