@@ -1000,3 +1000,17 @@ def test_a_progress_bar_that_was_made_partial_is_followed():
     )
     assert len(SNIPPETS.findings(text.replace("in loader", "in bar(loader)"))) == 1
     assert SNIPPETS.findings(text.replace("in loader", "in unknown(loader)")) == []
+
+
+@pytest.mark.parametrize(
+    ("metric", "speaks"),
+    [
+        ("loss * weights[self.turn % 2]", True),
+        ("loss.mean() / self.turn", True),
+        ("self.accelerator.gather(loss / self.turn).mean()", False),
+        ("self.turn", False),
+    ],
+)
+def test_a_counter_of_a_base_out_of_sight_hides_nothing(metric: str, speaks: bool):
+    text = hook(f"self.turn += 1\nself.log({{'aux': ({metric})}})\nreturn loss")
+    assert bool(SNIPPETS.findings(text)) is speaks

@@ -83,3 +83,28 @@ class Derived(Base):
     def show(self):
         reveal_rank(self.reduced)  # revealed: local(data)
         reveal_rank(self.last)  # revealed: local(data)
+
+
+class Counts(Trainer):
+    """Who only adds to an attribute has the first value from a base out of sight, or from whoever made the object."""
+
+    many = 0
+
+    def __init__(self, model, args):
+        super().__init__(model, args)
+        self.own = 0
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        loss = model(**inputs).loss
+        self.turn += 1
+        self.many += 1
+        self.own += 1
+        self.seen += loss
+        reveal_rank(self.turn)  # revealed: unknown
+        reveal_rank(self.many)  # revealed: same
+        reveal_rank(self.own)  # revealed: same
+        reveal_rank(self.seen)  # revealed: local(data)
+        if self.turn % 2 == 0:
+            reveal_rank(loss)  # revealed: local(data)
+        reveal_rank(loss / self.turn)  # revealed: local(data)
+        return loss

@@ -1,4 +1,7 @@
-"""Which `self.x` the code of a method assigns: a walk over statements only."""
+"""Which `self.x` the code of a method assigns: a walk over statements only.
+
+`self.x += 1` is not among these: who has nothing else has the first value from a base or a caller out of sight.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ def _collect_line(line: cst.SimpleStatementLine, found: set[str]) -> None:
 def _targets(small: cst.BaseSmallStatement) -> list[cst.BaseAssignTargetExpression]:
     if isinstance(small, cst.Assign):
         return [target.target for target in small.targets]
-    if isinstance(small, (cst.AnnAssign, cst.AugAssign)):
+    if isinstance(small, cst.AnnAssign):
         return [small.target]
     return []
 
