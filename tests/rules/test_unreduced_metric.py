@@ -1014,3 +1014,13 @@ def test_a_progress_bar_that_was_made_partial_is_followed():
 def test_a_counter_of_a_base_out_of_sight_hides_nothing(metric: str, speaks: bool):
     text = hook(f"self.turn += 1\nself.log({{'aux': ({metric})}})\nreturn loss")
     assert bool(SNIPPETS.findings(text)) is speaks
+
+
+@pytest.mark.parametrize(
+    ("call", "speaks"),
+    [("gather(loss)", False), ("loss", True), ("gather_object([loss])[0]", False), ("pad_mean(loss)", False)],
+)
+def test_what_a_module_of_trl_has_from_accelerate(call: str, speaks: bool):
+    text = "from trl.trainer.grpo_trainer import gather, gather_object, pad_mean\n"
+    text += hook(f"self.log({{'aux': {call}.mean().item()}})\nreturn loss")
+    assert bool(SNIPPETS.findings(text)) is speaks

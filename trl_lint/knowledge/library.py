@@ -527,3 +527,4 @@ def origin(name: str) -> Rank | None:
 
 
 _add(ROWS)
+_FUNCTION_HOMES["trl"].update({own: _FUNCTION_HOMES["accelerate"][own] for own in trl.FROM_ACCELERATE})

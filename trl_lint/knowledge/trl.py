@@ -666,6 +666,10 @@ ROWS: tuple[Row, ...] = (
     *_CLASSES, *_STORES, *_SINKS, *_PREFERENCE_HOOKS, *_ONLINE_HOOKS, *_OLD_PPO, *_ATTRIBUTES, *_FUNCTIONS,
 )
 
+# What modules of its trainers have from Accelerate (trainer/grpo_trainer.py, online_dpo_trainer.py, …): trainers that are
+# made of a copy import it from there.
+FROM_ACCELERATE = frozenset({"broadcast", "broadcast_object_list", "gather", "gather_object"})
+
 # Names by which a trainer of TRL keeps something on itself, in some release, and a config of transformers as well.
 CONFIG_NAMES_IN_TRAINERS = frozenset({
     "aux_loss_coef", "beta", "dataset", "decoder_start_token_id", "eos_token_id", "image_token_id",
