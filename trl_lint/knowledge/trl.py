@@ -666,8 +666,8 @@ ROWS: tuple[Row, ...] = (
     *_CLASSES, *_STORES, *_SINKS, *_PREFERENCE_HOOKS, *_ONLINE_HOOKS, *_OLD_PPO, *_ATTRIBUTES, *_FUNCTIONS,
 )
 
-# What modules of its trainers have from Accelerate (trainer/grpo_trainer.py, online_dpo_trainer.py, …): trainers that are
-# made of a copy import it from there.
+# What modules of its trainers have from Accelerate (trainer/grpo_trainer.py, trainer/online_dpo_trainer.py): a trainer
+# that is made of a copy imports it from there.
 FROM_ACCELERATE = frozenset({"broadcast", "broadcast_object_list", "gather", "gather_object"})
 
 # Names by which a trainer of TRL keeps something on itself, in some release, and a config of transformers as well.
