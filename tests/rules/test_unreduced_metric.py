@@ -1018,6 +1018,22 @@ def test_a_counter_of_a_base_out_of_sight_hides_nothing(metric: str, speaks: boo
 
 @pytest.mark.parametrize(
     ("call", "speaks"),
+    [
+        ("Trainer.log(self, {'aux': loss.mean().item()})", True),
+        ("Trainer.log(self, logs={'aux': loss.mean().item()})", True),
+        ("Trainer.log(self, {'aux': self.accelerator.gather(loss).mean().item()})", False),
+        ("Trainer.log(other, {'aux': loss.mean().item()})", False),
+        ("self.log({'aux': Trainer._prepare_inputs(self, inputs)['x'].mean().item()})", True),
+        ("self.log({'aux': Trainer.unheard_of(self, inputs)['x'].mean().item()})", False),
+    ],
+)
+def test_a_method_that_is_called_through_its_class(call: str, speaks: bool):
+    text = hook(f"{call}\nreturn loss")
+    assert bool(SNIPPETS.findings(text)) is speaks
+
+
+@pytest.mark.parametrize(
+    ("call", "speaks"),
     [("gather(loss)", False), ("loss", True), ("gather_object([loss])[0]", False), ("pad_mean(loss)", False)],
 )
 def test_what_a_module_of_trl_has_from_accelerate(call: str, speaks: bool):

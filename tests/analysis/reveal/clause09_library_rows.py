@@ -89,3 +89,19 @@ class Kahneman(KTOTrainer):
     def get_batch_loss_metrics(self, model, batch):
         reveal_rank(batch["label"])  # revealed: shard
         return super().get_batch_loss_metrics(model, batch)
+
+
+class ThroughTheClass(Trainer):
+    """A method of a base that is called through its class, with the object as its first argument."""
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        moved = Trainer._prepare_inputs(self, inputs)
+        reveal_rank(moved["x"])  # revealed: shard
+        reveal_rank(Trainer._prepare_inputs(self, inputs=inputs)["x"])  # revealed: shard
+        loss = Trainer.compute_loss(self, model, moved)
+        reveal_rank(loss)  # revealed: local(data)
+        loss, outputs = Trainer.compute_loss(self, model, moved, return_outputs=True)
+        reveal_rank(outputs.logits)  # revealed: shard
+        reveal_rank(DPOTrainer.compute_loss(self, model, moved))  # revealed: unknown
+        reveal_rank(Trainer.unheard_of(self, moved))  # revealed: unknown
+        return loss

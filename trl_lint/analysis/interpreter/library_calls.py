@@ -24,6 +24,7 @@ from trl_lint.domain.kinds import (
     BatchValue,
     FirstRankContext,
     LibraryInstance,
+    LibraryName,
     TupleValue,
     role_of,
 )
@@ -122,6 +123,21 @@ def call_inherited(frame: Frame, owner: Value, cls: ClassInfo, name: str, args: 
     if unique is not None and frame.engine.library_method(unique, name) is not None:
         return call_method(frame, owner, unique, name, args, node)
     return frame.engine.unresolved(frame, args, node)
+
+
+def call_through_class(frame: Frame, owner: LibraryName, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
+    """`Trainer.log(self, logs)`: the method of a base out of sight, of an object in sight; None if it is none."""
+    this = args.positional[0] if args.positional else None
+    cls = library.canonical(owner.name)
+    if not isinstance(this, ProjectInstance) or not frame.engine.is_subclass(this.cls, cls):
+        return None
+    found = frame.engine.library_method(cls, name)
+    if found is None or name == "__init__":
+        return None
+    value = apply(frame, found[1], args.behind_first(), node, this)
+    if name in CALLS_HOOKS:
+        frame.hooks_called(this.cls)
+    return value
 
 
 def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode, owner: Value | None) -> Value:

@@ -76,6 +76,9 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
         return BOTTOM
     if isinstance(owner, OneOfClasses):
         return _loaded_by_one_of(owner, name) or _call_on_something(frame, SAME, name, args, node)
+    called = library_calls.call_through_class(frame, owner, name, args, node) if type(owner) is LibraryName else None
+    if called is not None:
+        return called
     if isinstance(owner, (LibraryName, ProjectName)):
         return frame.engine.call_value(frame, frame.engine.member(owner, name), args, node)
     for observe in frame.observers.method_call:

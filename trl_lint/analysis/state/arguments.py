@@ -43,6 +43,13 @@ class Arguments:
         arg = self.nodes.get(key)
         return None if arg is None else arg.value
 
+    def behind_first(self) -> Arguments:
+        """Those of `method(…)` in `Class.method(self, …)`."""
+        rest = Arguments(self.positional[1:], self.keywords)
+        rest.star, rest.double = self.star, self.double
+        rest.nodes = {key - 1 if isinstance(key, int) else key: arg for key, arg in self.nodes.items() if key != 0}
+        return rest
+
     def named(self) -> Iterator[tuple[int | str, Value]]:
         """The arguments without a star, by position or name."""
         yield from enumerate(self.positional)
