@@ -520,6 +520,20 @@ CASES = {
         loop("texts = llm.fetch(batch['prompt'])\nx = [len(t) for t in texts]\nwandb.log({'length': sum(x) / 4})"),
         0,
     ),
+    "RETURNS_TENSORS": Case(
+        rule("TRL003"),
+        loop("made = encode(batch['text'], return_tensors='pt')\nwandb.log({'length': made['x'].sum()})"),
+        1,
+        loop("made = encode(batch['text'], return_ids='pt')\nwandb.log({'length': made['x'].sum()})"),
+        0,
+    ),
+    "REWARDED": Case(
+        rule("TRL003"),
+        loop("found = score(prompts=batch['prompt'], completions=batch['text'])\nwandb.log({'reward': sum(found) / 4})"),
+        1,
+        loop("found = score(prompts=batch['prompt'], outputs=batch['text'])\nwandb.log({'reward': sum(found) / 4})"),
+        0,
+    ),
     "LEARNED_SCALE": Case(
         rule("TRL003"),
         loop("a, b, logit_scale_a = model(**batch)\nwandb.log({'scale': logit_scale_a.mean().item()})"),

@@ -1040,3 +1040,35 @@ def test_what_a_module_of_trl_has_from_accelerate(call: str, speaks: bool):
     text = "from trl.trainer.grpo_trainer import gather, gather_object, pad_mean\n"
     text += hook(f"self.log({{'aux': {call}.mean().item()}})\nreturn loss")
     assert bool(SNIPPETS.findings(text)) is speaks
+
+
+REWARDS = """\
+prompts = [x['prompt'] for x in inputs]
+texts = self.processing_class.batch_decode(model.generate(**batch))
+rewards = torch.zeros(len(prompts), len(self.reward_funcs))
+for i, (reward, processor) in enumerate(zip(self.reward_funcs, self.processors)):
+    if isinstance(reward, torch.nn.Module):
+        made = processor(prompts, return_tensors='pt')
+        rewards[:, i] = reward(**made).logits[:, 0]
+    else:
+        rewards[:, i] = torch.tensor(reward(prompts=prompts, completions=texts))
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "metric", "speaks"),
+    [
+        (("", ""), "rewards.mean().item()", True),
+        (("", ""), "gather(rewards).mean().item()", False),
+        # Rewards of what all ranks have put together are the same on all of them, or nobody knows.
+        (("prompts=prompts", "prompts=gather_object(prompts)"), "rewards.mean().item()", False),
+        # What is called may gather, as far as anybody knows.
+        (("completions=texts", "found=texts"), "rewards.mean().item()", False),
+        (("return_tensors='pt'", "copies=2"), "rewards.mean().item()", False),
+        (("torch.nn.Module", "Scorer"), "rewards.mean().item()", False),
+    ],
+)
+def test_rewards_are_this_ranks_own(change: tuple[str, str], metric: str, speaks: bool):
+    text = "from accelerate.utils import gather, gather_object\nfrom elsewhere import Scorer\n"
+    text += hook(REWARDS.replace(*change) + f"self.log({{'reward': {metric}}})\nreturn loss")
+    assert bool(SNIPPETS.findings(text)) is speaks

@@ -405,6 +405,21 @@ GENERATES_TEXT = Guess(
     because="trl 0.14.0, trainer/online_dpo_trainer.py: `self.llm.generate(prompts, …)` of vLLM, from whose texts all "
     "metrics of a step are computed",
 )
+RETURNS_TENSORS = Guess(
+    group=MODELS,
+    words=_one_of("return_tensors"),
+    says="What is called with this argument, and of no known class, is a tokenizer or a processor.",
+    because="Liuziyu77/Visual-RFT, grpo_trainer.py: `reward_processing_class(texts, return_tensors='pt', …)`, of a "
+    "list that is handed over",
+)
+REWARDED = Guess(
+    group=MODELS,
+    words=_one_of("completions"),
+    says="What is called with this rank's own samples as `prompts` and as this argument, and is not in sight, is a "
+    "reward function of TRL: it returns a reward for each.",
+    because="xiaohangt/wd1, diffu_grpo_trainer.py: `reward_func(prompts=prompts, completions=completions, …)`, from "
+    "whose rewards most metrics of a step are computed",
+)
 
 # --- batches ----------------------------------------------------------------------------------------------
 

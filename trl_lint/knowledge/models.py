@@ -19,6 +19,8 @@ MODULE_CLASSES = frozenset(
 )
 # Of these, the ones that have no forward of their own. Without parameters in them `prepare` wraps no such module.
 WITHOUT_FORWARD = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"})
+# What an `isinstance` asks for that wants to know whether something is a model at all.
+MODEL_CLASSES = frozenset({"Module", "PreTrainedModel"})
 # `isinstance(model, …)` with one of the first is true of a wrapped model, with the others false.
 WRAPPER_CLASSES = frozenset({"DataParallel", "DistributedDataParallel"})
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM")

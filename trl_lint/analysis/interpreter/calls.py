@@ -9,6 +9,7 @@ from trl_lint.analysis.interpreter import (
     assignment,
     builtin_calls,
     instantiation,
+    keyword_calls,
     library_calls,
     method_calls,
     pure_calls,
@@ -126,7 +127,9 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
             return _call_instance(frame, callee, args, node)
         case LoadedFiles():
             return loaded_result(frame, args) or unresolved(frame, args, node)
-    return BOTTOM if callee.rank.state is State.BOTTOM else unresolved(frame, args, node)
+    if callee.rank.state is State.BOTTOM:
+        return BOTTOM
+    return keyword_calls.result(frame, args, node) or unresolved(frame, args, node)
 
 
 def _completed(callee: PartialCall, args: Arguments) -> Arguments:

@@ -7,15 +7,14 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import emptiness_tests, none_tests, wrapping_tests
+from trl_lint.analysis.interpreter import emptiness_tests, narrowed_calls, none_tests, wrapping_tests
 from trl_lint.analysis.interpreter.tpu_tests import for_bare_runs
-from trl_lint.analysis.program.objects import class_names
 from trl_lint.analysis.program.parameter_uses import is_none_unless_given
 from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
-from trl_lint.analysis.transfer import data_sets, tensors
+from trl_lint.analysis.transfer import tensors
 from trl_lint.analysis.transfer.operands import size_of
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import (
@@ -46,9 +45,8 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, Kind, Value, Wrapping
-from trl_lint.knowledge import datasets, heuristics
+from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK, RANK_FIELD
-from trl_lint.knowledge.models import WRAPPER_CLASSES
 from trl_lint.knowledge.schema import RANK_INDEX
 
 
@@ -407,7 +405,8 @@ def _narrow(frame: Frame, test: cst.CSTNode, taken: bool) -> None:
     if type(test) is cst.Comparison:
         _narrow_none(frame, test, taken)
     elif type(test) is cst.Call:
-        _narrow_call(frame, test, taken)
+        if taken:
+            narrowed_calls.narrow(frame, test)
     elif type(test) is cst.BooleanOperation:
         if isinstance(test.operator, cst.And) is taken:
             _narrow(frame, test.left, taken)
@@ -425,25 +424,3 @@ def _narrow_none(frame: Frame, test: cst.Comparison, taken: bool) -> None:
     value = frame.memory.names.get(test.left.value)
     if value is not None and (operator is cst.Is) is taken:
         frame.memory.names[test.left.value] = NoneValue(ranks.SAME, const=None)
-
-
-def _narrow_call(frame: Frame, test: cst.Call, taken: bool) -> None:
-    """`isinstance(model, FSDP)`: whether that wrapper forwards attributes is not known here."""
-    if not (isinstance(test.func, cst.Name) and test.func.value in ("isinstance", "hasattr") and test.args):
-        return
-    subject = test.args[0].value
-    if not (taken and isinstance(subject, cst.Name)):
-        return
-    value = frame.memory.names.get(subject.value)
-    if value is not None and test.func.value == "isinstance" and datasets.is_dataset(value):
-        frame.memory.names[subject.value] = data_sets.narrowed(value, _classes(frame, test))
-        return
-    if value is None or value.kind is not Kind.MODEL or value.wrapping is not Wrapping.WRAPPED:
-        return
-    if test.func.value == "isinstance" and WRAPPER_CLASSES.isdisjoint(_classes(frame, test)):
-        frame.memory.names[subject.value] = value.but(wrapping=Wrapping.UNKNOWN)
-
-
-def _classes(frame: Frame, test: cst.Call) -> list[str]:
-    """The own names of the classes in the second argument of isinstance; empty when one is unknown."""
-    return class_names(frame.node_values.get(id(test.args[1].value))) if len(test.args) > 1 else []
