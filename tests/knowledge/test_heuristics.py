@@ -529,9 +529,9 @@ CASES = {
     ),
     "REWARDED": Case(
         rule("TRL003"),
-        loop("found = score(prompts=batch['prompt'], completions=batch['text'])\nwandb.log({'reward': sum(found) / 4})"),
+        loop("found = score(prompts=batch['prompt'], completions=batch['text'])\nwandb.log({'x': sum(found) / 4})"),
         1,
-        loop("found = score(prompts=batch['prompt'], outputs=batch['text'])\nwandb.log({'reward': sum(found) / 4})"),
+        loop("found = score(prompts=batch['prompt'], outputs=batch['text'])\nwandb.log({'x': sum(found) / 4})"),
         0,
     ),
     "LEARNED_SCALE": Case(

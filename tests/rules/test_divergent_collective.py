@@ -1040,6 +1040,28 @@ def test_what_depends_on_data_on_chance_or_on_buffers_has_to_be_asked_for(body, 
     assert [each.by_default for each in SNIPPETS.findings(loop(body))] == [is_there]
 
 
+@pytest.mark.parametrize(
+    ("body", "is_there"),
+    [
+        ("if batch['input_ids'].shape[1] > 512:\n    accelerator.gather(loss)", False),
+        ("if len(batch['texts']) > 4 and args.gathers:\n    accelerator.gather(loss)", False),
+        ("rows, longest = batch['input_ids'].shape\nif longest > 512:\n    accelerator.gather(loss)", False),
+        ("seen = 0\nseen += int(batch['x'].size(0) / 2)\nif seen >= 2 * 4:\n    accelerator.gather(loss)", False),
+        ("if batch['task'] in TASKS:\n    accelerator.gather(loss)", False),
+        ("if 'pairs' == batch['task']:\n    accelerator.gather(loss)", False),
+        # How many are picked depends on their numbers.
+        ("picked = loss[mask]\nif len(picked) > 3:\n    accelerator.gather(loss)", True),
+        ("if len([x for x in batch['x'] if x > 0]) > 3:\n    accelerator.gather(loss)", True),
+        ("if torch.nonzero(mask).size(0) > 3:\n    accelerator.gather(loss)", True),
+        # Numbers beside them do, too.
+        ("if mask.sum() > len(batch['texts']):\n    accelerator.gather(loss)", True),
+        ("seen = 0\nseen += mask.sum().item()\nif seen >= 8:\n    accelerator.gather(loss)", True),
+    ],
+)
+def test_how_large_batches_are_and_what_texts_they_have_has_to_be_asked_for(body, is_there):
+    assert [each.by_default for each in SNIPPETS.findings(loop(body))] == [is_there]
+
+
 def test_what_may_be_the_left_side_of_or_is_no_true():
     text = (
         "from accelerate import Accelerator\naccelerator = Accelerator()\n\ndef total(loss):\n"

@@ -60,10 +60,10 @@ attribute where it is None may have been called before, by all ranks. An arm tha
 out.
 
 Not in the default set, as they depend on the data, on chance, the disk or the model: loops that go over each rank's own
-data, data that are not a number, files that some ranks may find, numbers that are drawn at random (one seed draws the
-same on all ranks), what only fails on some of them, and forwards without gradients, which synchronise the buffers of a
-model that has some: under DDP the next forward with gradients makes up for that, unless another collective comes first,
-or none follows. `--extend-select TRL006` reports them.
+data, how large batches are and the texts in them, data that are not a number, files that some ranks may find, numbers
+that are drawn at random (one seed draws the same on all ranks), what only fails on some of them, and forwards without
+gradients, which synchronise the buffers of a model that has some: under DDP the next forward with gradients makes up
+for that, unless another collective comes first, or none follows. `--extend-select TRL006` reports them.
 
 ## References
 - https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,
@@ -78,6 +78,7 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import DatasetParted, Divergence, DividedBy
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
+from trl_lint.domain.values import Kind
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.heuristics import NOT_A_NUMBER, TRAINED_NUMBER
 from trl_lint.rules.base import Rule, Violation
@@ -137,7 +138,7 @@ def _is_sure(event: Divergence) -> bool:
     if event.origins == Origin.RANK:
         return True
     by_chance = bool(event.origins & (Origin.IO | Origin.RNG))
-    if _asks_for_broken_data(event, by_chance):
+    if _asks_for_broken_data(event, by_chance) or _asks_for_no_number(event):
         return False
     if event.by is DividedBy.EXCEPTION:
         return event.caught
@@ -151,6 +152,19 @@ def _asks_for_broken_data(event: Divergence, by_chance: bool) -> bool:
 
     names = set(identifiers(event.condition.node))
     return any(map(NOT_A_NUMBER.fits, names)) and (by_chance or not any(map(TRAINED_NUMBER.fits, names)))
+
+
+def _asks_for_no_number(event: Divergence) -> bool:
+    """`if rows >= args.rows:`, `if batch["task"] in TASKS:`: loaders make most of these alike on all ranks."""
+    from trl_lint.analysis.program.batch_conditions import asks_for_size, texts_asked_for
+
+    if event.origins != Origin.DATA or event.by is not DividedBy.CONDITION or event.owner is None:
+        return False
+    seen, test = event.seen, event.condition.node
+    texts = texts_asked_for(test)
+    if texts and all(id(each) in seen and seen[id(each)].kind is Kind.BATCH for each in texts):
+        return True
+    return asks_for_size(event.owner.node, test, lambda part: id(part) not in seen or seen[id(part)].rank.differs)
 
 
 def _of_dataset(event: DatasetParted) -> Violation:

@@ -127,9 +127,7 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
             return _call_instance(frame, callee, args, node)
         case LoadedFiles():
             return loaded_result(frame, args) or unresolved(frame, args, node)
-    if callee.rank.state is State.BOTTOM:
-        return BOTTOM
-    return keyword_calls.result(frame, args, node) or unresolved(frame, args, node)
+    return BOTTOM if callee.rank.state is State.BOTTOM else unresolved(frame, args, node)
 
 
 def _completed(callee: PartialCall, args: Arguments) -> Arguments:
@@ -181,7 +179,13 @@ def call_property(frame: Frame, owner: Value, method: FunctionInfo, node: cst.CS
 
 
 def unresolved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """A call of code that is not in sight: its result is unknown, and so is what it may have changed in place."""
+    """A call of code that is not in sight: its result is unknown, and so is what it may have changed in place.
+
+    Unless the names of its arguments tell what it is.
+    """
+    told = keyword_calls.result(frame, args, node)
+    if told is not None:
+        return told
     for observe in frame.observers.call_out_of_sight:
         observe(frame, args, node)
     for value in args.all():

@@ -1,7 +1,7 @@
 """What the names of its arguments say of a call, where nobody knows what is called.
 
-    processor(texts, return_tensors="pt")                  what is made of `texts`
-    reward(prompts=prompts, completions=completions)       a reward for each: as much this rank's own as these are
+processor(texts, return_tensors="pt")                  what is made of `texts`
+reward(prompts=prompts, completions=completions)       a reward for each: as much this rank's own as these are
 """
 
 from __future__ import annotations

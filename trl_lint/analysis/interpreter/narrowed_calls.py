@@ -1,8 +1,8 @@
 """What a test that is a call tells of the name that it asks about, where it has come out as true.
 
-    isinstance(reward, nn.Module)      a model, wrapped or not, where nothing was known of it
-    isinstance(data, IterableDataset)  a data set of that class
-    isinstance(model, FSDP)            a wrapper of which it is not known what it forwards
+isinstance(reward, nn.Module)      a model, wrapped or not, where nothing was known of it
+isinstance(data, IterableDataset)  a data set of that class
+isinstance(model, FSDP)            a wrapper of which it is not known what it forwards
 """
 
 from __future__ import annotations

@@ -217,6 +217,22 @@ def assigned_once(root: cst.CSTNode, name: str) -> cst.BaseExpression | None:
     return values[0] if len(values) == 1 else None
 
 
+def operands(test: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What a condition, or a number, compares and computes that of: `a % b == c` of three names."""
+    match test:
+        case cst.BooleanOperation(left=left, right=right) | cst.BinaryOperation(left=left, right=right):
+            parts = [left, right]
+        case cst.Comparison(left=left, comparisons=comparisons):
+            parts = [left, *(each.comparator for each in comparisons)]
+        case cst.UnaryOperation(expression=expression):
+            parts = [expression]
+        case _:
+            yield test
+            return
+    for part in parts:
+        yield from operands(part)
+
+
 def names_in(node: cst.CSTNode) -> set[str]:
     """The names that are read, bound or declared anywhere in a piece of code, those of attributes among them."""
     return {each.value for each in of_class(node, cst.Name)}

@@ -8,12 +8,10 @@ if global_step % args.log_every == 0:   all ranks have gone on from the same che
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
 from trl_lint.analysis.program.path_conditions import alternatives, branch_of, ways_out
-from trl_lint.analysis.program.syntax import ancestors, last_name
+from trl_lint.analysis.program.syntax import ancestors, last_name, operands
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
@@ -98,24 +96,8 @@ def counts(frame: Frame, condition: Control) -> bool:
     test = place_of(condition)
     if test is None or condition.rank.origins & ~Origin.IO:
         return False
-    unsettled = [part for part in _compared(test) if not _is_settled(frame, part)]
+    unsettled = [part for part in operands(test) if not _is_settled(frame, part)]
     return bool(unsettled) and unsettled != [test] and all(_is_count(frame, part) for part in unsettled)
-
-
-def _compared(test: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """What a condition compares, and computes that of."""
-    match test:
-        case cst.BooleanOperation(left=left, right=right) | cst.BinaryOperation(left=left, right=right):
-            parts = [left, right]
-        case cst.Comparison(left=left, comparisons=comparisons):
-            parts = [left, *(each.comparator for each in comparisons)]
-        case cst.UnaryOperation(expression=expression):
-            parts = [expression]
-        case _:
-            yield test
-            return
-    for part in parts:
-        yield from _compared(part)
 
 
 def _is_count(frame: Frame, node: cst.CSTNode) -> bool:

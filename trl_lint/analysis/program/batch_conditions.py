@@ -1,0 +1,88 @@
+"""What of a batch a condition asks for: how large it is, or for a text in it, rather than for its numbers.
+
+if rows_seen >= args.rows: meet()             loaders give all ranks as many rows
+if length > args.longest: meet()              a collator may pad all batches to one length
+if batch["task"] in WITH_PAIRS: meet()        one task a batch, as a sampler has put it together for all ranks
+if loss.item() > best: meet()                 its numbers: no
+if len(rows[rows > 0]) == 0: meet()           how many are picked by their numbers: no
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import last_name, names_in, of_class, operands
+
+_COMPUTED = (cst.BinaryOperation, cst.UnaryOperation)
+# Not in torch_ops: functions of Python that give back a number as large as those they are given, or one of them.
+_KEEPS_SIZES = frozenset({"abs", "float", "int", "max", "min", "round", "sum"})
+# What gives as many elements as the numbers allow. Not in torch_ops: of these, what is asked here is that alone.
+_PICKS = frozenset({"argwhere", "filter", "masked_select", "nonzero", "unique", "where"})
+
+
+def asks_for_size(root: cst.CSTNode, test: cst.CSTNode, differs: Callable[[cst.CSTNode], bool]) -> bool:
+    """Whether all that differs in a condition of a function (or module) is how large something is.
+
+    differs: whether a part of the condition is another one on each rank.
+    """
+    parts = [each for each in operands(test) if differs(each)]
+    return bool(parts) and all(_is_size(root, each, frozenset()) for each in parts)
+
+
+def texts_asked_for(test: cst.CSTNode) -> list[cst.BaseExpression]:
+    """What a condition compares with a text, or looks for among others, if it does nothing else."""
+    match test:
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(cst.In() | cst.NotIn())]):
+            return [left]
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(cst.Equal() | cst.NotEqual(), right)]):
+            asked = [each for each in (left, right) if not isinstance(each, cst.SimpleString)]
+            return asked if len(asked) == 1 else []
+    return []
+
+
+def _is_size(root: cst.CSTNode, node: cst.CSTNode, known: frozenset[str]) -> bool:
+    """Whether an expression is a size, or computed of sizes. known: the names that are taken to be one."""
+    match node:
+        case cst.Integer():
+            return True
+        case cst.Name(name):
+            return name in known or _are_sizes(root, name, known | {name})
+        case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=measured)]):
+            return not _is_picked(root, measured)
+        case cst.Call(func=cst.Name(name), args=args) if name in _KEEPS_SIZES:
+            return all(_is_size(root, each.value, known) for each in args)
+        case cst.Call(func=cst.Attribute(value=measured, attr=cst.Name("size"))):
+            return not _is_picked(root, measured)
+        case cst.Subscript(value=cst.Attribute(value=measured, attr=cst.Name("shape"))):
+            return not _is_picked(root, measured)
+        case cst.Attribute(value=measured, attr=cst.Name("shape")):
+            return not _is_picked(root, measured)
+    return isinstance(node, _COMPUTED) and all(_is_size(root, each, known) for each in operands(node))
+
+
+def _are_sizes(root: cst.CSTNode, name: str, known: frozenset[str]) -> bool:
+    """Whether all that a function puts into a name are sizes."""
+    values = [each.value for each in of_class(root, cst.Assign) if _binds(each, name)]
+    added = [each.value for each in of_class(root, cst.AugAssign) if names_in(each.target) == {name}]
+    return bool(values or added) and all(_is_size(root, each, known) for each in (*values, *added))
+
+
+def _binds(assign: cst.Assign, name: str) -> bool:
+    return any(name in names_in(each.target) for each in assign.targets)
+
+
+def _is_picked(root: cst.CSTNode, measured: cst.CSTNode) -> bool:
+    """Whether how many elements something has depends on their numbers, as far as the function shows."""
+    match measured:
+        case cst.Name(name):
+            values = [each.value for each in of_class(root, cst.Assign) if _binds(each, name)]
+            return any(not isinstance(each, cst.Name) and _is_picked(root, each) for each in values)
+        case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(index))]):
+            return not isinstance(index, (cst.Integer, cst.SimpleString))
+        case cst.ListComp(for_in=cst.CompFor(ifs=ifs)):
+            return bool(ifs)
+        case cst.Call():
+            return last_name(measured.func) in _PICKS
+    return False
