@@ -13,6 +13,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from trl_lint.analysis.interpreter.attributes import ENVIRON
+from trl_lint.analysis.program.path_conditions import beside_none
 from trl_lint.analysis.program.syntax import below, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import library_name_of
@@ -48,17 +49,6 @@ def asks_for(frame: Frame, test: cst.BaseExpression, key: str | tuple[Hashable, 
     if not isinstance(key, str):
         return key[1] in names_asked(frame, test)
     return any(isinstance(each, cst.Name) and each.value == key for each in _all_asked(frame, test))
-
-
-def beside_none(test: cst.BaseExpression) -> cst.BaseExpression | None:
-    """Of `x is None` and `x is not None`, what `x` is."""
-    match test:
-        case cst.Comparison(
-            left=subject,
-            comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot(), comparator=cst.Name("None"))],
-        ):
-            return subject
-    return None
 
 
 class Assigned:

@@ -19,13 +19,13 @@ import libcst as cst
 from trl_lint.analysis.interpreter.asked_names import (
     asks_for,
     assigned,
-    beside_none,
     is_alike,
     is_of_rank,
     names_asked,
     settings_asked,
 )
 from trl_lint.analysis.program.objects import class_names
+from trl_lint.analysis.program.path_conditions import beside_none
 from trl_lint.analysis.program.uses import seen_as_wrappers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.wrapped_models import narrowed_to_model

@@ -7,6 +7,7 @@ if rows: meet()                       it is true wherever one comes to it
 if few: split = False                 the rank that goes on behind it
         if not main: return
 if split: meet()                      does not get here either
+if rows is None: return               what is not None may be true or not; this is taken where it is false
 """
 
 from __future__ import annotations
@@ -120,7 +121,25 @@ def said_by(test: cst.BaseExpression, taken: bool) -> list[Condition]:
         if isinstance(test.operator, cst.And) is taken:
             return said_by(test.left, taken) + said_by(test.right, taken)
         return []
+    asked = beside_none(test)
+    if asked is not None and _asks_for_none(test) is taken:
+        test, taken = asked, False
     return [Condition(test, taken)] if isinstance(test, (cst.Attribute, cst.Name)) else []
+
+
+def beside_none(test: cst.BaseExpression) -> cst.BaseExpression | None:
+    """Of `x is None` and `x is not None`, what `x` is."""
+    match test:
+        case cst.Comparison(
+            left=subject,
+            comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot(), comparator=cst.Name("None"))],
+        ):
+            return subject
+    return None
+
+
+def _asks_for_none(test: cst.BaseExpression) -> bool:
+    return isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, cst.Is)
 
 
 def contradiction(one: list[Condition], other: list[Condition]) -> Condition | None:
@@ -142,6 +161,10 @@ def is_lasting(root: cst.CSTNode, asked: cst.BaseExpression) -> bool:
     if isinstance(asked, cst.Attribute):
         return not bindings
     return len(bindings) <= 1 and not any(isinstance(each, _LOOPS) for one in bindings for each in ancestors(root, one))
+
+
+def is_bound(root: cst.CSTNode, asked: cst.BaseExpression) -> bool:
+    return any(True for _ in _bindings(root, asked))
 
 
 def is_bound_once(root: cst.CSTNode, asked: cst.BaseExpression) -> bool:

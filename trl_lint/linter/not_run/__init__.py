@@ -14,6 +14,7 @@ from trl_lint.linter.not_run.module_flags import is_switched_off
 from trl_lint.linter.not_run.uncalled_methods import is_uncalled
 from trl_lint.linter.not_run.unused_definitions import is_unused
 from trl_lint.linter.not_run.unused_versions import is_unused_version
+from trl_lint.linter.not_run.without_accelerator import is_without_accelerator
 
 _QUESTIONS = (
     is_unused,
@@ -22,6 +23,7 @@ _QUESTIONS = (
     is_unused_version,
     cannot_be_imported,
     is_of_copied_library,
+    is_without_accelerator,
 )
 
 
