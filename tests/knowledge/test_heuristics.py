@@ -323,6 +323,20 @@ GATHER = (
 )
 RELATIVE = GATHER.format("from {} import one", "pass")
 
+GIVEN_ACCELERATOR = """
+import wandb
+import accelerate
+
+class Job:
+    def __init__(self, {0}):
+        self.accelerator = {0}
+
+    def train(self, model, loader):
+        model, loader = self.accelerator.prepare(model, loader)
+        for batch in loader:
+            wandb.log({{"loss": model(**batch).loss.item()}})
+"""
+
 CASES = {
     "MAY_SYNCHRONISE": Case(
         rule("TRL006"), loop(OF_ONE_KIND.format("dummy_gather")), 0, loop(OF_ONE_KIND.format("zeros")), 1
@@ -518,6 +532,13 @@ CASES = {
         loop("texts = llm.generate(batch['prompt'])\nx = [len(t) for t in texts]\nwandb.log({'length': sum(x) / 4})"),
         1,
         loop("texts = llm.fetch(batch['prompt'])\nx = [len(t) for t in texts]\nwandb.log({'length': sum(x) / 4})"),
+        0,
+    ),
+    "ACCELERATOR": Case(
+        rule("TRL003"),
+        GIVEN_ACCELERATOR.format("accelerator"),
+        1,
+        GIVEN_ACCELERATOR.format("distributor"),
         0,
     ),
     "RETURNS_TENSORS": Case(

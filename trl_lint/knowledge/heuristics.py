@@ -147,6 +147,13 @@ SETTINGS_OBJECT = Guess(
     because="meta-llama/llama-recipes, utils/train_utils.py: `if train_config.enable_fsdp:` before every process "
     "writes the parameters",
 )
+ACCELERATOR = Guess(
+    group=SYNCHRONISATION,
+    words=_one_of("_accelerator accelerator"),
+    says="A parameter of such a name, of which nothing is known, is an Accelerator where the file calls a method of "
+    "one on what is called so.",
+    because="Akisameee/llm-adamtl, modules/dpo.py: `def __init__(self, …, accelerator=None)`, which prepares models",
+)
 ARGUMENTS_WITH_RANK = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:.*_)?train(?:ing)?_arg(?:ument)?s$",

@@ -12,6 +12,7 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.program.classes import FunctionInfo, Parameter
+from trl_lint.analysis.program.parameter_uses import by_name
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
@@ -48,13 +49,13 @@ def bind(frame: Frame, function: FunctionInfo, args: Arguments, owner: Value | N
         elif parameter.positional and index < len(positional):
             given = index - (owner is not None)
             stands = args.expression(given) if given >= 0 else None
-            value = _annotated(frame, function, parameter, positional[index])
+            value = _known(frame, function, parameter, positional[index])
             names[name] = _handed(frame, value, given < 0, stands, (function, name))
             index += 1
             taken.add(name)
         elif name in args.keywords:
             stands = args.expression(name)
-            value = _annotated(frame, function, parameter, args.keywords[name])
+            value = _known(frame, function, parameter, args.keywords[name])
             names[name] = _handed(frame, value, False, stands, (function, name))
             taken.add(name)
         else:
@@ -76,13 +77,15 @@ def expression_of(function: FunctionInfo, name: str, args: Arguments, owner: Val
     return None
 
 
-def _annotated(frame: Frame, function: FunctionInfo, parameter: Parameter, value: Value) -> Value:
-    """An argument, or what its parameter's annotation says where nothing is known of it: a model, an Accelerator.
+def _known(frame: Frame, function: FunctionInfo, parameter: Parameter, value: Value) -> Value:
+    """An argument, or what its parameter says where nothing is known of it: a model, an Accelerator.
 
     Whether other things are the same on all ranks, such as a data set, their class does not say.
     """
-    if parameter.annotation is None or value.kind is not Kind.UNKNOWN or value.rank != ranks.UNKNOWN:
+    if value.kind is not Kind.UNKNOWN or value.rank != ranks.UNKNOWN:
         return value
+    if parameter.annotation is None:
+        return by_name(function.module, parameter.name) or value
     found = frame.engine.annotated(Frame(frame.engine, function.module), parameter.annotation)
     if found is None:
         return value

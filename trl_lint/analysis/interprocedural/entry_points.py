@@ -16,7 +16,7 @@ from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summ
 from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, Parameter
 from trl_lint.analysis.program.objects import ClassValue, ProjectInstance
-from trl_lint.analysis.program.parameter_uses import by_use
+from trl_lint.analysis.program.parameter_uses import by_name, by_use
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.program.syntax import names_in
 from trl_lint.analysis.state import settings
@@ -182,7 +182,7 @@ class Engine(Runs):
                 value = self._by_annotation(frame, parameter)
             if value is UNKNOWN:
                 used = by_use(function) if used is None else used
-                value = used.get(name, value)
+                value = used.get(name) or by_name(function.module, name) or value
             value = settings.parameter_by_name(name, value)
             value = settings.option(name, value) if function.is_command else value
             names[name] = self._sourced(frame, parameter, value, name)

@@ -2,6 +2,7 @@
 
 accelerator.gather_for_metrics(x)       an Accelerator: nothing else has it
 model.train(); model(**batch)           a model, wrapped or not
+def train(accelerator, loader):         an Accelerator, by its name and what the file does with what is called so
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from collections import defaultdict
 import libcst as cst
 
 from trl_lint.analysis.program.classes import FunctionInfo
+from trl_lint.analysis.program.project import Module
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import LibraryInstance, ModelValue
 from trl_lint.domain.values import Value, Wrapping
 from trl_lint.knowledge.accelerate import ONLY_ACCELERATORS_HAVE
+from trl_lint.knowledge.heuristics import ACCELERATOR
 from trl_lint.knowledge.models import SWITCH_MODES
 
 
@@ -34,6 +37,20 @@ def by_use(function: FunctionInfo) -> dict[str, Value]:
         elif name in called and attributes & SWITCH_MODES:
             found[name] = ModelValue(ranks.SAME, wrapping=Wrapping.UNKNOWN)
     return found
+
+
+# Methods of an Accelerator, and what asks it for the rank.
+_USES_ACCELERATOR = (
+    rb"\b_?accelerator\.(?:accumulate|backward|free_memory|gather|gather_for_metrics|is_local_main_process|is_main_process"
+    rb"|main_process_first|prepare|reduce|unwrap_model|wait_for_everyone)\b"
+)
+
+
+def by_name(module: Module, name: str) -> Value | None:
+    """What a parameter is by its name, of which nothing else is known."""
+    if ACCELERATOR.fits(name) and module.mentions(_USES_ACCELERATOR):
+        return LibraryInstance("accelerate.Accelerator")
+    return None
 
 
 def is_none_unless_given(function: FunctionInfo | None, stands: cst.BaseExpression) -> bool:
