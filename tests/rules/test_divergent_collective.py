@@ -1062,6 +1062,35 @@ def test_how_large_batches_are_and_what_texts_they_have_has_to_be_asked_for(body
     assert [each.by_default for each in SNIPPETS.findings(loop(body))] == [is_there]
 
 
+COPIED = """
+import os
+import shutil
+
+import torch.distributed as dist
+from accelerate import Accelerator
+
+def start(args):
+    source = args.model
+    if os.path.isdir(source):
+        if int(os.environ["LOCAL_RANK"]) == 0:
+            {}
+        dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("does", "speaks"),
+    [
+        ("shutil.copytree(source, '/tmp/model')", False),
+        ("shutil.copytree('/base/model', source)", True),
+        ("shutil.move(source, '/tmp/model')", True),
+        ("shutil.rmtree(source)", True),
+    ],
+)
+def test_what_is_copied_stays_where_it_is(does: str, speaks: bool):
+    assert bool(SNIPPETS.findings(COPIED.format(does))) is speaks
+
+
 def test_what_may_be_the_left_side_of_or_is_no_true():
     text = (
         "from accelerate import Accelerator\naccelerator = Accelerator()\n\ndef total(loss):\n"

@@ -233,3 +233,42 @@ def by_default_in(folder: Path, files: Mapping[str, str], name: str, rule: str =
     linter = Linter(replace(SETTINGS, root=folder), (folder,), (find_rule(rule),))
     (finding,) = linter.check(folder / name, files[name].encode())
     return finding.by_default
+
+
+WITH_TRAINER = """
+from transformers import AutoModel, Trainer
+
+def train(args):
+    {}
+    trainer = Trainer(policy, args, ref_model=reference)
+    trainer.train()
+    with open("losses.txt", "w") as file:
+        file.write(str(trainer.state.log_history))
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "by_default"),
+    [
+        ("policy, reference = make().to('cuda:0'), make().to('cuda:1')", False),
+        ("policy, reference = make().to('cuda:1'), make().to('cuda:1')", True),
+        ("policy, reference = make().to('cuda'), make()", True),
+        ("policy, reference = make().to(['cuda:0', 'cuda:1'][args.local_rank]), make()", True),
+        ("policy, reference = make(), make()  # not 'cuda:0', 'cuda:1'", True),
+    ],
+)
+def test_gpus_by_their_numbers_are_of_one_process(lines, by_default, tmp_path):
+    assert by_default_in(tmp_path, {"train.py": WITH_TRAINER.format(lines)}, "train.py") is by_default
+
+
+@pytest.mark.parametrize(
+    ("lines", "by_default"),
+    [
+        ("get_ipython().run_line_magic('autoreload', '2')\n", False),
+        ("def in_notebook():\n    return get_ipython() is not None\n", True),
+        ("get_ipython().run_line_magic('autoreload', '2')\nnotebook_launcher(train, num_processes=2)\n", True),
+    ],
+)
+def test_what_is_exported_from_a_notebook_is_run_by_its_kernel(lines, by_default, tmp_path):
+    text = lines + loop('open("losses.txt", "w")')
+    assert by_default_in(tmp_path, {"train.py": text}, "train.py") is by_default

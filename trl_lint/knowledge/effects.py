@@ -46,6 +46,8 @@ GIVE_PATHS = frozenset({
     "absolute", "expanduser", "joinpath", "parent", "relative_to", "resolve", "with_name", "with_stem", "with_suffix",
 })
 PARTS_OF_PATHS = frozenset({"as_posix", "as_uri", "name", "stem", "suffix"})
+# Functions of shutil that only read what they are given first.
+COPIES = frozenset({"copy", "copy2", "copyfile", "copytree"})
 ASK_DISK = frozenset({"exists", "is_dir", "is_file", "is_symlink"})
 LIST_FOLDERS = frozenset({"glob", "iterdir", "rglob"})
 # Methods of a model that is not wrapped.

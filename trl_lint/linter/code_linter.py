@@ -225,9 +225,11 @@ class CodeLinter:
         """A finding, which is not in the default set where all that starts its code in sight starts one process."""
         if not found.finding.by_default or found.rule.fails_in_one_process(found.violation.event):
             return found
-        if self.documents.starts_no_processes(module.path):
-            return found.only_if_asked_for()
+        from trl_lint.linter.one_process_code import is_of_one_process
         from trl_lint.linter.option_branches import is_behind_option
+
+        if self.documents.starts_no_processes(module.path) or is_of_one_process(module):
+            return found.only_if_asked_for()
 
         engines = module.engines()
         mild = engines.some_one_process and found.finding.consequence in _MILD

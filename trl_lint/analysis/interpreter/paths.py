@@ -19,7 +19,7 @@ from trl_lint.domain.kinds import IterableValue, NumberValue, PathValue
 from trl_lint.domain.provenance import OwnFile, SharedName
 from trl_lint.domain.ranks import Rank
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
-from trl_lint.knowledge.effects import ASK_DISK, GIVE_PATHS, LIST_FOLDERS, PARTS_OF_PATHS
+from trl_lint.knowledge.effects import ASK_DISK, COPIES, GIVE_PATHS, LIST_FOLDERS, PARTS_OF_PATHS
 from trl_lint.knowledge.heuristics import SHOWS_PATH
 
 if TYPE_CHECKING:
@@ -137,4 +137,6 @@ def _asks(branch: cst.CSTNode, node: cst.CSTNode) -> bool:
 
 def _may_change(call: cst.Call, name: str) -> bool:
     """Whether a call is given a path, or is a method of one, to do something with the file: to show it is nothing."""
-    return name in names_in(call) and not SHOWS_PATH.fits(last_name(call.func))
+    own = last_name(call.func)
+    parts = call.args[1:] if own in COPIES else (call,)
+    return any(name in names_in(each) for each in parts) and not SHOWS_PATH.fits(own)

@@ -1,0 +1,32 @@
+"""Code that says of itself that one process runs it.
+
+get_ipython().run_line_magic("autoreload", "2")               exported from a notebook, whose kernel alone has this
+policy, reference = make().to("cuda:0"), make().to("cuda:1")  GPUs by their numbers: a second process takes the same
+"""
+
+from __future__ import annotations
+
+import re
+
+from trl_lint.analysis.program.project import Module
+from trl_lint.knowledge.engines import SPAWNS
+
+_KERNEL = rb"(?m)^get_ipython\(\)"
+_GPU = re.compile(rb"""["']cuda:(\d)["']""")
+# What programs of several processes tell them apart by, or have from a library that starts them.
+_SEVERAL = (
+    rb"(?i)\b(?:\w+_)?rank\b|\.prepare\(|accelerator\.|process_index|world_size|DistributedDataParallel"
+    rb"|DistributedSampler"
+)
+
+
+def is_of_one_process(module: Module) -> bool:
+    """Whether a file is run by one process, and starts no others."""
+    if SPAWNS.search(module.code) is not None:
+        return False
+    return module.mentions(_KERNEL) or (not module.mentions(_SEVERAL) and _is_spread_by_hand(module))
+
+
+def _is_spread_by_hand(module: Module) -> bool:
+    """Whether the text of a file names several GPUs by their numbers."""
+    return len(set(_GPU.findall(module.code))) > 1
