@@ -1070,7 +1070,7 @@ import torch.distributed as dist
 from accelerate import Accelerator
 
 def start(args):
-    source = args.model
+    source = found(args)
     if os.path.isdir(source):
         if int(os.environ["LOCAL_RANK"]) == 0:
             {}
