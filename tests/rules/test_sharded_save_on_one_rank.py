@@ -53,6 +53,8 @@ def test_a_finding_names_the_call_and_the_engine():
         (trainer(SAVE_MODEL.replace("save_model()", "model_wrapped.save_16bit_model('x')")), {"deepspeed-zero3"}),
         (loop(f"from torch.distributed.checkpoint import state_dict\n{MAIN}    state_dict.get_state_dict(model)"),
          {"fsdp"}),
+        # It saves the model on all ranks before the main process uploads it.
+        (trainer(SAVE_MODEL.replace("save_model()", "push_to_hub()")), {"fsdp", "deepspeed-zero3"}),
         # What is one under each engine comes later, where the first has failed.
         (trainer("def save_model(self, output_dir=None):\n    if self.args.should_save:\n        try:\n"
                  "            self._save(output_dir, state_dict=self.accelerator.get_state_dict(self.model))\n"
@@ -141,6 +143,14 @@ def test_a_save_that_knows_of_sharding_is_left_alone():
         # A word about it is no care.
         ("# Neither DeepSpeed nor FSDP shards it.", True),
         ("shards = 4", True),
+        # Nor is what only makes the engine's settings.
+        ("plugin = None\n    if self.args.deepspeed:\n        plugin = DeepSpeedPlugin(zero_stage=3)", True),
+        ("plugin = DeepSpeedPlugin(zero_stage=3) if self.args.deepspeed else None", True),
+        ("if self.args.fsdp:\n        plugin = make()\n    elif self.args.deepspeed:\n        plugin = DeepSpeedPlugin()",
+         True),
+        ("if self.args.deepspeed:\n        plugin = DeepSpeedPlugin()\n        if self.args.save_only_weights:\n"
+         "            return self.save_model()", False),
+        ("if self.args.deepspeed:\n        plugin = make()", False),
     ],
 )
 def test_a_save_is_left_alone_where_code_asks_for_sharding(line, speaks):

@@ -43,6 +43,8 @@ _OPERATIONS = "utils/operations.py"
 _TRACKING = "tracking.py::GeneralTracker"
 
 FSDP_PLUGIN = "accelerate.FullyShardedDataParallelPlugin"
+# What makes the settings of an engine that shards: utils/dataclasses.py.
+ENGINE_PLUGINS = frozenset({"DeepSpeedPlugin", "FullyShardedDataParallelPlugin", "MegatronLMPlugin"})
 
 _CLASSES: tuple[Row, ...] = (
     Class(name=FSDP_PLUGIN, source="utils/dataclasses.py::FullyShardedDataParallelPlugin"),

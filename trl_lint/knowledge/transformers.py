@@ -362,9 +362,12 @@ _FUNCTIONS: tuple[Row, ...] = (
             "_save_rng_state",
             "add_callback", "create_accelerator_and_postprocess", "create_model_card", "init_hf_repo",
             "pop_callback",
-            "push_to_hub", "remove_callback", "store_flos",
+            "remove_callback", "store_flos",
         )
     ),
+    # It saves the model before it asks who uploads it.
+    Function(name="transformers.Trainer.push_to_hub", source=f"{_TRAINER}.push_to_hub", returns=NOTHING,
+             synchronises=SAVE),
     *(
         Function(name=f"transformers.Trainer.{name}", source=f"{_TRAINER}.{name}", returns=SAME)
         for name in (

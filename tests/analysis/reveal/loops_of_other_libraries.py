@@ -145,6 +145,9 @@ class Abstract(abc.ABC):
 def only_on_some(accelerator, flag, batch):
     accelerator = Accelerator()
     reveal_rank(accelerator.is_main_process and flag())  # revealed: local(rank)
+    reveal_rank(accelerator.is_main_process and flag() and flag())  # revealed: local(rank)
+    reveal_rank(flag() and accelerator.is_main_process and flag() and flag())  # revealed: local(rank)
+    reveal_rank((accelerator.process_index or flag()) and flag())  # revealed: unknown
     reveal_rank(accelerator.is_main_process or flag())  # revealed: unknown
     for batch in accelerator.prepare(torch.utils.data.DataLoader([1])):
         found = None

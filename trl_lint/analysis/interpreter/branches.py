@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import lists_of_models, process_ends, wrapping_tests
+from trl_lint.analysis.interpreter import engine_plugins, lists_of_models, process_ends, wrapping_tests
 from trl_lint.analysis.interpreter.conditions import divides, engine_arm, narrow, other_ranks, truth
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.tpu_tests import is_on_tpu
@@ -47,6 +47,7 @@ class Arm:
 
 
 def run_if(frame: Frame, node: cst.If) -> bool:
+    engine_plugins.leave_out(frame, node)
     test = evaluate(frame, node.test)
     known = truth(frame, test)
     if known is not None:

@@ -13,6 +13,7 @@ from trl_lint.analysis.interpreter import (
     attributes,
     calls,
     displays,
+    engine_plugins,
     operators,
     pure_calls,
     subscripts,
@@ -250,9 +251,9 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
         return right.but(const=not is_and)  # `is_main_process or 1`, which somebody has switched off
     value = join(left, right, left.rank).but(const=MISSING)
     if value.rank.state is State.UNKNOWN and Origin.RANK in (left.rank.origins, right.rank.origins):
-        asks = left if left.rank.origins == Origin.RANK else right
+        asks, part = (left, link.left) if left.rank.origins == Origin.RANK else (right, link.right)
         # Whatever the other side is, one rank or all the others say no; so does an engine that is not there.
-        if (is_and and alone(asks) is not None) or _is_beside_engine(frame, link, left, right):
+        if (is_and and _asks_for_one(frame, part, asks)) or _is_beside_engine(frame, link, left, right):
             return derived(asks.rank, Kind.NUMBER, asks, dtype="bool")
         return value.but(rank=ranks.GUARDED)
     for setting, test in ((left, right), (right, left)):
@@ -261,6 +262,16 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     kinds = {side.kind for side in (left, right) if side.rank.differs}
     is_mixed = value.kind is Kind.UNKNOWN or value.kind not in (left.kind, right.kind)
     return value.as_a(BLANKS[kinds.pop()]) if is_mixed and kinds in _TESTS else value
+
+
+def _asks_for_one(frame: Frame, node: cst.BaseExpression, value: Value) -> bool:
+    """Whether a condition, or a part of it without which it is not true, tells one rank from the others."""
+    if alone(value) is not None:
+        return True
+    if not isinstance(node, cst.BooleanOperation) or not isinstance(node.operator, cst.And):
+        return False
+    sides = ((side, frame.node_values.get(id(side))) for side in (node.left, node.right))
+    return any(known is not None and _asks_for_one(frame, side, known) for side, known in sides)
 
 
 def _is_always(node: cst.BaseExpression, answer: bool) -> bool:
@@ -298,6 +309,7 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
 
 
 def _conditional(frame: Frame, node: cst.IfExp) -> Value:
+    engine_plugins.leave_out(frame, node)
     test = evaluate(frame, node.test)
     known = truth(frame, test)
     saved = frame.memory.names
