@@ -1076,11 +1076,79 @@ class Gan:
 """
 
 
-@pytest.mark.parametrize(("called", "speaks"), [("", True), (".draw", False)])
+@pytest.mark.parametrize(
+    ("called", "speaks"),
+    [
+        ("", True),
+        (".draw", False),
+        # They have no parameters, either.
+        (".parameters", True),
+        (".requires_grad_", True),
+        (".params", False),
+    ],
+)
 def test_what_is_prepared_and_run_is_a_model(called, speaks):
     """Optimizers, schedulers and loaders are not called."""
     text = GAN.format(called=called)
     assert [shown(text, each) for each in SNIPPETS.findings(text)] == ["self.net.mapping"] * speaks
+
+
+@pytest.mark.parametrize(
+    ("line", "speaks"),
+    [
+        ("optimizer = make(net.parameters())", True),
+        ("for name, value in net.named_parameters():\n        print(name, value.numel())", True),
+        ("optimizer = make(net)", False),
+        ("optimizer = make(other.parameters())", False),
+        ("net.requires_grad_(False)", False),  # it is left as it is
+    ],
+)
+def test_what_has_handed_out_parameters_before_it_is_prepared_is_a_model(line, speaks):
+    text = f"{PREPARED}    {line}\n    net = accelerator.prepare(net)\n    print(net.dtype)\n"
+    assert [shown(text, each) for each in SNIPPETS.findings(text)] == ["net.dtype"] * speaks
+
+
+KINDS = """\
+import torch
+from accelerate import Accelerator
+
+def compiled(model, blocks):
+    for index, block in enumerate(blocks):
+        blocks[index] = torch.compile(block)
+    {back}
+
+{classes}
+def others():
+    return {others}
+
+def main():
+    accelerator = Accelerator()
+    model = compiled({given}, [])
+    print(model.depth)
+"""
+CLASS = """\
+class Net{}(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("back", "given", "speaks"),
+    [
+        ("return model", "accelerator.prepare(Net0())", True),
+        ("return model", "Net0()", False),
+        # What is done to it there may be what matters.
+        ("return blocks[0](model)", "accelerator.prepare(Net0())", False),
+        ("model = inside(model)\n    return model", "accelerator.prepare(Net0())", False),
+    ],
+)
+def test_a_function_for_many_kinds_of_models_hands_each_of_them_back(back, given, speaks):
+    """Beyond some kinds of calls they share a run, which knows of the model only what they have in common."""
+    made = ", ".join(f"compiled(Net{index}(), [])" for index in range(16))
+    text = KINDS.format(back=back, classes="".join(map(CLASS.format, range(16))), others=made, given=given)
+    assert [shown(text, each) for each in SNIPPETS.findings(text)] == ["model.depth"] * speaks
 
 
 PREPARED_BESIDE = """\

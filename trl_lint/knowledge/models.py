@@ -54,6 +54,8 @@ ONLY_MODELS_HAVE = frozenset(
         "save_pretrained",
     }
 )
+# Methods by which a model hands out its parameters and modules; no optimizer, loader or scheduler has them.
+ASKED_FOR_PARAMETERS = frozenset({"modules", "named_modules", "named_parameters", "parameters", "requires_grad_"})
 # Attributes that are plain data; all others may be modules or methods.
 DATA = frozenset({"config", "device", "dtype", "generation_config", "name_or_path", "peft_config", "training"})
 # Of those, the objects that stay the same however the model is used, so that they can be read once.

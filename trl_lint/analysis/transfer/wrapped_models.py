@@ -102,17 +102,25 @@ def narrowed_at(frame: Frame, prepared: Value, node: cst.CSTNode) -> Value:
 
 
 def is_run(frame: Frame, prepared: cst.BaseExpression) -> bool:
-    """Whether a function runs what it has prepared, or a class what it keeps of that.
+    """Whether a function runs what it has prepared, or asks it for its parameters, or a class what it keeps of that.
 
     Only models are called, and what makes their inputs.
     """
     attribute = own_attribute(prepared)
-    if MAKES_INPUTS.fits(attribute or (prepared.value if isinstance(prepared, cst.Name) else "")):
-        return False
-    if attribute and frame.cls is not None:
-        return any(own_attribute(call.func) == attribute for call in of_class(frame.cls.node, cst.Call))
     name = prepared.value if isinstance(prepared, cst.Name) else ""
-    return any(isinstance(call.func, cst.Name) and call.func.value == name for call in of_class(frame.root, cst.Call))
+    if MAKES_INPUTS.fits(attribute or name) or not (attribute or name):
+        return False
+    root = frame.cls.node if attribute and frame.cls is not None else frame.root
+    return any(
+        (own_attribute(used) or (used.value if isinstance(used, cst.Name) else "")) == (attribute or name)
+        for used in map(_used_as_model, of_class(root, cst.Call))
+    )
+
+
+def _used_as_model(call: cst.Call) -> cst.BaseExpression:
+    """What a call runs, or asks for its parameters."""
+    is_asked = isinstance(call.func, cst.Attribute) and call.func.attr.value in models.ASKED_FOR_PARAMETERS
+    return call.func.value if is_asked and isinstance(call.func, cst.Attribute) else call.func
 
 
 def _is_asked(frame: Frame, where: WrappedWhere, node: cst.CSTNode) -> bool:
