@@ -8,7 +8,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.interpreter import assignment, expressions, library_calls, other_names, statements
-from trl_lint.analysis.interprocedural import decorators, returned_flags
+from trl_lint.analysis.interprocedural import decorators, handed_back, returned_flags
 from trl_lint.analysis.interprocedural.binding import bind, expression_of
 from trl_lint.analysis.interprocedural.contexts import (
     CalledWith,
@@ -370,7 +370,9 @@ class Runs(Definitions):
                 if identity in summary.inputs and target in frame.objects.class_cells:
                     frame.touch(target)
                 heap[target] = content if given is None or target not in heap else join_cells(heap[target], content)
-        return self._explained(frame, renamed_value(summary.result, renamed, rebase), function, node)
+        same = handed_back.argument_of(function, context.given[0]) if context.joined else None
+        result = renamed_value(summary.result, renamed, rebase) if same is None else same
+        return self._explained(frame, result, function, node)
 
     def _tell_of_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         before = len(frame.sync_points)
