@@ -146,8 +146,8 @@ def test_a_save_that_knows_of_sharding_is_left_alone():
         # Nor is what only makes the engine's settings.
         ("plugin = None\n    if self.args.deepspeed:\n        plugin = DeepSpeedPlugin(zero_stage=3)", True),
         ("plugin = DeepSpeedPlugin(zero_stage=3) if self.args.deepspeed else None", True),
-        ("if self.args.fsdp:\n        it = make()\n    elif self.args.deepspeed:\n        it = DeepSpeedPlugin()", True),
-        ("if self.args.deepspeed:\n        it = DeepSpeedPlugin()\n        if self.args.late:\n            return", False),
+        ("if self.args.fsdp:\n        it = make()\n    elif self.args.zero3:\n        it = DeepSpeedPlugin()", True),
+        ("if self.args.zero3:\n        it = DeepSpeedPlugin()\n        if self.args.x:\n            return", False),
         ("if self.args.deepspeed:\n        plugin = make()", False),
     ],
 )

@@ -270,6 +270,47 @@ def test_an_override_that_saves_is_asked_to_on_each_rank():
     assert SNIPPETS.findings(text.replace("def save_model", "def _save")) == []
 
 
+SAVES_TRAINER = """\
+from transformers import Trainer
+
+def keep(trainer: Trainer, folder):
+    state = trainer.model.state_dict()
+{line}
+
+def main(model, args, data):
+    trainer = Trainer(model, args, train_dataset=data)
+    trainer.train()
+    keep(trainer, args.output_dir)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [
+        ("    trainer._save(folder, state_dict=state)", True),
+        ("    if trainer.args.should_save:\n        trainer._save(folder, state_dict=state)", False),
+        ("    trainer._save(f'{folder}/{trainer.args.process_index}')", False),
+        ("    trainer.save_model(folder)", False),  # it asks who saves
+    ],
+)
+def test_what_a_trainer_leaves_to_its_callers_to_guard(line, is_told):
+    text = SAVES_TRAINER.format(line=line)
+    assert [shown(text, each).partition("(")[0] for each in SNIPPETS.findings(text)] == ["trainer._save"] * is_told
+
+
+def test_an_override_hands_on_what_its_caller_guards():
+    text = trainer("""
+        def _save(self, output_dir=None, state_dict=None):
+            super()._save(output_dir, state_dict)
+            self.keep(output_dir)
+
+        def keep(self, output_dir):
+            super()._save(f"{output_dir}/last")
+    """)
+    assert SNIPPETS.findings(text) == []
+    assert len(SNIPPETS.findings(text.replace("def _save(self, output_dir=None", "def save_model(self, output_dir"))) == 2
+
+
 def test_a_guard_in_the_caller_counts():
     text = trainer("""
         def _write(self, path):

@@ -38,6 +38,7 @@ from trl_lint.knowledge.schema import (
     Attribute,
     Class,
     Collective,
+    Effect,
     Function,
     Hook,
     Row,
@@ -228,7 +229,9 @@ _HOOKS: tuple[Row, ...] = (
     Hook(name="transformers.Trainer._prepare_inputs", source=f"{_TRAINER}._prepare_inputs",
          parameters={"inputs": BATCH}, returns="moved"),
     Hook(name="transformers.Trainer._save", source=f"{_TRAINER}._save",
-         parameters={"output_dir": SAME, "state_dict": SAME}, returns=NOTHING),
+         parameters={"output_dir": SAME, "state_dict": SAME}, returns=NOTHING,
+         # Its callers ask who saves, and it does not.
+         effect=Effect("writes the same files", (0, "output_dir"))),
     Hook(name="transformers.Trainer._save_checkpoint", source=f"{_TRAINER}._save_checkpoint",
          parameters={"model": TRAINED_MODEL, "trial": SAME}, returns=NOTHING,
          synchronises=Synchronisation("save", SHARDS_CHECKPOINTS)),

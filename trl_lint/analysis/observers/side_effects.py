@@ -63,7 +63,7 @@ from trl_lint.knowledge.effects import (
 from trl_lint.knowledge.heuristics import PICTURE_FILE
 from trl_lint.knowledge.process_starts import MADE_BY_EACH
 from trl_lint.knowledge.python import RANK_DECORATORS
-from trl_lint.knowledge.schema import Class, Collective, Effect, Parameter, Row
+from trl_lint.knowledge.schema import Class, Collective, Effect, Hook, Parameter, Row
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
@@ -90,7 +90,7 @@ class SideEffects(Observer["Frame"]):
     ) -> None:
         is_told = name not in ASKS_FOR_RUN or _is_given_its_run(frame)
         if row is not None and row.effect is not None and is_told:
-            own = name.rpartition(".")[2] if isinstance(row, Class) else name
+            own = name.rpartition(".")[2] if isinstance(row, (Class, Hook)) else name
             _tell(frame, row.effect, own, args, node)
 
     def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
