@@ -376,6 +376,29 @@ def test_a_wrapper_that_is_thrown_away(statement, where):
     assert all(each.fix is None or each.fix.applicability is Applicability.DISPLAY for each in findings)
 
 
+@pytest.mark.parametrize(
+    ("statement", "where"),
+    [
+        ("net, optimizer = accelerator.prepare([net, optimizer])", ["accelerator.prepare([net, optimizer])"]),
+        ("things = (net, optimizer)\nnet, optimizer = accelerator.prepare(things)", ["accelerator.prepare(things)"]),
+        ("things = [net]\nthings += list(loaders.values())\nnet = accelerator.prepare(things)[0]",
+         ["accelerator.prepare(things)"]),
+        ("net, optimizer = accelerator.prepare(*[net, optimizer])", []),
+        ("net, optimizer = accelerator.prepare(*(net, optimizer))", []),
+        ("things = make(net)\nnet = accelerator.prepare(things)", []),  # it may be a model
+        ("net, _ = accelerator.prepare(net, [optimizer])", []),
+        ("frozen = [torch.nn.Linear(3, 4).requires_grad_(False)]\nfrozen = accelerator.prepare(frozen)", []),
+        ("sizes = accelerator.prepare([3, 4])", []),
+    ],
+)  # fmt: skip
+def test_a_list_that_prepare_gives_back_as_it_is(statement, where):
+    text = "import torch\nfrom accelerate import Accelerator\n\ndef built(net, optimizer, loaders):\n"
+    text += indent(f"accelerator = Accelerator()\n{statement}\nreturn net\n", "    ")
+    findings = SNIPPETS.findings(text)
+    assert [shown(text, each) for each in findings] == where
+    assert all(each.message.startswith("`prepare` gives a list back as it is") for each in findings)
+
+
 def test_a_test_may_wrap_a_model_for_the_error_that_it_raises(tmp_path):
     text = (
         "import pytest\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\n"

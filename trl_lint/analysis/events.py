@@ -156,12 +156,16 @@ class ModelCalled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrapperDropped(Event):
-    """A DistributedDataParallel is made, or what `prepare` gives (`is_prepared`), and nobody keeps it."""
+    """A DistributedDataParallel is made, or what `prepare` gives (`is_prepared`), and nobody keeps it.
+
+    is_list: whether it is a list that `prepare` is given, which it gives back as it is.
+    """
 
     mentions = (LIBRARIES, mentions.WRAPPED)
 
     node: Call
     is_prepared: bool = False
+    is_list: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

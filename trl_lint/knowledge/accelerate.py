@@ -43,6 +43,8 @@ _OPERATIONS = "utils/operations.py"
 _TRACKING = "tracking.py::GeneralTracker"
 
 FSDP_PLUGIN = "accelerate.FullyShardedDataParallelPlugin"
+# It looks at its arguments, and at nothing that is in one of them: accelerator.py::Accelerator._prepare_one.
+PREPARE = "accelerate.Accelerator.prepare"
 # What makes the settings of an engine that shards: utils/dataclasses.py.
 ENGINE_PLUGINS = frozenset({"DeepSpeedPlugin", "FullyShardedDataParallelPlugin", "MegatronLMPlugin"})
 
@@ -203,7 +205,7 @@ _FUNCTIONS: tuple[Row, ...] = (
         Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns="on some ranks")
         for name in _ON_SOME_RANKS
     ),
-    Function(name="accelerate.Accelerator.prepare", source=f"{_ACCELERATOR}.prepare", returns="prepared"),
+    Function(name=PREPARE, source=f"{_ACCELERATOR}.prepare", returns="prepared"),
     Function(name="accelerate.Accelerator.prepare_data_loader", source=f"{_ACCELERATOR}.prepare_data_loader",
              returns="prepared"),
     # With evaluation_mode there is no DDP around it.

@@ -5,7 +5,8 @@ Reports a call, with gradients enabled and in code that a training step reaches,
 `DistributedDataParallel` holds, or of a part of it: what `accelerator.unwrap_model(model)`, `model.module` or
 `self.model` of a Trainer gives, its `get_decoder()`, its `base_model_prefix`, its own methods that run a part of it.
 Reports a `DistributedDataParallel(model)` whose result nobody keeps, too, and an `accelerator.prepare(model)` that is
-kept in the variable of the loop around it alone (`for model in models:`): the model itself is not changed by it.
+kept in the variable of the loop around it alone (`for model in models:`): the model itself is not changed by it. So
+is an `accelerator.prepare([model, optimizer])` of a list, which it gives back without a look at what is in it.
 
 ## Why is this bad?
 DDP prepares the synchronisation of the gradients in its own `forward`. When that is left out, nothing fails: each
@@ -71,6 +72,11 @@ _WHERE_TO_KEEP = (
     "under which name the wrapped model is kept, and what goes on to use the bare one, is the author's to say"
 )
 _KEEP_EACH = "keep what it returns in place of the bare ones: `models[index] = accelerator.prepare(model)`"
+_IN_A_LIST = (
+    "`prepare` gives a list back as it is, and looks at nothing in it: no model is wrapped, no loader is divided, and "
+    "on several GPUs each rank trains a model of its own"
+)
+_ONE_BY_ONE = "hand over what is in it one by one: `accelerator.prepare(*things)`"
 _HELP = "call the wrapped model, or have its forward run the part that you want"
 
 
@@ -100,6 +106,8 @@ class BypassedWrapper(Rule[ModelCalled | WrapperDropped]):
 
 
 def _dropped(event: WrapperDropped) -> Violation:
+    if event.is_list:
+        return Violation(event=event, message=_IN_A_LIST, help=_ONE_BY_ONE, by_hand=_WHERE_TO_KEEP)
     return Violation(
         event=event,
         message=(

@@ -6,6 +6,8 @@ What is told of a script:
     model = DDP(model)              nothing: it is kept
     for model in models:
         model = prepare(model)      WrapperDropped: `models` has the bare ones, and `model` is not asked for
+    prepare([model, optimizer])     WrapperDropped: it gives the list back, and looks at nothing in it
+    prepare(*[model, optimizer])    nothing
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.program.unit_tests import is_test
 from trl_lint.analysis.program.uses import is_lost_in_loop
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain.kinds import ContainerValue, LibraryInstance, TupleValue
 from trl_lint.domain.values import Kind
+from trl_lint.knowledge.accelerate import PREPARE
 from trl_lint.knowledge.heuristics import ACCELERATOR_OBJECT, PREPARED_MODEL
 from trl_lint.knowledge.schema import Function, Transfer
 from trl_lint.knowledge.torch_distributed import DDP
@@ -44,6 +48,8 @@ class DroppedWrappers(Observer["Frame"]):
     ) -> None:
         if isinstance(row, Function) and row.returns == Transfer.PREPARED:
             _look_at_loop(frame, args, node)
+            if name == PREPARE:
+                _look_at_list(frame, args, node)
 
     def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """An Accelerator that is made from a configuration is known by its name."""
@@ -57,6 +63,25 @@ def _look_at_loop(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     is_one = len(args.positional) == 1 and _is_trained(args)
     if is_one and is_lost_in_loop(frame.root, node) and not is_test(frame.function):
         frame.emit(WrapperDropped, node, is_prepared=True)
+
+
+def _look_at_list(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+    """A list that is made in sight, and handed to `prepare` alone: whatever is in it stays as it was."""
+    if len(args.positional) != 1 or args.star is not None or is_test(frame.function):
+        return
+    (given,) = args.positional
+    cells = frame.memory.cells(given) if isinstance(given, ContainerValue) else []
+    items = list(given.items) if isinstance(given, TupleValue) else [item for cell in cells for item in cell.values()]
+    is_list = type(given) is TupleValue or (cells and all(cell.shape == "list" for cell in cells))
+    if is_list and items and not all(_needs_no_wrapper(item) for item in items):
+        frame.emit(WrapperDropped, node, is_list=True)
+
+
+def _needs_no_wrapper(item: Value) -> bool:
+    """Whether `prepare` would leave it as it is on its own, too: a number, a data set, a model that is frozen."""
+    if item.kind is Kind.MODEL or isinstance(item, LibraryInstance):
+        return not item.grad
+    return item.kind not in (Kind.UNKNOWN, Kind.LOADER)
 
 
 def _is_trained(args: Arguments) -> bool:
