@@ -28,6 +28,8 @@ from huggingface_hub import HfApi, create_repo
 from omegaconf import OmegaConf
 from safetensors.torch import save_file
 from scipy.io import wavfile
+from tokenizers import ByteLevelBPETokenizer, Tokenizer
+from tokenizers.implementations import BertWordPieceTokenizer
 from torchvision.utils import save_image
 """
 
@@ -66,6 +68,9 @@ def places(body: str) -> list[str]:
         "wavfile.write({}, 16000, sound)",
         "model_to_save.config.to_json_file({})",
         "tokenizer.save_vocabulary({})",
+        "ByteLevelBPETokenizer().save_model({})",
+        "(BertWordPieceTokenizer() if args.words else ByteLevelBPETokenizer()).save({})",
+        "Tokenizer(model).save(path={})",
     ],
 )
 def test_a_path_that_is_the_same_everywhere(call):

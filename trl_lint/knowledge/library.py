@@ -27,6 +27,7 @@ from trl_lint.knowledge import (
     model_libraries,
     peft,
     python,
+    tokenizers,
     torch,
     torch_distributed,
     transformers,
@@ -85,7 +86,7 @@ __all__ = [
 ROWS: tuple[Row, ...] = (
     *accelerate.ROWS, *composer.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *hub.ROWS, *lightning.ROWS,
     *loggers.ROWS, *model_libraries.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS, *torch_distributed.ROWS,
-    *transformers.ROWS, *trl.ROWS, *writers.ROWS,
+    *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS, *writers.ROWS,
 )  # fmt: skip
 # Methods of trainers that compute what a training step trains with, by their own name.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)
@@ -101,7 +102,7 @@ _STORES: dict[str, tuple[Store, ...]] = {}
 _FUNCTION_HOMES: dict[str, dict[str, str]] = {}
 _UNIQUE: dict[str, str] = accelerate.UNIQUE | datasets.UNIQUE | engines.UNIQUE | transformers.UNIQUE
 # Libraries whose classes keep their name wherever they are imported from.
-_FLAT_ROOTS = frozenset({"accelerate", "datasets", "peft", "transformers", "trl"})
+_FLAT_ROOTS = frozenset({"accelerate", "datasets", "peft", "tokenizers", "transformers", "trl"})
 _R = TypeVar("_R", bound=Row)
 _T = TypeVar("_T")
 

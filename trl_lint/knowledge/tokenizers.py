@@ -1,0 +1,34 @@
+"""Tokenizers that a program trains itself, and what writes them. Read from tokenizers 0.21."""
+
+from __future__ import annotations
+
+from trl_lint.knowledge.schema import NOTHING, Class, Effect, Function, Parameter, Row, instance
+
+_BASE = "tokenizers.BaseTokenizer"
+_BASE_SOURCE = "implementations/base_tokenizer.py::BaseTokenizer"
+_TOKENIZER_SOURCE = "__init__.pyi::Tokenizer"
+# Whichever of these it is, it is saved as the others are.
+_IMPLEMENTATIONS = (
+    "BertWordPieceTokenizer",
+    "ByteLevelBPETokenizer",
+    "CharBPETokenizer",
+    "SentencePieceBPETokenizer",
+    "SentencePieceUnigramTokenizer",
+)
+
+
+def _writes(name: str, source: str, path: Parameter) -> Row:
+    return Function(name=name, source=source, returns=NOTHING, effect=Effect("writes the same files", path))
+
+
+ROWS: tuple[Row, ...] = (
+    Class(name=_BASE, source=_BASE_SOURCE),
+    Class(name="tokenizers.Tokenizer", source=_TOKENIZER_SOURCE),
+    *(
+        Class(name=f"tokenizers.{name}", source=f"implementations::{name}", makes=instance(_BASE))
+        for name in _IMPLEMENTATIONS
+    ),
+    _writes(f"{_BASE}.save", f"{_BASE_SOURCE}.save", (0, "path")),
+    _writes(f"{_BASE}.save_model", f"{_BASE_SOURCE}.save_model", (0, "directory")),
+    _writes("tokenizers.Tokenizer.save", f"{_TOKENIZER_SOURCE}.save", (0, "path")),
+)
