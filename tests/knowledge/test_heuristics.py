@@ -647,6 +647,13 @@ CASES = {
         trainer(HELPER.format("self.model.tune()")),
         False,
     ),
+    "KEEPS_ITS_ARGUMENT": Case(
+        rule("TRL003"),
+        loop("loss = loss.mean()\noptimizers.backward(loss)\nwandb.log({'loss': loss})"),
+        1,
+        loop("loss = loss.mean()\noptimizers.combine(loss)\nwandb.log({'loss': loss})"),
+        0,
+    ),
     "CHANGES_IN_PLACE": Case(
         mended("TRL006", "gathered_loss = "),
         loop(ON_MAIN.format("torch.relu_(loss)\n    print(accelerator.gather(loss))")),

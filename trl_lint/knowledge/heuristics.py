@@ -491,6 +491,13 @@ COMPUTES_GRADIENTS = Guess(
     because="fixtures/truncated_gather/broken_loop.py: batches that are trained with are no evaluation, whose "
     "last one may be cut",
 )
+KEEPS_ITS_ARGUMENT = Guess(
+    group=GRADIENTS,
+    words=_one_of("append backward manual_backward"),
+    says="A method of this name that is not in sight leaves a tensor that it is given as it is: `engine.backward(loss)` "
+    "reduces gradients, if anything. What any other one is given may be reduced in place.",
+    because="cybertronai/transformer-xl, train.py:725: the loss is logged behind `optimizer.backward(loss)`",
+)
 
 # --- what a fix may leave as it is --------------------------------------------------------------------------
 

@@ -100,7 +100,7 @@ _HOOKS: dict[str, dict[str, tuple[Hook, ...]]] = {}
 _STORES: dict[str, tuple[Store, ...]] = {}
 # Library functions by root and own name: re-exports differ between releases, names do not.
 _FUNCTION_HOMES: dict[str, dict[str, str]] = {}
-_UNIQUE: dict[str, str] = accelerate.UNIQUE | datasets.UNIQUE | engines.UNIQUE | transformers.UNIQUE
+_UNIQUE: dict[str, str] = accelerate.UNIQUE | datasets.UNIQUE | engines.UNIQUE | loggers.UNIQUE | transformers.UNIQUE
 # Libraries whose classes keep their name wherever they are imported from.
 _FLAT_ROOTS = frozenset({"accelerate", "datasets", "peft", "tokenizers", "transformers", "trl"})
 _R = TypeVar("_R", bound=Row)

@@ -107,3 +107,6 @@ ROWS: tuple[Row, ...] = (
     Sink(name="clearml.Logger.report_single_value", source="clearml/logger.py::Logger.report_single_value",
          payload=(1, "value"), form="value"),
 )
+
+# Methods that only these have. A code base's own class of such a name is looked at itself.
+UNIQUE: dict[str, str] = dict.fromkeys(("add_scalar", "add_scalars"), "torch.utils.tensorboard.SummaryWriter")

@@ -20,6 +20,7 @@ from trl_lint.analysis.interpreter.model_calls import forward
 from trl_lint.analysis.interpreter.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance
+from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import wrapped_models
@@ -41,6 +42,7 @@ from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.knowledge import engines, models
+from trl_lint.knowledge.heuristics import KEEPS_ITS_ARGUMENT
 from trl_lint.knowledge.python import GIVE_FIRST_ARGUMENT
 from trl_lint.knowledge.schema import SOME_MODEL
 
@@ -191,8 +193,9 @@ def unresolved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     for value in args.all():
         if isinstance(value, ContainerValue) and not frame.is_stored(value):
             frame.update(value, unknown_cell)
+    may_reduce = frame.discarded is node and not KEEPS_ITS_ARGUMENT.fits(last_name(callee_of(node)))
     for key, value in args.named():
         arg = args.nodes.get(key)
-        if arg is not None and frame.discarded is node and value.kind is Kind.TENSOR and value.rank.differs:
+        if arg is not None and may_reduce and value.kind is Kind.TENSOR and value.rank.differs:
             assignment.rebind(frame, arg.value, UNKNOWN)
     return UNKNOWN
