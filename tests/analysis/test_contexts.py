@@ -11,6 +11,7 @@ from trl_lint.analysis.events import Logged, steps
 from trl_lint.analysis.interprocedural.entry_points import Engine
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, MAX_PLAIN, Runs
 from trl_lint.analysis.program.project import Project
+from trl_lint.domain.ranks import Origin
 
 HEAD = """\
 from elsewhere import unknown
@@ -90,6 +91,14 @@ def test_nor_is_it_where_more_kinds_of_calls_are_joined_than_are_told_apart(tmp_
     text = trainer("One", "inputs", filling) + trainer("Two", "inputs", f"{own}\n{filling}")
     told = {event.what for event in logged(tmp_path, text) if event.value.rank.differs}
     assert told == {"mine"}
+
+
+def test_what_differs_by_the_clock_is_not_mixed_with_what_differs_by_the_data(tmp_path):
+    lines = [f'v = doubled(time.time(), {{"k{index}": {index}}})' for index in range(30)]
+    lines += ['self.log({"own": doubled(inputs["x"].mean().item(), {"own": 1})})', *reversed(lines)]
+    text = "import time\n\ndef doubled(value, options):\n    return value * 2\n\n"
+    (event,) = logged(tmp_path, text + trainer("One", "inputs", "\n".join(lines)))
+    assert event.value.rank.origins == Origin.DATA
 
 
 @pytest.mark.parametrize("call", ["mean({}['x'])", "mean_of([{}['x']])", "mean(first([{}['x']], 1, {{}}))"])

@@ -134,14 +134,16 @@ def joined_for(
 
     Switches keep contexts apart: what one of them turns off must not be seen where another call turns it on. Once there
     are as many as may be, only what is known of the ranks of all arguments together does, so that a call of which
-    nothing is known takes nothing away from one whose arguments are the same on all ranks, or are known to differ.
+    nothing is known takes nothing away from one whose arguments are the same on all ranks, or are known to differ. Nor
+    does a call with this rank's clock take anything away from one with its data.
     """
     heap = memory.heap
     switches = tuple((name, value.const) for name, value in names.items() if isinstance(value.const, bool))
     kinds = tuple((name, value.kind, _states(value, heap, 2)) for name, value in names.items())
-    alike_ones: tuple[Hashable, ...] = (id(cls), kinds, switches)
+    differ_by = frozenset(value.rank.origins for value in names.values())
+    alike_ones: tuple[Hashable, ...] = (id(cls), kinds, differ_by, switches)
     if alike_ones not in function.joined and len(function.joined) >= MAX_JOINED:
-        alike_ones = (id(cls), _knowledge(states for _, _, states in kinds), switches)
+        alike_ones = (id(cls), _knowledge(states for _, _, states in kinds), differ_by, switches)
     shared: Joined = function.joined.setdefault(alike_ones, Joined((id(function.node), *alike_ones), fresh))
     return shared
 
