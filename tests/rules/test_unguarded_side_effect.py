@@ -298,6 +298,20 @@ def test_what_a_trainer_leaves_to_its_callers_to_guard(line, is_told):
     assert [shown(text, each).partition("(")[0] for each in SNIPPETS.findings(text)] == ["trainer._save"] * is_told
 
 
+@pytest.mark.parametrize(
+    ("caught", "is_told"),
+    [
+        ("except KeyboardInterrupt", True),  # a person stops all ranks
+        ("except (KeyboardInterrupt, SystemExit) as stop", True),
+        ("except (KeyboardInterrupt, OSError)", False),  # it may be one rank that goes on behind it
+        ("except Exception", False),
+    ],
+)
+def test_what_is_tried_until_somebody_stops_it(caught, is_told):
+    text = loop(f"try:\n    torch.save(batch, 'last.pt')\n{caught}:\n    pass\n")
+    assert len(SNIPPETS.findings(text)) == is_told
+
+
 def test_an_override_hands_on_what_its_caller_guards():
     text = trainer("""
         def _save(self, output_dir=None, state_dict=None):

@@ -33,7 +33,7 @@ _CAUGHT = "only ranks on which something raises get here"
 
 def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     before = frame.memory.fork()
-    if any(not (_raises_again(handler) or _asks_for_package(handler)) for handler in node.handlers):
+    if not all(map(_keeps_together, node.handlers)):
         # A rank on which something raises leaves the body and goes on behind it.
         left = frame.step(node, "a rank on which something raises does not get to the end of this")
         frame.memory.control = before.control.under(Control(Uniformity.UNKNOWN, left, ranks.UNKNOWN))
@@ -115,6 +115,12 @@ def _is_of_some_ranks(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> boo
         each.attr.value if isinstance(each, cst.Attribute) else getattr(each, "value", "") for each in _caught(handler)
     }
     return not own & MET_BY_ALL_RANKS and "" not in own
+
+
+def _keeps_together(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """Whether no rank leaves the body for this clause and goes on behind it while others go on in it."""
+    names = {last_name(each) for each in _caught(handler)}
+    return _raises_again(handler) or _asks_for_package(handler) or (bool(names) and names <= MET_BY_ALL_RANKS)
 
 
 def _asks_for_package(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
