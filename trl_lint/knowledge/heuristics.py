@@ -494,7 +494,7 @@ COMPUTES_GRADIENTS = Guess(
 KEEPS_ITS_ARGUMENT = Guess(
     group=GRADIENTS,
     words=_one_of("append backward manual_backward"),
-    says="A method of this name that is not in sight leaves a tensor that it is given as it is: `engine.backward(loss)` "
+    says="A method of this name that is not in sight leaves a tensor that it is given alone: `engine.backward(loss)` "
     "reduces gradients, if anything. What any other one is given may be reduced in place.",
     because="cybertronai/transformer-xl, train.py:725: the loss is logged behind `optimizer.backward(loss)`",
 )
