@@ -89,7 +89,7 @@ class SideEffects(Observer["Frame"]):
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
     ) -> None:
         is_told = name not in ASKS_FOR_RUN or _is_given_its_run(frame)
-        if row is not None and row.effect is not None and is_told:
+        if row is not None and row.effect is not None and is_told and not _hands_on(frame, row):
             own = name.rpartition(".")[2] if isinstance(row, (Class, Hook)) else name
             _tell(frame, row.effect, own, args, node)
 
@@ -151,6 +151,12 @@ class SideEffects(Observer["Frame"]):
             return event.owner in starters or are_right or event.module.notes.of(OwnRuns).started
 
         return [each for each in events if not logs_to_its_own(each)] if told else events
+
+
+def _hands_on(frame: Frame, row: Row) -> bool:
+    """Whether an override does what it is asked to: `super()._save(folder)` in `_save`, whose callers say who saves."""
+    own = row.name.rpartition(".")[2]
+    return isinstance(row, Hook) and frame.function is not None and frame.function.name == own
 
 
 def _note_all_ranks(frame: Frame, asked: Step | None = None) -> None:
