@@ -55,6 +55,14 @@ def test_a_finding_names_the_call_and_the_engine():
          {"fsdp"}),
         # It saves the model on all ranks before the main process uploads it.
         (trainer(SAVE_MODEL.replace("save_model()", "push_to_hub()")), {"fsdp", "deepspeed-zero3"}),
+        # What the wrapper holds gathers its parameters to run.
+        (loop(MAIN + "    accelerator.unwrap_model(model).generate(batch['x'])"), {"fsdp", "deepspeed-zero3"}),
+        (loop(f"inside = accelerator.unwrap_model(model)\n{MAIN}    inside(batch['x'])"), {"fsdp", "deepspeed-zero3"}),
+        (loop(f"inside = accelerator.unwrap_model(model)\ninside(batch['x'])\n{MAIN}    print(1)"), set()),
+        (loop(f"import copy\nother = copy.deepcopy(accelerator.unwrap_model(model))\n{MAIN}    other(batch['x'])"),
+         set()),
+        (loop("with deepspeed.zero.GatheredParameters(list(model.parameters())):\n    if accelerator.is_main_process:\n"
+              "        accelerator.unwrap_model(model).generate(batch['x'])"), set()),
         # What is one under each engine comes later, where the first has failed.
         (trainer("def save_model(self, output_dir=None):\n    if self.args.should_save:\n        try:\n"
                  "            self._save(output_dir, state_dict=self.accelerator.get_state_dict(self.model))\n"

@@ -1,17 +1,19 @@
 """A sharded model is saved by some ranks only.
 
 ## What it does
-Reports `save_state`, `get_state_dict`, `save_model` and their like where some ranks may not come to them
-(`if accelerator.is_main_process: accelerator.save_state(folder)`), in a project that is shown to run under FSDP or
-DeepSpeed. The message names the engine and the file that shows it: a configuration of accelerate or DeepSpeed, a launch
-command (`accelerate launch --use_fsdp`, `deepspeed train.py`), code that makes one (`FullyShardedDataParallelPlugin`,
-`deepspeed.initialize`, `TrainingArguments(fsdp="full_shard")`), or the setting `engines`.
+Reports `save_state`, `get_state_dict`, `save_model` and their like where some ranks may not come to them (`if
+accelerator.is_main_process: accelerator.save_state(folder)`), in a project that is shown to run under FSDP or
+DeepSpeed. So it does a forward, or `generate`, of the model that the wrapper holds. The message names the engine and
+the file that shows it: a configuration of accelerate or DeepSpeed, a launch command (`accelerate launch --use_fsdp`,
+`deepspeed train.py`), code that makes one (`FullyShardedDataParallelPlugin`, `deepspeed.initialize`,
+`TrainingArguments(fsdp="full_shard")`), or the setting `engines`.
 
 ## Why is this bad?
 Where the model is sharded, each rank has a piece of every parameter, and to save the model the ranks gather them: a
 collective, in which the main process waits for the others until the time-out, or takes part in their next collective
-instead. DeepSpeed writes a checkpoint from all ranks at every stage of ZeRO, as each has a part of the optimizer.
-Under DDP the same code works, so that tests without the engine pass.
+instead. To run the model each of its modules gathers its own parameters. DeepSpeed writes a checkpoint from all ranks
+at every stage of ZeRO, as each has a part of the optimizer. Under DDP the same code works, so that tests without the
+engine pass.
 
 ## Example
 ```python
@@ -40,11 +42,11 @@ on the rank alone, or what stands before the call may not be fit for all ranks, 
 Silent where no engine is shown for the project, where DDP alone is, and in functions that ask for the engine
 (`distributed_type`, `is_fsdp_enabled`, `deepspeed_plugin`). What is shown counts for the files of one project: the
 nearest folder with a `pyproject.toml`, `setup.py`, `setup.cfg` or `requirements.txt`. Where launch commands there start
-a program and say all that it is run with, they count for it, and for what it imports, with the settings that they
-name, and no others do.
-`get_state_dict` and `save_model` are collectives under FSDP and ZeRO-3, `save_state` under every stage of DeepSpeed; a
-stage that no file tells is taken for none that shards parameters. The setting `engines` says it where no file does.
-What only settings show that launch commands leave aside, as they name others, is there to be asked for.
+a program and say all that it is run with, they count for it, and for what it imports, with the settings that they name,
+and no others do. `get_state_dict`, `save_model` and what runs the model are collectives under FSDP and ZeRO-3,
+`save_state` under every stage of DeepSpeed; a stage that no file tells is taken for none that shards parameters. The
+setting `engines` says it where no file does. What only settings show that launch commands leave aside, as they name
+others, is there to be asked for.
 
 ## References
 - https://huggingface.co/docs/accelerate/usage_guides/fsdp#saving-and-loading

@@ -22,7 +22,7 @@ from trl_lint.analysis.transfer.groups import groups_of
 from trl_lint.analysis.transfer.trained_apart import are_trained_apart
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
-from trl_lint.domain.engines import TrainingEngine
+from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
 from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, PreparedObject, library_name_of
 from trl_lint.domain.model_roles import is_replicated
 from trl_lint.domain.provenance import Step
@@ -30,12 +30,14 @@ from trl_lint.domain.sync_points import HIDDEN, SENT, SyncPoint, place_of
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
-from trl_lint.knowledge.models import RUN_A_MODEL
+from trl_lint.knowledge.models import GENERATES, RUN_A_MODEL
 from trl_lint.knowledge.schema import BACKWARD, STATE_OF_BLOCK, WRAP, Collective, Function, Hook, Row, Transfer
 from trl_lint.knowledge.torch_distributed import ASKS_FOR_STATE, LOADS_STATE, POINT_TO_POINT
 from trl_lint.knowledge.transformers import LOSSES
 
 _LOSSES = frozenset({Kind.BATCH, Kind.TENSOR})
+# A forward of a model whose parameters the ranks may hold in pieces: each module gathers its own.
+_OF_SHARDS = "forward of shards"
 # How many synchronisation points of one call are kept.
 _MAX_PASSED = 12
 # What collectives are called, behind whatever name their module has.
@@ -67,9 +69,13 @@ class CollectiveOrder(Observer["Frame"]):
         """DDP broadcasts its buffers and gets ready to reduce its gradients."""
         if _may_be_prepared(model) or _is_wrapped(model):
             _note(frame, node, "forward", "forward")
+        elif _may_be_sharded(frame, model):
+            _note(frame, node, "forward", _OF_SHARDS, engines=SHARDS_PARAMETERS)
 
     def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """In a backward pass DDP reduces the gradients."""
+        if name in GENERATES and _may_be_sharded(frame, owner):
+            _note(frame, node, name, _OF_SHARDS, engines=SHARDS_PARAMETERS)
         is_loss = name == "backward" and owner.kind in _LOSSES and owner.grad and owner.rank.differs
         if is_loss and any(point.kind == "forward" for point in frame.sync_points):
             _note(frame, node, name, BACKWARD.kind)
@@ -146,6 +152,12 @@ def _asks_whether_none(test: cst.BaseExpression) -> str:
 def _may_be_prepared(model: Value) -> bool:
     """Whether it is what `prepare` makes of something out of sight, and wraps: not of what was frozen before."""
     return isinstance(model, PreparedObject) and model.grad
+
+
+def _may_be_sharded(frame: Frame, model: Value) -> bool:
+    """Whether it is what a wrapper holds, which may be one that has the ranks put each parameter together to use it."""
+    is_inside = model.kind is Kind.MODEL and model.wrapping is Wrapping.UNWRAPPED and not is_replicated(model)
+    return is_inside and not frame.memory.control.whole
 
 
 def _is_wrapped(model: Value) -> bool:
