@@ -1,8 +1,8 @@
 """A sharded model is saved by some ranks only.
 
 ## What it does
-Reports `save_state`, `get_state_dict`, `save_model` and their like where some ranks may not come to them (`if
-accelerator.is_main_process: accelerator.save_state(folder)`), in a project that is shown to run under FSDP or
+Reports `save_state`, `get_state_dict`, `save_model` and their like where some ranks may not come to them
+(`if accelerator.is_main_process: accelerator.save_state(folder)`), in a project that is shown to run under FSDP or
 DeepSpeed. So it does a forward, or `generate`, of the model that the wrapper holds. The message names the engine and
 the file that shows it: a configuration of accelerate or DeepSpeed, a launch command (`accelerate launch --use_fsdp`,
 `deepspeed train.py`), code that makes one (`FullyShardedDataParallelPlugin`, `deepspeed.initialize`,
