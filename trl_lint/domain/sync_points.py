@@ -26,6 +26,8 @@ HIDDEN = "?"
 # A message from one rank to another: who gets which is agreed by hand, and so is what they call besides.
 SENT = "sent"
 UNSEEN = frozenset({HIDDEN, SENT})
+# A forward of a model whose parameters the ranks may hold in pieces: each module gathers its own.
+OF_SHARDS = "forward of shards"
 
 
 class SyncPoint:

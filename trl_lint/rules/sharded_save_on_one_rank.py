@@ -60,6 +60,8 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import Divergence
 from trl_lint.domain.engines import ENGINE_NAMES, ShownEngine
+from trl_lint.domain.ranks import Origin
+from trl_lint.domain.sync_points import OF_SHARDS
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
@@ -72,7 +74,7 @@ class ShardedSaveOnOneRank(Rule[Divergence]):
     consequences = (Consequence.DEADLOCK,)
 
     def check(self, event: Divergence) -> Iterator[Violation]:
-        if not event.sync_point.engines or event.knows_sharding:
+        if not event.sync_point.engines or event.knows_sharding or _is_of_uneven_data(event):
             return
         shown = event.module.engines().one_of(event.sync_point.engines)
         if shown is not None:
@@ -86,6 +88,11 @@ class ShardedSaveOnOneRank(Rule[Divergence]):
                 here=here(event),
                 by_default=None if shown.chosen else False,
             )
+
+
+def _is_of_uneven_data(event: Divergence) -> bool:
+    """Whether it is run once for each piece of the data, `for at in range(0, len(x), 256): head(x[at:])`."""
+    return event.sync_point.kind == OF_SHARDS and event.origins != Origin.RANK
 
 
 def _message(event: Divergence, shown: ShownEngine) -> str:

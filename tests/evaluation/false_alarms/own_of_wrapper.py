@@ -13,7 +13,7 @@ def main(name, loader):
     print(model.seen)  # expect: TRL002
     model.seen = 0
     try:
-        model.module.save_pretrained("out")
+        model.module.save_pretrained("out")  # expect: TRL008
     except AttributeError:
         model.save_pretrained("out")
     try:

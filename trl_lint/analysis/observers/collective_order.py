@@ -26,7 +26,7 @@ from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine
 from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, PreparedObject, library_name_of
 from trl_lint.domain.model_roles import is_replicated
 from trl_lint.domain.provenance import Step
-from trl_lint.domain.sync_points import HIDDEN, SENT, SyncPoint, place_of
+from trl_lint.domain.sync_points import HIDDEN, OF_SHARDS, SENT, SyncPoint, place_of
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
@@ -36,8 +36,6 @@ from trl_lint.knowledge.torch_distributed import ASKS_FOR_STATE, LOADS_STATE, PO
 from trl_lint.knowledge.transformers import LOSSES
 
 _LOSSES = frozenset({Kind.BATCH, Kind.TENSOR})
-# A forward of a model whose parameters the ranks may hold in pieces: each module gathers its own.
-_OF_SHARDS = "forward of shards"
 # How many synchronisation points of one call are kept.
 _MAX_PASSED = 12
 # What collectives are called, behind whatever name their module has.
@@ -70,12 +68,12 @@ class CollectiveOrder(Observer["Frame"]):
         if _may_be_prepared(model) or _is_wrapped(model):
             _note(frame, node, "forward", "forward")
         elif _may_be_sharded(frame, model):
-            _note(frame, node, "forward", _OF_SHARDS, engines=SHARDS_PARAMETERS)
+            _note(frame, node, "forward", OF_SHARDS, engines=SHARDS_PARAMETERS)
 
     def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """In a backward pass DDP reduces the gradients."""
         if name in GENERATES and _may_be_sharded(frame, owner):
-            _note(frame, node, name, _OF_SHARDS, engines=SHARDS_PARAMETERS)
+            _note(frame, node, name, OF_SHARDS, engines=SHARDS_PARAMETERS)
         is_loss = name == "backward" and owner.kind in _LOSSES and owner.grad and owner.rank.differs
         if is_loss and any(point.kind == "forward" for point in frame.sync_points):
             _note(frame, node, name, BACKWARD.kind)
