@@ -1292,3 +1292,36 @@ def test_what_is_known_of_an_argument_counts_whatever_its_annotation_says():
     text = ANNOTATED.format(accelerator="Accelerator", part="torch.nn.Module", given="Accelerator(), load(args)")
     assert SNIPPETS.findings(text)
     assert not SNIPPETS.findings(text.replace("Accelerator(), load(args)", "Accelerator(), DataLoader(args)"))
+
+
+@pytest.mark.parametrize(
+    ("before", "is_reported"),
+    [
+        ("", True),
+        ("net.requires_grad_(False)", False),
+        ("net.requires_grad_(False)\n        net.requires_grad_()", True),
+    ],
+)
+def test_what_was_frozen_before_an_annotation_says_that_it_is_a_model_stays_frozen(before, is_reported):
+    text = ANNOTATED.format(accelerator="Accelerator", part="torch.nn.Module", given="Accelerator(), net")
+    assert bool(
+        SNIPPETS.findings(text.replace("self.wrapped(", f"net = load(args)\n        {before}\n        self.wrapped("))
+    ) is (is_reported)
+
+
+def test_what_was_frozen_before_isinstance_says_that_it_is_a_model_stays_frozen():
+    text = """
+import torch
+from accelerate import Accelerator
+from somewhere import load
+
+def main(args):
+    accelerator = Accelerator()
+    net = load(args)
+    net.requires_grad_(False)
+    if isinstance(net, torch.nn.Module):
+        net = accelerator.prepare(net)
+        net.own_method()
+"""
+    assert not SNIPPETS.findings(text)
+    assert SNIPPETS.findings(text.replace("    net.requires_grad_(False)\n", ""))

@@ -38,7 +38,8 @@ def _narrowed(value: Value, classes: list[str] | None) -> Value | None:
     if classes is not None and datasets.is_dataset(value):
         return data_sets.narrowed(value, classes)
     if value.kind is Kind.UNKNOWN and classes and MODEL_CLASSES.issuperset(classes):
-        return SOME_MODEL.but(rank=value.rank) if value.rank.state in (State.SAME, State.UNKNOWN) else None
+        differs = value.rank.state not in (State.SAME, State.UNKNOWN)
+        return None if differs else SOME_MODEL.but(rank=value.rank, grad=value.grad)
     if value.kind is not Kind.MODEL or value.wrapping is not Wrapping.WRAPPED:
         return None
     if classes is not None and WRAPPER_CLASSES.isdisjoint(classes):

@@ -89,7 +89,9 @@ def _known(frame: Frame, function: FunctionInfo, parameter: Parameter, value: Va
     found = frame.engine.annotated(Frame(frame.engine, function.module), parameter.annotation)
     if found is None:
         return value
-    return found if found.kind is Kind.MODEL or library_name_of(found) in _SAME_EVERYWHERE else value
+    if found.kind is Kind.MODEL:
+        return found if value.grad else found.but(grad=False)  # frozen before anybody said what it is
+    return found if library_name_of(found) in _SAME_EVERYWHERE else value
 
 
 def _handed(
