@@ -272,3 +272,17 @@ def test_gpus_by_their_numbers_are_of_one_process(lines, by_default, tmp_path):
 def test_what_is_exported_from_a_notebook_is_run_by_its_kernel(lines, by_default, tmp_path):
     text = lines + loop('open("losses.txt", "w")')
     assert by_default_in(tmp_path, {"train.py": text}, "train.py") is by_default
+
+
+@pytest.mark.parametrize(
+    ("lines", "by_default"),
+    [
+        ("prompt = input('Prompt: ')", False),
+        ("prompt = input('Prompt: ') if int(os.environ['RANK']) == 0 else ''", True),
+        ("prompt = tokenizer.input('Prompt: ')", True),
+        ("prompt = 'read by input()'", True),
+        ("# prompt = input('Prompt: ')", True),
+    ],
+)
+def test_who_asks_somebody_at_the_terminal_runs_once(lines, by_default, tmp_path):
+    assert by_default_in(tmp_path, {"train.py": WITH_TRAINER.format(lines)}, "train.py") is by_default
