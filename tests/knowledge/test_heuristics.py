@@ -541,6 +541,13 @@ CASES = {
         GIVEN_ACCELERATOR.format("distributor"),
         0,
     ),
+    "GENERATION_SETTING": Case(
+        rule("TRL005"),
+        loop("made = load().generate(**batch, do_sample=False)\naccelerator.gather(made)"),
+        1,
+        loop("made = load().generate(**batch, sampler=False)\naccelerator.gather(made)"),
+        0,
+    ),
     "RETURNS_TENSORS": Case(
         rule("TRL003"),
         loop("made = encode(batch['text'], return_tensors='pt')\nwandb.log({'length': made['x'].sum()})"),

@@ -412,6 +412,13 @@ GENERATES_TEXT = Guess(
     because="trl 0.14.0, trainer/online_dpo_trainer.py: `self.llm.generate(prompts, …)` of vLLM, from whose texts all "
     "metrics of a step are computed",
 )
+GENERATION_SETTING = Guess(
+    group=MODELS,
+    words=_one_of("attention_mask do_sample eos_token_id generation_config num_beams pad_token_id synced_gpus"),
+    says="What is asked to `generate` with this argument is a model of transformers, and returns token ids.",
+    because="FlagOpen/FlagEmbedding, longllm_qlora/main/eval_passkey.py: `model.generate(…, do_sample=False, "
+    "synced_gpus=…)`, of a model that a package out of sight has loaded",
+)
 RETURNS_TENSORS = Guess(
     group=MODELS,
     words=_one_of("return_tensors"),

@@ -163,7 +163,11 @@ def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, nod
     of_settings = owner.rank == ranks.SETTING and settings.of_settings(owner, args)
     if of_settings or (name == "get" and settings.may_be(result) and _asks_settings(frame, owner, args, node)):
         result = settings.SETTING
-    if owner.kind in _NO_KIND and heuristics.GENERATES_TEXT.fits(name) and Origin.DATA in args.rank().origins:
+    if (
+        {owner.kind, result.kind} <= _NO_KIND
+        and heuristics.GENERATES_TEXT.fits(name)
+        and Origin.DATA in args.rank().origins
+    ):
         result = BatchValue(ranks.LOCAL, BatchRole.FIELD, why=frame.step(node, "`{}` is made of this rank's own data"))
     for refine in frame.domains.unknown_method:
         result = refine(frame, owner, name, args, node, result)

@@ -43,7 +43,7 @@ def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: 
     for observe in frame.observers.model_method:
         observe(frame, owner, name, node)
     if name in models.GENERATES:
-        return _generated(frame, args)
+        return generated(frame, args)
     if name == "forward" or (owner.wrapping and owner.wrapping.is_bare):
         return forward(frame, owner, args)
     return UNKNOWN if args.differing() else SAME
@@ -66,7 +66,8 @@ def _with_learned_parts(frame: Frame, model: Value, output: Value) -> Value:
     return TupleValue(output.rank, [attributes.LEARNED if each else computed for each in parts], why=output.why)
 
 
-def _generated(frame: Frame, args: Arguments) -> Value:
+def generated(frame: Frame, args: Arguments) -> Value:
+    """The token ids that a model makes of its inputs."""
     value = _output(frame, args)
     for refine in frame.domains.generated:
         value = refine(frame, args, value)
