@@ -232,6 +232,10 @@ def shown_by(findings: list[Finding]) -> tuple[str, ...]:
         ("setup.py", "from deepspeed import zero\nfsdp = None\n", None),
         ("wrap.py", "import deepspeed\n\nengine, *_ = deepspeed.initialize(model=model)\n", "DeepSpeed"),
         ("wrap.py", "plugin = FullyShardedDataParallelPlugin()\n", "FSDP"),
+        ("wrap.py", "model = FSDP(model, **settings)\n", "FSDP"),
+        # As a launch asks for.
+        ("wrap.py", "model = FSDP(model, **kept(state.fsdp_plugin))\n", None),
+        ("wrap.py", "model = deepspeed.initialize(model, config=state.deepspeed_plugin.deepspeed_config)\n", None),
         ("wrap.py", "args = TrainingArguments('x', fsdp='full_shard auto_wrap')\n", "FSDP"),
         ("wrap.py", "args = TrainingArguments('x', fsdp='')  # or full_shard\n", None),
         ("wrap.py", "args = TrainingArguments('x', deepspeed='ds.json')\n", "DeepSpeed"),

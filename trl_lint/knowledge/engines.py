@@ -113,14 +113,16 @@ IN_CONFIGURATION = (
 IN_CODE = (
     Sign(TrainingEngine.DDP, r"(?<!class )\b(?:DistributedDataParallel|DDP)\s*\(", "torch: nn/parallel/distributed.py",
          (b"DistributedDataParallel", b"DDP")),
+    # With the settings of Accelerate's plugin it is for where a launch asks for the engine.
     Sign(TrainingEngine.FSDP, r"(?<!class )\b(?:FullyShardedDataParallel|FSDP)\s*\(",
-         "torch: distributed/fsdp/fully_sharded_data_parallel.py", (b"FullyShardedDataParallel", b"FSDP")),
+         "torch: distributed/fsdp/fully_sharded_data_parallel.py", (b"FullyShardedDataParallel", b"FSDP"),
+         unless=r"\.fsdp_plugin\b"),
     Sign(TrainingEngine.FSDP, r"(?<!def )\bfully_shard\s*\(", "torch: distributed/fsdp/_fully_shard/_fully_shard.py",
          (b"fully_shard",)),
     Sign(TrainingEngine.FSDP, r"(?<!class )\bFullyShardedDataParallelPlugin\s*\(", _PLUGINS,
          (b"FullyShardedDataParallelPlugin",)),
     Sign(TrainingEngine.FSDP, rf"^[^#\n]*\bfsdp\s*=\s*[\[\"'][^#\n]*\b{_SHARDS}", _ARGUMENTS, _SHARDING),
-    # With the configuration of Accelerate's plugin it is for where a launch asks for DeepSpeed.
+    # The same.
     Sign(TrainingEngine.DEEPSPEED, r"\bdeepspeed\.initialize\s*\(", "deepspeed: __init__.py::initialize",
          (b"deepspeed.initialize",), unless=r"\.deepspeed_plugin\b"),
     Sign(TrainingEngine.DEEPSPEED, r"(?<!class )\bDeepSpeedPlugin\s*\(", _PLUGINS, (b"DeepSpeedPlugin",)),
