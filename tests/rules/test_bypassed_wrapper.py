@@ -334,6 +334,30 @@ def step(net, batch, total):
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "speaks"),
+    [
+        ("net.zero_grad()", "seen[n] = p.grad.pow(2)", False),
+        ("net.zero_grad()", "optimizer.step()", True),
+        ("net.zero_grad()", "p.grad.clamp_(-1, 1)\n    optimizer.step()", True),
+        # Gradients add up: they may be for a step elsewhere.
+        ("net.train()", "seen[n] = p.grad.pow(2)", True),
+        ("net.zero_grad()", "seen[n] = p.data.pow(2)", True),
+    ],
+)
+def test_gradients_that_nothing_is_trained_with_need_no_wrapper(before, after, speaks):
+    text = f"""{GENERIC}
+def look(net, batches, seen, optimizer):
+    model = DDP(net)
+    for batch in batches:
+        {before}
+        model.module(batch).sum().backward()
+        for n, p in net.named_parameters():
+            {after}
+"""
+    assert len(SNIPPETS.findings(text)) == speaks
+
+
+@pytest.mark.parametrize(
     ("files", "by_default"),
     [
         ({}, True),

@@ -18,7 +18,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import Event, ModelCalled, ParameterRead
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.hand_reduction import reduces_gradients
+from trl_lint.analysis.program.hand_reduction import only_reads_gradients, reduces_gradients
 from trl_lint.analysis.program.objects import class_of
 from trl_lint.analysis.program.syntax import below, of_class, own_attribute
 from trl_lint.analysis.state.callees import function_of
@@ -74,7 +74,7 @@ def _owner_and_name(read: cst.CSTNode) -> tuple[cst.BaseExpression | None, str]:
 
 
 def _tell(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None:
-    if model.wrapping is Wrapping.UNWRAPPED and (_is_reduced_by_hand(frame) or _has_one_for_the_wrapper(frame, node)):
+    if model.wrapping is Wrapping.UNWRAPPED and _needs_no_wrapper(frame, node):
         return
     if model.wrapping in (Wrapping.UNWRAPPED, Wrapping.WRAPPED):
         names = tuple(
@@ -89,6 +89,12 @@ def _tell(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
         )
         given = _given_with_gradients(frame)
         frame.emit(ModelCalled, node, model=model, path=path, names=names, attributes=attributes, given=given)
+
+
+def _needs_no_wrapper(frame: Frame, node: cst.CSTNode) -> bool:
+    if _is_reduced_by_hand(frame) or _has_one_for_the_wrapper(frame, node):
+        return True
+    return frame.function is not None and only_reads_gradients(frame.function.node)
 
 
 def _given_with_gradients(frame: Frame) -> frozenset[str]:

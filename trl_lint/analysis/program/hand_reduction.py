@@ -7,6 +7,12 @@ for parameter in model.parameters():      not: it is the norm that is reduced
 flat = torch.cat([each.grad.flatten() for each in model.parameters()])
 dist.all_reduce(flat)                     reduced by hand
 average(model.parameters())               what `average` does with its parameter
+
+Or that it only looks at:
+
+model.zero_grad()
+model(**batch).loss.backward()
+seen += parameter.grad ** 2               and no optimizer's `step`
 """
 
 from __future__ import annotations
@@ -29,6 +35,15 @@ def reduces_gradients(code: cst.CSTNode, code_of: CodeOf) -> bool:
         return True
     called = (code_of(call.func) for call in of_class(code, cst.Call) if call.args)
     return any(each is not None and each is not code and _reduces_in_loops(each) for each in called)
+
+
+@lru_cache(maxsize=1024)
+def only_reads_gradients(code: cst.CSTNode) -> bool:
+    """Whether code starts with no gradients, reads those that a backward pass leaves, and trains nothing with them."""
+    called = {_called(call) for call in of_class(code, cst.Call)}
+    if "zero_grad" not in called or any("step" in name for name in called):
+        return False
+    return any(each.attr.value == "grad" for each in of_class(code, cst.Attribute))
 
 
 @lru_cache(maxsize=1024)
