@@ -286,3 +286,11 @@ def test_what_is_exported_from_a_notebook_is_run_by_its_kernel(lines, by_default
 )
 def test_who_asks_somebody_at_the_terminal_runs_once(lines, by_default, tmp_path):
     assert by_default_in(tmp_path, {"train.py": WITH_TRAINER.format(lines)}, "train.py") is by_default
+
+
+@pytest.mark.parametrize(
+    ("name", "by_default"),
+    [("train_single_gpu.py", False), ("train_1gpu.py", False), ("train.py", True), ("train_multi_gpu.py", True)],
+)
+def test_a_program_says_by_its_name_that_it_is_for_one_gpu(name, by_default, tmp_path):
+    assert by_default_in(tmp_path, {name: WITH_TRAINER.format("pass")}, name) is by_default

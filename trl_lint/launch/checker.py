@@ -16,10 +16,11 @@ from pathlib import Path
 
 from trl_lint.findings import Applicability, Consequence, Finding, Fix, Note, Position
 from trl_lint.findings import Edit as PlacedEdit
-from trl_lint.knowledge.heuristics import LOOP_SCRIPT, ONE_GPU_NOTE, SEVERAL_GPUS_NOTE
+from trl_lint.knowledge.heuristics import LOOP_SCRIPT
 from trl_lint.launch.commands.commands import Command
 from trl_lint.launch.judge.arguments import may_ask_to_train, may_train
 from trl_lint.launch.judge.engines import launched_program
+from trl_lint.launch.judge.file_names import is_for_one_gpu
 from trl_lint.launch.judge.gpus import Gpus, GpuVerdict, gpus
 from trl_lint.launch.judge.launchers import training_script
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
@@ -80,7 +81,7 @@ class _Fault:
 def checked(path: Path, source: bytes, project: LaunchProject) -> Checked:
     """The findings in one file with their edits, and what could not be looked at."""
     reading = readers.read(path, source)
-    untold = not _for_cpu(reading.text) and not _named_for_one(path)
+    untold = not _for_cpu(reading.text) and not is_for_one_gpu(path)
     launched = _launched(reading.commands)
     groups: dict[tuple[int, int], list[_Fault | None]] = {}
     for command in reading.commands:
@@ -108,12 +109,6 @@ def _remark(problem: str) -> str:
 def _for_cpu(text: str) -> bool:
     """Whether a file installs torch without CUDA, and no other: what it starts sees no GPU."""
     return _CPU_WHEELS.search(text) is not None and not _CUDA_WHEELS.search(text)
-
-
-def _named_for_one(path: Path) -> bool:
-    """Whether a file says by its name that it is for one GPU: `train_single_gpu.sh`."""
-    name = re.sub(r"[_.-]+", " ", path.stem)
-    return ONE_GPU_NOTE.fits(name) and not SEVERAL_GPUS_NOTE.fits(name)
 
 
 def _fault(start: Start, path: Path, project: LaunchProject, untold: bool) -> _Fault | None:

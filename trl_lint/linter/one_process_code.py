@@ -3,6 +3,7 @@
 get_ipython().run_line_magic("autoreload", "2")               exported from a notebook, whose kernel alone has this
 policy, reference = make().to("cuda:0"), make().to("cuda:1")  GPUs by their numbers: a second process takes the same
 prompt = input("Prompt: ")                                    typed by somebody, to whom one process listens
+train_single_gpu.py                                           the name of the file
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 
 from trl_lint.analysis.program.project import Module
 from trl_lint.knowledge.engines import SPAWNS
+from trl_lint.launch.judge.file_names import is_for_one_gpu
 
 _KERNEL = rb"(?m)^get_ipython\(\)"
 _TYPED = re.compile(rb"(?m)^[^#\n\"']*(?<![\w.])(?<!def )input\(")
@@ -24,7 +26,9 @@ def is_of_one_process(module: Module) -> bool:
     """Whether a file is run by one process, and starts no others."""
     if SPAWNS.search(module.code) is not None:
         return False
-    if module.mentions(_KERNEL) or (_TYPED.search(module.code) is not None and not module.mentions(_RANKS)):
+    if is_for_one_gpu(module.path) or module.mentions(_KERNEL):
+        return True
+    if _TYPED.search(module.code) is not None and not module.mentions(_RANKS):
         return True
     return not module.mentions(_SEVERAL) and _is_spread_by_hand(module)
 
