@@ -43,6 +43,11 @@ class Origins(Trainer):
         reveal_rank(elapsed)  # revealed: local(clock)
         reveal_rank(round(elapsed, 2))  # revealed: local(clock)
         reveal_rank(3600 / elapsed)  # revealed: local(clock)
+        reveal_rank(elapsed > 60)  # revealed: local(clock)
+        # Two names that hold a time: they are made of one, or they are not, on every rank.
+        first, second = f"out/{start}", f"out/{start}/best"
+        reveal_rank(first == second)  # revealed: unknown
+        reveal_rank(elapsed == 60)  # revealed: local(clock)
         # Mixed: all origins are kept.
         reveal_rank(loss * elapsed)  # revealed: local(data, clock)
         reveal_rank(len(inputs["x"]) / elapsed)  # revealed: local(data, clock)

@@ -197,8 +197,9 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
         return _identity(left, operator, right)
     if kind_of_test is cst.In or kind_of_test is cst.NotIn:
         return _membership(frame, left, operator, right)
-    const = _decided(left.const, type(operator), right.const)
-    if const is MISSING and kind_of_test in (cst.Equal, cst.NotEqual):
+    are_equal = kind_of_test in (cst.Equal, cst.NotEqual)
+    const = _decided(left.const, kind_of_test, right.const)
+    if const is MISSING and are_equal:
         const = _same_text(left, right, kind_of_test)
     if left.rank == ranks.RANK_LOCAL and left.kind is Kind.NUMBER and right.const in (-1, 0):
         # A rank of -1 stands for a run without any others.
@@ -208,7 +209,7 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
         return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
     if Kind.STRING in (left.kind, right.kind) and left.rank.state is State.UNKNOWN:
         rank = rank if rank == ranks.SETTING else ranks.UNKNOWN
-    if rank.differs and all(_is_as_large(value) for value in (left, right)):
+    if rank.differs and (all(map(_is_as_large, (left, right))) or (are_equal and _are_of_one_time(left, right))):
         rank = ranks.UNKNOWN
     kinds = {left.kind, right.kind}
     tensor = kinds & {Kind.TENSOR, Kind.BATCH}
@@ -226,6 +227,11 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
 def _is_as_large(value: Value) -> bool:
     """Whether a number is, as a rule, as large on all ranks: how many rows a loader hands out to each of them."""
     return not value.rank.differs or (value.rank.how == "count" and size_of(value) is shapes.SAME)
+
+
+def _are_of_one_time(left: Value, right: Value) -> bool:
+    """Whether two names hold a time each, as those of folders do: of one rank they hold the same one."""
+    return left.rank.origins == right.rank.origins == Origin.CLOCK
 
 
 def _compared_alone(left: Value, operator: type, right: Value) -> Alone | None:
