@@ -1,5 +1,7 @@
 # A file that nobody here writes is there for all ranks or for none.
 import os
+from datetime import datetime
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -27,11 +29,20 @@ def written(accelerator, folder, model):
     torch.save(model.state_dict(), path)
 
 
+def loaded(accelerator, place):
+    path = Path(place)
+    if path.is_file():
+        return torch.load(path)
+    accelerator.wait_for_everyone()
+    return None
+
+
 def main(folder, model):
     accelerator = Accelerator()
     resumed(accelerator, folder)
     cached(accelerator.process_index, folder)
     written(accelerator, folder, model)
+    loaded(accelerator, os.path.join(folder, datetime.now().strftime("%H-%M")))
 
 
 main("out", torch.nn.Linear(2, 2))

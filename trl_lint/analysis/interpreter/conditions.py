@@ -231,7 +231,7 @@ def _is_as_large(value: Value) -> bool:
 
 def _are_of_one_time(left: Value, right: Value) -> bool:
     """Whether two names hold a time each, as those of folders do: of one rank they hold the same one."""
-    return left.rank.origins == right.rank.origins == Origin.CLOCK
+    return all(each.rank.origins & ~Origin.IO == Origin.CLOCK for each in (left, right))
 
 
 def _compared_alone(left: Value, operator: type, right: Value) -> Alone | None:

@@ -7,6 +7,7 @@ root.glob("*.json")                 an iterable of paths that each rank finds: l
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -90,9 +91,20 @@ def _looked_for(frame: Frame, path: Value, stands: cst.BaseExpression | None, no
 
 
 def _is_named_from_outside(frame: Frame, stands: cst.BaseExpression | None) -> bool:
-    """Whether a path is a parameter or an attribute, or made of these alone."""
+    """Whether a path is a parameter or an attribute, or made of these alone; `Path(folder)` is `folder` still."""
     parameters = {parameter.name for parameter in frame.function.parameters} if frame.function else set()
-    return not isinstance(stands, cst.Name) or stands.value in parameters
+    if not isinstance(stands, cst.Name) or stands.value in parameters:
+        return True
+    made = (each for each in of_class(frame.root, cst.Assign) if stands.value in names_in(each.targets[0].target))
+    return any(_is_path_of(each.value, parameters) for each in made)
+
+
+def _is_path_of(value: cst.BaseExpression, names: Collection[str]) -> bool:
+    """Whether an expression is nothing but one of these names, as a path."""
+    match value:
+        case cst.Call(func=cst.Name("Path"), args=[cst.Arg(value=cst.Name(name))]):
+            return name in names
+    return False
 
 
 def _is_new(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
