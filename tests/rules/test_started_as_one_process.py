@@ -216,8 +216,15 @@ ONE = "compute_environment: LOCAL_MACHINE\nnum_machines: 1\nnum_processes: 1  # 
         ("--config_file one.yaml --multi_gpu", {"one.yaml": ONE}, True),
         ("--config_file one.yaml --gpu_ids 0,1", {"one.yaml": ONE}, True),
         ("--config_file one.yaml --gpu-ids 0,1", {"one.yaml": ONE}, True),
-        ("--config_file $CONFIG", {"one.yaml": ONE}, True),
-        ("", {"one.yaml": ONE}, True),
+        # Which one is meant is not known, but there is none for several.
+        ("--config_file $CONFIG", {"one.yaml": ONE}, False),
+        ("--config_file $CONFIG", {"one.yaml": ONE, "two.yaml": ONE.replace("processes: 1", "processes: 2")}, True),
+        ('--config_file "configs/${N}.yaml"', {"configs/1.yaml": ONE, "old/2.yaml": ONE.replace("1", "2")}, False),
+        ('--config_file "configs/${N}.yaml"', {"configs/1.yaml": ONE, "configs/2.yaml": ONE.replace("1", "2")}, True),
+        ("", {"one.yaml": ONE}, False),
+        ("", {"one.yaml": ONE, "two.yaml": ONE.replace("processes: 1", "processes: 2")}, True),
+        ("--multi_gpu", {"one.yaml": ONE}, True),
+        ("", {}, True),
     ],
 )
 def test_settings_of_accelerate_say_how_many_processes_there_are(options, settings, by_default, tmp_path):

@@ -18,6 +18,7 @@ from trl_lint import files
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, EnginesInUse, ShownEngine, TrainingEngine
 from trl_lint.knowledge.heuristics import TEST_FOLDER
 from trl_lint.launch.judge.engines import (
+    HOME,
     JSON,
     LARGEST,
     BareStart,
@@ -43,6 +44,7 @@ from trl_lint.linter.project_shown import (
     names_one,
     parts_of,
     settings_in_use,
+    settings_meant,
 )
 from trl_lint.settings import Settings
 
@@ -238,11 +240,13 @@ def _is_started_on_several(project: ProjectShown, programs: Collection[str]) -> 
 
 
 def _is_of_one(project: ProjectShown, launch: LaunchEngines) -> bool:
-    """Whether a launch is of one process: it says so, or leaves that to settings that do."""
-    if launch.one_process or launch.counted or not launch.configuration:
+    """Whether a launch is of one process: it says so, or leaves that to settings that do.
+
+    The default in the home folder is taken for one of those that the project ships.
+    """
+    if launch.one_process or launch.counted or (launch.engines and not launch.configuration):
         return launch.one_process
-    parts = parts_of(launch.configuration)
-    meant = [each.shown.one_process for each in project.files if parts and is_named(each.name, (parts,))]
+    meant = [each.shown.one_process for each in settings_meant(project.files, launch)]
     return bool(meant) and all(meant)
 
 
@@ -362,8 +366,7 @@ def _are_all_known(found: Sequence[FileShown], shown: Collection[TrainingEngine]
 
 
 def _is_known(launch: LaunchEngines, found: Sequence[FileShown]) -> bool:
-    if launch.certain or not launch.configuration:
+    if launch.certain or launch.pattern == HOME:
         return launch.certain
-    parts = parts_of(launch.configuration)
-    meant = [each.shown.engines for each in found if parts and is_named(each.name, (parts,))]
+    meant = [each.shown.engines for each in settings_meant(found, launch)]
     return bool(meant) and all(engines and HAND_ON_ATTRIBUTES.issuperset(engines) for engines in meant)

@@ -77,6 +77,7 @@ class _LaunchRow(TypedDict):
     counted: bool
     options: list[str] | None
     drops_last: bool
+    pattern: str
 
 
 class _Row(TypedDict, total=False):
@@ -122,4 +123,5 @@ def _launch(row: _LaunchRow) -> LaunchEngines:
         row["counted"],
         None if row["options"] is None else frozenset(row["options"]),
         row["drops_last"],
+        row["pattern"],
     )

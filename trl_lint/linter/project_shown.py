@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from trl_lint.launch.judge.engines import JSON, YAML, FileEngines, LaunchEngines
+from trl_lint.launch.judge.engines import HOME, JSON, YAML, FileEngines, LaunchEngines
 from trl_lint.linter.importers import Importers
 
 
@@ -109,6 +110,16 @@ def settings_in_use(project: ProjectShown, own: Sequence[LaunchEngines]) -> set[
     return {PurePosixPath(each.name).parts for each in used} | {
         parts_of(name) for each in used for name in each.shown.names
     }
+
+
+def settings_meant(files: Iterable[FileShown], launch: LaunchEngines) -> list[FileShown]:
+    """The settings that a launch names, or of which it names one; all of Accelerate's where it names none."""
+    if launch.configuration:
+        parts = parts_of(launch.configuration)
+        return [each for each in files if parts and is_named(each.name, (parts,))]
+    pattern = "*" if launch.pattern == HOME else "/".join(parts_of(launch.pattern))
+    found = (each for each in files if pattern and each.shown.one_process is not None)
+    return [each for each in found if fnmatchcase(each.name, pattern) or fnmatchcase(each.name, f"*/{pattern}")]
 
 
 def is_chosen(file: FileShown, in_use: Collection[tuple[str, ...]]) -> bool:

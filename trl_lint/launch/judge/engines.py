@@ -44,6 +44,8 @@ from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launc
 from trl_lint.launch.parsers import readers
 from trl_lint.launch.parsers.usage import own_commands
 
+# Accelerate's settings that no launch names.
+HOME = "~"
 JSON = ".json"
 YAML = (".yaml", ".yml")
 _MAIN = re.compile(rb"^if\s+__name__\s*==", re.MULTILINE)
@@ -57,7 +59,8 @@ _ANYWHERE = (("accelerate", "launch"), ("torchrun",))
 class LaunchEngines:
     """What one launch of several processes runs under.
 
-    certain: whether nothing else is possible. configuration: the file that decides, "" where the command itself does.
+    certain: whether nothing else is possible. configuration: the file that decides, "" where the command itself does or
+    where it is not known. pattern: which files that may be, as for `fnmatch`; HOME where it is the default.
     program: the script or module that it starts, as a path, as far as that is known. names: the files of settings among
     its words. whole: whether all that could name an engine is known. one_node: it says that it is on one machine.
     one_process: it says that it is of one process. counted: it says of how many processes it is. options: the names of
@@ -76,6 +79,7 @@ class LaunchEngines:
     counted: bool = False
     options: frozenset[str] | None = None
     drops_last: bool = False
+    pattern: str = ""
 
 
 class BareStart(NamedTuple):
@@ -120,6 +124,7 @@ class FileEngines:
 _NOTHING = FileEngines()
 # Where Accelerate's settings leave the rest to those of DeepSpeed.
 _DEEPSPEED_FILE = re.compile(rb"""^[ \t]*deepspeed_config_file:[ \t]*["']?([^\s"'#]+)""", re.MULTILINE)
+_VARIABLE = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$\w+")
 # How much of the text in front of a word may belong to it: `["accelerate",` on the line above.
 _BEFORE = 40
 
@@ -288,7 +293,8 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
     place, started = _started(words)
     own = [(name, value) for name, value, _ in options(words[:place])]
     found = {option.engine for name, value in given for option in OPTIONS if option.fits(name, value)}
-    configuration = next((value for name, value in given if name in CONFIGURATION_OPTIONS), "")
+    named = next(((value, text) for name, value, text in options(words) if name in CONFIGURATION_OPTIONS), None)
+    configuration = named[0] if named else ""
     is_deepspeed = launcher in DEEPSPEED_LAUNCHERS
     return LaunchEngines(
         frozenset(found | {TrainingEngine.DEEPSPEED} if is_deepspeed else found),
@@ -302,7 +308,13 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
         any(name in COUNTS for name, _ in own),
         None if leaves_open(words) else _option_names(words[place:]),
         _drops_last(words[place:]),
+        _pattern(named[1]) if named else HOME if _is_of_accelerate(launcher) else "",
     )
+
+
+def _pattern(option: str) -> str:
+    """What is known of the file that an option names: `configs/*.yaml` for `--config_file configs/${KIND}.yaml`."""
+    return _VARIABLE.sub("*", re.split(r"[\s=]", option, maxsplit=1)[-1].strip("\"'"))
 
 
 def _drops_last(words: Sequence[Word]) -> bool:
@@ -334,7 +346,11 @@ def _started(words: Sequence[Word]) -> tuple[int, str]:
 
 def _is_told(launcher: str, is_named: bool) -> bool:
     """Whether an engine that a launch runs under is named by itself: Accelerate's default stands in the home folder."""
-    return is_named or not launcher.startswith(("accelerate", "python -m accelerate"))
+    return is_named or not _is_of_accelerate(launcher)
+
+
+def _is_of_accelerate(launcher: str) -> bool:
+    return launcher.startswith(("accelerate", "python -m accelerate"))
 
 
 def _may_vary(name: str, words: Sequence[Word]) -> bool:
