@@ -301,3 +301,22 @@ def test_who_asks_somebody_at_the_terminal_runs_once(lines, by_default, tmp_path
 )
 def test_a_program_says_by_its_name_that_it_is_for_one_gpu(name, by_default, tmp_path):
     assert by_default_in(tmp_path, {name: WITH_TRAINER.format("pass")}, name) is by_default
+
+
+@pytest.mark.parametrize(
+    ("files", "by_default"),
+    [
+        ({"jobs/other.py": MAIN, "README.md": "```\npython jobs/other.py\n```\n"}, False),
+        ({"jobs/other.py": MAIN, "README.md": "```\npython -m jobs.other\n```\n"}, False),
+        # Nobody starts it, either.
+        ({"jobs/other.py": MAIN}, True),
+        # It is of another kind.
+        ({"tools/other.py": MAIN, "README.md": "```\npython tools/other.py\n```\n"}, True),
+        # Some program is started on several.
+        ({"jobs/other.py": MAIN, "more.py": MAIN, "run.sh": "python jobs/other.py\ntorchrun more.py\n"}, True),
+        ({"jobs/other.py": MAIN, "run.sh": "python jobs/other.py\n", "a.yaml": "distributed_type: MULTI_GPU\n"}, True),
+        ({"jobs/other.py": "import ray\n" + MAIN, "run.sh": "python jobs/other.py\n"}, True),
+    ],
+)
+def test_a_program_is_started_as_those_beside_it(files, by_default, tmp_path):
+    assert by_default_in(tmp_path, {"jobs/train.py": WRITES + MAIN, **files}, "jobs/train.py") is by_default

@@ -893,6 +893,10 @@ def test_what_only_an_engine_of_deepspeed_has_is_read_under_deepspeed(attribute:
          "base_model", False),
         ({"run.sh": "accelerate launch --config_file b.yaml train.py\n", "a.yaml": "distributed_type: FSDP\n"},
          "base_model", True),
+        ({"run.sh": "accelerate launch --config_file $KIND.yaml train.py\n",
+          "a.yaml": "distributed_type: FSDP\nnum_processes: 2\n"}, "base_model", False),
+        ({"run.sh": "accelerate launch train.py\n", "a.yaml": "distributed_type: FSDP\nnum_processes: 2\n"},
+         "base_model", True),
     ],
 )  # fmt: skip
 def test_a_project_that_is_only_run_under_engines_that_hand_it_on(files, attribute, speaks, tmp_path):

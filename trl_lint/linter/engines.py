@@ -187,7 +187,8 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     users = project.importers.programs_of(str(asks))
     one_process = _is_one_process(project, str(asks), users)
     is_one = not _is_started_on_several(project, {*programs, *users})
-    some_one_process = is_one and any(_is_started_as_one(project, each) for each in programs)
+    started_as_one = (_is_started_as_one(project, each) or _is_beside_bare(project, each) for each in programs)
+    some_one_process = is_one and any(started_as_one)
     own_code = [each.shown.beside for each in found if is_program and each.name == str(asks)]
     only = project.whole and _are_all_known(found, where)
     alone = _options_of_one_process(project, str(asks)) if is_program else frozenset[str]()
@@ -271,6 +272,16 @@ def _is_bare(project: ProjectShown, program: str, *, own: bool = False) -> bool:
     if any(_spawns(project, each, program) for each in project.files):
         return False
     return bool(_bare_starts(project, program, own=own))
+
+
+def _is_beside_bare(project: ProjectShown, program: str) -> bool:
+    """Whether nothing starts a program, and bare python those beside it, in a project that shows no other way."""
+    shown = [each.shown for each in project.files]
+    if program not in project.importers.programs or any(each.launches or each.engines or each.spawns for each in shown):
+        return False
+    folder = PurePosixPath(program).parent
+    beside = (each for each in project.importers.programs if PurePosixPath(each).parent == folder)
+    return any(_bare_starts(project, each, own=False) for each in beside)
 
 
 def _bare_starts(project: ProjectShown, program: str, *, own: bool) -> list[BareStart]:
