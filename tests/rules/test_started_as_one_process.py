@@ -222,6 +222,8 @@ ONE = "compute_environment: LOCAL_MACHINE\nnum_machines: 1\nnum_processes: 1  # 
         ('--config_file "configs/${N}.yaml"', {"configs/1.yaml": ONE, "old/2.yaml": ONE.replace("1", "2")}, False),
         ('--config_file "configs/${N}.yaml"', {"configs/1.yaml": ONE, "configs/2.yaml": ONE.replace("1", "2")}, True),
         ("", {"one.yaml": ONE}, False),
+        ("", {"configs/one.yaml": ONE}, False),
+        ("", {"others/theirs/one.yaml": ONE}, True),
         ("", {"one.yaml": ONE, "two.yaml": ONE.replace("processes: 1", "processes: 2")}, True),
         ("--multi_gpu", {"one.yaml": ONE}, True),
         ("", {}, True),
@@ -235,7 +237,7 @@ def test_settings_of_accelerate_say_how_many_processes_there_are(options, settin
 def by_default_in(folder: Path, files: Mapping[str, str], name: str, rule: str = "TRL008") -> bool:
     """Whether the one finding of a rule in a file of a project is in the default set."""
     for each, content in files.items():
-        (folder / each).parent.mkdir(exist_ok=True)
+        (folder / each).parent.mkdir(parents=True, exist_ok=True)
         (folder / each).write_text(content, encoding="utf-8")
     linter = Linter(replace(SETTINGS, root=folder), (folder,), (find_rule(rule),))
     (finding,) = linter.check(folder / name, files[name].encode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -112,14 +112,20 @@ def settings_in_use(project: ProjectShown, own: Sequence[LaunchEngines]) -> set[
     }
 
 
-def settings_meant(files: Iterable[FileShown], launch: LaunchEngines) -> list[FileShown]:
-    """The settings that a launch names, or of which it names one; all of Accelerate's where it names none."""
+def settings_meant(files: Sequence[FileShown], launch: LaunchEngines) -> list[FileShown]:
+    """The settings that a launch names, or of which it names one.
+
+    Where it names none, those that lie beside it or above, or in a folder there, show what its author goes by.
+    """
     if launch.configuration:
         parts = parts_of(launch.configuration)
         return [each for each in files if parts and is_named(each.name, (parts,))]
-    pattern = "*" if launch.pattern == HOME else "/".join(parts_of(launch.pattern))
-    found = (each for each in files if pattern and each.shown.one_process is not None)
-    return [each for each in found if fnmatchcase(each.name, pattern) or fnmatchcase(each.name, f"*/{pattern}")]
+    settings = [each for each in files if each.shown.one_process is not None]
+    if launch.pattern == HOME:
+        folders = [each.folder for each in files if launch in each.shown.launches]
+        return [each for each in settings if any(is_around(each.folder.parent, folder) for folder in folders)]
+    pattern = "/".join(parts_of(launch.pattern))
+    return [each for each in settings if fnmatchcase(each.name, pattern) or fnmatchcase(each.name, f"*/{pattern}")]
 
 
 def is_chosen(file: FileShown, in_use: Collection[tuple[str, ...]]) -> bool:
