@@ -68,6 +68,14 @@ def test_a_run_that_is_there_is_no_guard():
     assert places('if has_lock():\n    wandb.log({"x": 1})') == []
 
 
+def test_a_run_is_as_a_rule_the_main_processes_own():
+    """A Trainer's callback starts it there: what all that have one do has to be asked for."""
+    finding = SNIPPETS.finding(loop('if wandb.run is not None:\n    wandb.log({"x": 1})'))
+    assert (finding.by_default, finding.consequence) == (False, Consequence.WASTE)
+    assert "runs on all processes that have a run" in finding.message
+    assert SNIPPETS.finding(loop('wandb.log({"x": 1})')).by_default
+
+
 @pytest.mark.parametrize(("guard", "is_reported"), [("wandb.run is not None", False), ("True", True)])
 def test_where_no_library_starts_a_run_the_code_has_started_it_on_the_rank_that_logs(guard, is_reported):
     text = f"""

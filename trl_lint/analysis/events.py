@@ -354,7 +354,7 @@ class SideEffect(Event):
 
     accelerator: the text by which the Accelerator is reached there, or "". by_clock: what they change is called after
     the second of each. where: under which condition all of them do, "" where whatever holds. looked: each of them has
-    looked whether it is there, at a moment of its own.
+    looked whether it is there, at a moment of its own. has_run: each of them that has a tracker's run.
     """
 
     mentions = (mentions.STARTED, mentions.SIDE_EFFECTS)
@@ -367,6 +367,7 @@ class SideEffect(Event):
     by_clock: bool = False
     where: str = ""
     looked: bool = False
+    has_run: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,6 +84,9 @@ class UnguardedSideEffect(Rule[SideEffect]):
         if event.looked:
             yield _looked(event)
             return
+        if event.has_run:
+            yield _of_those_with_a_run(event)
+            return
         apart = ", or one of its own where their clocks differ" if event.by_clock else ""
         where = f" where `{event.where}` holds" if event.where else ""
         outcome = apart + ("; the second one fails" if event.effect.fails and not event.by_clock else "")
@@ -105,6 +108,17 @@ def _looked(event: SideEffect) -> Violation:
         ),
         help=event.effect.instead,
         consequence=Consequence.RACE,
+        by_default=False,
+    )
+
+
+def _of_those_with_a_run(event: SideEffect) -> Violation:
+    """`if wandb.run is not None: wandb.log(…)`: a Trainer's callback starts a run on the main process only."""
+    return Violation(
+        event=event,
+        message=f"`{event.name}` runs on all processes that have a run, which may be more than the main one",
+        help=f"ask for the main process, and not for a run: {said('main', event)}",
+        consequence=Consequence.WASTE,
         by_default=False,
     )
 

@@ -291,15 +291,17 @@ def _tell(
         _note_own_run(frame)
     if is_right or args.double is not None:
         return
-    by_clock = path is not None and path.rank.differs and Origin.CLOCK in path.rank.origins
-    own = name.removeprefix("trl.trainer.utils.")
-    wide = next(
-        (part for each in frame.memory.control.conditions if (part := wide_conditions.widened(frame, each))), ""
-    )
-    looked = effect.makes and any(each.rank.origins == Origin.IO for each in frame.memory.control.conditions)
-    reach = frame.accelerator()
+    conditions = frame.memory.control.conditions
     frame.emit(
-        SideEffect, node, name=own, effect=effect, accelerator=reach, by_clock=by_clock, where=wide, looked=looked
+        SideEffect,
+        node,
+        name=name.removeprefix("trl.trainer.utils."),
+        effect=effect,
+        accelerator=frame.accelerator(),
+        by_clock=path is not None and path.rank.differs and Origin.CLOCK in path.rank.origins,
+        where=next((part for each in conditions if (part := wide_conditions.widened(frame, each))), ""),
+        looked=effect.makes and any(each.rank.origins == Origin.IO for each in conditions),
+        has_run=any(_asks_for_run(frame, each) for each in conditions),
     )
 
 
@@ -367,16 +369,18 @@ def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
     if wide_conditions.counts(frame, condition):
         return True
     if condition.uniformity is Uniformity.UNKNOWN:
-        test = condition.why and condition.why.node
-        return condition.rank == ranks.SETTING or (
-            test is not None and _is_given_its_run(frame) and wide_conditions.asks_for_run(frame, test)
-        )
+        return condition.rank == ranks.SETTING or (_is_given_its_run(frame) and _asks_for_run(frame, condition))
     if condition.rank.origins != Origin.IO or frame.memory.control.first_rank is not None:
         return False
     if not effect.fails and not of_class(place_of(condition) or cst.Pass(), cst.Call):
         return False  # what was looked up before says of files that are made where one is missing: by one rank, maybe
     # Ranks that look at the same moment all find what the first of them is about to change.
     return not isinstance(source_step(condition.why), OwnFile)
+
+
+def _asks_for_run(frame: Frame, condition: Control) -> bool:
+    test = condition.why and condition.why.node
+    return test is not None and wide_conditions.asks_for_run(frame, test)
 
 
 def _is_given_its_run(frame: Frame) -> bool:
