@@ -70,10 +70,16 @@ def test_a_run_that_is_there_is_no_guard():
 
 def test_a_run_is_as_a_rule_the_main_processes_own():
     """A Trainer's callback starts it there: what all that have one do has to be asked for."""
-    finding = SNIPPETS.finding(loop('if wandb.run is not None:\n    wandb.log({"x": 1})'))
+    text = """
+        def log(self, logs, start_time=None):
+            if wandb.run is not None:
+                wandb.log(logs)
+    """
+    finding = SNIPPETS.finding("import wandb\n" + trainer(text))
     assert (finding.by_default, finding.consequence) == (False, Consequence.WASTE)
     assert "runs on all processes that have a run" in finding.message
-    assert SNIPPETS.finding(loop('wandb.log({"x": 1})')).by_default
+    finding = SNIPPETS.finding("import wandb\n" + trainer(text.replace("wandb.run is not None", "True")))
+    assert (finding.by_default, finding.consequence) == (True, Consequence.CRASH)
 
 
 @pytest.mark.parametrize(("guard", "is_reported"), [("wandb.run is not None", False), ("True", True)])

@@ -50,8 +50,9 @@ part is enough is reported with that part where all ranks come by it: beside the
 (`is_main_process or use_deepspeed`), else a setting (`args.clear or ask()`). Files that each rank finds in one folder
 are the same ones, and what is called after the time in whole seconds is one thing or several, by chance. `if
 os.path.exists(path)` lets all ranks in that look at the same moment; where a folder is made behind it, which is seldom
-more than one of them, `--extend-select TRL008` reports it. `wandb.run is not None` is no guard: it says where a run was
-started, not that it was started once. A run with a `group` is meant to be one of several, but one with a name that is
+more than one of them, `--extend-select TRL008` reports it. `wandb.run is not None` says where a run was started, not
+that it was started once; as a Trainer's callback does so on the main process alone, `--extend-select TRL008` reports
+it. A run with a `group` is meant to be one of several, but one with a name that is
 the same on all ranks. What guards itself (`Trainer.log`, `Trainer.save_model`, `Trainer.push_to_hub`,
 `accelerator.save`, `accelerator.log`) is right. A file that is opened to add to it (`"a"`) is left alone by the ranks
 that have nothing to write: where all writes are in loops over what only some ranks have filled, or under a guard. A
