@@ -906,6 +906,32 @@ def test_a_project_that_is_only_run_under_engines_that_hand_it_on(files, attribu
     assert bool(linter.check(tmp_path / "train.py", (tmp_path / "train.py").read_bytes())) is speaks
 
 
+@pytest.mark.parametrize(
+    ("files", "attribute", "by_default"),
+    [
+        ({"a.yaml": "distributed_type: FSDP\n"}, "base_model", False),
+        ({"a.yaml": "distributed_type: DEEPSPEED\n"}, "base_model", False),
+        # Another object, under DeepSpeed.
+        ({"a.yaml": "distributed_type: DEEPSPEED\n"}, "config", True),
+        ({"a.yaml": "distributed_type: FSDP\n", "b.yaml": "distributed_type: MULTI_GPU\n"}, "base_model", True),
+        (
+            {"a.yaml": "distributed_type: FSDP\n", "run.sh": "torchrun --nproc_per_node 2 train.py\n"},
+            "base_model",
+            True,
+        ),
+        ({}, "base_model", True),
+    ],
+)
+def test_where_all_settings_are_of_engines_that_hand_it_on_it_has_to_be_asked_for(
+    files, attribute, by_default, tmp_path
+):
+    for name, content in {**files, "train.py": loop(f"print(model.{attribute})")}.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    linter = Linter(Settings(), (tmp_path,), (find_rule("TRL002"),))
+    (finding,) = linter.check(tmp_path / "train.py", (tmp_path / "train.py").read_bytes())
+    assert finding.by_default is by_default
+
+
 @pytest.mark.parametrize(("code", "rule"), [("config", "TRL002"), ("generate(1)", "TRL010")])
 def test_what_code_wraps_in_data_parallel_itself_is_no_engine(code, rule, tmp_path):
     model = "from transformers import AutoModel\nmodel = torch.nn.DataParallel(AutoModel.from_pretrained('x'))\n"

@@ -63,8 +63,9 @@ about, too, but not where code has tested anything that may be about that settin
 it has tested anything at all. FSDP and DeepSpeed hand attributes on (but for `config`, of which DeepSpeed has its own,
 where nothing asks with `hasattr` what it has): code under a test for them is silent, so is what only an engine of
 DeepSpeed has (`model.optimizer`), a file that is called after an engine (`train_zero3.py`), and a project whose launch
-commands all start one of them, or whose setting `engines` names no other. With `model_init`, what is cached is that of
-the first model that was made. Subclasses in other files that never call `super().__init__` are not seen.
+commands all start one of them, or whose setting `engines` names no other. Where no launch is in sight and all settings
+that the project ships are for these engines, `--extend-select TRL002` reports it. With `model_init`, what is cached is
+that of the first model that was made. Subclasses in other files that never call `super().__init__` are not seen.
 
 ## References
 - https://github.com/huggingface/trl/pull/3225 (OnlineDPO read `model.config` in its training step)
@@ -95,16 +96,20 @@ _OF_ENGINES = OF_ENGINE | OF_MODELS | UNIQUE.keys()
 _ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
 
 
-def _is_handed_on(event: AttributeRead) -> bool:
-    """Whether the model is wrapped in engines only that have the attribute, or take it from the model."""
+def _is_handed_on(event: AttributeRead, *, likely: bool = False) -> bool:
+    """Whether the model is wrapped in engines only that have the attribute, or take it from the model.
+
+    likely: as far as settings say that the project ships.
+    """
     if is_data_parallel(event.model):
         return False  # by the code itself, under whatever engine others are run
     if event.attribute not in _ENGINE and NAMES_ENGINE.fits(event.module.path.stem):
         return True  # `train_zero3.py`
     engines = event.module.engines()
-    if not engines.are_only(HAND_ON_ATTRIBUTES):
+    are_only = engines.are_likely_only if likely else engines.are_only
+    if not are_only(HAND_ON_ATTRIBUTES):
         return False
-    return event.attribute not in _ENGINE or engines.are_only({TrainingEngine.FSDP}) or _is_asked_first(event)
+    return event.attribute not in _ENGINE or are_only({TrainingEngine.FSDP}) or _is_asked_first(event)
 
 
 def _is_asked_first(event: AttributeRead) -> bool:
@@ -145,6 +150,7 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | HandedToPipeli
             ),
             provenance=event.model.why,
             help=_help(event, bare),
+            by_default=False if _is_handed_on(event, likely=True) else None,
         )
 
 
