@@ -403,6 +403,11 @@ def test_settings_of_deepspeed_are_named_by_settings(tmp_path):
         ("accelerate launch --config_file configs/gpus.yaml $SCRIPT\naccelerate launch --config_file fsdp.yaml $SCRIPT",
          True),
         ("accelerate launch --config_file configs/zero.yaml $SCRIPT", False),
+        # Where settings are named for another program, they would be for this one.
+        ("accelerate launch train.py\naccelerate launch --config_file fsdp.yaml other.py", False),
+        ("accelerate launch --config_file $KIND.yaml train.py\ntorchrun other.py fsdp.yaml", True),
+        ("accelerate launch --config_file configs/$KIND.yaml train.py\ntorchrun other.py fsdp.yaml", False),
+        ("accelerate launch --config_file fsdp.yaml other.py", True),
     ],
 )  # fmt: skip
 def test_settings_that_launches_leave_aside_for_others_are_asked_for(launched, by_default, tmp_path):

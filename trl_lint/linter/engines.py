@@ -172,8 +172,10 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     itself and of what may be a part of it, which other programs are not; nor are their launches its own. Of a part of
     programs, those speak whose launches are shown.
     """
+    started = launches_of(project, {str(asks)})
+    is_program = is_program or bool(started)  # without `if __name__ == "__main__":`
     programs = frozenset({str(asks)}) if is_program else project.importers.programs_of(str(asks))
-    own = launches_of(project, programs)
+    own = started if is_program else launches_of(project, programs)
     found = _speaking_of(project, asks, programs, own, is_program=is_program)
     where: dict[TrainingEngine, ShownEngine] = {}
     named = settings_in_use(project, own)

@@ -97,16 +97,23 @@ def may_be_named(path: str, names: Collection[str]) -> bool:
     return is_named(path, named - {()}) or (len(parts) > 1 and any(each[-len(parts) :] == parts for each in named))
 
 
-def settings_in_use(project: ProjectShown, own: Sequence[LaunchEngines]) -> set[tuple[str, ...]]:
+def settings_in_use(project: ProjectShown, own: Sequence[LaunchEngines]) -> set[tuple[str, ...]] | None:
     """The files of settings that launches name, and those that these name in turn, as parts of their paths.
 
     own: the launches of the program that is asked about. Those that may be of it count as well, and where there are
-    neither, those of other programs. Without a file that is there nothing is known of what launches use.
+    neither, those of other programs. None where nothing is known of what launches use: no file that they name is there.
+    Launches of its own that name none use none of those that others name.
     """
     every = all_launches(project)
-    launches = [each for each in every if each in own or not each.program] or every
+    used = _settings_of(project, [each for each in every if each in own or not each.program] or every)
+    return used or (set() if own and _settings_of(project, every) else None)
+
+
+def _settings_of(project: ProjectShown, launches: Sequence[LaunchEngines]) -> set[tuple[str, ...]]:
     named = {parts_of(name) for launch in launches for name in (*launch.names, launch.configuration)} - {()}
     used = [each for each in project.files if _is_settings(each) and is_named(each.name, named)]
+    by_variable = (launch for launch in launches if not launch.configuration and launch.pattern != HOME)
+    used += [each for launch in by_variable for each in settings_meant(project.files, launch)]
     return {PurePosixPath(each.name).parts for each in used} | {
         parts_of(name) for each in used for name in each.shown.names
     }
@@ -128,9 +135,9 @@ def settings_meant(files: Sequence[FileShown], launch: LaunchEngines) -> list[Fi
     return [each for each in settings if fnmatchcase(each.name, pattern) or fnmatchcase(each.name, f"*/{pattern}")]
 
 
-def is_chosen(file: FileShown, in_use: Collection[tuple[str, ...]]) -> bool:
+def is_chosen(file: FileShown, in_use: Collection[tuple[str, ...]] | None) -> bool:
     """Whether a file is not one of settings that launches leave aside for others. in_use: see `settings_in_use`."""
-    return not in_use or not _is_settings(file) or is_named(file.name, in_use)
+    return in_use is None or not _is_settings(file) or is_named(file.name, in_use)
 
 
 def _is_settings(file: FileShown) -> bool:
