@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textwrap import indent
+from textwrap import dedent, indent
 
 import pytest
 from snippets import Snippets, loop, shown, trainer
@@ -296,6 +296,43 @@ def test_a_command_that_each_rank_is_sent():
             self.serve()
     """)
     assert SNIPPETS.findings(text) == []
+
+
+ORDERS = """
+    import torch
+    import torch.distributed as dist
+
+    def step(optimizer, signal, device):
+        rank = dist.get_rank()
+
+        def closure():
+            if rank == 0:
+                dist.broadcast(signal, src=0)
+            return signal.sum()
+
+        if rank == 0:
+            optimizer.step(closure)
+            signal.fill_(0)
+            dist.broadcast(signal, src=0)
+        else:
+            while signal.item():
+                OTHERS
+                closure()
+    """
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        ("dist.broadcast(signal, src=0)", []),
+        ("dist.all_reduce(signal)", ["dist.broadcast(signal, src=0)"]),
+    ],
+)
+def test_ranks_that_wait_for_orders_in_a_loop(others, told):
+    """What the first rank sends in a nested function is awaited in the loop, if it is that."""
+    text = dedent(ORDERS).replace("OTHERS", others)
+    inner = [each for each in SNIPPETS.findings(text) if each.start.line == 10]
+    assert [shown(text, each) for each in inner] == told
 
 
 def test_ways_that_both_return_after_a_gather():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -126,7 +127,7 @@ class Names(Tables):
             return known
         below = self.project.below(reference.path, reference.name or "")
         if below is not None:
-            return ProjectName(below)
+            return self._taken_out(reference, below) or ProjectName(below)
         if not (base or self.project.may_open(reference.path)):
             return self._by_its_name(reference)
         module = self.project.module(reference.path)
@@ -138,6 +139,23 @@ class Names(Tables):
         if found is not None:
             return self.settle(found, base=base)
         return UNKNOWN
+
+    def _taken_out(self, reference: ProjectName, below: Path) -> Value | None:
+        """What a package has under the name of a module of its own: `from .train import train` in its `__init__`.
+
+        The import of the module binds it to the name, and what is taken out of it is bound to that name afterwards.
+        """
+        name = reference.name or ""
+        takes_out = re.search(
+            rb"(?m)^from[ \t]+[\w.]*\b" + name.encode() + rb"[ \t]+import\b", self.project.text(reference.path)
+        )
+        module = self.project.module(reference.path) if takes_out and self.project.may_open(reference.path) else None
+        if module is None:
+            return None
+        self.load(module)
+        found = self.global_names(module).get(name)
+        is_out_of_it = isinstance(found, ProjectName) and (found.path, found.name) == (below, name)
+        return self.settle(found) if found is not None and is_out_of_it else None
 
     def _by_its_name(self, reference: ProjectName) -> Value:
         """A name of a file that is not opened: what all training code means by it, if there is such a thing."""

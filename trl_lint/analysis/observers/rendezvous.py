@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.events import Divergence, DividedBy, Event, source_step
+from trl_lint.analysis.program.orders import are_awaited
 from trl_lint.analysis.program.path_conditions import (
     branch_of,
     conditions_around,
@@ -144,7 +145,7 @@ class Rendezvous(Observer["Frame"]):
         for parting in partings:
             if parting.in_arm and id(parting.point.node) in told:
                 continue
-            if any(_makes_up_for(frame, parting, other) for other in partings):
+            if any(_makes_up_for(frame, parting, other) for other in partings) or _is_order(frame, parting):
                 continue
             if parting.in_arm:
                 told.update(id(each.node) for arm in parting.ways.arms for each in arm)
@@ -336,6 +337,19 @@ def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:
         for test in (asked, asked_there)
     ]
     return sides[0].isdisjoint(sides[1])
+
+
+def _is_order(frame: Frame, parting: Parting) -> bool:
+    """Whether the ranks that are left out in a nested function wait for that in a loop of the function around it."""
+    branch, around = parting.ways.branch, frame.outer
+    if not parting.in_arm or branch.origins != Origin.RANK:
+        return False
+    taken = parting.point in parting.ways.arms[0]
+    while around is not None and around.function is not None:
+        if are_awaited(around.root, branch.test, taken, parting.point.node):
+            return True
+        around = around.outer
+    return False
 
 
 def _asked_of_rank(frame: Frame, test: cst.CSTNode) -> list[cst.CSTNode]:

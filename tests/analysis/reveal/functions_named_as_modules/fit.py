@@ -1,0 +1,5 @@
+"""The module whose function bears its name."""
+
+
+def fit(rank):
+    return rank

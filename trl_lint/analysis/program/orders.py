@@ -1,0 +1,30 @@
+"""Orders: one rank says what comes next, and the others go round a loop in which they wait to be told.
+
+def closure():
+    if rank == 0:
+        dist.broadcast(signal, src=0)     an order, for the others to come to the end of this as well
+    ...
+if rank == 0:
+    optimizer.step(closure)
+else:
+    while signal.item():
+        dist.broadcast(signal, src=0)     here they wait for it
+        closure()
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import last_name, of_class
+
+
+def are_awaited(root: cst.CSTNode, test: cst.CSTNode, taken: bool, call: cst.CSTNode) -> bool:
+    """Whether the ranks on the other side of a test wait for a call in a loop of their own, in a function around it."""
+    if not isinstance(call, cst.Call):
+        return False
+    others = (
+        branch.orelse if taken else branch.body for branch in of_class(root, cst.If) if branch.test.deep_equals(test)
+    )
+    loops = (loop for arm in others if arm is not None for loop in of_class(arm, cst.While))
+    return any(last_name(each.func) == last_name(call.func) for loop in loops for each in of_class(loop.body, cst.Call))
