@@ -221,6 +221,24 @@ def test_a_rank_is_known_where_nothing_else_of_torch_distributed_is_named(number
         assert bool(SNIPPETS.findings(text.replace("from deepspeed import comm\n", ""))) is speaks
 
 
+@pytest.mark.parametrize(("variable", "speaks"), [("RANK", True), ("LOCAL_RANK", False)])
+@pytest.mark.parametrize("condition", ["not dist.is_initialized()", "not dist.is_initialized() and size > 1"])
+def test_a_rank_that_is_read_where_the_group_is_started_once(condition: str, variable: str, speaks: bool):
+    text = f"""\
+import os
+import torch
+import torch.distributed as dist
+
+
+def start(size):
+    if {condition}:
+        rank = int(os.environ["{variable}"])
+        torch.accelerator.set_device_index(rank)
+        dist.init_process_group("nccl")
+"""
+    assert bool(SNIPPETS.findings(text)) is speaks
+
+
 @pytest.mark.parametrize(
     ("place", "is_one_node"),
     [

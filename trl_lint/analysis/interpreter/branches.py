@@ -50,7 +50,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     engine_plugins.leave_out(frame, node)
     test = evaluate(frame, node.test)
     known = truth(frame, test)
-    if known is not None:
+    if known is not None and not job_flags.is_for_the_first_time(frame, node, known):
         return _decided(frame, node, known)
     before, exits, start = frame.memory, len(frame.exits), len(frame.sync_points)
     division = divides(frame, node.test, test)

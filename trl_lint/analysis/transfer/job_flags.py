@@ -2,7 +2,7 @@
 
 if config.distributed:                config.distributed: true for several ranks, from here on and in all functions
     dist.init_process_group("nccl")
-if not dist.is_initialized():         as started here, although nothing of it is run
+if not dist.is_initialized():         as started here; both ways are run, as there is no group yet the first time
     dist.init_process_group("nccl")
 if config.log:                        config.log: not known
     wandb.init()
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.objects import FunctionValue
-from trl_lint.analysis.program.syntax import ancestors, identifiers, last_name, of_class
+from trl_lint.analysis.program.syntax import ancestors, ends_outside, identifiers, last_name, of_class
 from trl_lint.domain.constants import MISSING, WORLD_TRUE, World
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.heuristics import TELLS_OF_THE_JOB
@@ -54,6 +54,21 @@ def note_asked(frame: Frame, node: cst.If) -> None:
     """A condition is decided, and only one way through it run: what starts the group may stand on the other."""
     if starts_once(frame, node):
         note_start(frame, node)
+
+
+def is_for_the_first_time(frame: Frame, node: cst.If, known: bool) -> bool:
+    """Whether all ranks come to the way that a condition is known not to let them take: until they have a group.
+
+    if not is_initialized():              if is_initialized():
+        init_process_group("nccl")            return
+                                          init_process_group("nccl")
+    """
+    if not starts_once(frame, node):
+        return False
+    other = node.orelse if known else node.body
+    if other is None:
+        return ends_outside(node.body) and not _starts(frame, node)
+    return _starts(frame, other)
 
 
 def starts_once(frame: Frame, node: cst.If) -> bool:
