@@ -1355,3 +1355,37 @@ def main(args):
 """
     assert not SNIPPETS.findings(text)
     assert SNIPPETS.findings(text.replace("    net.requires_grad_(False)\n", ""))
+
+
+@pytest.mark.parametrize(
+    ("body", "speaks"),
+    [
+        ("self.head = nn.Linear(2, 2)\n        return self", True),
+        ("if depth:\n            return self\n        self.head = None\n        return self", True),
+        ("return self.head", False),
+        ("if depth:\n            return self\n        return self.head(depth)", False),
+        ("self.head = None", False),
+    ],
+)
+def test_a_model_that_a_method_gives_back_is_the_same_model(body: str, speaks: bool):
+    """`Net().create(3)` is a bare model where `create` returns nothing else, and is wrapped by DDP after that."""
+    text = f"""\
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Net(nn.Module):
+    def create(self, depth):
+        {body}
+
+    def forward(self, x):
+        return self.head(x)
+
+
+def built(config):
+    model = Net().create(3)
+    if config.with_ddp:
+        model = DistributedDataParallel(model)
+    return model.head
+"""
+    assert bool(SNIPPETS.findings(text)) is speaks

@@ -15,7 +15,7 @@ from trl_lint.analysis.transfer import gradients, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import BatchRole, TupleValue, in_role
-from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
+from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import PART_OF_MODEL
 
@@ -44,9 +44,17 @@ def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: 
         observe(frame, owner, name, node)
     if name in models.GENERATES:
         return generated(frame, args)
+    if _gives_itself(owner, name):
+        return owner
     if name == "forward" or (owner.wrapping and owner.wrapping.is_bare):
         return forward(frame, owner, args)
     return UNKNOWN if args.differing() else SAME
+
+
+def _gives_itself(owner: Value, name: str) -> bool:
+    """Whether a method of a bare model in sight builds it further, and gives it back: `Net(config).create()`."""
+    method = owner.cls.find(name) if isinstance(owner, ProjectModel) else None
+    return method is not None and method.gives_itself and owner.wrapping is Wrapping.BARE
 
 
 def forward(frame: Frame, model: Value, args: Arguments) -> Value:

@@ -11,7 +11,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.assigned_attributes import always_assigned, assigned_in, is_assigned_behind_base
 from trl_lint.analysis.program.notes import Notes
-from trl_lint.analysis.program.syntax import is_blank
+from trl_lint.analysis.program.syntax import is_blank, of_class
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, NONE_ON_SOME, World
 from trl_lint.domain.equality import alike, alike_cells, contents_of
@@ -86,6 +86,15 @@ class FunctionInfo:
     @property
     def is_property(self) -> bool:
         return bool(self.decorators & {"property", "cached_property"})
+
+    @property
+    def gives_itself(self) -> bool:
+        """Whether it is a method that returns the object that it is called on, and nothing else."""
+        if self.cls is None or self.is_static or self.is_property or "classmethod" in self.decorators:
+            return False
+        given = [each.value for each in of_class(self.node, cst.Return)]
+        own = self.parameters[0].name if self.parameters else ""
+        return bool(given) and all(isinstance(each, cst.Name) and each.value == own for each in given)
 
     @property
     def shows(self) -> bool:
