@@ -765,3 +765,23 @@ def test_what_is_called_with_a_batch_size_that_fits_is_called_on_all_ranks(decor
 def test_a_program_that_starts_its_own_run_knows_on_which_ranks_it_has_one(head, is_reported):
     text = "import wandb\nfrom accelerate import PartialState\nfrom transformers import TrainerCallback\n\n"
     assert bool(SNIPPETS.findings(text + head + "        wandb.config.update({'x': 1})\n")) is is_reported
+
+
+@pytest.mark.parametrize("names", ["isfile, join, save_json", "*"])
+@pytest.mark.parametrize(("guard", "speaks"), [("isfile(path)", True), ("dist.get_rank() == 0", False)])
+def test_functions_of_os_path_by_the_names_of_another_library(names: str, guard: str, speaks: bool):
+    text = f"""\
+import os
+
+import torch.distributed as dist
+from batchgenerators.utilities.file_and_folder_operations import {names}
+
+
+def finish(args):
+    dist.barrier()
+    path = join(args.output_dir, "last.pth")
+    if {guard}:
+        os.remove(path)
+        save_json({{}}, join(args.output_dir, "summary.json"))
+"""
+    assert [each.start.line for each in SNIPPETS.findings(text)] == ([11, 12] if speaks else [])

@@ -13,12 +13,14 @@ import gzip
 import logging
 import shutil
 
+import ase.io
 import cv2
 import imageio
 import joblib
 import jsonlines
 import matplotlib.pyplot as plt
 import mlflow
+from batchgenerators.utilities.file_and_folder_operations import save_json
 from huggingface_hub import HfApi, create_repo, upload_file
 import numpy as np
 import soundfile as sf
@@ -41,6 +43,7 @@ def places(body: str) -> list[str]:
 @pytest.mark.parametrize(
     "call",
     [
+        "ase.io.write({}, atoms)",
         "create_repo({})",
         "cv2.imwrite({}, picture)",
         "gzip.open({}, 'wt')",
@@ -58,6 +61,7 @@ def places(body: str) -> list[str]:
         "plt.savefig({})",
         "save_file(tensors, {})",
         "save_image(pictures, {}, nrow=4)",
+        "save_json(args, {})",
         "sf.write({}, sound, 16000)",
         "shutil.copyfile(args.config, {})",
         "shutil.copytree(args.code, {})",

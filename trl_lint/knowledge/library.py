@@ -173,6 +173,16 @@ def _rows_by_name(versions: Mapping[str, str]) -> _ByName:
 
 # Import spellings by their longest prefix.
 _ALIASES: dict[str, str] = {
+    **{
+        f"batchgenerators.utilities.file_and_folder_operations.{name}": target
+        for name, target in {
+            "isdir": "os.path.isdir",
+            "isfile": "os.path.isfile",
+            "join": "os.path.join",
+            "listdir": "os.listdir",
+            "os_split_path": "os.path.split",
+        }.items()
+    },
     "comet_ml.experiment.CometExperiment": "comet_ml.CometExperiment",
     "composer.trainer.Trainer": "composer.Trainer",
     "composer.trainer.trainer.Trainer": "composer.Trainer",
@@ -237,6 +247,11 @@ def canonical(dotted: str) -> str:
         if target is not None:
             return ".".join([target, *parts[end:]])
     return dotted
+
+
+def is_alias(dotted: str) -> bool:
+    """Whether a name is listed as another one's: `join` of a library is `os.path.join`."""
+    return dotted in _ALIASES
 
 
 # --- versions -------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """Functions of libraries that write a file to the path that they are given.
 
-Read from the documentation of OpenCV 4.12, imageio 2.37, joblib 1.5, matplotlib 3.10, OmegaConf 2.3, scikit-image 0.25,
-SciPy 1.16, safetensors 0.6, soundfile 0.13, torchaudio 2.8 and torchvision 0.24. What each of them does to the file is
-the same: it is opened anew and filled, so that ranks which do so at the same time leave a mixture, or fail.
+Read from the source of batchgenerators 0.25, and from the documentation of ASE 3.26, OpenCV 4.12, imageio 2.37, joblib
+1.5, matplotlib 3.10, OmegaConf 2.3, scikit-image 0.25, SciPy 1.16, safetensors 0.6, soundfile 0.13, torchaudio 2.8 and
+torchvision 0.24. What each of them does to the file is the same: it is opened anew and filled, so that ranks which do
+so at the same time leave a mixture, or fail.
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ from trl_lint.knowledge.schema import Effect, OpaqueCall, Parameter, Row
 
 # Each function with the parameter that is the path.
 _WRITES: dict[str, Parameter] = {
+    "ase.io.write": (0, "filename"),
+    **{
+        f"batchgenerators.utilities.file_and_folder_operations.{name}": (1, "file")
+        for name in ("save_json", "save_pickle", "write_json", "write_pickle")
+    },
     "cv2.imwrite": (0, "filename"),
     "imageio.imsave": (0, "uri"),
     "imageio.imwrite": (0, "uri"),

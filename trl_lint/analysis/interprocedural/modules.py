@@ -245,8 +245,9 @@ class Names(Tables):
                 if found is not None:
                     return found
         for package in reversed(module.library_stars):
-            canonical = library.canonical(f"{package}.{name}")
-            if _is_tabled(canonical):
+            dotted = f"{package}.{name}"
+            canonical = library.canonical(dotted)
+            if _is_tabled(canonical) or library.is_alias(dotted):
                 return self._of_library(canonical)
         if module.library_stars and heuristics.tells_rank(name):
             return LibraryName(f"{module.library_stars[-1]}.{name}")  # as if it had been imported by its name
