@@ -885,8 +885,11 @@ def test_what_only_an_engine_of_deepspeed_has_is_read_under_deepspeed(attribute:
         ({"run.sh": "accelerate launch --use_fsdp train.py\n"}, "config", False),
         # The training may be started otherwise, too.
         ({"run.sh": "accelerate launch --use_fsdp train.py\naccelerate launch train.py\n"}, "base_model", True),
-        ({"run.sh": "accelerate launch --use_fsdp train.py\n", "a.yaml": "distributed_type: MULTI_GPU\n"},
+        ({"run.sh": "accelerate launch --use_fsdp $SCRIPT\n", "a.yaml": "distributed_type: MULTI_GPU\n"},
          "base_model", True),
+        # A launch of this program says all of how it is run.
+        ({"run.sh": "accelerate launch --use_fsdp train.py\n", "a.yaml": "distributed_type: MULTI_GPU\n"},
+         "base_model", False),
         ({"a.yaml": "distributed_type: FSDP\n"}, "base_model", True),
         ({"run.sh": "deepspeed train.py\n"}, "base_model", True),
         ({"run.sh": "accelerate launch --config_file a.yaml train.py\n", "a.yaml": "distributed_type: FSDP\n"},
