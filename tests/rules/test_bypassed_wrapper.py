@@ -474,3 +474,27 @@ def test_the_last_of_a_loop_may_be_asked_for_behind_it():
 def test_an_accelerator_from_a_configuration_is_known_by_its_name(made, is_reported):
     text = LOOP.replace("accelerator = Accelerator()", made).format("model = it.prepare(model)")
     assert bool(SNIPPETS.findings(text.replace("it.", made.partition(" ")[0] + "."))) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("called", "is_reported"),
+    [("cast(nn.Module, self.net.module)", True), ("self.net.module", True), ("cast(nn.Module, self.net)", False)],
+)
+def test_what_is_said_to_a_type_checker_changes_no_model(called, is_reported):
+    text = f"""\
+from typing import cast
+
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Pipeline:
+    def __init__(self, rank):
+        self.net = cast(nn.Module, DistributedDataParallel(nn.Linear(2, 2), device_ids=[rank]))
+
+    def step(self, batch):
+        loss = {called}(batch).mean()
+        loss.backward()
+        return loss
+"""
+    assert bool(SNIPPETS.findings(text)) is is_reported

@@ -21,8 +21,10 @@ from trl_lint.knowledge.schema import (
 _HANDS_ON = (
     "contextlib.closing", "functools.wraps", "itertools.chain.from_iterable",
     "itertools.cycle", "itertools.islice", "rich.progress.track", "torch.compile", "torch.jit.script", "tqdm.auto.tqdm",
-    "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm", "tqdm.rich.tqdm", "tqdm.tqdm", "typing.cast",
+    "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm", "tqdm.rich.tqdm", "tqdm.tqdm",
 )  # fmt: skip
+# They say to a type checker of which class the second thing is that they are given, and return that.
+_SAYS_CLASS = ("typing.cast", "typing_extensions.cast")
 # They show text to a person; each rank has its own screen, so that they are no sinks of metrics.
 _SHOWS = ("print", "warnings.warn", "pprint.pprint", "rich.print")
 # Dicts whose entries are attributes as well. Some keep a network in each.
@@ -71,6 +73,7 @@ _FILES: tuple[Row, ...] = (
 ROWS: tuple[Row, ...] = (
     *_FILES,
     *(Function(name=name, source="documentation", returns="first") for name in _HANDS_ON),
+    *(Function(name=name, source="documentation", returns="second") for name in _SAYS_CLASS),
     *(Class(name=name, source="documentation", makes=instance(name, ranks.UNKNOWN)) for name in DICTS_OF_ATTRIBUTES),
     *(Function(name=f"copy.{name}", source="library/copy", returns="copied") for name in ("copy", "deepcopy")),
     *(Function(name=name, source="documentation", returns=NOTHING) for name in _SHOWS),

@@ -53,6 +53,7 @@ class Transfer(str, Enum):
     PURE = "pure"  # computed from its arguments alone
     ON_SOME_RANKS = "on some ranks"  # its first argument, a function, to be run on some ranks only: None on the others
     ADAPTED = "adapted"  # its first argument, with something added that is trained
+    SECOND = "second"  # its second argument, unchanged
     SHARD = "shard"  # a piece of its first argument per rank
     UNWRAPPED = "unwrapped"  # the bare model of its first argument
 
@@ -153,9 +154,9 @@ class Function(Row):
     """A function, method or constructor whose result is known.
 
     returns: the value it returns, or the name of a transfer: "pure" (as its arguments), "first" (its first
-    argument, unchanged), "adapted" (with something added that is trained), "copied" (a copy of it), "moved" (it, on
-    this process's own device), "prepared" (as `Accelerator.prepare`), "unwrapped" (the bare model of its first),
-    "shard" (its first argument, a piece of it per rank).
+    argument, unchanged), "second", "adapted" (with something added that is trained), "copied" (a copy of it),
+    "moved" (it, on this process's own device), "prepared" (as `Accelerator.prepare`), "unwrapped" (the bare model of
+    its first), "shard" (its first argument, a piece of it per rank).
     yields: for a context manager, what `with f(...) as x` binds to `x` (a value or a transfer).
     switch: a parameter that, when true, makes it return `switched` instead; when it is not known whether it
     is true, neither is the result. in_turn: one rank after the other runs the body of its `with` statement,

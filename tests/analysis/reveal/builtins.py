@@ -1,5 +1,7 @@
 """Python's own functions."""
 
+from typing import cast
+
 from transformers import Trainer
 
 
@@ -56,6 +58,8 @@ class Builtins(Trainer):
         reveal_rank(type(loss))  # revealed: same
         reveal_rank(print(loss))  # revealed: same
         reveal_rank(open("file").read())  # revealed: unknown
+        reveal_rank(cast(float, loss))  # revealed: local(data)
+        reveal_rank(cast("float", 1.0))  # revealed: same
         reveal_rank(divmod(len(x), 2))  # revealed: local(data)
         reveal_rank(pow(loss, 2))  # revealed: local(data)
         reveal_rank("a".join(["b", "c"]))  # revealed: same

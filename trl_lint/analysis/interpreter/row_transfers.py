@@ -95,6 +95,11 @@ def _first(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return values[0] if values else UNKNOWN
 
 
+def _second(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    values = args.all()
+    return values[1] if len(values) > 1 else UNKNOWN
+
+
 def _adapted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     model = _first(frame, args, node)
     return model.but(grad=True) if model.kind is Kind.MODEL and not model.grad else model
@@ -266,6 +271,7 @@ _TRANSFERS = {
     Transfer.PREPARED: _prepared,
     Transfer.PURE: _pure,
     Transfer.ON_SOME_RANKS: _on_some_ranks,
+    Transfer.SECOND: _second,
     Transfer.SHARD: _shard,
     Transfer.UNWRAPPED: _unwrapped,
 }
