@@ -1,9 +1,10 @@
 """Functions of libraries that write a file to the path that they are given.
 
-Read from the source of batchgenerators 0.25, and from the documentation of ASE 3.26, OpenCV 4.12, imageio 2.37, joblib
-1.5, matplotlib 3.10, OmegaConf 2.3, scikit-image 0.25, SciPy 1.16, safetensors 0.6, soundfile 0.13, torchaudio 2.8 and
-torchvision 0.24. What each of them does to the file is the same: it is opened anew and filled, so that ranks which do
-so at the same time leave a mixture, or fail.
+Read from the source of batchgenerators 0.25 and ASE 3.26 (`ase.io.formats.write`: its `parallel` asks MPI, which
+torchrun and accelerate do not start, so that each of their processes counts as the first one), and from the
+documentation of OpenCV 4.12, imageio 2.37, joblib 1.5, matplotlib 3.10, OmegaConf 2.3, scikit-image 0.25, SciPy 1.16,
+safetensors 0.6, soundfile 0.13, torchaudio 2.8 and torchvision 0.24. What each of them does to the file is the same: it
+is opened anew and filled, so that ranks which do so at the same time leave a mixture, or fail.
 """
 
 from __future__ import annotations
