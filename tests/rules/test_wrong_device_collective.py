@@ -94,6 +94,8 @@ def test_it_speaks(code: str):
         "accelerator.gather_for_metrics([torch.zeros(1), 'text'])",
         "accelerator.gather(torch.zeros(1, device='cuda'))",
         "total = torch.tensor(0.0)\nfor _ in range(3):\n    total += loss\naccelerator.reduce(total)",
+        # None is the number of a process that has no others beside it.
+        "def one(row, rank=None):\n    dist.all_reduce(row.cpu().to(rank))\n\n\none(mask, None)",
     ],
 )
 def test_right_code_is_silent(code: str):

@@ -114,7 +114,7 @@ RANK_FIELD = Guess(
 )
 WORLD_FIELD = Guess(
     group=SYNCHRONISATION,
-    words=_one_of("ngpu ngpus num_gpus world_size"),
+    words=_one_of("ngpu ngpus ngpus_per_node num_gpus world_size"),
     says="An attribute or parameter of this name of which nothing else is known is the number of processes.",
     because="microsoft/SimXNS, MASTER/finetune/MS: a helper that reduces where `opt.world_size > 1`; "
     "autonomousvision/stylegan-xl, training/training_loop.py: a flag is broadcast where `num_gpus > 1`",

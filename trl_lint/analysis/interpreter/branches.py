@@ -72,7 +72,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
             note(frame, node.test, (start, taken.end, skipped.end), (taken.through, skipped.through))
     of_some_ranks = _of_some_ranks(before, taken, skipped, division) if both else {}
     absent = _none_on_some(taken.memory, skipped.memory, division) if both else ()
-    asked_for = _agreed_where_asked(taken.memory, skipped.memory, test, division) if both else ()
+    asked_for = _agreed_where_asked(node, taken.memory, skipped.memory, test, division) if both else ()
     after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
     arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))
     goes_on = joined_arms(frame, arms, inside, after, test.rank)
@@ -125,7 +125,9 @@ def _is_by_rank(division: Control) -> bool:
     return division.rank.differs and division.rank.origins == Origin.RANK
 
 
-def _agreed_where_asked(taken: Memory, skipped: Memory, test: Value, division: Control) -> tuple[str, ...]:
+def _agreed_where_asked(
+    node: cst.If, taken: Memory, skipped: Memory, test: Value, division: Control
+) -> tuple[str, ...]:
     """The names that ranks agree on where a flag holds that they have agreed on: whoever asks for it has the same.
 
     stops = agreed(stops)
@@ -135,8 +137,13 @@ def _agreed_where_asked(taken: Memory, skipped: Memory, test: Value, division: C
 
     told = agreed(stops)
     if rank != 0: stops = told
+
+    Or where there are others to agree with, which a setting says.
+
+    if args.distributed: loss = agreed(loss)
     """
-    if test.rank != ranks.REDUCED and not _is_by_rank(division):
+    is_asked = test.rank == ranks.REDUCED or _is_by_rank(division)
+    if not is_asked and not (not test.rank.differs and job_flags.asks_for_job(node.test)):
         return ()
     return tuple(
         name

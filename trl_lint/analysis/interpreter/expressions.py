@@ -159,7 +159,8 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
         value = UNKNOWN
     elif isinstance(value, LibraryName):
         value = attributes.of_unknown_library(frame, value)
-    return job_flags.told(frame, node, value) if frame.engine.job_flags.attributes else value
+    flags = frame.engine.job_flags
+    return job_flags.told(frame, node, value) if flags.attributes or flags.counts else value
 
 
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:

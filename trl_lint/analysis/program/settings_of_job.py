@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 class JobFlags:
     """attributes: the settings by the name of their attribute. names: those by their name in a function (or module).
 
-    starters: the functions that start the group.
+    counts: the attributes that hold a number of processes or GPUs, which is more than one. starters: the functions that
+    start the group.
     """
 
     def __init__(self) -> None:
         self.attributes: set[str] = set()
         self.names: set[tuple[FunctionInfo | None, str]] = set()
+        self.counts: set[str] = set()
         self.starters: set[FunctionInfo] = set()

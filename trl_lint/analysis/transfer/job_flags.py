@@ -18,9 +18,9 @@ import libcst as cst
 
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.program.syntax import ancestors, ends_outside, identifiers, last_name, of_class
-from trl_lint.domain.constants import MISSING, WORLD_TRUE, World
+from trl_lint.domain.constants import MISSING, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.heuristics import TELLS_OF_THE_JOB
+from trl_lint.knowledge.heuristics import ASKS_FOR_GPUS, TELLS_OF_THE_JOB
 from trl_lint.knowledge.process_starts import ASK_FOR_GROUP, START_GROUP, START_PROCESSES
 
 if TYPE_CHECKING:
@@ -97,38 +97,65 @@ def sets_up(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> bool:
     return not any(last_name(call.func) in START_PROCESSES for call in of_class(frame.root, cst.Call))
 
 
+def asks_for_job(test: cst.BaseExpression) -> bool:
+    """Whether a condition asks by its names how the job is run: `args.distributed`."""
+    return any(map(TELLS_OF_THE_JOB.fits, identifiers(test)))
+
+
 def _tells(frame: Frame, node: cst.If) -> bool:
     """Whether a condition asks if there are several processes: `world_size is None` asks for one."""
     if any(isinstance(each.operator, cst.Is) for each in of_class(node.test, cst.ComparisonTarget)):
         return False
     value = frame.node_values.get(id(node.test))
-    return (value is not None and isinstance(value.const, World)) or any(
-        map(TELLS_OF_THE_JOB.fits, identifiers(node.test))
-    )
+    return (value is not None and isinstance(value.const, World)) or asks_for_job(node.test)
 
 
 def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
-    flags = frame.engine.job_flags
-    root = frame.root
-    path = (*ancestors(root, node), node)
+    path = (*ancestors(frame.root, node), node)
     for outer, inner in pairwise(path):
         if isinstance(outer, cst.If) and outer.body is inner and not _starts(frame, outer.orelse):
-            for asked in _each_enough(outer.test):
-                if isinstance(asked, cst.Attribute):
-                    flags.attributes.add(asked.attr.value)
-                    frame.engine.noted("asked", asked.attr.value)
-                elif isinstance(asked, cst.Name):
-                    flags.names.add((frame.function, asked.value))
-                    frame.engine.noted("asked", frame.function, asked.value)
+            for asked in _telling(outer.test):
+                _note_flag(frame, asked)
 
 
-def _each_enough(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """The parts of a condition each of which is enough: `fsdp or ddp`."""
-    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or):
-        yield from _each_enough(test.left)
-        yield from _each_enough(test.right)
-    else:
+def _note_flag(frame: Frame, asked: cst.BaseExpression) -> None:
+    flags = frame.engine.job_flags
+    if isinstance(asked, cst.Attribute):
+        flags.attributes.add(asked.attr.value)
+        frame.engine.noted("asked", asked.attr.value)
+    elif isinstance(asked, cst.Name):
+        flags.names.add((frame.function, asked.value))
+        frame.engine.noted("asked", frame.function, asked.value)
+    elif isinstance(asked, cst.Comparison) and (count := _counted(asked)):
+        flags.counts.add(count)
+        frame.engine.noted("counted", count)
+
+
+def _telling(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The parts of a condition that say whether there are several processes.
+
+    Each is enough: `fsdp or ddp`. Of those that must all be true, the ones that are called so:
+    `args.distributed and args.gpus > 1`, without the `args.train` beside them.
+    """
+    if not isinstance(test, cst.BooleanOperation):
         yield test
+        return
+    parts = (*_telling(test.left), *_telling(test.right))
+    is_any = isinstance(test.operator, cst.Or)
+    yield from (part for part in parts if is_any or any(map(_is_of_the_job, identifiers(part))))
+
+
+def _is_of_the_job(name: str) -> bool:
+    return TELLS_OF_THE_JOB.fits(name) or ASKS_FOR_GPUS.fits(name)
+
+
+def _counted(test: cst.Comparison) -> str:
+    """The attribute that holds more than one GPU or process where `test` is true: `gpus` of `args.gpus > 1`; else ""."""
+    asked = test.comparisons[0]
+    is_several = len(test.comparisons) == 1 and isinstance(asked.operator, (cst.GreaterThan, cst.NotEqual))
+    name = test.left.attr.value if isinstance(test.left, cst.Attribute) else ""
+    is_one = isinstance(asked.comparator, cst.Integer) and asked.comparator.value == "1"
+    return name if is_several and is_one and ASKS_FOR_GPUS.fits(name) else ""
 
 
 def _starts(frame: Frame, code: cst.CSTNode | None) -> bool:
@@ -159,11 +186,13 @@ def _of_one(call: cst.Call) -> bool:
 def told(frame: Frame, node: cst.Attribute | cst.Name, value: Value) -> Value:
     """The value of a name or an attribute, with what is known of it as a setting."""
     flags = frame.engine.job_flags
+    if value.rank.differs or value.kind not in _SETTINGS:
+        return value
     if isinstance(node, cst.Attribute):
+        if value.const is MISSING and node.attr.value in flags.counts:
+            return value.but(const=WORLD_SIZE)
         is_flag = node.attr.value in flags.attributes
     else:
         is_flag = (frame.function, node.value) in flags.names
     is_open = value.const is MISSING or isinstance(value.const, bool)
-    if not is_flag or not is_open or value.rank.differs or value.kind not in _SETTINGS:
-        return value
-    return value.but(const=WORLD_TRUE)
+    return value.but(const=WORLD_TRUE) if is_flag and is_open else value

@@ -93,6 +93,8 @@ def _to_given(receiver: Value, args: Sequence[Value], keywords: Mapping[str, Val
     target = _target(args, keywords)
     if target is None:
         return receiver.device if "dtype" in keywords else ""
+    if target.kind is Kind.NONE:
+        return ""  # this process's number, where there is one process only
     return receiver.device if target.kind is Kind.MODULE else named(target)  # a dtype moves nothing
 
 
@@ -103,7 +105,7 @@ def _beside(receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value
 
 def _to_gpu(receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
     target = args[0] if args else keywords.get("device")
-    return "" if target is None else named(target)
+    return "" if target is None or target.kind is Kind.NONE else named(target)
 
 
 def _target(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:

@@ -91,11 +91,18 @@ def _ranks(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> 
         if name in start.environment:
             return GpuVerdict(Gpus.OWN_LAUNCHER, f"{name}={start.environment[name] or '…'}")
     for place, word in enumerate(words):
-        if word.value is not None and LAUNCHER_ARGUMENT.fits(word.value):
+        behind = words[place + 1].value if place + 1 < len(words) else None
+        if word.value is not None and LAUNCHER_ARGUMENT.fits(word.value) and not _is_no_rank(word.value, behind):
             return GpuVerdict(Gpus.OWN_LAUNCHER, word.raw)
         if PLACEMENT_ARGUMENT.fits(word.value or ""):
             return GpuVerdict(Gpus.OWN_LAUNCHER, " ".join(each.raw for each in words[place : place + 2]))
     return None
+
+
+def _is_no_rank(word: str, behind: str | None) -> bool:
+    """`--local_rank -1`, the default of transformers' TrainingArguments: no launcher has started this process."""
+    name, _, value = word.partition("=")
+    return name.endswith("rank") and (value or behind) == "-1"
 
 
 def _cpu(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:

@@ -1,0 +1,36 @@
+"""Settings under which the process group is started are as on several processes, each part of `and` as well."""
+
+import torch
+import torch.distributed as dist
+
+
+def train(local_rank, args):
+    if args.distributed and args.gpus_per_node > 1 and args.fast:
+        dist.init_process_group("nccl")
+    loader = torch.utils.data.DataLoader(args.data, sampler=torch.utils.data.DistributedSampler(args.data))
+    for batch in loader:
+        loss = torch.nn.functional.mse_loss(batch["x"], batch["y"]).mean()
+
+    a = loss
+    if args.distributed and args.gpus_per_node > 1:
+        a = a.to(local_rank)
+        dist.all_reduce(a)
+    reveal_rank(a)  # revealed: same
+    if args.gpus_per_node == 1:
+        reveal_rank(loss)  # revealed: never
+
+    # It says nothing of the job.
+    if args.fast:
+        reveal_rank(loss)  # revealed: local(data)
+    else:
+        reveal_rank(loss)  # revealed: local(data)
+
+    # Without a group in sight, it may be all that says whether there are others.
+    b = loss
+    if args.ddp:
+        dist.all_reduce(b)
+    reveal_rank(b)  # revealed: unknown
+    c = loss
+    if args.fast:
+        dist.all_reduce(c)
+    reveal_rank(c)  # revealed: local(data)
