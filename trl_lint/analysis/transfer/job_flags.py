@@ -150,7 +150,7 @@ def _is_of_the_job(name: str) -> bool:
 
 
 def _counted(test: cst.Comparison) -> str:
-    """The attribute that holds more than one GPU or process where `test` is true: `gpus` of `args.gpus > 1`; else ""."""
+    """The attribute that holds more than one GPU or process where `test` is true: `gpus` of `args.gpus > 1`."""
     asked = test.comparisons[0]
     is_several = len(test.comparisons) == 1 and isinstance(asked.operator, (cst.GreaterThan, cst.NotEqual))
     name = test.left.attr.value if isinstance(test.left, cst.Attribute) else ""
