@@ -44,6 +44,7 @@ class Transfer(str, Enum):
     """What a function makes of its arguments, where that is not one fixed value."""
 
     COPIED = "copied"  # a copy of its first argument
+    FIELDS = "fields"  # a record of its keyword arguments
     FIRST = "first"  # its first argument, unchanged
     FOR_TRAINING = "for training"  # its first argument, wrapped unless its argument `training` is false
     FOR_GENERATION = "for generation"  # the bare model of its first argument, which has to be the wrapped one
@@ -155,8 +156,9 @@ class Function(Row):
 
     returns: the value it returns, or the name of a transfer: "pure" (as its arguments), "first" (its first
     argument, unchanged), "second", "adapted" (with something added that is trained), "copied" (a copy of it),
-    "moved" (it, on this process's own device), "prepared" (as `Accelerator.prepare`), "unwrapped" (the bare model of
-    its first), "shard" (its first argument, a piece of it per rank).
+    "fields" (what it is given by keyword, under these names), "moved" (it, on this process's own device), "prepared"
+    (as `Accelerator.prepare`), "unwrapped" (the bare model of its first), "shard" (its first argument, a piece of it
+    per rank).
     yields: for a context manager, what `with f(...) as x` binds to `x` (a value or a transfer).
     switch: a parameter that, when true, makes it return `switched` instead; when it is not known whether it
     is true, neither is the result. in_turn: one rank after the other runs the body of its `with` statement,

@@ -91,11 +91,11 @@ _CLASSES: tuple[Row, ...] = (
     # A dict of tensors, as a tokenizer or a processor makes it.
     Class(name="transformers.BatchEncoding", source="tokenization_utils_base.py::BatchEncoding", makes="first"),
     Class(name="transformers.BatchFeature", source="feature_extraction_utils.py::BatchFeature", makes="first"),
-    Class(name="transformers.EvalLoopOutput", source="trainer_utils.py::EvalLoopOutput", makes="pure"),
+    Class(name="transformers.EvalLoopOutput", source="trainer_utils.py::EvalLoopOutput", makes="fields"),
     Class(name="transformers.EvalPrediction", source="trainer_utils.py::EvalPrediction", makes="pure"),
     Class(name="transformers.HfArgumentParser", source="hf_argparser.py::HfArgumentParser",
           bases=("argparse.ArgumentParser",)),
-    Class(name="transformers.PredictionOutput", source="trainer_utils.py::PredictionOutput", makes="pure"),
+    Class(name="transformers.PredictionOutput", source="trainer_utils.py::PredictionOutput", makes="fields"),
     Class(name="transformers.Seq2SeqTrainer", source=_SEQ2SEQ, bases=("transformers.Trainer",),
           callbacks=CALLBACKS),
     Class(name="transformers.Seq2SeqTrainingArguments",

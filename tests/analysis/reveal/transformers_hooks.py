@@ -3,7 +3,7 @@
 import torch
 from transformers import Trainer, TrainingArguments
 from transformers.trainer_pt_utils import distributed_concat, nested_detach, nested_numpify
-from transformers.trainer_utils import set_seed, speed_metrics
+from transformers.trainer_utils import EvalLoopOutput, set_seed, speed_metrics
 
 
 class Hooks(Trainer):
@@ -51,6 +51,9 @@ class Hooks(Trainer):
         reveal_rank(self.control.should_log)  # revealed: same
         reveal_rank(speed_metrics("train", 0.0))  # revealed: local(clock)
         reveal_rank(set_seed(1))  # revealed: same
+        output = EvalLoopOutput(predictions=loss, label_ids=None, metrics=self.state.global_step, num_samples=len(pair))
+        reveal_rank(output.predictions)  # revealed: local(data)
+        reveal_rank(output.metrics)  # revealed: same
         return loss.detach() / self.args.gradient_accumulation_steps
 
     def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None):

@@ -8,7 +8,7 @@ from functools import partial
 import libcst as cst
 
 from trl_lint.analysis.events import UnwrappedForGeneration
-from trl_lint.analysis.interpreter import metric_calls
+from trl_lint.analysis.interpreter import made_dicts, metric_calls
 from trl_lint.analysis.interpreter.pure_calls import pure_result, spread
 from trl_lint.analysis.program.classes import has_forward
 from trl_lint.analysis.program.objects import FunctionValue, ProjectModel
@@ -88,6 +88,12 @@ def opened(frame: Frame, value: Value, node: cst.CSTNode | tuple[Hashable, ...])
 
 def _pure(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return pure_result(spread(frame, args))
+
+
+def _fields(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    if args.positional or args.star is not None or args.double is not None:
+        return _pure(frame, args, node)  # which of its fields are meant is not known here
+    return frame.allocate(node, Cell("dict", made_dicts.entries_of(frame, args)))
 
 
 def _first(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -263,6 +269,7 @@ def _moved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 _TRANSFERS = {
     Transfer.ADAPTED: _adapted,
     Transfer.COPIED: _copied,
+    Transfer.FIELDS: _fields,
     Transfer.FIRST: _first,
     Transfer.FOR_GENERATION: _for_generation,
     Transfer.FOR_TRAINING: _for_training,
