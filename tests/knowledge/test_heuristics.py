@@ -313,6 +313,10 @@ FROZEN = (
     "model, *_ = accelerator.prepare(model, {})\nprint(model.config)\n"
 )
 
+PART = (
+    "from accelerate import Accelerator\nfrom somewhere import parts\naccelerator = Accelerator()\n"
+    "{0} = accelerator.prepare(parts.one)\nprint({0}.config.steps)\n"
+)
 LOST = (
     "from accelerate import Accelerator\naccelerator = Accelerator()\n"
     "for {0} in made():\n    {0} = accelerator.prepare({0})\n"
@@ -478,6 +482,7 @@ CASES = {
         ),
         "unknown",
     ),
+    "SCHEDULER_OBJECT": Case(rule("TRL002"), PART.format("noise_scheduler"), 0, PART.format("denoiser"), 1),
     "BESIDE_MODEL": Case(rule("TRL002"), FROZEN.format("optimizer"), 1, FROZEN.format("optimizer, critic"), 0),
     "PREPARED_MODEL": Case(rule("TRL009"), LOST.format("critic_model"), 1, LOST.format("sampler"), 0),
     "PIPELINE": Case(

@@ -39,7 +39,17 @@ def test_code_that_makes_processes(line):
 
 @pytest.mark.fast
 @pytest.mark.parametrize(
-    "line", ["respawn(main)", "SubProcess(main)", "from array import array", "import layout, ray_cast"]
+    "line",
+    [
+        "respawn(main)",
+        "SubProcess(main)",
+        "process = psutil.Process(os.getpid())",
+        "from array import array",
+        "import layout, ray_cast",
+        "from ray import tune",
+        "from ray.tune.schedulers import ASHAScheduler",
+        "from ray.air.integrations.wandb import WandbLoggerCallback",
+    ],
 )
 def test_code_that_makes_none(line):
     assert not of_file(PurePath("start.py"), f"{line}\n".encode()).spawns

@@ -72,14 +72,14 @@ LAUNCHES = re.compile(
     rb"|(?<![\w./-])(?:deepspeed|ds)[\"',]*\s+[^\s:=]|deepspeed\.launcher"
 )
 # Nor does one without this hold a program that bare python starts.
-STARTS = re.compile(rb"python[\d.]*\s[^\n]*\.py\b|python[\d.]*\s+-m\s|\brun\s[^\n]*\.py\b")
+STARTS = re.compile(rb"(?:python[\d.]*|PYTHON[^\s]*)\s[^\n]*(?:\.py\b|\$)|python[\d.]*\s+-m\s|\brun\s[^\n]*\.py\b")
 _STARTS_RANKS = rb"\b(?:%b)\(" % "|".join(sorted(START_RANKS)).encode()
 SPAWNS_RANKS = re.compile(_STARTS_RANKS)
 # Code that makes processes itself, or has a library do so: bare python starts it on all GPUs.
 SPAWNS = re.compile(
-    _STARTS_RANKS + rb"|\bProcess\("
-    rb"|^\s*(?:import|from)\s+(?:lightning|pytorch_lightning|ray|composer|submitit)\b|\btorchrun\b|accelerate[\s\"',]+launch"
-    rb"|distributed\.(?:run|launch)\b",
+    _STARTS_RANKS + rb"|(?<!psutil\.)\bProcess\("
+    rb"|^\s*(?:import|from)\s+(?:lightning|pytorch_lightning|ray(?!\.(?:air|tune)\b|\s+import\s+tune\b)|composer"
+    rb"|submitit)\b|\btorchrun\b|accelerate[\s\"',]+launch|distributed\.(?:run|launch)\b",
     re.MULTILINE,
 )
 # One of these is in all that SPAWNS matches, in the last line of it; they are found many times as fast.

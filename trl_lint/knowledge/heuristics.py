@@ -332,6 +332,14 @@ NOISE_SCHEDULER = Guess(
     because="diffusers, examples/text_to_image/train_text_to_image.py: `noise_scheduler.add_noise(latents, noise, "
     "timesteps)` is as much this rank's own as the latents",
 )
+SCHEDULER_OBJECT = Guess(
+    group=MODELS,
+    pattern=r"(?i)(?:^|_)scheduler\d*$",
+    says="What is prepared and called like this is no model, whatever is read from it: `prepare` gives a scheduler of "
+    "noise back as it is.",
+    because="Felix-012/generate_to_ground, util_scripts/utils_train.py: `noise_scheduler.config` of what a pipeline "
+    "holds",
+)
 BESIDE_MODEL = Guess(
     group=MODELS,
     pattern=r"(?i)optim|sched|load|data",

@@ -246,6 +246,8 @@ def _of_instance(frame: Frame, owner: Value, name: str, node: cst.CSTNode, calle
     match owner:
         case ProjectInstance():
             return _of_object(frame, owner, name, node)
+        case PreparedObject() if isinstance(node, cst.Attribute) and wrapped_models.is_scheduler(node.value):
+            return UNKNOWN
         case PreparedObject():
             if name in models.ONLY_MODELS_HAVE or name == models.INNER_MODEL:
                 return of_model(frame, wrapped_models.narrowed_at(frame, owner, node), name, node, called)

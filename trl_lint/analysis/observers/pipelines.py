@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from trl_lint.analysis.events import HandedToPipeline
 from trl_lint.analysis.program.objects import ClassValue
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.analysis.transfer.wrapped_models import narrowed_to_model
+from trl_lint.analysis.transfer import wrapped_models
 from trl_lint.domain.kinds import PreparedObject
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value
 from trl_lint.knowledge.heuristics import PIPELINE
@@ -52,7 +52,7 @@ def _tell(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         return
     for key, value in args.named():
         argument = args.nodes.get(key)
-        model = _as_model(value)
+        model = value if argument is None or wrapped_models.is_scheduler(argument.value) else _as_model(value)
         if argument is not None and model.kind is Kind.MODEL and model.wrapping in WRAPPED_ON_SOME_WAY:
             frame.emit(
                 HandedToPipeline,
@@ -67,7 +67,7 @@ def _tell(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
 
 def _as_model(value: Value) -> Value:
     """What is prepared and handed to a pipeline is a model: it takes no optimizer, loader or schedule."""
-    return narrowed_to_model(value) if isinstance(value, PreparedObject) else value
+    return wrapped_models.narrowed_to_model(value) if isinstance(value, PreparedObject) else value
 
 
 OBSERVER = Pipelines()

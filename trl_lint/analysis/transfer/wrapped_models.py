@@ -17,7 +17,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.objects import ProjectInstance, class_of
 from trl_lint.analysis.program.path_conditions import ways_out
-from trl_lint.analysis.program.syntax import ancestors, identifiers, names_in, of_class, own_attribute
+from trl_lint.analysis.program.syntax import ancestors, identifiers, last_name, names_in, of_class, own_attribute
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN
@@ -27,7 +27,7 @@ from trl_lint.domain.provenance import WrappedWhere
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
-from trl_lint.knowledge.heuristics import BESIDE_MODEL, MAKES_INPUTS, OPTIMIZER_OBJECT
+from trl_lint.knowledge.heuristics import BESIDE_MODEL, MAKES_INPUTS, OPTIMIZER_OBJECT, SCHEDULER_OBJECT
 
 # What is frozen as a whole may be trained in part.
 _FROZEN = frozenset({Kind.MODEL, Kind.UNKNOWN})
@@ -99,6 +99,11 @@ def narrowed_at(frame: Frame, prepared: Value, node: cst.CSTNode) -> Value:
         return model
     is_known = isinstance(why, WrappedWhere) and why.function is frame.function and not _is_asked(frame, why, node)
     return model.but(wrapping=Wrapping.MAYBE if is_known else Wrapping.UNKNOWN)
+
+
+def is_scheduler(prepared: cst.CSTNode) -> bool:
+    """Whether what is prepared is called a scheduler where it is used: `noise_scheduler.config`."""
+    return SCHEDULER_OBJECT.fits(last_name(prepared))
 
 
 def is_run(frame: Frame, prepared: cst.BaseExpression) -> bool:

@@ -42,6 +42,7 @@ from trl_lint.launch.judge.arguments import leaves_open
 from trl_lint.launch.judge.gpus import VISIBLE, is_one_of_several, options
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
 from trl_lint.launch.parsers import readers
+from trl_lint.launch.parsers.mentions import mentioned
 from trl_lint.launch.parsers.usage import own_commands
 
 # Accelerate's settings that no launch names.
@@ -163,8 +164,7 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         return FileEngines(drops_last=drops_last)
     if path.suffix == JSON:
         return FileEngines(_in_order(_of_deepspeed_configuration(data)), drops_last=drops_last)
-    commands = readers.all_commands(path, data) if starts or LAUNCHES.search(data) else ()
-    launches, bare = _starts(commands)
+    launches, bare = _shown_starts(path, data) if starts or LAUNCHES.search(data) else ((), frozenset())
     beside = _in_order(_signs(IN_CONFIGURATION, data))
     named = frozenset(match[1].decode("utf-8", "replace") for match in _DEEPSPEED_FILE.finditer(data))
     return FileEngines(beside, launches, bare=bare, one_process=one_process, drops_last=drops_last, names=named)
@@ -239,6 +239,23 @@ def _starts(commands: Iterable[Command]) -> tuple[tuple[LaunchEngines, ...], fro
         elif start is not None and (path := _path_of(start)):
             bare.add(BareStart(path, _option_names(start.arguments)))
     return tuple(launches), frozenset(bare)
+
+
+def _shown_starts(path: PurePath, data: bytes) -> tuple[tuple[LaunchEngines, ...], frozenset[BareStart]]:
+    """What a text that is no Python starts."""
+    return _with_mentioned(*_starts(readers.all_commands(path, data)), *_starts(mentioned(path, data)))
+
+
+def _with_mentioned(
+    launches: tuple[LaunchEngines, ...],
+    bare: frozenset[BareStart],
+    more_launches: tuple[LaunchEngines, ...],
+    more_bare: frozenset[BareStart],
+) -> tuple[tuple[LaunchEngines, ...], frozenset[BareStart]]:
+    """What a text starts, and of what it only mentions the programs that it starts nowhere."""
+    known = {each.program for each in launches} | {each.program for each in bare} | {""}
+    launches += tuple(each for each in more_launches if each.program not in known)
+    return launches, bare | {each for each in more_bare if each.program not in known}
 
 
 def _option_names(words: Sequence[Word]) -> frozenset[str]:

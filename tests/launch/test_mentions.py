@@ -1,0 +1,88 @@
+"""Commands that a text only mentions say how a program is started."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+import pytest
+
+from trl_lint.launch.judge.engines import FileEngines, of_file
+
+pytestmark = pytest.mark.fast
+FENCED = "```{}\nCUDA_VISIBLE_DEVICES=0 python train.py --epochs 3\n```\n"
+
+
+def shown(text: str, name: str) -> FileEngines:
+    return of_file(PurePath(name), text.encode())
+
+
+def started(text: str, name: str) -> tuple[list[str], list[str]]:
+    """The programs that a text starts as one process, and as several."""
+    found = shown(text, name)
+    return sorted(each.program for each in found.bare), [each.program for each in found.launches]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Run `python train.py --epochs 3` on one GPU.\n",
+        "- GLUE: `python train.py cola.json`\n",
+        "$ python train.py\n",
+        "<pre>python train.py</pre>\n",
+        FENCED.format("yaml"),
+        FENCED.format("json"),
+        "```\n./prepare.sh\npython train.py \\\n    --epochs 3\n```\n",
+        "```\nC:\\> python train.py\n```\n",
+    ],
+)
+def test_a_document_mentions_how_a_program_is_started(text):
+    assert started(text, "README.md") == (["train.py"], [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'CMD="python train.py --seed $1"\neval $CMD\n',
+        'cmd="python train.py --seed ${seed}"\n$cmd\n',
+        'echo "python train.py --seed $1" | bash\n',
+        'tmux new -d "python train.py"\n',
+        'JOB="#!/bin/bash\npython train.py \\\n--seed ${SEED}"\necho $JOB > job.sh\nsbatch --gpus 1 job.sh\n',
+        "$PYTHON train.py\n",
+        '"${PYTHON_BIN:-python3}" train.py\n',
+        "script=train.py\npython $script --seed 1\n",
+        'script="train.py"\nfor seed in 1 2; do\n    python -u ${script} --seed $seed\ndone\n',
+    ],
+)
+def test_a_script_starts_what_stands_in_a_string_or_a_variable(text):
+    assert started(text, "run.sh") == (["train.py"], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Start it with `torchrun --nproc_per_node 8 train.py`.\n", "README.md"),
+        ("```yaml\naccelerate launch train.py\n```\n", "README.md"),
+        ('CMD="torchrun --nproc_per_node 8 train.py --seed $1"\neval $CMD\n', "run.sh"),
+    ],
+)
+def test_so_it_does_several_processes(text, name):
+    assert started(text, name) == ([], ["train.py"])
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("# python train.py\n", "run.sh"),
+        ("prefix=$1\nscript=train.py\npython $prefix $script\n", "run.sh"),
+        ("The program `train.py` needs Python.\n", "README.md"),
+        ("python is what train.py is written in\n", "notes.txt"),
+    ],
+)
+def test_what_starts_nothing_for_certain_is_left_out(text, name):
+    assert started(text, name) == ([], [])
+
+
+def test_what_a_script_is_known_to_start_is_not_taken_from_its_text_again():
+    """There, what is set for all of its commands is not known."""
+    found = shown("export CUDA_VISIBLE_DEVICES=0\naccelerate launch train.py\n", "run.sh")
+    assert [(each.program, each.one_process) for each in found.launches] == [("train.py", True)]

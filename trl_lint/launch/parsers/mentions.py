@@ -1,0 +1,60 @@
+"""Commands that a text only mentions: in a sentence, in a block of another language, in a string of a script.
+
+    Run `python train.py --epochs 3` on one GPU.          README.md
+    CMD="python train.py --seed $1"; eval $CMD            run.sh
+    script=train.py; python $script                       run.sh, whose variable is assigned once or more
+
+They say how a program is meant to be started where no command does that is run for certain, and nothing of what is
+wrong about that: a place in a sentence is none to mend.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from trl_lint.launch.commands.commands import Command
+from trl_lint.launch.parsers import readers
+
+_KINDS = frozenset({readers.SHELL, readers.MARKDOWN, readers.RESTRUCTURED})
+_SHELL = PurePath("mentioned.sh")
+_GOES_ON = re.compile(r"\\\r?\n[ \t]*")
+_COMMENT = re.compile(r"[ \t]*#")
+# A variable that holds Python, and one that holds a program.
+_PYTHON = re.compile(r"[\"']?\$\{?PYTHON\w*(?::?-[^}\s]*)?\}?[\"']?(?=[ \t])")
+_PROGRAM = re.compile(r"^[ \t]*(?:export[ \t]+)?(\w+)=[\"']?([\w./-]+\.py)[\"']?[ \t]*$", re.MULTILINE)
+_COMMAND = re.compile(
+    r"(?:\b[A-Z_]+=[^\s\"'`]+[ \t]+)*(?<![\w./$-])(?:python[\d.]*|torchrun|accelerate|deepspeed|uv run)[ \t]+"
+    r"[^\"'`]*?\.py(?!\w)[^\"'`)]*"
+)
+# A variable that may hold a launcher: `python $prefix train.py`.
+_OPEN = re.compile(r"python[\d.]*[ \t]+[\"']?\$")
+# So many of a text are read: more are the log of a run.
+_MOST = 200
+
+
+def mentioned(path: PurePath, data: bytes) -> Iterator[Command]:
+    """The commands that a text mentions, whether they are found as those of a script as well or not."""
+    if readers.front_end(path) not in _KINDS:
+        return
+    text = _GOES_ON.sub(" ", data.decode("utf-8", "replace"))
+    programs = _PROGRAM.findall(text)
+    lines = [line for line in text.splitlines() if _may_be_one(line, bool(programs))]
+    for line in lines[:_MOST]:
+        for found in _COMMAND.finditer(_filled_in(line, programs)):
+            if _OPEN.search(found[0]):
+                continue
+            yield from readers.all_commands(_SHELL, found[0].encode())
+
+
+def _may_be_one(line: str, has_programs: bool) -> bool:
+    return (".py" in line or (has_programs and "$" in line)) and not _COMMENT.match(line)
+
+
+def _filled_in(line: str, programs: list[tuple[str, str]]) -> str:
+    """A line with the variables that hold Python or a program. Of several values the last one is taken."""
+    line = _PYTHON.sub("python", line)
+    for name, program in reversed(programs):
+        line = re.sub(rf"[\"']?\$(?:{name}\b|\{{{name}\}})[\"']?", program, line)
+    return line
