@@ -74,6 +74,9 @@ def test_so_it_does_several_processes(text, name):
     [
         ("# python train.py\n", "run.sh"),
         ("prefix=$1\nscript=train.py\npython $prefix $script\n", "run.sh"),
+        ("srun --ntasks=$GPUS \\\n  python -u $script\n", "run.sh"),
+        ("script=train.py\nsrun --ntasks=$GPUS \\\n  python -u $script\n", "run.sh"),
+        ("script=train.py\n$LAUNCH python $script\n", "run.sh"),
         ("The program `train.py` needs Python.\n", "README.md"),
         ("python is what train.py is written in\n", "notes.txt"),
     ],

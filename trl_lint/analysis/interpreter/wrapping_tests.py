@@ -168,11 +168,11 @@ def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, t
         condition = _condition(value)
         if condition is not None and _is_about_something_else(frame, test, name, condition):
             continue
+        decisive = _decisive(frame, test, condition) if condition is not None else None
+        if condition is not None and decisive is not None:
+            values[name] = _come_about(value, condition, decisive) if decisive.is_true is taken else _bare(value)
+            continue
         if condition is not None and condition.function is frame.function:
-            decisive = next((each for each in condition.outcomes if _asks_the_same(frame, test, each.node)), None)
-            if decisive is not None:
-                values[name] = _come_about(value, condition, decisive) if decisive.is_true is taken else _bare(value)
-                continue
             asked = names_asked(frame, test) if asked is None else asked
             present = _whose_presence(test) if present is None else present
             # Of a test that may be of the rank, too, it is not known whether it lets the same ones in.
@@ -181,6 +181,18 @@ def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, t
             if not of_rank and (own == present or is_other):
                 continue
         values[name] = value.but(wrapping=Wrapping.UNKNOWN)
+
+
+def _decisive(frame: Frame, test: cst.BaseExpression, condition: WrappedWhere) -> NeededOutcome | None:
+    """The outcome that is needed for the wrapper of which a test asks. In another function that is `config.distributed`
+    where it was so called in the one that wraps the model.
+    """
+    if condition.function is frame.function:
+        return next((each for each in condition.outcomes if _asks_the_same(frame, test, each.node)), None)
+    match test:
+        case cst.Attribute(value=cst.Name(value=owner)) if owner != "self":
+            return next((each for each in condition.outcomes if test.deep_equals(each.node)), None)
+    return None
 
 
 def _is_about_something_else(frame: Frame, test: cst.BaseExpression, key: _Key, condition: WrappedWhere) -> bool:

@@ -28,8 +28,11 @@ _COMMAND = re.compile(
     r"(?:\b[A-Z_]+=[^\s\"'`]+[ \t]+)*(?<![\w./$-])(?:python[\d.]*|torchrun|accelerate|deepspeed|uv run)[ \t]+"
     r"[^\"'`]*?\.py(?!\w)[^\"'`)]*"
 )
-# A variable that may hold a launcher: `python $prefix train.py`.
+# A variable that may hold a launcher, in front of Python or behind it: `python $prefix train.py`.
 _OPEN = re.compile(r"python[\d.]*[ \t]+[\"']?\$")
+_OPEN_BEFORE = re.compile(r"\$\{?\w+\}?[ \t]*$")
+# What starts several processes of what stands behind it.
+_STARTS_SEVERAL = re.compile(r"\b(?:srun|mpirun|mpiexec|jsrun|ibrun|aprun|torchrun|deepspeed|accelerate|parallel)\b")
 # So many of a text are read: more are the log of a run.
 _MOST = 200
 
@@ -42,8 +45,10 @@ def mentioned(path: PurePath, data: bytes) -> Iterator[Command]:
     programs = _PROGRAM.findall(text)
     lines = [line for line in text.splitlines() if _may_be_one(line, bool(programs))]
     for line in lines[:_MOST]:
-        for found in _COMMAND.finditer(_filled_in(line, programs)):
-            if _OPEN.search(found[0]):
+        filled = _filled_in(line, programs)
+        for found in _COMMAND.finditer(filled):
+            before = filled[: found.start()]
+            if _OPEN.search(found[0]) or _OPEN_BEFORE.search(before) or _STARTS_SEVERAL.search(before):
                 continue
             yield from readers.all_commands(_SHELL, found[0].encode())
 
