@@ -1043,6 +1043,7 @@ def main(args, model, batches):
         ("", True),
         ("if epoch % args.every: return", True),
         ("if args.model == 'small': return", True),
+        ("if args.skip_initial: return", True),
         ("if 'val' not in batches: return", True),
         ("if batches.parts > 1: model = model.module", False),
         ("if batches == 1: return", False),

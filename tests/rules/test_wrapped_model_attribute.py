@@ -1392,3 +1392,39 @@ def built(config):
     return model.head
 """
     assert bool(SNIPPETS.findings(text)) is speaks
+
+
+ASKED_ELSEWHERE = """\
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from transformers import AutoModel
+
+
+def train(model, config, others):
+    {body}
+    print(model.config)
+
+
+def main(config, others):
+    model = AutoModel.from_pretrained(config.name)
+    if config.distributed:
+        model = DistributedDataParallel(model)
+    train(model, config, others)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "is_reported"),
+    [
+        ("sampler = make(config.rows)", True),
+        ("sampler = make(config.rows) if config.distributed else None", True),
+        ("if config.distributed: sampler = make(config.rows)", True),
+        ("if not config.distributed: return", True),
+        ("if config.distributed: return", False),
+        ("if config.distributed: model = model.module", False),
+        ("if others.distributed: return", False),
+    ],
+)
+def test_the_setting_by_which_a_model_was_wrapped_is_known_in_another_function(body, is_reported):
+    """As long as it is read off an object that is called the same there."""
+    assert bool(SNIPPETS.findings(ASKED_ELSEWHERE.format(body=body))) is is_reported

@@ -232,8 +232,8 @@ NAMES_ENGINE = Guess(
 MAY_ASK_FOR_WRAPPER = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)accelerat|apex|avail|backend|comm|cpu|cuda|ddp|deepspeed|device|dist|engine|fabric|fsdp|gpu|hook|horovod"
-    r"|hvd|init|launch|local|modul|multi|nccl|node|parallel|plugin|proc|rank|shard|single|slurm|strategy|sync|tpu|wrap"
-    r"|worker|world|xla|zero|^d?dp$|[hnx]pu",
+    r"|hvd|(?<![a-z])init(?!ial(?:_|$))|launch|local|modul|multi|nccl|node|parallel|plugin|proc|rank|shard|single|slurm"
+    r"|strategy|sync|tpu|wrap|worker|world|xla|zero|^d?dp$|[hnx]pu",
     says="A condition with such a word may ask whether the model is wrapped; one without, in another function than the "
     "one that wraps it, does not.",
     because="tests/rules/test_divergent_collective.py: a function evaluates a model that DDP wraps on one way, and "
