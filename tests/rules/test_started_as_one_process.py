@@ -89,6 +89,14 @@ def test_a_part_of_programs_that_are_started_as_one_process_is_asked_for(runs, b
     assert by_default_in(tmp_path, PART_OF_PROGRAMS | {"run.sh": runs}, "part.py") is by_default
 
 
+@pytest.mark.parametrize(("runs", "by_default"), [("python train.py\n", False), ("torchrun train.py\n", True)])
+def test_a_part_of_a_script_without_a_main_block_is_that_of_a_program_where_a_command_names_it(
+    runs, by_default, tmp_path
+):
+    files = {"part.py": PART_OF_PROGRAMS["part.py"], "train.py": "from part import train\n\ntrain()\n"}
+    assert by_default_in(tmp_path, files | {"run.sh": runs}, "part.py") is by_default
+
+
 @pytest.mark.parametrize(
     ("runs", "by_default"), [("python train.py\npython tune.py\n", False), ("python train.py\n", True)]
 )

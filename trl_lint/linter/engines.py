@@ -116,7 +116,8 @@ class ProjectEngines:
         self.looks.save()
         starts = ((each.folder, launch.program) for each in found for launch in each.shown.launches)
         below = frozenset(path for folder, path in starts if path and self._lies_below(project, folder, path))
-        return ProjectShown(tuple(found), whole and budget.files > 0, Importers(importers), below)
+        programs = Importers(_with_started(importers, found))
+        return ProjectShown(tuple(found), whole and budget.files > 0, programs, below)
 
     def _lies_below(self, project: Path, folder: PurePosixPath, program: str) -> bool:
         """Whether a program that a file in a folder names lies in a project below this one."""
@@ -142,6 +143,17 @@ class ProjectEngines:
             else:
                 self._projects[folder] = self._project_of(folder.parent)
         return self._projects[folder]
+
+
+def _with_started(files: Sequence[Importer], found: Sequence[FileShown]) -> list[Importer]:
+    """The Python files of a project: what commands start is a program, even without `if __name__ == "__main__":`."""
+    shown = [each.shown for each in found]
+    started = {parts_of(start.program) for each in shown for start in (*each.launches, *each.bare)} - {()}
+    names = {parts[-1] for parts in started}
+    return [
+        replace(each, program=each.program or (PurePosixPath(each.path).name in names and is_named(each.path, started)))
+        for each in files
+    ]
 
 
 def _content(path: Path) -> bytes:
