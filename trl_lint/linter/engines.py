@@ -148,7 +148,9 @@ class ProjectEngines:
 def _with_started(files: Sequence[Importer], found: Sequence[FileShown]) -> list[Importer]:
     """The Python files of a project: what commands start is a program, even without `if __name__ == "__main__":`."""
     shown = [each.shown for each in found]
-    started = {parts_of(start.program) for each in shown for start in (*each.launches, *each.bare)} - {()}
+    started = {parts_of(start.program) for each in shown for start in each.launches}
+    started |= {parts_of(start.program) for each in shown for start in each.bare}
+    started -= {()}
     names = {parts[-1] for parts in started}
     return [
         replace(each, program=each.program or (PurePosixPath(each.path).name in names and is_named(each.path, started)))
