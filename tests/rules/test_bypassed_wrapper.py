@@ -498,3 +498,59 @@ class Pipeline:
         return loss
 """
     assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+OUT_OF_SIGHT = """\
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+class Loop:
+    def __init__(self, config, make):
+        self.config = config
+        self.model = make(config).cuda()
+        {wrap}
+        self.optimizer = torch.optim.Adam(self.model.parameters())
+
+    def train(self, loader):
+        for step, batch in enumerate(loader):
+            if batch is None:
+                continue
+            {step}
+            self.optimizer.step()
+
+    def losses(self, batch):
+        return self.model.module.losses(batch)["all"]
+
+    def evaluate(self, batch):
+        {other}
+"""
+WRAPS = "self.model = DDP(self.model)"
+ON_ONE_WAY = "if config.ddp: self.model = DDP(self.model)"
+
+
+@pytest.mark.parametrize(
+    ("wrap", "step", "other", "speaks"),
+    [
+        (WRAPS, "loss = self.model.module.losses(batch)['all']\nloss.backward()", "pass", True),
+        (WRAPS, "parts = self.model.module.losses(batch)\nsum(parts.values()).backward()", "pass", True),
+        (WRAPS, "loss = self.model.module.losses(batch)\nself.scaler.scale(loss).backward()", "pass", True),
+        (WRAPS, "loss = self.losses(batch)\nloss.backward()", "pass", True),
+        (ON_ONE_WAY, "loss = self.model.module.losses(batch)\nloss.backward()", "pass", True),
+        (
+            ON_ONE_WAY,
+            "if self.config.ddp:\n    loss = self.model.module.losses(batch)\n"
+            "else:\n    loss = self.model.losses(batch)\nloss.backward()",
+            "pass",
+            True,
+        ),
+        # Nothing is trained with it, or the wrapper is called.
+        (WRAPS, "loss = self.model.module.losses(batch)\nprint(loss)", "pass", False),
+        (WRAPS, "out = self.model(batch)\nloss = self.model.module.losses(out)\nloss.backward()", "pass", False),
+        (WRAPS, "loss = self.model.module.losses(batch)\nloss.backward()", "return self.model(batch)", False),
+        (WRAPS, "loss = other.module.losses(batch)\nloss.backward()", "pass", False),
+    ],
+)
+def test_a_method_of_a_model_out_of_sight_is_all_there_is_of_a_forward(wrap, step, other, speaks):
+    text = OUT_OF_SIGHT.format(wrap=wrap, step=indent(step, " " * 12).lstrip(), other=other)
+    assert bool(SNIPPETS.findings(text)) is speaks

@@ -14,7 +14,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.attributes import ENVIRON
 from trl_lint.analysis.program.path_conditions import beside_none
-from trl_lint.analysis.program.syntax import below, of_class
+from trl_lint.analysis.program.syntax import below, loop_targets, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.ranks import Origin
@@ -121,22 +121,24 @@ def is_alike(frame: Frame, asked: cst.CSTNode) -> bool:
 
 
 def settings_asked(frame: Frame, test: cst.BaseExpression) -> frozenset[str] | None:
-    """The names in a test, without those of its parts that are answered by the rank; None where one may be anything.
+    """The names in a test, less what loops bind and the parts that the rank answers; None where one may be anything.
 
-    What a caller hands over as `n` may be the number of processes; `epoch` is not, nor what a text is looked up in.
+    What a caller hands over as `n` may be the number of processes; `epoch` is not, nor what a text is looked up in, nor
+    the batch that a loop is at.
     """
     names: set[str] = set()
     for part in _questions(frame, test):
         if any(_may_be_anything(frame, each) for each in _asked(frame, part) if not _is_looked_through(part, each)):
             return None
         names |= names_asked(frame, part)
-    return frozenset(names)
+    return frozenset(names - loop_targets(frame.root))
 
 
 def _may_be_anything(frame: Frame, asked: _Asked) -> bool:
     if not isinstance(asked, cst.Name) or COUNTER.fits(asked.value):
         return False
-    return frame.node_values.get(id(asked), UNKNOWN).kind is Kind.UNKNOWN
+    is_unknown = frame.node_values.get(id(asked), UNKNOWN).kind is Kind.UNKNOWN
+    return is_unknown and asked.value not in loop_targets(frame.root)
 
 
 def _is_looked_through(part: cst.BaseExpression, asked: _Asked) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import assigned_once, holder_name, of_class
+from trl_lint.analysis.program.syntax import assigned_once, holder_name, loop_targets, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import BatchRole, role_of
 from trl_lint.domain.values import UNKNOWN
@@ -52,7 +52,7 @@ def asks_for_rows(frame: Frame, test: cst.CSTNode) -> bool:
 def _unpacked_once(frame: Frame, name: str) -> cst.BaseExpression | None:
     """The shape that a function unpacks into a name, which it binds once: `rows, columns = ids.shape`."""
     found = [each for each in of_class(frame.root, cst.Assign) if _binds(each, name)]
-    if len(found) != 1 or name in _loop_targets(frame) or assigned_once(frame.root, name) is not None:
+    if len(found) != 1 or name in loop_targets(frame.root) or assigned_once(frame.root, name) is not None:
         return None
     return found[0].value
 
@@ -65,7 +65,7 @@ def _binds(assign: cst.Assign, name: str) -> bool:
 
 def _told_once(frame: Frame, name: str) -> cst.CSTNode | None:
     """What a name stands for that a function assigns once."""
-    return None if name in _loop_targets(frame) else assigned_once(frame.root, name)
+    return None if name in loop_targets(frame.root) else assigned_once(frame.root, name)
 
 
 def _measured(count: cst.CSTNode) -> cst.CSTNode | None:
@@ -86,7 +86,8 @@ def _is_as_it_came(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether an expression is what a loop goes through, or tokens of a batch that the function leaves as it is."""
     role = role_of(frame.node_values.get(id(node), UNKNOWN))
     if role is BatchRole.WHOLE:
-        return isinstance(node, cst.Name) and _is_left_alone(frame, node.value) and node.value in _loop_targets(frame)
+        is_name = isinstance(node, cst.Name) and node.value in loop_targets(frame.root)
+        return is_name and isinstance(node, cst.Name) and _is_left_alone(frame, node.value)
     entry = _told_once(frame, node.value) if isinstance(node, cst.Name) else node
     match entry:
         case cst.Subscript(
@@ -105,8 +106,3 @@ def _is_left_alone(frame: Frame, name: str) -> bool:
     """Whether a function neither assigns a name nor anything in what it stands for."""
     targets = (target.target for each in of_class(frame.root, cst.Assign) for target in each.targets)
     return name not in map(holder_name, targets)
-
-
-def _loop_targets(frame: Frame) -> set[str]:
-    """The names that loops of a function give a value to in each round."""
-    return {name.value for each in of_class(frame.root, cst.For) for name in of_class(each.target, cst.Name)}

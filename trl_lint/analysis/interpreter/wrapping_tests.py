@@ -11,10 +11,11 @@ if args.distributed_backend: …                          `distributed` may foll
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import TypeVar
 
 import libcst as cst
+from libcst.helpers import get_full_name_for_node
 
 from trl_lint.analysis.interpreter.asked_names import (
     asks_for,
@@ -24,8 +25,10 @@ from trl_lint.analysis.interpreter.asked_names import (
     names_asked,
     settings_asked,
 )
+from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.objects import class_names
 from trl_lint.analysis.program.path_conditions import beside_none
+from trl_lint.analysis.program.syntax import own_attribute
 from trl_lint.analysis.program.uses import seen_as_wrappers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.wrapped_models import narrowed_to_model
@@ -135,7 +138,8 @@ def _condition(value: Value) -> WrappedWhere | None:
 
 def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
     """Refine what is known of models that are wrapped on one way only, where a test has come out as `taken`."""
-    frame.has_tested = True
+    _look_at_own(frame)
+    _note_tested(frame, test)
     if not (frame.engine.wraps_on_one_way and _any_on_one_way(frame.memory)):
         return
     test, taken = _without_not(test, taken)
@@ -147,6 +151,30 @@ def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
     if asks is not None and asked.wrapping is Wrapping.MAYBE:
         wrapping = Wrapping.WRAPPED if asks[1] is taken else Wrapping.BARE
         frame.memory.names[subject] = asked.but(wrapping=wrapping)
+
+
+def _look_at_own(frame: Frame) -> None:
+    """Before the first test, look at the attributes of `self` of which a method takes the `.module`: they are told."""
+    if frame.has_tested or frame.tested or frame.cls is None or not frame.engine.wraps_on_one_way:
+        return
+    for name in {own_attribute(each) for each in seen_as_wrappers(frame.root)} - {""}:
+        frame.read_attribute(frame.cls, name)
+
+
+def _note_tested(frame: Frame, test: cst.BaseExpression) -> None:
+    """Of what is read from here on for the first time, a test may have told whether it is wrapped."""
+    if frame.has_tested:
+        return
+    names = settings_asked(frame, test) if frame.engine.wraps_on_one_way else None
+    if names is None or _may_ask_for_wrapper(frame, names):
+        frame.has_tested = True
+    else:
+        frame.tested |= names
+
+
+def _may_ask_for_wrapper(frame: Frame, names: Collection[str]) -> bool:
+    """Whether a test of these settings may be one for a wrapper, whatever decides about that."""
+    return (bool(names) and any(seen_as_wrappers(frame.root))) or any(map(MAY_ASK_FOR_WRAPPER.fits, names))
 
 
 def _any_on_one_way(memory: Memory) -> bool:
@@ -184,15 +212,27 @@ def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, t
 
 
 def _decisive(frame: Frame, test: cst.BaseExpression, condition: WrappedWhere) -> NeededOutcome | None:
-    """The outcome that is needed for the wrapper of which a test asks. In another function that is `config.distributed`
-    where it was so called in the one that wraps the model.
+    """The outcome that is needed for the wrapper of which a test asks.
+
+    In another function than the one that wraps the model, `config.distributed` is what was called so there, and in one
+    of the same class `self.config.distributed` and `self.distributed` are.
     """
     if condition.function is frame.function:
         return next((each for each in condition.outcomes if _asks_the_same(frame, test, each.node)), None)
-    match test:
-        case cst.Attribute(value=cst.Name(value=owner)) if owner != "self":
-            return next((each for each in condition.outcomes if test.deep_equals(each.node)), None)
-    return None
+    if not isinstance(test, cst.Attribute):
+        return None
+    is_of_class = isinstance(condition.function, FunctionInfo) and condition.function.cls is frame.cls
+    asked = _setting(test, is_of_class)
+    return next((each for each in condition.outcomes if asked and _setting(each.node, is_of_class) == asked), None)
+
+
+def _setting(test: cst.CSTNode, is_of_class: bool) -> str:
+    """How a setting is read, less the object that keeps what a method was given: `config.ddp` of `self.config.ddp`."""
+    name = get_full_name_for_node(test) or ""
+    if not name.startswith("self."):
+        return name if "." in name else ""
+    rest = name.removeprefix("self.")
+    return (rest if "." in rest else name) if is_of_class else ""
 
 
 def _is_about_something_else(frame: Frame, test: cst.BaseExpression, key: _Key, condition: WrappedWhere) -> bool:
@@ -204,9 +244,7 @@ def _is_about_something_else(frame: Frame, test: cst.BaseExpression, key: _Key, 
     if condition.function is frame.function or not condition.names or asks_for(frame, test, key):
         return False
     names = settings_asked(frame, test)
-    if names is None or (names and any(seen_as_wrappers(frame.root))):
-        return False
-    return names.isdisjoint(condition.names) and not any(map(MAY_ASK_FOR_WRAPPER.fits, names))
+    return names is not None and names.isdisjoint(condition.names) and not _may_ask_for_wrapper(frame, names)
 
 
 def _without_not(test: cst.BaseExpression, taken: bool) -> tuple[cst.BaseExpression, bool]:

@@ -20,6 +20,7 @@ from trl_lint.analysis.events import Event, ModelCalled, ParameterRead
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.hand_reduction import only_reads_gradients, reduces_gradients
 from trl_lint.analysis.program.objects import class_of
+from trl_lint.analysis.program.only_forwards import is_only_forward
 from trl_lint.analysis.program.syntax import below, of_class, own_attribute
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
@@ -38,7 +39,9 @@ class GradientSync(Observer["Frame"]):
         _tell(frame, model, node)
 
     def on_model_method(self, frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
-        if _is_forward(model, name):
+        is_of_unknown = model.wrapping is Wrapping.UNWRAPPED and class_of(model) is None
+        around = frame.module.tree if frame.cls is None else frame.cls.node
+        if _is_forward(model, name) or (is_of_unknown and is_only_forward(frame.root, around, node)):
             _tell(frame, model, node, "" if name in models.FORWARDS else name)
 
     def on_argument(self, frame: Frame, value: Value, call: cst.Call) -> None:

@@ -250,6 +250,11 @@ def used_names(root: cst.CSTNode) -> set[str]:
     return {name.value for name in value_names(root)}
 
 
+def loop_targets(root: cst.CSTNode) -> set[str]:
+    """The names that loops of a function give a value to in each round."""
+    return {name.value for each in of_class(root, cst.For) for name in of_class(each.target, cst.Name)}
+
+
 def contexts_around(root: cst.CSTNode, node: cst.CSTNode) -> set[str]:
     """The own names of the functions whose contexts a node is in: `with torch.no_grad():`."""
     items = [item.item for each in ancestors(root, node) if isinstance(each, cst.With) for item in each.items]

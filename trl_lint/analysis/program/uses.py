@@ -113,7 +113,7 @@ def meets_calls_of(
         meet = isinstance(small.value, cst.Call) and (made - given) & spelled and (given - made) & spelled
         if meet or (is_here and given & spelled) or any(made & used_names(call) for call in calls):
             return True
-        targets = _targets(small)
+        targets = targets_of(small)
         if is_here or made & spelled:
             made |= targets
         if calls or given & spelled:
@@ -134,7 +134,7 @@ def is_added_to(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str]) -> 
         if any(_adds(each, made, names) for each in of_class(small.value, cst.BinaryOperation)):
             return True
         if any(each is node for each in below(statement)) or made & used_names(small.value):
-            made |= _targets(small)
+            made |= targets_of(small)
     return False
 
 
@@ -259,7 +259,8 @@ def _name_of(callee: cst.BaseExpression) -> str:
     return callee.value if isinstance(callee, cst.Name) else ""
 
 
-def _targets(statement: cst.BaseSmallStatement) -> set[str]:
+def targets_of(statement: cst.BaseSmallStatement) -> set[str]:
+    """The names that an assignment binds."""
     targets = statement.targets if isinstance(statement, cst.Assign) else ()
     return set().union(*(names_in(each.target) for each in targets))
 

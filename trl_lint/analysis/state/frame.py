@@ -22,7 +22,7 @@ from trl_lint.domain.kinds import (
     ProjectName,
     TupleValue,
 )
-from trl_lint.domain.provenance import Step
+from trl_lint.domain.provenance import Step, WrappedWhere
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import NO_WRITES, Kind, Payload, Value, Wrapping, Write
@@ -119,7 +119,8 @@ class Frame:
         self.sync_points: list[SyncPoint] = []  # the calls at which all ranks meet, in program order
         self.notes = Notes()
         self.asks_for_engine = False  # whether it asks, or says, what wraps or shards the model
-        self.has_tested = False  # whether any condition was met so far
+        self.has_tested = False  # whether a condition was met so far that may ask for anything
+        self.tested: set[str] = set()  # what the others have asked for
         self.attribute_error_depth = 0  # inside how many `try` blocks that catch AttributeError
         self.given: list[cst.Attribute] = []  # the attributes that it gives to objects which may be wrapped models
         self.objects = ObjectAccess()
@@ -201,9 +202,11 @@ class Frame:
 
     def told_of(self, value: Value) -> Value:
         """A value of another function or class, read here: what was tested may say whether a model is wrapped."""
-        if self.has_tested and value.kind is Kind.MODEL and value.wrapping is Wrapping.MAYBE:
-            return value.but(wrapping=Wrapping.UNKNOWN)
-        return value
+        if value.kind is not Kind.MODEL or value.wrapping is not Wrapping.MAYBE:
+            return value
+        names = value.why.names if isinstance(value.why, WrappedWhere) else frozenset(self.tested)
+        is_told = self.has_tested or not names.isdisjoint(self.tested)
+        return value.but(wrapping=Wrapping.UNKNOWN) if is_told else value
 
     def consume(self, value: ContainerValue) -> None:
         """Note that the contents of a container were read, so that a change of them asks for another run.
