@@ -554,3 +554,49 @@ ON_ONE_WAY = "if config.ddp: self.model = DDP(self.model)"
 def test_a_method_of_a_model_out_of_sight_is_all_there_is_of_a_forward(wrap, step, other, speaks):
     text = OUT_OF_SIGHT.format(wrap=wrap, step=indent(step, " " * 12).lstrip(), other=other)
     assert bool(SNIPPETS.findings(text)) is speaks
+
+
+TAKEN_OUT = """\
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def build(args, make):
+    model = make().cuda()
+    if args.several:
+        model = DDP(model)
+    return model
+
+
+class Loop:
+    def __init__(self, args, model):
+        self.args = args
+        self.model = model
+        self.optimizer = torch.optim.Adam(self.model.parameters())
+
+    def train(self, loader):
+        {taken}
+        for batch in loader:
+            loss = {called}.mean()
+            loss.backward()
+            self.optimizer.step()
+
+
+def main(args, make, loader):
+    Loop(args, build(args, make)).train(loader)
+"""
+
+
+@pytest.mark.parametrize(
+    ("taken", "called", "speaks"),
+    [
+        ("net = self.model.module if self.args.several else self.model", "net(batch)", True),
+        ("net = self.model.module if hasattr(self.model, 'module') else self.model", "net(batch)", True),
+        ("net = self.model.module if self.args.several else self.model", "net.encode(batch)", True),
+        ("net = self.model.module if self.args.several else self.model", "self.model(batch)", False),
+        ("net = self.model.module if self.args.several else self.model", "self.model(net.embed(batch))", False),
+        ("net = self.model.module if self.args.fast else self.model", "net(batch)", False),
+    ],
+)
+def test_what_a_wrapper_holds_where_there_is_one(taken, called, speaks):
+    assert bool(SNIPPETS.findings(TAKEN_OUT.format(taken=taken, called=called))) is speaks

@@ -66,6 +66,8 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         if a.rank is ranks.DRAWN and a.why is not b.why:
             return _with_either(a, b)
         return a if a.why is not None or b.why is None else b
+    if (inner := _taken_out(a, b) or _taken_out(b, a)) is not None:
+        return inner
     joined = _joined_kinds(a, b)
     rank = _joined_rank(a, b, joined)
     const = a.const if _same_constant(a.const, b.const) else _none_on_some(a, b, divided)
@@ -89,6 +91,17 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         shape=None if a.shape is b.shape is None else shapes.join(*_shapes(a, b)),
         averaging=averaged if rank.state is not State.UNKNOWN else averaging.only_terms(averaged),
     )
+
+
+def _taken_out(inner: Value, other: Value) -> Value | None:
+    """What a wrapper holds, where the other way is that on which the same model has none; None for all else.
+
+    net = model.module if distributed else model
+    """
+    if inner.wrapping is not Wrapping.UNWRAPPED or other.wrapping is not Wrapping.BARE:
+        return None
+    is_told = inner.kind is other.kind is Kind.MODEL and isinstance(other.why, WrappedWhere)
+    return inner.but(grad=inner.grad or other.grad) if is_told else None
 
 
 def _joined_rank(a: Value, b: Value, joined: Value) -> Rank:

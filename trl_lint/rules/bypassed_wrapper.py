@@ -5,9 +5,11 @@ Reports a call, with gradients enabled and in code that a training step reaches,
 `DistributedDataParallel` holds, or of a part of it: what `accelerator.unwrap_model(model)`, `model.module` or
 `self.model` of a Trainer gives, its `get_decoder()`, its `base_model_prefix`, its own methods that run a part of it.
 Of a model whose class is out of sight, a method of `model.module` is one where a backward pass starts from what it
-gives, and nothing calls the wrapper. Reports a `DistributedDataParallel(model)` whose result nobody keeps, too, and an `accelerator.prepare(model)` that is
-kept in the variable of the loop around it alone (`for model in models:`): the model itself is not changed by it. So
-is an `accelerator.prepare([model, optimizer])` of a list, which it gives back without a look at what is in it.
+gives, and nothing calls the wrapper. So is what `model.module if distributed else model` gives, where the model is
+wrapped on that way. Reports a `DistributedDataParallel(model)` whose result nobody keeps, too, and an
+`accelerator.prepare(model)` that is kept in the variable of the loop around it alone (`for model in models:`): the
+model itself is not changed by it. So is an `accelerator.prepare([model, optimizer])` of a list, which it gives back
+without a look at what is in it.
 
 ## Why is this bad?
 DDP prepares the synchronisation of the gradients in its own `forward`. When that is left out, nothing fails: each

@@ -145,12 +145,17 @@ def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
     test, taken = _without_not(test, taken)
     asks = question(frame, test)
     subject = asks[0].value if asks is not None and isinstance(asks[0], cst.Name) else ""
-    asked = frame.memory.names.get(subject, UNKNOWN)
-    _narrow(frame, frame.memory.names, test, taken)
-    _narrow(frame, frame.memory.attributes, test, taken)
+    own = (frame.cls, own_attribute(asks[0])) if asks is not None and frame.cls is not None else None
+    names, attributes = frame.memory.names, frame.memory.attributes
+    asked = names.get(subject, UNKNOWN) if own is None or not own[1] else attributes.get(own, UNKNOWN)
+    _narrow(frame, names, test, taken)
+    _narrow(frame, attributes, test, taken)
     if asks is not None and asked.wrapping is Wrapping.MAYBE:
-        wrapping = Wrapping.WRAPPED if asks[1] is taken else Wrapping.BARE
-        frame.memory.names[subject] = asked.but(wrapping=wrapping)
+        told = asked.but(wrapping=Wrapping.WRAPPED if asks[1] is taken else Wrapping.BARE)
+        if own is not None and own[1]:
+            attributes[own] = told
+        else:
+            names[subject] = told
 
 
 def _look_at_own(frame: Frame) -> None:
@@ -214,8 +219,8 @@ def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, t
 def _decisive(frame: Frame, test: cst.BaseExpression, condition: WrappedWhere) -> NeededOutcome | None:
     """The outcome that is needed for the wrapper of which a test asks.
 
-    In another function than the one that wraps the model, `config.distributed` is what was called so there, and in one
-    of the same class `self.config.distributed` and `self.distributed` are.
+    In another function than the one that wraps the model, `config.distributed` and `self.config.distributed` are what
+    was called so there, and in one of the same class `self.distributed` is.
     """
     if condition.function is frame.function:
         return next((each for each in condition.outcomes if _asks_the_same(frame, test, each.node)), None)
@@ -232,7 +237,7 @@ def _setting(test: cst.CSTNode, is_of_class: bool) -> str:
     if not name.startswith("self."):
         return name if "." in name else ""
     rest = name.removeprefix("self.")
-    return (rest if "." in rest else name) if is_of_class else ""
+    return rest if "." in rest else name if is_of_class else ""
 
 
 def _is_about_something_else(frame: Frame, test: cst.BaseExpression, key: _Key, condition: WrappedWhere) -> bool:

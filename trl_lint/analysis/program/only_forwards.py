@@ -8,6 +8,8 @@ Of a model whose class is out of sight, nothing else says that a method of it ru
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import below, last_name, names_in, of_class, used_names
@@ -20,16 +22,28 @@ _BACKWARD = "backward"
 def is_only_forward(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -> bool:
     """Whether a backward pass is started from what a call of `model.module.method(…)` gives, and nothing calls `model`.
 
+    The module may have a name: `inner = model.module`.
+
     root: the function (or module) that the call is in. around: its class, or else its module, in which no other call of
     the wrapper may stand.
     """
     match call:
-        case cst.Call(func=cst.Attribute(value=cst.Attribute(value=wrapper, attr=cst.Name(name)))) if (
-            name == INNER_MODEL
-        ):
-            is_called = any(each.func.deep_equals(wrapper) for each in of_class(around, cst.Call))
-            return not is_called and _is_trained_with(root, around, call)
+        case cst.Call(func=cst.Attribute(value=receiver)):
+            wrappers = list(_wrappers(root, receiver))
+            is_called = any(each.func.deep_equals(one) for each in of_class(around, cst.Call) for one in wrappers)
+            return bool(wrappers) and not is_called and _is_trained_with(root, around, call)
     return False
+
+
+def _wrappers(root: cst.CSTNode, inner: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What a module is taken out of: `model` of `model.module`, and of a name that this is bound to."""
+    match inner:
+        case cst.Attribute(value=wrapper, attr=cst.Name(name)) if name == INNER_MODEL:
+            yield wrapper
+        case cst.Name(name):
+            for each in of_class(root, cst.Assign):
+                if any(name == last_name(target.target) for target in each.targets):
+                    yield from _wrappers(root, each.value) if isinstance(each.value, cst.Attribute) else ()
 
 
 def _is_trained_with(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -> bool:
