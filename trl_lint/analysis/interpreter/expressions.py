@@ -207,7 +207,7 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     saved = frame.memory.names
     narrowed = saved.copy()
     asks: bool | None = None
-    told = wrapping_tests.ToldOfAttributes(frame)
+    told = wrapping_tests.ToldOfAttributes(frame, chain[0].left)
     for index, link in enumerate(chain):
         known = truth(frame, value)
         if known is None or known is is_and:
@@ -317,7 +317,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     results: list[Value] = []
     start = middle = len(frame.sync_points)
     control = frame.memory.control
-    told = wrapping_tests.ToldOfAttributes(frame)
+    told = wrapping_tests.ToldOfAttributes(frame, node.test)
     for arm, taken in ((node.body, True), (node.orelse, False)):
         if known is not None and known is not taken:
             continue

@@ -138,7 +138,7 @@ def _condition(value: Value) -> WrappedWhere | None:
 
 def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
     """Refine what is known of models that are wrapped on one way only, where a test has come out as `taken`."""
-    _look_at_own(frame)
+    _look_at_own(frame, test)
     _note_tested(frame, test)
     if not (frame.engine.wraps_on_one_way and _any_on_one_way(frame.memory)):
         return
@@ -158,12 +158,21 @@ def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
             names[subject] = told
 
 
-def _look_at_own(frame: Frame) -> None:
-    """Before the first test, look at the attributes of `self` of which a method takes the `.module`: they are told."""
-    if frame.has_tested or frame.tested or frame.cls is None or not frame.engine.wraps_on_one_way:
+def _look_at_own(frame: Frame, test: cst.BaseExpression) -> None:
+    """On each way out of the first test, look at the attributes of `self` of which a method takes the `.module`.
+
+    They are what they were before it; what is read later on may be told by what was tested.
+    """
+    if frame.cls is None or not frame.engine.wraps_on_one_way:
         return
+    frame.first_test = frame.first_test or test
+    if frame.first_test is not test:
+        return
+    tested, frame.tested = frame.tested, set()
+    has_tested, frame.has_tested = frame.has_tested, False
     for name in {own_attribute(each) for each in seen_as_wrappers(frame.root)} - {""}:
         frame.read_attribute(frame.cls, name)
+    frame.tested, frame.has_tested = tested, has_tested
 
 
 def _note_tested(frame: Frame, test: cst.BaseExpression) -> None:
@@ -322,7 +331,8 @@ _TAKES_MODULE = rb"\.%b\b" % models.INNER_MODEL.encode()
 class ToldOfAttributes:
     """What tests inside of an expression say of attributes that are wrapped on one way, which holds in there alone."""
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: Frame, test: cst.BaseExpression) -> None:
+        _look_at_own(frame, test)
         self._frame = frame
         self._before: dict[tuple[Hashable, str], Value] = {}
         if frame.engine.wraps_on_one_way:

@@ -119,6 +119,7 @@ class Frame:
         self.sync_points: list[SyncPoint] = []  # the calls at which all ranks meet, in program order
         self.notes = Notes()
         self.asks_for_engine = False  # whether it asks, or says, what wraps or shards the model
+        self.first_test: cst.CSTNode | None = None  # the first condition that was met
         self.has_tested = False  # whether a condition was met so far that may ask for anything
         self.tested: set[str] = set()  # what the others have asked for
         self.attribute_error_depth = 0  # inside how many `try` blocks that catch AttributeError
