@@ -40,10 +40,12 @@ def _wrappers(root: cst.CSTNode, inner: cst.BaseExpression) -> Iterator[cst.Base
     match inner:
         case cst.Attribute(value=wrapper, attr=cst.Name(name)) if name == INNER_MODEL:
             yield wrapper
+        case cst.IfExp(body=one, orelse=other):
+            yield from (*_wrappers(root, one), *_wrappers(root, other))
         case cst.Name(name):
             for each in of_class(root, cst.Assign):
                 if any(name == last_name(target.target) for target in each.targets):
-                    yield from _wrappers(root, each.value) if isinstance(each.value, cst.Attribute) else ()
+                    yield from () if isinstance(each.value, cst.Name) else _wrappers(root, each.value)
 
 
 def _is_trained_with(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -> bool:
