@@ -1,8 +1,8 @@
 """Conditions of shell scripts that compare a number of GPUs which the script itself writes out.
 
-ngpu=1
-if [[ $ngpu -gt 1 ]]; then …          does not hold: what stands there is not run as the script is
-if [ "$N" -gt 1 ]; then …             N=$2 is the caller's: not known
+    ngpu=1
+    if [[ $ngpu -gt 1 ]]; then …          does not hold: what stands there is not run as the script is
+    if [ "$N" -gt 1 ]; then …             N=$2 is the caller's: not known
 """
 
 from __future__ import annotations
