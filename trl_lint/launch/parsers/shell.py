@@ -25,7 +25,6 @@ from trl_lint.launch.commands.found_commands import FoundCommands
 from trl_lint.launch.commands.nested_scripts import script_of
 from trl_lint.launch.commands.source_map import Passage
 from trl_lint.launch.parsers.shell_comments import batch_hints, head_hints, notes, split_words
-from trl_lint.launch.parsers.shell_tests import answer
 from trl_lint.launch.parsers.shell_tree import parse
 from trl_lint.launch.parsers.shell_words import LONGEST, MOST_WORDS, Reader, Token, Value, Variables, assigned
 
@@ -83,7 +82,6 @@ class Script:
         self._called: set[str] = set()
         self._aliases: dict[str, tuple[str, ...]] = {}
         self._conditions: list[str] = []
-        self._written_out: set[str] = set()  # the variables that were last given what is written out
         self._found = FoundCommands(surroundings.work)
         self.variables = variables
 
@@ -146,12 +144,6 @@ class Script:
     def _if(self, node: Node) -> None:
         """`if`: each arm starts from what held before it, and what holds afterwards is what all ends agree on."""
         arms = [each for each in node.named_children if each.type in ("elif_clause", "else_clause")]
-        holds = answer(self._tree.text(node).partition("then")[0], self.variables.values, self._written_out)
-        if holds is not None and not any(each.type == "elif_clause" for each in arms):
-            for child in node.named_children if holds else (part for arm in arms for part in arm.named_children):
-                if child not in arms:
-                    self._walk(child)
-            return
         before, around = self._copied(), len(self._conditions)
         self._add_condition(node, "then")
         for child in node.named_children:
@@ -220,7 +212,6 @@ class Script:
         if found := self._assignment(node):
             assignment, value = found
             self.variables.values[assignment.name] = value
-            (self._written_out.add if assignment.written_out else self._written_out.discard)(assignment.name)
 
     def _declare(self, node: Node) -> None:
         keyword = self._tree.text(node.children[0])
