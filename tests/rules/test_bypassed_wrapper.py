@@ -502,6 +502,7 @@ class Pipeline:
 
 OUT_OF_SIGHT = """\
 import torch
+from transformers.modeling_utils import unwrap_model
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 
@@ -536,6 +537,8 @@ ON_ONE_WAY = "if config.ddp: self.model = DDP(self.model)"
         (WRAPS, "parts = self.model.module.losses(batch)\nsum(parts.values()).backward()", "pass", True),
         (WRAPS, "loss = self.model.module.losses(batch)\nself.scaler.scale(loss).backward()", "pass", True),
         (WRAPS, "loss = self.losses(batch)\nloss.backward()", "pass", True),
+        (WRAPS, "net = self.model.module\nloss = net.losses(batch)\nloss.backward()", "pass", True),
+        (WRAPS, "loss = unwrap_model(self.model).losses(batch)\nloss.backward()", "pass", True),
         (ON_ONE_WAY, "loss = self.model.module.losses(batch)\nloss.backward()", "pass", True),
         (
             ON_ONE_WAY,

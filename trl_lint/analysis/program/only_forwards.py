@@ -17,6 +17,8 @@ from trl_lint.analysis.program.uses import targets_of
 from trl_lint.knowledge.models import INNER_MODEL
 
 _BACKWARD = "backward"
+# The own names of Accelerate's and Transformers' functions that take a wrapper off; the analysis has told that they do.
+_TAKES_OFF = frozenset({"extract_model_from_parallel", "unwrap_model"})
 
 
 def is_only_forward(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -> bool:
@@ -36,9 +38,11 @@ def is_only_forward(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -
 
 
 def _wrappers(root: cst.CSTNode, inner: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """What a module is taken out of: `model` of `model.module`, and of a name that this is bound to."""
+    """What a module is taken out of: `model` of `model.module`, of `unwrap_model(model)`, and of a name for these."""
     match inner:
         case cst.Attribute(value=wrapper, attr=cst.Name(name)) if name == INNER_MODEL:
+            yield wrapper
+        case cst.Call(func=maker, args=[cst.Arg(value=wrapper), *_]) if last_name(maker) in _TAKES_OFF:
             yield wrapper
         case cst.IfExp(body=one, orelse=other):
             yield from (*_wrappers(root, one), *_wrappers(root, other))
