@@ -1428,3 +1428,43 @@ def main(config, others):
 def test_the_setting_by_which_a_model_was_wrapped_is_known_in_another_function(body, is_reported):
     """As long as it is read off an object that is called the same there."""
     assert bool(SNIPPETS.findings(ASKED_ELSEWHERE.format(body=body))) is is_reported
+
+
+PUT_ON_IT = """\
+from accelerate import Accelerator
+from torch.nn.parallel import DistributedDataParallel
+from transformers import AutoModel
+
+
+def loss_of(outputs, model):
+    return outputs * model.gain
+
+
+class Training:
+    def __init__(self, name, gain, rows):
+        model = AutoModel.from_pretrained(name)
+        {before}
+        {wrapping}
+        {behind}
+
+    def step(self, batch):
+        return loss_of(self.model(batch), self.model)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "wrapping", "behind", "is_reported"),
+    [
+        ("", "self.model = DistributedDataParallel(model)", "self.model.gain = gain", False),
+        ("", "self.model = DistributedDataParallel(model)", "self.model.other = gain", True),
+        ("model.gain = gain", "self.model = DistributedDataParallel(model)", "", True),
+        ("", "model = DistributedDataParallel(model)", "model.gain = gain; self.model = model", False),
+        ("model.gain = gain", "model = DistributedDataParallel(model)", "self.model = model", True),
+        ("", "self.model, self.rows = Accelerator().prepare(model, rows)", "self.model.gain = gain", False),
+        ("", "self.model, self.rows = Accelerator().prepare(model, rows)", "self.rows.gain = gain", True),
+        ("", "self.model = DistributedDataParallel(model)", "self.model.module.gain = gain", True),
+    ],
+)
+def test_what_is_put_on_a_wrapper_can_be_read_from_it_elsewhere(before, wrapping, behind, is_reported):
+    text = PUT_ON_IT.format(before=before, wrapping=wrapping, behind=behind)
+    assert bool(SNIPPETS.findings(text)) is is_reported

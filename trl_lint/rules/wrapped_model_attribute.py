@@ -57,15 +57,16 @@ gradients.
 `self.model` of a `transformers.Trainer` is the bare model and right; in a trainer that assigns it from `prepare` it is
 the wrapper. Reads guarded by `hasattr` where something is done instead, `getattr` with a default or `except
 AttributeError` are right, and so are the attributes of `nn.Module` and of the wrapper itself, `_orig_mod` of
-`torch.compile`, and reads on one way out of a test whose other way takes the model's `.module`. `generate` on a wrapped
-model is TRL010's. A model that is wrapped where a setting says so (`if args.distributed: model = DDP(model)`) is asked
-about, too, but not where code has tested anything that may be about that setting, in another function or method where
-it has tested anything at all. FSDP and DeepSpeed hand attributes on (but for `config`, of which DeepSpeed has its own,
-where nothing asks with `hasattr` what it has): code under a test for them is silent, so is what only an engine of
-DeepSpeed has (`model.optimizer`), a file that is called after an engine (`train_zero3.py`), and a project whose launch
-commands all start one of them, or whose setting `engines` names no other. Where no launch is in sight and all settings
-that the project ships are for these engines, `--extend-select TRL002` reports it. With `model_init`, what is cached is
-that of the first model that was made. Subclasses in other files that never call `super().__init__` are not seen.
+`torch.compile`, attributes that the code that wraps the model puts on the wrapper (`model.hyp = hyp`), and reads on one
+way out of a test whose other way takes the model's `.module`. `generate` on a wrapped model is TRL010's. A model that
+is wrapped where a setting says so (`if args.distributed: model = DDP(model)`) is asked about, too, but not where code
+has tested anything that may be about that setting, in another function or method where it has tested anything at all.
+FSDP and DeepSpeed hand attributes on (but for `config`, of which DeepSpeed has its own, where nothing asks with
+`hasattr` what it has): code under a test for them is silent, so is what only an engine of DeepSpeed has
+(`model.optimizer`), a file that is called after an engine (`train_zero3.py`), and a project whose launch commands all
+start one of them, or whose setting `engines` names no other. Where no launch is in sight and all settings that the
+project ships are for these engines, `--extend-select TRL002` reports it. With `model_init`, what is cached is that of
+the first model that was made. Subclasses in other files that never call `super().__init__` are not seen.
 
 ## References
 - https://github.com/huggingface/trl/pull/3225 (OnlineDPO read `model.config` in its training step)

@@ -1,0 +1,49 @@
+"""Attributes that code puts on a wrapper: they are the wrapper's own, and reading them does not fail.
+
+    model = DDP(model)
+    model.hyp = hyp                                 from here on the wrapper has it
+    loss = compute_loss(pred, targets, model)       reads `model.hyp`, in another function or file
+
+What was put on the model before it was wrapped stays out of reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors, definitions_around, of_class, own_attribute
+
+
+def is_put_on(tree: cst.CSTNode, wrapping: cst.CSTNode, name: str) -> bool:
+    """Whether something is assigned to the attribute `name` of what a call that wraps a model gives.
+
+    tree: the file of that call. In its own function it has to stand below the call; of a wrapper that an object keeps
+    (`self.model = DDP(model)`) another method of the class may do it.
+    """
+    kept = next((each for each in reversed(ancestors(tree, wrapping)) if isinstance(each, cst.Assign)), None)
+    if kept is None:
+        return False
+    around = definitions_around(tree, wrapping)
+    holders = list(_bound(kept))
+    if any(own_attribute(each) for each in holders):
+        around = [each for each in around if isinstance(each, cst.ClassDef)]
+    root = around[-1] if around else tree
+    assignments = list(of_class(root, cst.Assign))
+    later = assignments[next(place for place, each in enumerate(assignments) if each is kept) + 1 :]
+    return any(
+        target.attr.value == name and any(target.value.deep_equals(holder) for holder in holders)
+        for each in later
+        for target in _bound(each)
+        if isinstance(target, cst.Attribute)
+    )
+
+
+def _bound(statement: cst.Assign) -> Iterator[cst.BaseExpression]:
+    """What an assignment binds, each of the names of a tuple by itself."""
+    for each in statement.targets:
+        if isinstance(each.target, cst.Tuple):
+            yield from (element.value for element in each.target.elements)
+        else:
+            yield each.target
