@@ -1441,7 +1441,7 @@ def loss_of(outputs, model):
 
 
 class Training:
-    def __init__(self, name, gain, rows):
+    def __init__(self, name, gain, rows, accelerator: Accelerator):
         model = AutoModel.from_pretrained(name)
         {before}
         {wrapping}
@@ -1460,8 +1460,8 @@ class Training:
         ("model.gain = gain", "self.model = DistributedDataParallel(model)", "", True),
         ("", "model = DistributedDataParallel(model)", "model.gain = gain; self.model = model", False),
         ("model.gain = gain", "model = DistributedDataParallel(model)", "self.model = model", True),
-        ("", "self.model, self.rows = Accelerator().prepare(model, rows)", "self.model.gain = gain", False),
-        ("", "self.model, self.rows = Accelerator().prepare(model, rows)", "self.rows.gain = gain", True),
+        ("", "self.model, self.rows = accelerator.prepare(model, rows)", "self.model.gain = gain", False),
+        ("", "self.model, self.rows = accelerator.prepare(model, rows)", "self.rows.other = gain", True),
         ("", "self.model = DistributedDataParallel(model)", "self.model.module.gain = gain", True),
     ],
 )
