@@ -81,6 +81,9 @@ MODULES = frozenset(
     }
 )
 PARAMETERS = frozenset({"bias", "weight"})
+# What gives the layer that token ids go through first, and the argument by which a forward is handed what that gives.
+INPUT_EMBEDDINGS = frozenset({"embed_tokens", "get_input_embeddings"})
+EMBEDDED_INPUTS = "inputs_embeds"
 
 # Methods that generate. A wrapped model has none of them.
 GENERATES = frozenset({"generate"})

@@ -42,14 +42,14 @@ the name of the wrapped model is gone (`unet = unet.module`), and where a commen
 model for that call alone. Without a comment, that line is taken out.
 
 ## Limits
-Silent under `torch.no_grad()` and `torch.inference_mode()`, after `.eval()` or `.requires_grad_(False)`, for copies
-and reference models, with an adapter switched off, in hooks for evaluation, in functions from which no backward pass
-can be seen, in functions that all_reduce the gradients themselves, parameter by parameter, in code for DeepSpeed or
-FSDP alone, on the main process alone, where the result goes into the wrapper's forward, or is added to what that
-gives, where the function that hands it on calls the wrapper as well, and where it is thrown away. What is called
-inside the wrapper's forward is right. Whether the loss is made of that very output is not asked. Where a project shows
-DeepSpeed and no other engine, findings are not in the default set: its hooks reduce the gradients of each parameter,
-whoever calls the forward.
+Silent under `torch.no_grad()` and `torch.inference_mode()`, after `.eval()` or `.requires_grad_(False)`, for copies and
+reference models, with an adapter switched off, in hooks for evaluation, in functions from which no backward pass can be
+seen, in functions that all_reduce the gradients themselves, parameter by parameter, in code for DeepSpeed or FSDP
+alone, on the main process alone, where the result goes into the wrapper's forward, or is added to what that gives,
+where it is an embedding of token ids in a file that hands such on as `inputs_embeds`, where the function that hands it
+on calls the wrapper as well, and where it is thrown away. What is called inside the wrapper's forward is right. Whether
+the loss is made of that very output is not asked. Where a project shows DeepSpeed and no other engine, findings are not
+in the default set: its hooks reduce the gradients of each parameter, whoever calls the forward.
 
 ## References
 - https://github.com/huggingface/trl/pull/5934 (GKD, GOLD: the student's decoder was called directly)
@@ -142,7 +142,7 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
     Where another function takes the wrapper off and calls it as well, or hands over a loss, they may meet there.
     """
     from trl_lint.analysis.program.syntax import used_names
-    from trl_lint.analysis.program.uses import is_added_to, meets_calls_of, names_what_is_called
+    from trl_lint.analysis.program.uses import embeds_for_a_forward, is_added_to, meets_calls_of, names_what_is_called
 
     root = event.owner.node if event.owner is not None else event.module.tree
     taken_off = event.model.why
@@ -151,7 +151,7 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
         names = frozenset(used_names(taken_off.node))  # `getattr(model, "module", model)`, whatever `model` is
     if meets_calls_of(root, event.node, names, event.attributes, WITHOUT_GRADIENTS):
         return True
-    if is_added_to(root, event.node, event.given):
+    if is_added_to(root, event.node, event.given) or embeds_for_a_forward(event.module.tree, root, event.node):
         return True
     return taken_off is not None and names_what_is_called(
         taken_off.module.tree, taken_off.node, root, WITHOUT_GRADIENTS

@@ -181,7 +181,7 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
     if name in ("training",):
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")
     is_there = model.wrapping not in WRAPPED_ON_SOME_WAY or _is_there(frame, name, node)
-    if not is_there and not _is_wrapped_later(frame, model) and not _is_put_on(model, name):
+    if not is_there and not _is_wrapped_later(frame, model) and not _is_put_on(frame, model, name):
         frame.emit(
             AttributeRead,
             node,
@@ -224,7 +224,7 @@ def asked_for(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
     # Boilerplate asks for what no model here has. Who hands the model over knows what it is of.
     paths = (frame.module.path, *(step.module.path for step in steps(model.why)))
     is_of_models = name in models.ONLY_MODELS_HAVE or is_defined_in_reach(frame.engine.project, paths, name)
-    if is_of_models and not _is_wrapped_later(frame, model) and not _is_put_on(model, name):
+    if is_of_models and not _is_wrapped_later(frame, model) and not _is_put_on(frame, model, name):
         frame.emit(AttributeAsked, node, model=model, attribute=name)
 
 
@@ -239,9 +239,9 @@ def _is_wrapped_later(frame: Frame, model: Value) -> bool:
     return method is not None and any(call_order.is_done_before(method, step.node) for step in steps(model.why))
 
 
-def _is_put_on(model: Value, name: str) -> bool:
-    """Whether code that wraps the model puts an attribute of that name on the wrapper."""
-    return any(wrapper_attributes.is_put_on(step.module.tree, step.node, name) for step in steps(model.why))
+def _is_put_on(frame: Frame, model: Value, name: str) -> bool:
+    """Whether code that wraps the model puts an attribute of that name on the wrapper, for other functions to read."""
+    return any(wrapper_attributes.is_put_on(each.module.tree, each.node, name, frame.root) for each in steps(model.why))
 
 
 # --- instances ------------------------------------------------------------------------------------------

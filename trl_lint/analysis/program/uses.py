@@ -9,6 +9,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import (
     ancestors,
+    assigned_once,
     below,
     contexts_around,
     names_in,
@@ -16,7 +17,7 @@ from trl_lint.analysis.program.syntax import (
     own_attribute,
     used_names,
 )
-from trl_lint.knowledge.models import INNER_MODEL
+from trl_lint.knowledge.models import EMBEDDED_INPUTS, INNER_MODEL, INPUT_EMBEDDINGS
 
 
 def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -155,6 +156,24 @@ def names_what_is_called(tree: cst.CSTNode, node: cst.CSTNode, but: cst.CSTNode,
         return False
     calls = _calls_of(around[-1], names := frozenset(used_names(node)), names)
     return any(not apart & contexts_around(around[-1], each) for each in calls)
+
+
+def embeds_for_a_forward(tree: cst.CSTNode, root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a call makes embeddings of token ids, in a file that hands such to a forward in their place.
+
+    Which forward that is, a finding of its own says where it is past the wrapper.
+
+    root: the function (or module) of the file that the call is in.
+    """
+    if not isinstance(node, cst.Call):
+        return False
+    callee: cst.CSTNode | None = node.func
+    if isinstance(callee, cst.Name):
+        callee = assigned_once(root, callee.value)
+    named = callee is not None and INPUT_EMBEDDINGS & names_in(callee)
+    return bool(named) and any(
+        each.keyword is not None and each.keyword.value == EMBEDDED_INPUTS for each in of_class(tree, cst.Arg)
+    )
 
 
 def is_asked_first(root: cst.CSTNode, node: cst.CSTNode) -> bool:

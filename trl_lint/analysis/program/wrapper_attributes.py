@@ -16,11 +16,12 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import ancestors, definitions_around, of_class, own_attribute
 
 
-def is_put_on(tree: cst.CSTNode, wrapping: cst.CSTNode, name: str) -> bool:
+def is_put_on(tree: cst.CSTNode, wrapping: cst.CSTNode, name: str, reader: cst.CSTNode) -> bool:
     """Whether something is assigned to the attribute `name` of what a call that wraps a model gives.
 
     tree: the file of that call. In its own function it has to stand below the call; of a wrapper that an object keeps
-    (`self.model = DDP(model)`) another method of the class may do it.
+    (`self.model = DDP(model)`) another method of the class may do it. What is assigned in `reader`, the function that
+    reads it, does not count: the walk through it knows what has come before.
     """
     kept = next((each for each in reversed(ancestors(tree, wrapping)) if isinstance(each, cst.Assign)), None)
     if kept is None:
@@ -32,9 +33,11 @@ def is_put_on(tree: cst.CSTNode, wrapping: cst.CSTNode, name: str) -> bool:
     root = around[-1] if around else tree
     assignments = list(of_class(root, cst.Assign))
     later = assignments[next(place for place, each in enumerate(assignments) if each is kept) + 1 :]
+    own = {id(each) for each in of_class(reader, cst.Assign)}
     return any(
         target.attr.value == name and any(target.value.deep_equals(holder) for holder in holders)
         for each in later
+        if id(each) not in own
         for target in _bound(each)
         if isinstance(target, cst.Attribute)
     )
