@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter import attributes
+from trl_lint.analysis.program import even_shares
 from trl_lint.analysis.program.objects import ProjectInstance
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.containers import constant_key, iterate
@@ -51,7 +52,10 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
             return frame.engine.call(frame, method, Arguments([index]), node, container)
         case InstanceValue() if not isinstance(container, ProjectInstance):
             return attributes.library_item(frame, container, index)
-    return of_drawn_table(container, tensors.indexed(container, index))
+    item = of_drawn_table(container, tensors.indexed(container, index))
+    if container.kind is Kind.UNKNOWN and item.rank.differs and even_shares.is_even(frame.root, node):
+        return frame.allocate(node, Cell("list", rest=item))
+    return item
 
 
 def _item_of_batch(batch: BatchValue, index: Value) -> Value:
@@ -149,6 +153,8 @@ def _sliced(frame: Frame, container: ContainerValue, index: Value, node: cst.CST
     length = ranks.combine_all([index.rank, *(cell.length for cell in cells)])
     if _ends_where_agreed(frame, node):
         length = ranks.UNKNOWN
+    if length.differs and even_shares.is_even(frame.root, node):
+        length = ranks.combine_all(cell.length for cell in cells)
     return frame.allocate(node, Cell("list", rest=element, length=length))
 
 
