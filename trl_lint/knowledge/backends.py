@@ -22,6 +22,8 @@ STAY_ON_CPU = ("cpu", "no_cuda", "use_cpu")
 NAMES_BACKEND = ("ddp_backend",)
 # Functions that decide where tensors are made from then on.
 MAKE_TENSORS_ELSEWHERE = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
+# Functions that choose the GPU of this process, which `cuda:0` is where all choose that one.
+CHOOSE_GPU = frozenset({"torch.cuda.set_device"})
 # What is made and run by a class of these is one process, unless it starts others itself.
 ONE_PROCESS = frozenset({"unittest.IsolatedAsyncioTestCase", "unittest.TestCase"})
 # What pytest takes for a test where it is told nothing else (the defaults of `python_files`, `python_classes` and

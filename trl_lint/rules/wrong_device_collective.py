@@ -45,7 +45,8 @@ The rank in the whole job as the index of a device is not in the default set, as
 
 A tensor of which it is not known where it is, is not reported. Right, and silent: object collectives
 (`gather_object`, `broadcast_object_list`), `*_like` and `new_*` of a tensor on the device, process groups that were
-not made for nccl, programs that ask for gloo or for the CPU or leave the backend open, those that change the default
+not made for nccl, `cuda:0` where the function that starts the group makes it the device of every process (each is shown
+one GPU of its own), programs that ask for gloo or for the CPU or leave the backend open, those that change the default
 device, collectives of torch.distributed where neither nccl nor a library that chooses it is started or imported, in
 their file or by a program that calls it, and unit tests, which are one process.
 
@@ -61,7 +62,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trl_lint.analysis.events import CollectiveCalled, DeviceChosen, StepReturned
-from trl_lint.analysis.observers.backends import is_on_one_node, takes_gpu_only
+from trl_lint.analysis.observers.backends import is_on_one_node, sees_own_gpu, takes_gpu_only
 from trl_lint.analysis.program.unit_tests import is_one_process
 from trl_lint.analysis.transfer.tensor_devices import is_known
 from trl_lint.domain.provenance import Step
@@ -92,6 +93,8 @@ def _communicated(event: CollectiveCalled) -> Iterator[Violation]:
     wrong = _wrong(event)
     by_torch = event.row.name.startswith("torch.")
     if wrong is None or is_one_process(event.owner):
+        return
+    if wrong.device != "cpu" and sees_own_gpu(event.module):
         return
     if not takes_gpu_only(event.module, event.groups, by_torch=by_torch, on_gpus=event.on_gpus):
         return

@@ -6,6 +6,7 @@ says nothing of it has the answer of the program that calls it.
     dist.init_process_group("nccl")           moves_gpu: a tensor on the CPU fails in a collective of this file
     dist.init_process_group("cpu:gloo,cuda:nccl")  takes_cpu: it does not
     with torch.device("cuda"): ...            takes_cpu: tensors are made elsewhere by default
+    torch.cuda.set_device(0)                  sees_own_gpu: each process is shown one of its own, which is its first
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from trl_lint.analysis.events import CollectiveCalled, Event
 from trl_lint.analysis.program.objects import ClassValue
+from trl_lint.analysis.program.syntax import ancestors, names_in
 from trl_lint.analysis.state.called_traces import called_traces
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.observing import Observer
@@ -26,6 +30,7 @@ from trl_lint.domain.values import Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import (
     ALL_RANKS,
+    CHOOSE_GPU,
     CHOOSE_NCCL,
     MAKE_TENSORS_ELSEWHERE,
     NAMES_BACKEND,
@@ -38,8 +43,6 @@ from trl_lint.knowledge.process_starts import NAME_BACKEND, TAKE_NCCL
 from trl_lint.knowledge.schema import OWN_DEVICE
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
@@ -47,12 +50,14 @@ if TYPE_CHECKING:
 
 class Backends:
     """moves_gpu: the file starts a process group with a backend for GPUs. takes_cpu: it starts one that may take
-    tensors on the CPU, is told to stay there, or has tensors made elsewhere by default.
+    tensors on the CPU, is told to stay there, or has tensors made elsewhere by default. sees_own_gpu: who starts it has
+    all processes choose the same GPU, as a job does whose tasks are shown one each (`srun --gpus-per-task=1`).
     """
 
     def __init__(self) -> None:
         self.moves_gpu = False
         self.takes_cpu = False
+        self.sees_own_gpu = False
 
 
 class BackendChoice(Observer["Frame"]):
@@ -60,6 +65,8 @@ class BackendChoice(Observer["Frame"]):
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         _note(frame, name, args)
+        if name in CHOOSE_GPU and args.positional and type(args.positional[0].const) is int and _is_start(frame, node):
+            _keep(frame, sees_own_gpu=True)
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         if base:
@@ -102,12 +109,19 @@ def _says_cpu(args: Arguments) -> bool:
     )
 
 
-def _keep(frame: Frame, *, moves_gpu: bool = False, takes_cpu: bool = False) -> None:
+def _is_start(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether a call stands under no condition in a function that starts the process group."""
+    is_asked = any(isinstance(each, cst.If) for each in ancestors(frame.root, node))
+    return not is_asked and any(name.rpartition(".")[2] in names_in(frame.root) for name in NAME_BACKEND)
+
+
+def _keep(frame: Frame, *, moves_gpu: bool = False, takes_cpu: bool = False, sees_own_gpu: bool = False) -> None:
     for notes in (frame.module.notes, frame.trace.notes):
         backends = notes.of(Backends)
         backends.moves_gpu |= moves_gpu
         backends.takes_cpu |= takes_cpu
-    frame.engine.noted(Backends, frame.module, moves_gpu, takes_cpu)
+        backends.sees_own_gpu |= sees_own_gpu
+    frame.engine.noted(Backends, frame.module, moves_gpu, takes_cpu, sees_own_gpu)
 
 
 # --- what rules ask -------------------------------------------------------------------------------------
@@ -127,6 +141,11 @@ def takes_gpu_only(
     if backends.takes_cpu:
         return False
     return not by_torch or on_gpus or backends.moves_gpu or any(map(_is_chooser, module.names.values()))
+
+
+def sees_own_gpu(module: Module) -> bool:
+    """Whether each process of a file's program is shown one GPU, which is the first one to it."""
+    return module.notes.of(Backends).sees_own_gpu
 
 
 def stays_on_cpu(module: Module) -> bool:
