@@ -135,4 +135,10 @@ class OfOtherKinds(Trainer):
         reveal_rank(e["loss"])  # revealed: local(data)
         f = {"loss": loss} if flag else None
         reveal_rank(f["loss"])  # revealed: local(data)
+        # In a list of what is the same on all ranks there is nothing that could be out of reach.
+        names = list(next(iter(self.train_dataset)).keys()) if flag else self.train_dataset.column_names
+        reveal_rank(names)  # revealed: same
+        reveal_rank("input_ids" in names)  # revealed: same
+        g = [[loss]] if flag else "none"
+        reveal_rank(g)  # revealed: unknown
         return loss

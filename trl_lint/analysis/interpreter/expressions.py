@@ -339,7 +339,10 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     frame.memory.names = saved
     if len(results) == 1:
         return results[0]
-    return wrapping_tests.either_way(frame, node.test, *results) or join(results[0], results[1], test.rank)
+    one, other = results
+    joined = wrapping_tests.either_way(frame, node.test, one, other)
+    alike = containers.alike_or_itself
+    return joined or join(alike(frame, one, other), alike(frame, other, one), test.rank)
 
 
 def _named(frame: Frame, node: cst.NamedExpr) -> Value:

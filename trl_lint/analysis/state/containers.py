@@ -174,6 +174,21 @@ def _iterate_container(frame: Frame, value: ContainerValue) -> tuple[Value, rank
     return result, length
 
 
+def alike_or_itself(frame: Frame, value: Value, other: Value) -> Value:
+    """What joins with another kind of value in the place of a container: nothing that differs is in it, if it is plain.
+
+    names = list(row) if rows.names is None else rows.names
+    """
+    if not isinstance(value, ContainerValue) or other.kind in (Kind.CONTAINER, Kind.NONE):
+        return value
+    for cell in frame.memory.cells(value):
+        ranks_of = (cell.length, cell.naming, *(each.rank for each in cell.values()))
+        is_flat = not any(isinstance(each, ContainerValue) or list(each.inside()) for each in cell.values())
+        if not is_flat or any(rank.state is not State.SAME for rank in ranks_of):
+            return value
+    return Value(ranks.SAME)
+
+
 def gathered_on_one_way(cells: list[Cell]) -> bool:
     """Whether objects of all ranks stand here, or such as need no gathering on another way (`if not is_global:`)."""
     if len(cells) < 2:
