@@ -544,8 +544,8 @@ OPERATORS = (
     # Half of its places give back what reward functions out of sight make.
     Operator("helper returns local", "TRL003", helper_returns_local, recall=0.4),
     Operator("collective on one rank", "TRL006", collective_on_one_rank),
-    # All of its places ask whether the process has a run of its own first (`wandb.run is not None`), which Trainer gives
-    # to the first one alone: what becomes of them is to be asked for.
+    # All of its places ask whether the process has a run of its own first (`wandb.run is not None`), which Trainer
+    # gives to the first one alone: what becomes of them is to be asked for.
     Operator("drop the main-process guard", "TRL008", drop_guard, needles=("wandb.log(",), by_default=0.0),
     Operator("reduce after the gather", "TRL005", reduced_late, follows=False),
     Operator("drop the padding", "TRL005", unpadded, needles=("pad_across_processes",), per_file=3),

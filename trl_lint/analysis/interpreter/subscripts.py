@@ -106,7 +106,7 @@ def by_name(frame: Frame, container: ContainerValue, key: object, result: Value)
     """
     if key is MISSING or not result.writes:
         return result
-    is_field = result.kind in (Kind.TENSOR, Kind.BATCH) and not result.scalar
+    is_field = result.kind in (Kind.TENSOR, Kind.BATCH, Kind.UNKNOWN) and not result.scalar
     return result.but(writes=NO_WRITES) if is_field or not frame.is_stored(container) else result
 
 
