@@ -1,8 +1,7 @@
-"""Files that can't be imported where they lie: an import at their top means what is not there.
+"""Files that can't be imported where they lie: a relative import at their top means what is not there.
 
 src/own/trainer.py    from ..data_utils import pad      copied out of trl/trainer: src/data_utils.py is not there,
                       from .losses import dpo           or src/own/losses.py is, and binds no such name
-own/models/codec/x.py from models.vocoders import gan   of its own package, in which no `vocoders` is
 """
 
 from __future__ import annotations
@@ -24,44 +23,21 @@ def cannot_be_imported(project: Project, module: Module, node: cst.CSTNode) -> b
 
 
 def _lacks_import(project: Project, module: Module) -> bool:
-    if not os.path.isfile(module.path):
-        return False
-    if not all(_is_there(project, path) and _binds(project, path, names) for path, names in _relative(module)):
-        return True
-    return any(_is_gone(project, module, statement) for statement in _imports(module) if not statement.relative)
-
-
-def _imports(module: Module) -> Iterator[cst.ImportFrom]:
-    """What a file imports at its top."""
-    for line in module.tree.body:
-        for statement in line.body if isinstance(line, cst.SimpleStatementLine) else ():
-            if isinstance(statement, cst.ImportFrom) and statement.module is not None:
-                yield statement
+    imports = _relative(module) if os.path.isfile(module.path) else ()
+    return not all(_is_there(project, path) and _binds(project, path, names) for path, names in imports)
 
 
 def _relative(module: Module) -> Iterator[tuple[Path, list[str]]]:
     """The modules, as paths without a suffix, and what relative imports at the top of a file take out of them."""
-    for statement in _imports(module):
-        if statement.relative:
-            folder = module.path.parents[len(statement.relative) - 1 : len(statement.relative)]
-            name = _module_of(module, statement)
-            aliases = () if isinstance(statement.names, cst.ImportStar) else statement.names
-            yield from ((Path(each, *name.split(".")), [alias.evaluated_name for alias in aliases]) for each in folder)
-
-
-def _is_gone(project: Project, module: Module, statement: cst.ImportFrom) -> bool:
-    """Whether an import means a part of the package that the file is in, and there is none, nor another one like it."""
-    name = _module_of(module, statement)
-    package, *parts = name.split(".")
-    own = [folder for folder in module.path.parents if folder.name == package]
-    if not parts or not own or project.find_from(name, module.path) is not None:
-        return False
-    folders = (*own, *(root / package for root in project.roots))
-    return not any(_is_there(project, folder.joinpath(*parts)) for folder in folders)
-
-
-def _module_of(module: Module, statement: cst.ImportFrom) -> str:
-    return module.tree.code_for_node(statement.module) if statement.module is not None else ""
+    for line in module.tree.body:
+        for statement in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            if isinstance(statement, cst.ImportFrom) and statement.relative and statement.module is not None:
+                folder = module.path.parents[len(statement.relative) - 1 : len(statement.relative)]
+                name = module.tree.code_for_node(statement.module)
+                aliases = () if isinstance(statement.names, cst.ImportStar) else statement.names
+                yield from (
+                    (Path(each, *name.split(".")), [alias.evaluated_name for alias in aliases]) for each in folder
+                )
 
 
 def _binds(project: Project, path: Path, names: list[str]) -> bool:
