@@ -69,6 +69,22 @@ class NoneOnSome:
 NONE_ON_SOME = NoneOnSome()
 
 
+class Made:
+    """What is known of an object that the code has made just so: it is not None, and counts as true.
+
+    accelerator = Accelerator()                                 it is
+    accelerator = Accelerator() if args.accelerate else None    whether it is, nobody knows
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "an object"
+
+
+MADE = Made()
+
+
 class _Missing:
     def __repr__(self) -> str:
         return "MISSING"

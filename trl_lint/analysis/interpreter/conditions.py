@@ -20,6 +20,7 @@ from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import (
     ALONE_FALSE,
     ALONE_TRUE,
+    MADE,
     MISSING,
     WORLD_FALSE,
     WORLD_KIND,
@@ -55,6 +56,8 @@ def truth(frame: Frame, value: Value) -> bool | None:
     const = value.const
     if const is MISSING:
         return None
+    if const is MADE:
+        return True
     if isinstance(const, World):
         return const is not WORLD_FALSE
     if const is None or isinstance(const, bool):

@@ -7,7 +7,7 @@ writer = make_writer() if rank == 0 else None     None on some ranks
 from __future__ import annotations
 
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING, NONE_ON_SOME
+from trl_lint.domain.constants import MADE, MISSING, NONE_ON_SOME
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import NumberValue
 from trl_lint.domain.provenance import NoneWhere
@@ -24,6 +24,8 @@ def answer(value: Value, negated: bool) -> Value:
     """What `value is None` gives, or (negated) `value is not None`."""
     if value.const is None:
         return NumberValue(ranks.SAME, const=not negated, scalar=True, dtype="bool")
+    if value.const is MADE:
+        return NumberValue(ranks.SAME, const=negated, scalar=True, dtype="bool")
     by_rank = value.rank.differs and value.rank.origins == Origin.RANK
     if by_rank and value.const is MISSING and value.kind in _ON_ALL_OR_NONE:
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")

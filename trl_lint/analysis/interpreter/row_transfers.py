@@ -21,7 +21,7 @@ from trl_lint.analysis.state.frame import ACCELERATOR, Frame, explain
 from trl_lint.analysis.transfer import trained_apart, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.accelerators import ShardingAccelerator
-from trl_lint.domain.constants import WORLD_SIZE
+from trl_lint.domain.constants import MADE, WORLD_SIZE
 from trl_lint.domain.devices import MAYBE_FROZEN, Device
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import (
@@ -288,8 +288,10 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
     made = row.makes
     if isinstance(made, str):
         if not made:
+            if row.name != ACCELERATOR:
+                return LibraryInstance(row.name)
             is_told = library_name_of(args.keywords.get("fsdp_plugin")) == FSDP_PLUGIN
-            return ShardingAccelerator(row.name) if row.name == ACCELERATOR and is_told else LibraryInstance(row.name)
+            return (ShardingAccelerator if is_told else LibraryInstance)(row.name).but(const=MADE)
         return transferred(frame, made, args, node, row.name)
     if isinstance(made, ModelValue) and made.wrapping is Wrapping.WRAPPED:
         inner = args.positional[0] if args.positional else UNKNOWN

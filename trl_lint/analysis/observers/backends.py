@@ -16,11 +16,8 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from trl_lint.analysis.events import CollectiveCalled, Event
 from trl_lint.analysis.program.objects import ClassValue
-from trl_lint.analysis.program.syntax import ancestors, names_in
 from trl_lint.analysis.state.called_traces import called_traces
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.observing import Observer
@@ -43,6 +40,8 @@ from trl_lint.knowledge.process_starts import NAME_BACKEND, TAKE_NCCL
 from trl_lint.knowledge.schema import OWN_DEVICE
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
@@ -111,7 +110,11 @@ def _says_cpu(args: Arguments) -> bool:
 
 def _is_start(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether a call stands under no condition in a function that starts the process group."""
-    is_asked = any(isinstance(each, cst.If) for each in ancestors(frame.root, node))
+    from libcst import If
+
+    from trl_lint.analysis.program.syntax import ancestors, names_in
+
+    is_asked = any(isinstance(each, If) for each in ancestors(frame.root, node))
     return not is_asked and any(name.rpartition(".")[2] in names_in(frame.root) for name in NAME_BACKEND)
 
 
