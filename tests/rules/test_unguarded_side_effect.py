@@ -480,6 +480,14 @@ def test_a_condition_that_asks_for_a_tracker_asks_for_no_file():
     assert "    if accelerator.is_main_process:" in SNIPPETS.mended(text, unsafe=True)
 
 
+@pytest.mark.parametrize("unit", ["  ", "    ", "\t"])
+def test_a_block_that_a_fix_makes_is_indented_as_the_one_around_it(unit: str) -> None:
+    first = "def mean(values):\n    return sum(values) / len(values)\n\n\n"
+    text = first + loop('torch.save(model, "x.pt")').replace("    ", unit)
+    guarded = f'{unit * 2}if accelerator.is_main_process:\n{unit * 3}torch.save(model, "x.pt")\n'
+    assert guarded in SNIPPETS.mended(text, unsafe=True)
+
+
 def test_a_guard_keeps_the_comments_and_is_put_there_once():
     text = "import os\n" + loop('# For a reader.\nwandb.log({"x": 1})  # one')
     fixed = SNIPPETS.mended(text)

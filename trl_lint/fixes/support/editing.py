@@ -50,8 +50,9 @@ class Editing(cst.CSTTransformer):
     def __init__(self, tree: cst.Module, edits: Iterable[Edit], limit: int) -> None:
         super().__init__()
         self.limit = limit
-        self.unit = tree.default_indent
+        self.default = tree.default_indent
         self.indents = [""]
+        self.units: list[str] = []  # what each block around is indented by
         self.replaced: dict[int, cst.BaseExpression | cst.ImportFrom] = {}
         self.before: dict[int, list[_New]] = {}
         self.behind: dict[int, list[_New]] = {}
@@ -68,8 +69,14 @@ class Editing(cst.CSTTransformer):
     def on_visit(self, node: cst.CSTNode) -> bool:
         goes_in = id(node) in self.around
         if goes_in and isinstance(node, cst.IndentedBlock):
-            self.indents.append(self.indents[-1] + (self.unit if node.indent is None else node.indent))
+            self.units.append(self.default if node.indent is None else node.indent)
+            self.indents.append(self.indents[-1] + self.units[-1])
         return goes_in
+
+    @property
+    def unit(self) -> str:
+        """What a block is indented by that is made here: as much as the one around it."""
+        return self.units[-1] if self.units else self.default
 
     def _note(self, edit: Edit) -> None:
         match edit:
@@ -94,6 +101,7 @@ class Editing(cst.CSTTransformer):
         key = id(original_node)
         if key in self.around and isinstance(original_node, cst.IndentedBlock):
             self.indents.pop()
+            self.units.pop()
         if key in self.around and isinstance(original_node, cst.SimpleStatementLine):
             updated_node = self._wrapped(original_node, updated_node, self.indents[-1])
         if key in self.moved:
@@ -104,7 +112,7 @@ class Editing(cst.CSTTransformer):
         if key in self.enclosed:
             statement = cst.ensure_type(original_node, cst.SimpleStatementLine)
             line = self._wrapped(statement, updated_node, self.indents[-1] + self.unit)
-            updated_node = _enclosed(line, self.enclosed[key])
+            updated_node = _enclosed(line, self.enclosed[key], self.unit if self.unit != self.default else None)
             self.blocks[id(updated_node)] = self.enclosed[key]
         elif self.blocks and isinstance(updated_node, BLOCKS):
             updated_node = updated_node.with_changes(body=self._neighbours_joined(updated_node.body))
@@ -178,9 +186,9 @@ def _is_left_over(drop: Drop, edits: Iterable[Edit]) -> bool:
     return drop.name not in new and all(id(name) in gone for name in names_spelled(drop.root, drop.name))
 
 
-def _enclosed(line: cst.SimpleStatementLine, head: str) -> cst.BaseStatement:
-    """The line in a block, behind the comments that stand above it."""
-    block = cst.IndentedBlock([line.with_changes(leading_lines=[])])
+def _enclosed(line: cst.SimpleStatementLine, head: str, indent: str | None) -> cst.BaseStatement:
+    """The line in a block, behind the comments that stand above it. indent: None for that of the file."""
+    block = cst.IndentedBlock([line.with_changes(leading_lines=[])], indent=indent)
     around = cst.parse_statement(f"{head}:\n    pass\n")
     return around.with_changes(body=block, leading_lines=line.leading_lines)
 
