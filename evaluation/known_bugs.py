@@ -70,8 +70,11 @@ class Recall:
     found: list[Bug] = field(default_factory=list)
     missed: list[Bug] = field(default_factory=list)
     skipped: dict[CodeBase, str] = field(default_factory=dict)
+    # Files that could not be linted: what is missed in them says nothing.
+    problems: list[str] = field(default_factory=list)
 
     def count(self, outcome: Outcome, bugs: Iterable[Bug]) -> None:
+        self.problems += [f"{outcome.code_base}: {problem}" for problem in outcome.problems]
         for bug in bugs:
             said = any(bug.is_said_by(each) for each in outcome.reported)
             (self.found if said else self.missed).append(bug)
@@ -133,6 +136,7 @@ def unexplained(recall: Recall) -> list[Bug]:
 def report(recall: Recall) -> Iterator[str]:
     for checkout, why in recall.skipped.items():
         yield f"skipped: {checkout}: {why}"
+    yield from recall.problems
     yield "found / in scope, by rule"
     yield table(rows(recall))
     for cause, bugs in by_cause(bug for bug in recall.missed if bug.scope):
@@ -151,6 +155,7 @@ def as_json(recall: Recall) -> str:
             "found": [asdict(bug) for bug in recall.found],
             "missed": [asdict(bug) for bug in recall.missed],
             "skipped": [{**asdict(each), "why": why} for each, why in recall.skipped.items()],
+            "problems": recall.problems,
         },
         indent=2,
     )

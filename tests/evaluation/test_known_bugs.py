@@ -9,6 +9,8 @@ from evaluation import checkouts, known_bugs
 from evaluation.checkouts import Checkout, NotToBeHad
 from evaluation.foreign import Reported
 from evaluation.known_bugs import Bug, Recall, by_cause, read_cases
+from trl_lint import api
+from trl_lint.api import LintError
 from trl_lint.rules import all_rules
 
 CHECKOUT = Checkout(REPOSITORY, "0" * 40)
@@ -48,6 +50,16 @@ def test_all_are_found(tell, mirrors, capsys):
     assert "TRL012  1/1" in shown  # by the first rule that may say it
     assert "all     2/2" in shown
     assert "train.py" not in shown
+
+
+def test_a_file_that_can_not_be_linted_is_told(tell, mirrors, monkeypatch, capsys):
+    def check(tree, settings):
+        raise LintError([f"{tree}/train.py: internal error: no parser"], [])
+
+    monkeypatch.setattr(api, "check", check)
+    tell((METRIC, "TRL003", {}))
+    known_bugs.main(["--mirrors", str(mirrors)])
+    assert "train.py: internal error: no parser" in capsys.readouterr().out.splitlines()[0]
 
 
 def test_a_bug_that_is_not_found_fails(tell, mirrors, capsys):
