@@ -144,6 +144,7 @@ def test_what_it_can_not_be_combined_with(other):
     assert done.code == 2 and "--add-noqa can't be combined with" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.index
 def test_of_a_release_nothing_is_left(tmp_path):
     tree = released_trl(tmp_path)

@@ -111,7 +111,7 @@ def test_what_one_process_has_kept_another_one_finds(project):
         assert "TRL016" in done.stdout
 
 
-@pytest.mark.parametrize("output", ["text", "json"])
+@pytest.mark.parametrize("output", [pytest.param("text", marks=pytest.mark.slow), "json"])
 def test_what_is_looked_up_is_what_was_found(analyses, output):
     """Byte for byte, on all fixtures: every kind of finding, chain and fix."""
     args = ("--isolated", f"--output-format={output}", str(FIXTURES))

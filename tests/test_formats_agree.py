@@ -177,6 +177,7 @@ def test_the_fixtures(monkeypatch, kept, output_format):
     assert any(".ipynb" in path for path, *_ in found)
 
 
+@pytest.mark.slow
 @pytest.mark.index
 @pytest.mark.parametrize("output_format", READERS)
 def test_a_release(monkeypatch, kept, output_format):

@@ -56,7 +56,7 @@ def place(location: dict) -> tuple[str, int, int]:
 
 
 @pytest.mark.index
-@pytest.mark.parametrize("what", [FIXTURES, Release("trl", "0.13.0")], ids=str)
+@pytest.mark.parametrize("what", [FIXTURES, pytest.param(Release("trl", "0.13.0"), marks=pytest.mark.slow)], ids=str)
 def test_the_official_schema_holds(monkeypatch, what):
     validators = pytest.importorskip("jsonschema")
     release, path = SCHEMA

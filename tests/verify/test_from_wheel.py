@@ -126,7 +126,7 @@ def installed(wheel: Path, home: Path) -> str:
 
 
 # Those that import most are in every run in forks, and from the wheel in the slow ones.
-HEAVY = ("fixtures that raise",)
+HEAVY = ("fixtures", "fixtures that raise")
 
 
 @pytest.mark.parametrize(

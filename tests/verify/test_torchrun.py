@@ -36,8 +36,8 @@ def judge(launch, folder, program, *args):
 @pytest.mark.parametrize(
     ("program", "way", "word", "rank"),
     [
-        ("raises_on_one", "exception", "cause", None),
-        ("aborts", "abort", "cause", None),
+        pytest.param("raises_on_one", "exception", "cause", None, marks=pytest.mark.slow),
+        pytest.param("aborts", "abort", "cause", None, marks=pytest.mark.slow),
         ("killed_inside", "killed", "cause", None),
         ("returns_early", "left early", "waits", 0),
     ],

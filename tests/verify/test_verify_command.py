@@ -253,6 +253,7 @@ class TestOthers:
         assert not left(with_words(str(folder)))
         assert not list(folder.glob("trl-lint-verify-*"))
 
+    @pytest.mark.slow
     @pytest.mark.skipif(not find_spec("trl"), reason="not installed: trl")
     def test_bare_python_on_several_gpus(self, monkeypatch, forked):
         """The report of trl issue 3392, in its words: SFT of trl 0.17.0 with transformers 4.51.3."""
@@ -264,6 +265,7 @@ class TestOthers:
         (said,) = {verdict["data"].get("said") for verdict in bare["verdicts"] if verdict["oracle"] == "ends"}
         assert "The size of tensor a (2) must match the size of tensor b (4) at non-singleton dimension 0" in said
 
+    @pytest.mark.slow
     @pytest.mark.skipif(not find_spec("transformers"), reason="not installed: transformers")
     def test_a_launch_file(self, folder, monkeypatch, forked):
         """Plain Trainer, whose launch says of everything but the GPUs what the program is to be given."""
@@ -280,6 +282,7 @@ class TestOthers:
         assert rows == {"given": 4, "kept": 2}
         assert launched["holds"]
 
+    @pytest.mark.slow
     def test_accelerate_starts_the_processes(self, folder):
         (folder / "helper.py").write_text(HELPER)
         (folder / "train.py").write_text(RIGHT)

@@ -84,7 +84,7 @@ def write(folder: Path, **files: str) -> None:
 # The same findings
 
 
-@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
+@pytest.mark.parametrize("jobs", [pytest.param("-j1", marks=pytest.mark.slow), "-j2"])
 def test_the_fixtures(jobs, tmp_path):
     # Of comments flake8 has its own view, so nothing is said of them.
     folder = shutil.copytree(FIXTURES, tmp_path / "fixtures", ignore=shutil.ignore_patterns("unused_noqa"))
