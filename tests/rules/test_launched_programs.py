@@ -117,7 +117,9 @@ def other(config):
         ("", "config[found]", False),
         ("", 'state["step"] % 10 == 0', True),
         ("step = state['global_step'] + 1", "step % 10 == 0", True),
-        ("picked = state['picked']", "picked % 10 == 0", False),
+        ("picked = state['picked']", "picked % 10 == 0", True),  # all ranks read one file
+        ("picked = found['picked']", "picked % 10 == 0", False),
+        ("picked = torch.load(f'{dist.get_rank()}.pt')['picked']", "picked % 10 == 0", False),
         ("step = state['picked']", "step % 10 == 0", True),  # as it is called here
     ],
 )

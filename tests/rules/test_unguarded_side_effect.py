@@ -656,7 +656,7 @@ def main(args):
         ("global_step % args.every == accelerator.process_index", False),
         ("global_step % args.every == 0 and accelerator.is_main_process", False),
         ("global_step % args.every == 0 and unknown()", False),
-        ("global_step > loss", False),
+        ("global_step > loss", True),  # several ranks may find it so
         ("global_step == best_of", False),
         ("best_of > 0", False),
         ("has_come(global_step)", False),

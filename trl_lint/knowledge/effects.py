@@ -23,6 +23,8 @@ METHODS: dict[str, Effect] = {
             ("save_to_disk", "dataset_path"),
         )
     },
+    # Of a pipeline of diffusers (loaders/lora_base.py).
+    "save_lora_weights": Effect("writes the same files", (0, "save_directory")),
     # Of a config and a tokenizer of transformers, whoever has loaded them (configuration_utils.py,
     # tokenization_utils_base.py).
     "save_vocabulary": Effect("writes the same files", (0, "save_directory")),

@@ -92,7 +92,22 @@ ROWS: tuple[Row, ...] = (
     Function(name="multiprocessing.current_process", source="library/multiprocessing", returns=RANK_INDEX),
 )
 
-# Functions that call the one that they are given with the options of the command line.
+# Functions that give what is in the file that their first argument is, or names.
+READ_FILES = frozenset({
+    "dill.load", "joblib.load", "json.load", "numpy.genfromtxt", "numpy.load", "numpy.loadtxt", "pickle.load",
+    "ruamel.yaml.safe_load", "safetensors.torch.load_file", "scipy.io.loadmat", "toml.load", "tomli.load",
+    "tomllib.load", "torch.load", "yaml.full_load", "yaml.load", "yaml.safe_load", "yaml.unsafe_load",
+})  # fmt: skip
+# Functions that make settings of what they are given: of a file's name, of other settings, of a class of them.
+MAKE_SETTINGS = frozenset({
+    "argparse.Namespace", "draccus.parse", "mmengine.Config", "mmengine.Config.fromfile", "mmengine.config.Config",
+    "mmengine.config.Config.fromfile", "omegaconf.OmegaConf.create", "omegaconf.OmegaConf.from_cli",
+    "omegaconf.OmegaConf.load", "omegaconf.OmegaConf.merge", "omegaconf.OmegaConf.structured",
+    "omegaconf.OmegaConf.to_container", "omegaconf.OmegaConf.to_object", "pyrallis.parse", "simple_parsing.parse",
+    "types.SimpleNamespace",
+})  # fmt: skip
+
+# Functions that call the one that they are given with the options of the command line, or make an object of a class.
 COMMAND_LINES = frozenset({"fire.Fire", "jsonargparse.CLI", "jsonargparse.auto_cli", "typer.run", "tyro.cli"})
 
 # What code asks for the variables of the environment: of `os.environ` and `os.getenv` the own name.
@@ -133,8 +148,8 @@ _OF_COMMANDS = frozenset({"argument", "group", "option", "pass_context"})
 # Those that give the function its first argument, which its callers leave out (accelerate/utils/memory.py).
 GIVE_FIRST_ARGUMENT = frozenset({"find_executable_batch_size"})
 HARMLESS_DECORATORS = COMPILED_DECORATORS | COMMAND_DECORATORS | _OF_COMMANDS | GIVE_FIRST_ARGUMENT | frozenset({
-    "abstractmethod", "add_start_docstrings", "autocast", "cache", "cached_property", "classmethod",
-    "contextmanager", "custom_bwd", "custom_fwd", "deprecate_kwarg", "deprecated", "disable", "enable_grad",
-    "final", "inference_mode", "lru_cache", "main", "no_grad", "overload", "override", "profiling_decorator",
+    "abstractmethod", "add_start_docstrings", "autocast", "cache", "cached_property", "classmethod", "contextmanager",
+    "custom_bwd", "custom_fwd", "deprecate_kwarg", "deprecated", "disable", "enable_grad", "final", "inference_mode",
+    "logging_redirect_tqdm", "lru_cache", "main", "no_grad", "overload", "override", "profiling_decorator",
     "property", "record", "set_grad_enabled", "setter", "singledispatch", "staticmethod", "wraps",
 })  # fmt: skip

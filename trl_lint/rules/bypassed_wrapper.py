@@ -147,8 +147,10 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
     root = event.owner.node if event.owner is not None else event.module.tree
     taken_off = event.model.why
     names = frozenset(name for name, _ in event.names)
-    if not names and taken_off is not None:
-        names = frozenset(used_names(taken_off.node))  # `getattr(model, "module", model)`, whatever `model` is
+    if taken_off is not None:
+        # Another model's wrapper prepares nothing for this one. `getattr(model, "module", model)`, whatever `model` is.
+        own = frozenset(used_names(taken_off.node))
+        names = names & own or names or own
     if meets_calls_of(root, event.node, names, event.attributes, WITHOUT_GRADIENTS):
         return True
     if is_added_to(root, event.node, event.given) or embeds_for_a_forward(event.module.tree, root, event.node):

@@ -264,7 +264,9 @@ def _of_instance(frame: Frame, owner: Value, name: str, node: cst.CSTNode, calle
         case LibraryInstance():
             if owner.name in DICTS_OF_ATTRIBUTES:
                 put = given_fields.read(frame, node)
-                return put or (named_rank(frame, name) if heuristics.tells_rank(name) else UNKNOWN)
+                return put or (
+                    named_rank(frame, name) if heuristics.tells_rank(name) else settings.attribute_of(owner, name)
+                )
             if owner.name == OWN_DEVICE.name:
                 return SAME if name in ALIKE_OF_DEVICES else UNKNOWN
             return _library_attribute(frame, owner.name, name, owner) or UNKNOWN

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.interpreter import attributes, lists_of_models, made_dicts
+from trl_lint.analysis.interpreter import attributes, lists_of_models, made_dicts, read_settings
 from trl_lint.analysis.interpreter.pure_calls import text_of
 from trl_lint.analysis.program.objects import ProjectInstance, class_names
 from trl_lint.analysis.state import containers, settings
@@ -59,7 +59,7 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if name in _SILENT:
         return NONE if name == "print" else SAME
     if name == "open":
-        return UNKNOWN
+        return read_settings.opened(args)
     if name in ("dict", "list", "set"):
         return frame.allocate(node, Cell("dict", made_dicts.entries_of(frame, args)) if name == "dict" else Cell(name))
     return frame.engine.unresolved(frame, args, node)

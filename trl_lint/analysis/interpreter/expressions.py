@@ -163,11 +163,15 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
     return job_flags.told(frame, node, value) if flags.attributes or flags.counts else value
 
 
+# What an item of settings may be, and what a function that only computes makes of them.
+_MADE_OF_SETTINGS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
+
+
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     container, index = evaluate(frame, node.value), subscript_value(frame, node)
     value = subscripts.item_of(frame, container, index, node)
-    if container.rank == ranks.SETTING and value.kind is Kind.UNKNOWN:
-        value = settings.SETTING if settings.may_hold(index) else UNKNOWN
+    if container.rank == ranks.SETTING and value.kind in _MADE_OF_SETTINGS:
+        value = settings.item_of(frame, index)
     elif settings.may_be(value) and settings.of_object(frame, node.value, container, index):
         value = settings.SETTING
     for refine in frame.domains.subscript:

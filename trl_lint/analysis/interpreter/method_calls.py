@@ -55,7 +55,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value
-from trl_lint.knowledge import engines, heuristics, library, torch_ops
+from trl_lint.knowledge import engines, heuristics, library, models, torch_ops
 from trl_lint.knowledge.schema import Collective, Sink
 
 
@@ -241,6 +241,9 @@ def _call_on_library_instance(
     frame: Frame, owner: InstanceValue, name: str, args: Arguments, node: cst.CSTNode
 ) -> Value:
     if isinstance(owner, PreparedObject):
+        if name == models.INNER_MODEL:  # `model.module(batch)`: a wrapper has no such method
+            inner = attributes.read(frame, owner, name, callee_of(node))
+            return frame.engine.call_value(frame, inner, args, node)
         value = attributes.read(frame, owner, name, callee_of(node), called=True)
         return _prepared_result(frame, owner, name, value, args)
     cls = library_name_of(owner)

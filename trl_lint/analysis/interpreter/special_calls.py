@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import assignment, attributes, made_dicts, paths, pure_calls, row_transfers
+from trl_lint.analysis.interpreter import (
+    assignment,
+    attributes,
+    made_dicts,
+    paths,
+    pure_calls,
+    read_settings,
+    row_transfers,
+)
 from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
@@ -27,7 +35,6 @@ from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
-from trl_lint.knowledge.python import COMMAND_LINES
 from trl_lint.knowledge.schema import GLOBAL_RANK_INDEX, RANK_INDEX
 
 
@@ -122,15 +129,6 @@ def _spawn(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return frame.engine.unresolved(frame, args, node)
 
 
-def _command_line(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`fire.Fire(main)`: what the command line says is what `main` is given."""
-    callee = args.positional[0] if args.positional else UNKNOWN
-    if isinstance(callee, FunctionValue):
-        callee.function.is_command = True
-        frame.engine.noted(_command_line, callee.function)
-    return frame.engine.unresolved(frame, args, node)
-
-
 def _started(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`init_process_group(rank=rank)`: what the process is told to be is its number."""
     rank, stands = args.keywords.get("rank"), args.expression("rank")
@@ -169,7 +167,7 @@ SPECIAL = {
     **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), paths.on_disk),
     **dict.fromkeys(("pathlib.Path", "pathlib.PosixPath", "pathlib.PurePath"), paths.made),
     **dict.fromkeys(("pathlib.Path.cwd", "pathlib.Path.home"), paths.made),
-    **dict.fromkeys(COMMAND_LINES, _command_line),
+    **read_settings.HANDLERS,
     "torch.enable_grad": gradients.enable_grad,
     "torch.inference_mode": gradients.no_grad,
     "torch.no_grad": gradients.no_grad,

@@ -320,5 +320,6 @@ _BUILTINS: dict[str, Value] = {
     "True": NumberValue(ranks.SAME, const=True, scalar=True, dtype="bool"),
     "False": NumberValue(ranks.SAME, const=False, scalar=True, dtype="bool"),
     "None": NONE,
+    "__file__": StringValue(ranks.SAME),
     "TYPE_CHECKING": NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool"),
 }

@@ -299,10 +299,16 @@ def _tell(
         effect=effect,
         accelerator=frame.accelerator(),
         by_clock=path is not None and path.rank.differs and Origin.CLOCK in path.rank.origins,
-        where=next((part for each in conditions if (part := wide_conditions.widened(frame, each))), ""),
+        where=next((part for each in conditions if (part := _asked(frame, each, node))), ""),
         looked=effect.makes and any(each.rank.origins == Origin.IO for each in conditions),
         has_run=any(_asks_for_run(frame, each) for each in conditions),
     )
+
+
+def _asked(frame: Frame, condition: Control, node: cst.CSTNode) -> str:
+    """What a rank has to find for the effect, of what is not the same on all of them."""
+    of_own_data = wide_conditions.is_of_own_data(condition)
+    return wide_conditions.asked_around(condition, node) if of_own_data else wide_conditions.widened(frame, condition)
 
 
 def _note_own_run(frame: Frame) -> None:
@@ -366,7 +372,7 @@ def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNod
 def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
     if wide_conditions.widened(frame, condition) or wide_conditions.is_no_guard(condition):
         return True
-    if wide_conditions.counts(frame, condition):
+    if wide_conditions.counts(frame, condition) or wide_conditions.is_of_own_data(condition):
         return True
     if condition.uniformity is Uniformity.UNKNOWN:
         return condition.rank == ranks.SETTING or (_is_given_its_run(frame) and _asks_for_run(frame, condition))

@@ -138,6 +138,8 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
         return element, ranks.SAME if value.rank.origins == Origin.RNG else Rank(State.LOCAL, value.rank.origins)
     if value.rank.state is State.SAME and (not isinstance(value, InstanceValue) or datasets.is_dataset(value)):
         return Value(value.rank), ranks.SAME
+    if value.rank == ranks.SETTING and value.kind is Kind.UNKNOWN:
+        return Value(value.rank), value.rank
     return UNKNOWN, ranks.UNKNOWN
 
 

@@ -131,6 +131,11 @@ def of_object(frame: Frame, stands: cst.BaseExpression | None, owner: Value, key
     return is_setting or COUNTER.fits(key.const)
 
 
+def item_of(frame: Frame, key: Value) -> Value:
+    """An item of settings, unless the file puts something under that key, into whatever, or it is the rank's."""
+    return SETTING if may_hold(key) and key.const not in _keys_set(frame) else UNKNOWN
+
+
 def may_be(value: Value) -> bool:
     """Whether nothing at all is known of a value: what a function only computes is a tensor, as far as is known."""
     return value.kind in (Kind.TENSOR, Kind.UNKNOWN) and value.rank == ranks.UNKNOWN
@@ -147,6 +152,11 @@ def of_settings(owner: Value, args: Arguments) -> bool:
     return ranks.combine(owner.rank, args.rank()) == ranks.SETTING and all(
         each.rank == ranks.SETTING or may_hold(each) for each in given
     )
+
+
+def attribute_of(owner: Value, name: str) -> Value:
+    """An attribute of an object that was made of settings, unless it is called like the rank."""
+    return SETTING if owner.rank == ranks.SETTING and not _tells_rank(name) else UNKNOWN
 
 
 def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name: str) -> bool:

@@ -2,6 +2,8 @@
 
 if is_main_process or use_deepspeed:    "use_deepspeed" lets all ranks in, where it holds
 if batch is None: break                 all ranks have been in the loop by then
+for epoch in range(start, epochs):      says how often, and not which ranks
+if loss < best_loss:                    ranks by their own losses: maybe one of them, maybe all
 if wandb.run is not None:               says where a run was started, not on which rank this is
 if global_step % args.log_every == 0:   all ranks have gone on from the same checkpoint
 """
@@ -33,10 +35,40 @@ def is_no_guard(condition: Control) -> bool:
     if condition.uniformity is not Uniformity.UNKNOWN or place is None:
         return False
     root = condition.why.module.tree
+    if _goes_round(root, place):
+        return Origin.RANK not in condition.rank.origins
     if isinstance(place, (cst.Try, cst.TryStar)):
         return not any(isinstance(each, (cst.FunctionDef, *_LOOPS)) for each in ancestors(root, place))
     branch = branch_of(root, place)
     return branch is not None and branch.orelse is None and _only_breaks(branch)
+
+
+def _goes_round(root: cst.CSTNode, place: cst.CSTNode) -> bool:
+    """Whether it is what a loop goes over, or for how long it goes on."""
+    around = next(reversed(ancestors(root, place)), None)
+    return place is (
+        around.iter if isinstance(around, cst.For) else around.test if isinstance(around, cst.While) else 0
+    )
+
+
+def is_of_own_data(condition: Control) -> bool:
+    """Whether ranks are let in by their own data, or by what they have drawn: it may be any of them, or several."""
+    place, by_data = place_of(condition), Origin.DATA | Origin.RNG
+    origins = condition.rank.origins
+    if place is None or condition.uniformity is not Uniformity.DIVERGENT or not origins & by_data:
+        return False
+    if origins & ~(by_data | Origin.IO):
+        return False
+    root = condition.why.module.tree
+    return branch_of(root, place) is not None or _goes_round(root, place)
+
+
+def asked_around(condition: Control, node: cst.CSTNode) -> str:
+    """The test of the `if` statement in whose body a node stands, if that is what this condition is."""
+    test = place_of(condition)
+    branch = branch_of(condition.why.module.tree, test) if test is not None else None
+    inside = branch is not None and any(each is branch.body for each in ancestors(branch, node))
+    return condition.why.module.tree.code_for_node(test) if inside else ""
 
 
 def _only_breaks(branch: cst.If) -> bool:
