@@ -354,7 +354,8 @@ class SideEffect(Event):
 
     accelerator: the text by which the Accelerator is reached there, or "". by_clock: what they change is called after
     the second of each. where: under which condition all of them do, "" where whatever holds. looked: each of them has
-    looked whether it is there, at a moment of its own. has_run: each of them that has a tracker's run.
+    looked whether it is there, at a moment of its own. has_run: each of them that has a tracker's run. called: the call
+    in another file by which they come here, if that is how.
     """
 
     mentions = (mentions.STARTED, mentions.SIDE_EFFECTS)
@@ -368,6 +369,7 @@ class SideEffect(Event):
     where: str = ""
     looked: bool = False
     has_run: bool = False
+    called: Step | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

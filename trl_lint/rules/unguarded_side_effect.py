@@ -94,6 +94,7 @@ class UnguardedSideEffect(Rule[SideEffect]):
         yield Violation(
             event=event,
             message=f"`{event.name}` runs on all processes{where}: each of them {event.effect.does}{outcome}",
+            provenance=event.called,
             help=event.effect.instead or f"do it on the main process only: {said('main', event)}",
             consequence=_consequence(event),
         )
@@ -107,6 +108,7 @@ def _looked(event: SideEffect) -> Violation:
             f"`{event.name}` runs on all processes that find nothing there: where two of them look at the same moment, "
             "the second one fails"
         ),
+        provenance=event.called,
         help=event.effect.instead,
         consequence=Consequence.RACE,
         by_default=False,
@@ -118,6 +120,7 @@ def _of_those_with_a_run(event: SideEffect) -> Violation:
     return Violation(
         event=event,
         message=f"`{event.name}` runs on all processes that have a run, which may be more than the main one",
+        provenance=event.called,
         help=f"ask for the main process, and not for a run: {said('main', event)}",
         consequence=Consequence.WASTE,
         by_default=False,

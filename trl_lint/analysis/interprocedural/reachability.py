@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from trl_lint.analysis.events import CollectiveCalled, Event
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.observing import Observers, Reached
+from trl_lint.domain.provenance import Step
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -56,16 +58,30 @@ def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[
     """The events of these runs and of all they called, with what their callers are."""
     in_training, in_steps, in_building = trained(roots), stepping(roots), built(roots)
     every = _all_of(roots)
-    launched = _closure((trace for trace in every if trace.launched or trace.of_all_ranks), _callees)
+    launched = _launched(every)
     found = []
     for trace in every:
         name = id(trace)
-        reached = Reached(name in in_training, name in in_steps, name in in_building, name in launched)
+        is_launched, called = name in launched, launched.get(name)
+        reached = Reached(name in in_training, name in in_steps, name in in_building, is_launched, called)
         for event in trace.events.values():
             ask = observers.reached.get(type(event), _of_the_walk)
             known = ask(event, reached)
             if known is not None:
                 found.append(known)
+    return found
+
+
+def _launched(every: Iterable[EventTrace]) -> dict[int, Step | None]:
+    """The ids of the traces to which each process comes, and the last call in another file on a shortest way there."""
+    todo = deque(trace for trace in every if trace.launched or trace.of_all_ranks)
+    found: dict[int, Step | None] = {id(trace): None for trace in todo}
+    while todo:
+        trace = todo.popleft()
+        for edge, summary in trace.calls.items():
+            if id(summary.trace) not in found:
+                found[id(summary.trace)] = trace.places.get(edge) or found[id(trace)]
+                todo.append(summary.trace)
     return found
 
 

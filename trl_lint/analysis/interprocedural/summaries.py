@@ -227,6 +227,8 @@ class Runs(Definitions):
             summary = self._run(function, CalledWith(key, context.names, context.inputs, cls, context.memory))
         edge = (id(node), id(function))
         frame.trace.calls[edge] = summary
+        if function.module is not frame.module:
+            frame.trace.places[edge] = frame.step(node, "called here: `{}`")
         if frame.stepping is not None:
             frame.trace.stepping[edge] = frame.stepping
         return self._instantiate(frame, summary, context, node, function), summary.exchanged

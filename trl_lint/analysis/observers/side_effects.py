@@ -13,6 +13,7 @@ What is told of a program:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -137,7 +138,9 @@ class SideEffects(Observer["Frame"]):
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """It counts where each process is known to come: in what is launched, and in what that calls."""
-        return event if reached.launched else None
+        if not reached.launched:
+            return None
+        return replace(event, called=reached.called) if isinstance(event, SideEffect) else event
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """Where each process starts a run of its own, it logs to that: what is to be mended is the start, if any."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from trl_lint.analysis.events import Event
 from trl_lint.analysis.program.notes import Notes
+from trl_lint.domain.provenance import Step
 
 
 @dataclass(slots=True)
@@ -24,4 +25,5 @@ class EventTrace:
     builds: bool = False  # whether it is the `__init__` of a class that a library runs
     notes: Notes = field(default_factory=Notes)
     steps: bool = False  # whether a library hands it the batches of a prepared loader, to train on
+    places: dict[tuple[int, int], Step] = field(default_factory=dict)  # where it calls what is in another file
     stepping: dict[tuple[int, int], bool] = field(default_factory=dict)  # the same, of calls in a loop over such a one

@@ -47,13 +47,15 @@ class Reached(NamedTuple):
     """From where a run is reached, once all runs are known.
 
     trains: by a training step. steps: by one on a batch that a prepared loader has handed out. builds: while a trainer
-    is being built. launched: where each process of a distributed run is known to come.
+    is being built. launched: where each process of a distributed run is known to come. called: the call in another file
+    by which they do, if that is how.
     """
 
     trains: bool
     steps: bool
     builds: bool
     launched: bool
+    called: Step | None = None
 
 
 class Branch(NamedTuple):
