@@ -603,3 +603,35 @@ def main(args, make, loader):
 )
 def test_what_a_wrapper_holds_where_there_is_one(taken, called, speaks):
     assert bool(SNIPPETS.findings(TAKEN_OUT.format(taken=taken, called=called))) is speaks
+
+
+OF_UNKNOWN_CLASSES = """\
+import torch
+from accelerate import Accelerator
+from out_of_sight import make, noised
+
+accelerator = Accelerator()
+encoder, model, loader = accelerator.prepare(make(1), make(2), torch.utils.data.DataLoader(make(3)))
+optimizer = torch.optim.AdamW(model.parameters())
+for batch in loader:
+    given = {given}
+    loss = torch.mean({called} ** 2)
+    accelerator.backward(loss)
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "called", "is_reported"),
+    [
+        ("noised(batch)", "model.module(given)", True),
+        ("noised(batch)", "model(given)", False),
+        # What another model's wrapper has made prepares nothing for this one.
+        ("encoder(batch)", "model.module(given)", True),
+        ("encoder(batch)", "accelerator.unwrap_model(model).head(given)", True),
+        ("model(batch)", "model.module.head(given)", False),
+        ("model(batch)", "accelerator.unwrap_model(model).head(given)", False),
+    ],
+)
+def test_models_whose_classes_are_out_of_sight(given, called, is_reported):
+    assert bool(SNIPPETS.findings(OF_UNKNOWN_CLASSES.format(given=given, called=called))) is is_reported

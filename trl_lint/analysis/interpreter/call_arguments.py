@@ -57,4 +57,4 @@ def _add_double(frame: Frame, args: Arguments, value: Value) -> None:
         element = value.as_a(BatchValue)
         args.double = element if args.double is None else join(args.double, element)
     elif value.kind is not Kind.NONE:
-        args.double = UNKNOWN if value.rank.state is not State.SAME else SAME
+        args.double = SAME if value.rank.state is State.SAME else Value(value.rank) if value.rank.is_alike else UNKNOWN

@@ -156,7 +156,12 @@ def of_settings(owner: Value, args: Arguments) -> bool:
 
 def attribute_of(owner: Value, name: str) -> Value:
     """An attribute of an object that was made of settings, unless it is called like the rank."""
-    return SETTING if owner.rank == ranks.SETTING and not _tells_rank(name) else UNKNOWN
+    return named(name, SETTING) if owner.rank == ranks.SETTING else UNKNOWN
+
+
+def named(name: str, value: Value) -> Value:
+    """What is found under a name, which is no setting if that is what the rank is called."""
+    return UNKNOWN if value.rank == ranks.SETTING and _tells_rank(name) else value
 
 
 def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name: str) -> bool:

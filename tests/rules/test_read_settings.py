@@ -1,0 +1,140 @@
+"""What a program reads from files that all ranks find, and what is made of it, is the same on all of them: TRL008."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from snippets import Snippets
+
+from trl_lint import api
+
+SNIPPETS = Snippets("TRL008")
+
+PROGRAM = """\
+import argparse, json, os, pickle, types
+import numpy as np
+import omegaconf, torch, tyro, yaml
+from accelerate import Accelerator
+from easydict import EasyDict
+from out_of_sight import Config, picked, path_of
+
+def main(path):
+    accelerator = Accelerator()
+    rank = accelerator.process_index
+    {lines}
+    if found:
+        torch.save({{}}, os.path.join(os.path.dirname(__file__), "x.pt"))
+
+main("config.json")
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_reported"),
+    [
+        ("found = json.load(open(path))['x']", True),
+        ("with open(path) as file:\n        found = yaml.safe_load(file)['x']['y']", True),
+        ("with open(path, 'rb') as file:\n        found = pickle.load(file)", True),
+        ("found = open(path).readlines()[0].strip()", True),
+        ("found = torch.load(path, map_location=f'cuda:{rank}')['x']", True),
+        ("found = np.load(path)[0]", True),
+        ("found = omegaconf.OmegaConf.load(path).x", True),
+        ("found = types.SimpleNamespace(**json.load(open(path))).x", True),
+        ("found = EasyDict(yaml.safe_load(open(path))).x", True),
+        ("found = tyro.cli(Config).x", True),
+        ("for name in json.load(open(path)):\n        found = name", True),
+        # One file for each rank, or a file of which nothing is known.
+        ("found = json.load(open(f'{rank}.json'))['x']", False),
+        ("found = torch.load(f'{rank}.pt')['x']", False),
+        ("found = json.load(open(path_of(rank)))['x']", False),
+        ("found = open(path, picked()).read()", False),
+        # What is read is the same, and each rank takes another part of it.
+        ("found = json.load(open(path))[rank]", False),
+        ("found = types.SimpleNamespace(rank=picked()).x", False),
+        # A name that says the rank's own.
+        ("found = EasyDict(yaml.safe_load(open(path))).is_main_process", False),
+        ("found = json.load(open(path))['local_rank']", False),
+        ("found = picked()", False),
+    ],
+)
+def test_what_is_read_from_a_shared_file(lines, is_reported):
+    assert bool(SNIPPETS.findings(PROGRAM.format(lines=lines))) is is_reported
+
+
+TRAINED = """\
+import torch, wandb
+from accelerate import Accelerator
+from out_of_sight import batches, make_model, score, steps_done, take
+
+def main(args):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(make_model(), torch.utils.data.DataLoader(take()))
+    best, step = 0.0, 0
+    {around}
+        for batch in loader:
+            loss = model(batch).loss.mean()
+            accelerator.backward(loss)
+            if {test}:
+                best = loss
+                torch.save({{}}, "best.pt")
+"""
+ANY = "for epoch in range(3):"
+
+
+@pytest.mark.parametrize(
+    ("around", "test", "where"),
+    [
+        # How often a loop goes round is the same, or not known: nobody is kept out of it.
+        ("for epoch in range(steps_done(), args.epochs):", "True", ""),
+        ("for epoch in steps_done():", "True", ""),
+        ("while step < steps_done():", "True", ""),
+        # Ranks by their own data: one of them, several or all.
+        (ANY, "loss < best", "loss < best"),
+        (ANY, "batch['x'].sum() > 3", "batch['x'].sum() > 3"),
+        # Who knows whom that lets in?
+        (ANY, "score(model)", None),
+        (ANY, "accelerator.is_main_process and loss < best", None),
+        (ANY, "loss * accelerator.process_index < best", None),
+        ("for epoch in range(accelerator.process_index):", "True", None),
+        ("for epoch in range(3 if accelerator.is_main_process else 0):", "True", None),
+    ],
+)
+def test_which_conditions_keep_ranks_out(around, test, where):
+    found = SNIPPETS.findings(TRAINED.format(around=around, test=test))
+    assert len(found) == (where is not None)
+    if found:
+        said = f" where `{where}` holds" if where else ""
+        assert found[0].message == f"`torch.save` runs on all processes{said}: each of them writes the same file"
+
+
+def test_a_way_out_by_own_data_is_named_by_nobody():
+    text = TRAINED.format(around=ANY, test="True").replace(
+        "            loss = ", "            if batch['x'].sum() == 0:\n                continue\n            loss = "
+    )
+    found = SNIPPETS.findings(text)
+    assert [each.message for each in found] == ["`torch.save` runs on all processes: each of them writes the same file"]
+
+
+def test_a_debug_file_of_ranks_on_which_something_fails():
+    text = TRAINED.format(around=ANY, test="False").replace(
+        "            accelerator.backward(loss)",
+        "            try:\n                accelerator.backward(loss)\n            except RuntimeError:\n"
+        '                torch.save({}, "debug.pt")\n                raise',
+    )
+    assert SNIPPETS.findings(text) == []
+
+
+def test_a_helper_in_another_file_says_who_calls_it(tmp_path):
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "paths.py").write_text(
+        "import yaml\n\ndef write(options):\n    yaml.dump(options, open('options.yaml', 'w'))\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "import torch.distributed as dist\nfrom paths import write\n\n"
+        "def main(options):\n    dist.init_process_group('nccl')\n    write(options)\n\nmain({})\n"
+    )
+    (finding,) = api.check(tmp_path)
+    assert (finding.code, Path(finding.path).name) == ("TRL008", "paths.py")
+    (note,) = finding.because
+    assert (note.text, Path(note.path).name, note.start.line) == ("called here: `write(options)`", "train.py", 6)
