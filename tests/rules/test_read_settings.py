@@ -138,3 +138,28 @@ def test_a_helper_in_another_file_says_who_calls_it(tmp_path):
     assert (finding.code, Path(finding.path).name) == ("TRL008", "paths.py")
     (note,) = finding.because
     assert (note.text, Path(note.path).name, note.start.line) == ("called here: `write(options)`", "train.py", 6)
+
+
+TPU = """\
+import json
+import torch
+
+class Model:
+    def save(self, folder):
+        config = json.load(open("config.json"))
+        if config["on_tpu"]:
+            import torch_xla.core.xla_model as xm
+            if xm.is_master_ordinal():
+                print(folder)
+        else:
+            {asked}
+            torch.save({{}}, "x.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_reported"),
+    [("pass", False), ("if torch.distributed.get_rank() == 0:\n                print(folder)", True)],
+)
+def test_who_asks_for_a_core_of_a_tpu_says_nothing_of_gpus(asked, is_reported):
+    assert bool(SNIPPETS.findings(TPU.format(asked=asked))) is is_reported

@@ -46,6 +46,8 @@ ALONE = (
 DRIVES_RAY = rb"\bray\.get\("
 # A program that says itself that it is the first process may be the only one.
 SAYS_FIRST = rb"""(?:setdefault\(|environ\[)['"](?:LOCAL_)?RANK['"]\s*(?:,|\]\s*=(?!=))\s*['"]0['"]"""
+# What asks for the rank of a TPU core, and says nothing of GPUs. Source: torch_xla/core/xla_model.py.
+ASKS_TPU = frozenset({"is_master_ordinal"})
 # The members of Accelerate's `DistributedType` under which its `prepare_model` wraps no model in DDP (TPU was renamed
 # to XLA in 0.27).
 BARE_KINDS = frozenset({"TPU", "XLA"})

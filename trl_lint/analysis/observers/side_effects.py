@@ -22,7 +22,7 @@ from trl_lint.analysis.events import DividedBy, Event, SideEffect, source_step
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.path_conditions import alternatives, are_in_two_arms
 from trl_lint.analysis.program.path_endings import ending
-from trl_lint.analysis.program.syntax import ancestors, of_class
+from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of_class
 from trl_lint.analysis.program.unit_tests import is_test
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.called_traces import called_traces
@@ -37,7 +37,7 @@ from trl_lint.domain.provenance import LauncherVariable, OwnFile, SharedName, St
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import agreed, place_of
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.backends import DRIVES_RAY, SAYS_FIRST
+from trl_lint.knowledge.backends import ASKS_TPU, DRIVES_RAY, SAYS_FIRST
 from trl_lint.knowledge.effects import (
     APPENDED,
     ASKS_FOR_RUN,
@@ -180,7 +180,7 @@ def _tells_ranks_apart(frame: Frame, branch: Branch) -> bool:
     """
     if branch.by is not DividedBy.CONDITION or branch.origins != Origin.RANK:
         return False
-    if any(map(frame.module.mentions, (DRIVES_RAY, SAYS_FIRST))):
+    if any(map(frame.module.mentions, (DRIVES_RAY, SAYS_FIRST))) or last_name(callee_of(branch.test)) in ASKS_TPU:
         return False
     if isinstance(branch.test, cst.BooleanOperation) and isinstance(branch.test.operator, cst.And):
         return False  # what else is asked may be for several processes alone
