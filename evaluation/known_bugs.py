@@ -3,7 +3,7 @@
     python -m evaluation.known_bugs --mirrors DIR [--only TEXT] [--json]
 
 `cases/known_bugs.json` names commits of public code bases that have a bug, each with the file and lines where a finding
-counts, the rules that may say it, and the commit, issue or pull request that shows that it was one. Each commit is
+counts (one in a helper counts too if it says that the helper is called there), the rules that may say it, and the commit, issue or pull request that shows that it was one. Each commit is
 linted as one project with all rules, preview rules too. Bugs of a kind that no rule claims to find (`scope` is false,
 `why` says so) are listed and not counted. `cause` and `miss` say why one is not found: the misses are shown by cause.
 Exit code 1 when a bug is not found and the table gives no cause. A code base that can't be had is skipped, with the
@@ -13,6 +13,7 @@ reason; exit code 2 when that is all of them.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,10 +58,21 @@ class Bug:
         return f"{self.checkout} {self.file}:{self.lines[0][0]} ({rules})"
 
     def is_said_by(self, reported: Reported) -> bool:
-        if reported.file != self.file or reported.rule not in self.rules:
+        """Whether a finding stands here, or stands in a helper and says that it is called here."""
+        if reported.rule not in self.rules:
             return False
-        spans = [(reported.line, reported.end), *((line, line) for line in reported.branches)]
+        spans = [(line, line) for file, line in _calls_of(reported) if file == self.file]
+        if reported.file == self.file:
+            spans += [(reported.line, reported.end), *((line, line) for line in reported.branches)]
         return any(first <= end and start <= last for first, last in self.lines for start, end in spans)
+
+
+def _calls_of(reported: Reported) -> Iterator[tuple[str, int]]:
+    """The places at which a finding says that what it stands in is called."""
+    for note in reported.because:
+        place = re.fullmatch(r"(.+?):(\d+): called here: .*", note)
+        if place is not None:
+            yield place[1], int(place[2])
 
 
 @dataclass

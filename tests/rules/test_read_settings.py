@@ -163,3 +163,38 @@ class Model:
 )
 def test_who_asks_for_a_core_of_a_tpu_says_nothing_of_gpus(asked, is_reported):
     assert bool(SNIPPETS.findings(TPU.format(asked=asked))) is is_reported
+
+
+FIELDS = """\
+import os, time, torch
+from accelerate import Accelerator
+from out_of_sight import picked
+
+def main(args):
+    accelerator = Accelerator()
+    rank = accelerator.process_index
+    {lines}
+    torch.save({{}}, os.path.join(args.chosen, "x.pt"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_reported"),
+    [
+        ('args.chosen = "runs"', True),
+        ('args.chosen = os.path.join("runs", time.strftime("%Y%m%d"))', True),
+        ("args.chosen = os.path.join(args.chosen, args.name)", True),
+        ("args.chosen = os.path.join(args.chosen, time.strftime('%Y%m%d'))", True),
+        ('args.chosen = os.path.join(args.chosen, args.name)\n    args.chosen += "/x"', True),
+        ('args.chosen = f"runs/{rank}"', False),
+        ('args.chosen = "runs"\n    args.chosen = f"runs/{rank}"', False),
+        ('args.chosen = os.path.join(args.chosen, f"rank_{rank}")', False),
+        ("args.chosen = picked()", False),
+        ('args.chosen = "runs"\n    args.chosen = picked()', False),
+        ('args.chosen = "runs"\n    if args.many:\n        args.chosen = picked()', False),
+        ('args.chosen = "runs"\n    if accelerator.is_main_process:\n        args.chosen = "main"', False),
+        ('if args.many:\n        args.chosen = picked()\n    else:\n        args.chosen = "runs"', False),
+    ],
+)
+def test_what_is_put_into_a_field_of_the_settings(lines, is_reported):
+    assert bool(SNIPPETS.findings(FIELDS.format(lines=lines))) is is_reported

@@ -1,7 +1,8 @@
-"""Fields of what a function is given: what it has put there itself, where that is the number of this process.
+"""Fields of what a function is given: what it has put there itself, where that is the rank, or a path that all share.
 
     args.rank = int(os.environ["RANK"])
     torch.cuda.set_device(args.rank)             the rank in the whole job, as what was put there
+    args.out = os.path.join(args.out, args.name) the same on all ranks, as its parts are
     args = start(args)                           of the fields of another object nothing is known
 
 They are kept among the names of a point, under one that no code can have (`args.rank`). What else is put into a field
@@ -12,13 +13,17 @@ from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.events import source_step
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
+from trl_lint.domain.control import Uniformity
+from trl_lint.domain.provenance import SharedName
+from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
 
 
 class Fields:
-    """The objects into whose fields a function has put the number of this process, by the names that they have."""
+    """The objects into whose fields a function has put what is kept here, by the names that they have."""
 
     def __init__(self) -> None:
         self.owners: set[str] = set()
@@ -28,12 +33,29 @@ def assign(frame: Frame, target: cst.Attribute, value: Value) -> None:
     """`args.rank = value`."""
     if not isinstance(target.value, cst.Name):
         return
-    owner = target.value.value
+    owner, field = target.value.value, f"{target.value.value}.{target.attr.value}"
+    known = frame.notes.of(Fields).owners
     if value.rank == ranks.RANK_LOCAL and value.kind is Kind.NUMBER:
-        frame.notes.of(Fields).owners.add(owner)
-        frame.memory.names[f"{owner}.{target.attr.value}"] = value
-    elif owner in frame.notes.of(Fields).owners:
-        frame.memory.names.pop(f"{owner}.{target.attr.value}", None)
+        known.add(owner)
+        frame.memory.names[field] = value
+    elif field in frame.memory.names and frame.memory.names[field].kind in _MAY_BE_TEXT:
+        frame.memory.names[field] = value
+    elif _is_shared_text(value) and frame.memory.control.uniformity is Uniformity.UNIFORM:
+        known.add(owner)
+        frame.memory.names[field] = value
+    elif owner in known:
+        frame.memory.names.pop(field, None)
+
+
+# What is known of `os.path.join(…)` is that it only computes.
+_MAY_BE_TEXT = frozenset({Kind.STRING, Kind.TENSOR, Kind.UNKNOWN})
+
+
+def _is_shared_text(value: Value) -> bool:
+    """Whether it is a path or a name that all ranks have, or one that they have made of the time, each by itself."""
+    if value.kind not in _MAY_BE_TEXT or value.rank.state is State.BOTTOM:
+        return False
+    return value.rank.is_alike or isinstance(source_step(value.why), SharedName)
 
 
 def read(frame: Frame, node: cst.CSTNode) -> Value | None:

@@ -168,7 +168,9 @@ def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name
     """`args.debug`, `self.config.train.debug`, if the file never sets it."""
     if _tells_rank(name) or not (owner.rank == ranks.SETTING or _are_settings(expression)):
         return False
-    return all(text.startswith("self.") or _copies(text, name) for text in _assigned(frame, name))
+    return all(
+        text.startswith("self.") or _copies(text, name) or _extends(text, name) for text in _assigned(frame, name)
+    )
 
 
 def _are_settings(expression: cst.BaseExpression) -> bool:
@@ -187,6 +189,8 @@ def _are_settings(expression: cst.BaseExpression) -> bool:
 _PUT = re.compile(r"\.(\w+)[ \t]*=(?!=)([^\n]*)")
 
 
+# Words for the time of day.
+_TIME = re.compile(r"(?i)\w*(?:time|date|now)\w*")
 # What a text makes of itself: `.split(",")`, `.strip().lower()`.
 _TEXT_CALLS = r"""(?:\.(?:lower|[lr]?strip|r?split|splitlines|upper)\((?:"[^"]*"|'[^']*')?\))*"""
 
@@ -195,6 +199,13 @@ def _copies(text: str, name: str) -> bool:
     """`self.debug = cfg.debug`, `args.names = args.names.split(",")`."""
     field = re.escape(name)
     return re.fullmatch(rf"\w*\.{field}\s*=\s*[\w.]+\.{field}{_TEXT_CALLS}\s*(?:#.*)?", text) is not None
+
+
+def _extends(text: str, name: str) -> bool:
+    """`args.out = os.path.join(args.out, args.name)`, by nothing that a rank has of its own but the second."""
+    made = _TIME.sub("", text.partition("=")[2])
+    asks_itself = re.search(rf"\.{re.escape(name)}\b", made) is not None
+    return asks_itself and not SETTING_OF_RANK.fits(made) and not OWN_PLACE.fits(made)
 
 
 def _is_place(frame: Frame, name: str) -> bool:
