@@ -3,9 +3,10 @@
     python -m evaluation.known_bugs --mirrors DIR [--only TEXT] [--json]
 
 `cases/known_bugs.json` names commits of public code bases that have a bug, each with the file and lines where a finding
-counts (one in a helper counts too if it says that the helper is called there), the rules that may say it, and the commit, issue or pull request that shows that it was one. Each commit is
-linted as one project with all rules, preview rules too. Bugs of a kind that no rule claims to find (`scope` is false,
-`why` says so) are listed and not counted. `cause` and `miss` say why one is not found: the misses are shown by cause.
+counts (one in a helper counts as well, if it says that the helper is called there), the rules that may say it, and the
+commit, issue or pull request that shows that it was one. Each commit is linted as one project with all rules, preview
+rules too. Bugs of a kind that no rule claims to find (`scope` is false, `why` says so) are listed and not counted.
+`cause` and `miss` say why one is not found: the misses are shown by cause.
 Exit code 1 when a bug is not found and the table gives no cause. A code base that can't be had is skipped, with the
 reason; exit code 2 when that is all of them.
 """
