@@ -346,17 +346,23 @@ def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
             const = WORLD_TRUE
         elif all(name in models.PLAIN_CLASSES or library.is_model_class(f"transformers.{name}") for name in names):
             const = WORLD_FALSE
-    if names == ["Tensor"] and owner.kind in (
-        Kind.TENSOR,
-        Kind.NUMBER,
-        Kind.NUMBER_LIST,
-        Kind.STRING,
-        Kind.CONTAINER,
-    ):
+    if names == ["Tensor"] and owner.kind in _TENSOR_OR_NOT:
         const = owner.kind is Kind.TENSOR
     if const is not None:
         return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
     return _told_apart(owner)
+
+
+# Of these it is known whether they are tensors.
+_TENSOR_OR_NOT = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.NUMBER_LIST, Kind.STRING, Kind.CONTAINER})
+
+
+def is_tensor(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`torch.is_tensor(x)`: what `isinstance(x, torch.Tensor)` says."""
+    owner = args.get(0, "obj") or UNKNOWN
+    if owner.kind not in _TENSOR_OR_NOT:
+        return SAME
+    return NumberValue(ranks.SAME, const=owner.kind is Kind.TENSOR, scalar=True, dtype="bool")
 
 
 def _absolute(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

@@ -7,6 +7,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter import (
     assignment,
     attributes,
+    builtin_calls,
     made_dicts,
     paths,
     pure_calls,
@@ -168,6 +169,7 @@ SPECIAL = {
     **dict.fromkeys(("pathlib.Path", "pathlib.PosixPath", "pathlib.PurePath"), paths.made),
     **dict.fromkeys(("pathlib.Path.cwd", "pathlib.Path.home"), paths.made),
     **read_settings.HANDLERS,
+    "torch.is_tensor": builtin_calls.is_tensor,
     "torch.enable_grad": gradients.enable_grad,
     "torch.inference_mode": gradients.no_grad,
     "torch.no_grad": gradients.no_grad,

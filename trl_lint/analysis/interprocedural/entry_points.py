@@ -12,6 +12,7 @@ from trl_lint.analysis.interprocedural import reachability
 from trl_lint.analysis.interprocedural.binding import bind
 from trl_lint.analysis.interprocedural.contexts import CalledWith, key_of
 from trl_lint.analysis.interprocedural.function_order import callers_first, makers
+from trl_lint.analysis.interprocedural.overridden_hooks import comes_by_another_hook
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, Parameter
@@ -360,6 +361,8 @@ class Engine(Runs):
             for args, memory, caller, steps in contexts[-MAX_CONTEXTS:]:
                 if any(value.rank.state is State.BOTTOM for value in args.all()):
                     continue  # from before the facts had settled
+                if any(comes_by_another_hook(cls, base, value) for value in args.all()):
+                    continue
                 frame = Frame(self, base.module, None, base)
                 frame.memory = memory.fork()
                 owner = None if method.is_static else ProjectInstance(cls)

@@ -1,0 +1,39 @@
+"""Hooks of a base that a class has others for: what they hand to methods of `self` never comes to an object of it.
+
+class Base(Trainer):
+    def compute_loss(self, model, inputs):      the trainer hands over the wrapped model
+        return self.run(model, inputs)
+    def evaluate_all(self):
+        return self.run(self.model, self.inputs)
+class Other(Base):
+    def compute_loss(self, model, inputs): ...  its own, which does not ask the base's
+    def run(self, model, inputs): ...           gets the bare model only, of `evaluate_all`
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.events import source_step
+from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.transfer.wrapped_models import is_wrapped
+from trl_lint.domain.values import Value
+
+
+def comes_by_another_hook(cls: ClassInfo, base: ClassInfo, value: Value) -> bool:
+    """Whether a wrapped model was handed to a method of a base for which a class has another one."""
+    step = source_step(value.why) if is_wrapped(value) else None
+    if step is None:
+        return False
+    for method in base.methods.values():
+        if any(step.node is each for each in (method.node, *method.node.params.params)):
+            own = cls.find(method.name)
+            return own is not None and own is not method and not _asks_base(own)
+    return False
+
+
+def _asks_base(method: FunctionInfo) -> bool:
+    """Whether a method calls that of its name on somebody else: `super().compute_loss(…)`."""
+    callees = (each.func for each in of_class(method.node, cst.Call))
+    return any(isinstance(each, cst.Attribute) and each.attr.value == method.name for each in callees)
