@@ -44,6 +44,7 @@ main("config.json")
         ("found = EasyDict(yaml.safe_load(open(path))).x", True),
         ("found = tyro.cli(Config).x", True),
         ("for name in json.load(open(path)):\n        found = name", True),
+        ("read = json.load(open(path))\n    read['a']['x'] = path.y  # as asked for\n    found = read['a']['x']", True),
         # One file for each rank, or a file of which nothing is known.
         ("found = json.load(open(f'{rank}.json'))['x']", False),
         ("found = torch.load(f'{rank}.pt')['x']", False),
@@ -52,6 +53,9 @@ main("config.json")
         # What is read is the same, and each rank takes another part of it.
         ("found = json.load(open(path))[rank]", False),
         ("found = types.SimpleNamespace(rank=picked()).x", False),
+        ("read = json.load(open(path))\n    read['x'] = path.rank\n    found = read['x']", False),
+        ("read = json.load(open(path))\n    read['x'] = picked()\n    found = read['x']", False),
+        ("read = json.load(open(path))\n    read['x'] = rank\n    found = read['x']", False),
         # A name that says the rank's own.
         ("found = EasyDict(yaml.safe_load(open(path))).is_main_process", False),
         ("found = json.load(open(path))['local_rank']", False),

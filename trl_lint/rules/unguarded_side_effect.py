@@ -46,8 +46,8 @@ ranks if one of its methods does so, or has a decorator that lets only some of t
 the same on all ranks, and guards that are not known to let all ranks in, are silent; what is made of nothing but
 settings (`args.output_dir`, `cfg["name"]`, the options of a command, what is in a file that all ranks read) is taken to
 be the same on all of them. How often a loop goes round keeps nobody out of it, and a condition on a rank's own data
-(`if loss < best_loss`) lets in whom it holds for, which may be several: the finding names it. A finding in a helper says
-by which call in another file all ranks come there. Behind a
+(`if loss < best_loss`) lets in whom it holds for, which may be several: the finding names it. A finding in a helper
+says by which call in another file all ranks come there. Behind a
 call in which all ranks meet, a guard before it is known to let them all in, as they are there. A condition of which one
 part is enough is reported with that part where all ranks come by it: beside the rank, a question for the engine
 (`is_main_process or use_deepspeed`), else a setting (`args.clear or ask()`). Files that each rank finds in one folder

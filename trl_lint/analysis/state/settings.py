@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -133,7 +133,7 @@ def of_object(frame: Frame, stands: cst.BaseExpression | None, owner: Value, key
 
 def item_of(frame: Frame, key: Value) -> Value:
     """An item of settings, unless the file puts something under that key, into whatever, or it is the rank's."""
-    return SETTING if may_hold(key) and key.const not in _keys_set(frame) else UNKNOWN
+    return SETTING if may_hold(key) and key.const not in _keys_put(frame) else UNKNOWN
 
 
 def may_be(value: Value) -> bool:
@@ -250,6 +250,18 @@ def _keys_set(frame: Frame) -> frozenset[str]:
     return module.notes.worked_out(_keys_set, lambda: frozenset(_KEY_SET.findall(module.text)))
 
 
+def _keys_put(frame: Frame) -> frozenset[str]:
+    """Those under which a file puts more than an option, or what is written out: `config["seed"] = args.seed`."""
+    module = frame.module
+    return module.notes.worked_out(_keys_put, lambda: frozenset(_more_than_options(module.text)))
+
+
+def _more_than_options(text: str) -> Iterator[str]:
+    for match in _KEY_PUT.finditer(text):
+        if SETTING_OF_RANK.fits(match[2]) or not _OPTION.fullmatch(match[2]):
+            yield match[1]
+
+
 def _assigned(frame: Frame, name: str) -> Sequence[str]:
     """Where a file assigns to such an attribute, of whatever object: each line from the last word before the dot on."""
     module = frame.module
@@ -262,6 +274,8 @@ _TARGET = re.compile(r"\.(\w+)\s*[|&]?=(?!=)")
 _TARGETS = re.compile(r"^[ \t]*((?:[\w.]+[ \t]*,[ \t]*)+)[\w.]+[ \t]*=(?!=)", re.MULTILINE)
 _SET_BY_NAME = re.compile(r"""\bsetattr\(\s*(\w+),\s*["'](\w+)["'],([^\n]*)""")
 _KEY_SET = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)""")
+_KEY_PUT = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)[ \t]*([^\n]*)""")
+_OPTION = re.compile(r"""(?:\w+\.[\w.]+|["'][^"']*["']|[\d.e-]+|True|False|None)[ \t]*(?:#.*)?""")
 _OWNED = re.compile(r"\.(\w+)[ \t]*,")
 # How much of a line is read for a word that tells of the rank.
 _MOST_READ = 400
