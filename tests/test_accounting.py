@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from trl_lint.findings import Finding, Position
 from trl_lint.frontends.cli import main
-from trl_lint.linter.accounting import Counted, account, standing
 from trl_lint.linter.linter import Linter
+from trl_lint.linter.rewriting.accounting import Counted, account, standing
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 

@@ -305,7 +305,7 @@ def test_whatever_fails_there_is_no_traceback(monkeypatch):
     def fail(*args, **options):
         raise RuntimeError("out\nof luck")
 
-    monkeypatch.setattr("trl_lint.linter.discovery.find_files", fail)
+    monkeypatch.setattr("trl_lint.linter.files.discovery.find_files", fail)
     assert lint() == (2, "", "trl-lint: internal error: RuntimeError: out of luck (please report it)\n")
 
 
@@ -313,7 +313,7 @@ def test_interrupted(monkeypatch):
     def interrupt(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("trl_lint.linter.discovery.find_files", interrupt)
+    monkeypatch.setattr("trl_lint.linter.files.discovery.find_files", interrupt)
     assert lint()[0] == 130
 
 

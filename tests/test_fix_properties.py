@@ -17,12 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from whole_trees import check_writing
 
-from trl_lint.analysis.program.project import decode
+from trl_lint.analysis.program.project.project import decode
 from trl_lint.findings import Applicability
 from trl_lint.frontends.cli import main
-from trl_lint.linter import fixing, runner
+from trl_lint.linter import runner
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import FixResult
+from trl_lint.linter.rewriting import fixing
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from trl_lint.linter.importers import Importer, Importers, imported
+from trl_lint.linter.execution.importers import Importer, Importers, imported
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_programs_that_import_a_file(path: str, programs: set[str]):
 ANSWER = """
 import sys
 from pathlib import Path
-from trl_lint.linter.engines import ProjectEngines
+from trl_lint.linter.execution.engines import ProjectEngines
 from trl_lint.settings import Settings
 print(ProjectEngines.of(Settings(), (Path(sys.argv[1]),)).answer(sys.argv[1]))
 """

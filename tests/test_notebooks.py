@@ -14,7 +14,7 @@ from notebooks import notebook, sources_of
 
 import trl_lint
 from trl_lint.frontends.cli import main
-from trl_lint.linter.documents import Documents
+from trl_lint.linter.files.documents import Documents
 
 SETUP = """\
 import torch

@@ -11,7 +11,7 @@ from trl_lint.domain.values import UNKNOWN
 from trl_lint.findings import Applicability
 from trl_lint.fixes.support.edits import FixPlan, Replace
 from trl_lint.linter.messages import message_of
-from trl_lint.linter.planning import PlannedFix, combined, mendable, planned
+from trl_lint.linter.rewriting.planning import PlannedFix, combined, mendable, planned
 from trl_lint.rules import find_rule
 from trl_lint.rules.base import Violation
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.analysis.program.reparsing import reparsed
+from trl_lint.analysis.program.project.reparsing import reparsed
 from trl_lint.knowledge.upstream import ROWS, Mended
 from trl_lint.linter import upstream
 from trl_lint.linter.linter import Linter

@@ -18,8 +18,8 @@ from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.observers.backends import BackendChoice
 from trl_lint.analysis.observers.collective_order import CollectiveOrder
 from trl_lint.analysis.observers.known_facts import KnownFacts
-from trl_lint.analysis.program.notes import Notes
-from trl_lint.analysis.program.project import Project
+from trl_lint.analysis.program.project.notes import Notes
+from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.state.observing import Observer, Observers, asked_of
 from trl_lint.findings import Finding
 from trl_lint.linter.code_linter import _answers, known_of, versions_of

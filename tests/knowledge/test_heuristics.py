@@ -21,8 +21,8 @@ from launching import only_start, starts  # noqa: E402
 from reveals import fact  # noqa: E402
 from snippets import SETTINGS, Snippets, loop, trainer  # noqa: E402
 
-from trl_lint.analysis.program.project import Module  # noqa: E402
-from trl_lint.analysis.program.source_text import code_of  # noqa: E402
+from trl_lint.analysis.program.project.project import Module  # noqa: E402
+from trl_lint.analysis.program.project.source_text import code_of  # noqa: E402
 from trl_lint.fixes.support.caching import changed_config  # noqa: E402
 from trl_lint.knowledge import library  # noqa: E402
 from trl_lint.knowledge.heuristics import Guess, all_guesses  # noqa: E402

@@ -9,7 +9,7 @@ import pytest
 from snippets import SETTINGS, Snippets, loop, shown, trainer
 
 from trl_lint.findings import Applicability, Finding
-from trl_lint.linter.discovery import import_roots
+from trl_lint.linter.files.discovery import import_roots
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 
@@ -449,11 +449,11 @@ def test_it_is_the_same_from_every_folder(tmp_path, monkeypatch):
 
 
 def test_nobody_looks_where_no_finding_depends_on_it(tmp_path, monkeypatch):
-    from trl_lint.linter import kept_looks
+    from trl_lint.linter.execution import scan_cache
 
     looked: list[Path] = []
-    monkeypatch.setattr(kept_looks, "_remembered", {})  # of what other tests have looked at
-    monkeypatch.setattr(kept_looks, "of_file", lambda path, data: looked.append(path) or kept_looks.FileEngines())
+    monkeypatch.setattr(scan_cache, "_remembered", {})  # of what other tests have looked at
+    monkeypatch.setattr(scan_cache, "of_file", lambda path, data: looked.append(path) or scan_cache.FileEngines())
     project(tmp_path, FSDP_CONFIG, loop("accelerator.gather(loss)"))
     assert not looked
     project(tmp_path, FSDP_CONFIG, loop(SAVE + "\n" + SAVE))
@@ -461,7 +461,7 @@ def test_nobody_looks_where_no_finding_depends_on_it(tmp_path, monkeypatch):
 
 
 def test_a_tree_that_is_too_large_is_looked_at_in_part(tmp_path, monkeypatch):
-    from trl_lint.linter import engines
+    from trl_lint.linter.execution import engines
 
     for number in range(9):
         (tmp_path / f"x{number}.py").write_text("")

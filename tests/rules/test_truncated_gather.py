@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from snippets import SETTINGS, Snippets, loop, shown, trainer
 
-from trl_lint.linter.discovery import import_roots
+from trl_lint.linter.files.discovery import import_roots
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
-from trl_lint.analysis.program.project import Module
+from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import last_name
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.fixes.base import RuleFix

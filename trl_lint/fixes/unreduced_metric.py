@@ -11,10 +11,10 @@ from dataclasses import replace
 import libcst as cst
 
 from trl_lint.analysis.events import Logged
-from trl_lint.analysis.program.classes import is_module_class
-from trl_lint.analysis.program.project import Module
+from trl_lint.analysis.program.project.classes import is_module_class
+from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
+from trl_lint.analysis.transfer.tensors.tensor_devices import may_be_cpu
 from trl_lint.domain.ranks import METRIC, Origin, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.base import RuleFix

@@ -9,7 +9,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeRead, UnwrappedForGeneration
-from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.bare_model import (

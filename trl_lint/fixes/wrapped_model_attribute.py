@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeRead
-from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import ancestors, last_name, used_names
 from trl_lint.domain.model_roles import is_trained
 from trl_lint.findings import Applicability

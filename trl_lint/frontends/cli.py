@@ -221,7 +221,7 @@ def check(paths: tuple[Path, ...], **given: Any) -> NoReturn:
 def clean(cache_dir: Path | None) -> None:
     """Remove the results that were kept of the project in the current folder."""
     from trl_lint.config import load_settings
-    from trl_lint.linter import cache
+    from trl_lint.linter.store import cache
 
     kept = cache.of(load_settings(Path.cwd()), cache_dir)
     if kept is not None:

@@ -14,7 +14,7 @@ import click
 
 from trl_lint import files, plain
 from trl_lint.frontends.terminal import CLEAN, fail, wants_colour
-from trl_lint.linter.discovery import display_path
+from trl_lint.linter.files.discovery import display_path
 
 if TYPE_CHECKING:
     from trl_lint.findings import Note, Position
@@ -72,7 +72,7 @@ def _place(given: str) -> Place:
     except OSError as error:
         fail(f"{name}: cannot read: {error.strerror}")
     from trl_lint.launch.parsers.readers import is_launch_file
-    from trl_lint.linter.suppressions import source_lines
+    from trl_lint.linter.comments.suppressions import source_lines
 
     if is_launch_file(path, source):
         fail(f"{name}: is not Python")
@@ -84,8 +84,8 @@ def _place(given: str) -> Place:
 def _known(asked: Place, paths: Sequence[Path], settings: Settings) -> LineFacts:
     from trl_lint.analysis.events import Known
     from trl_lint.config import selection
-    from trl_lint.linter.discovery import import_roots
     from trl_lint.linter.explaining import facts_at
+    from trl_lint.linter.files.discovery import import_roots
     from trl_lint.linter.linter import Linter
 
     roots = import_roots(settings.root, [asked.path, *paths])
@@ -95,7 +95,7 @@ def _known(asked: Place, paths: Sequence[Path], settings: Settings) -> LineFacts
 
 def _others(paths: Sequence[Path], settings: Settings) -> Iterator[tuple[Path, bytes]]:
     """The files that are analysed as well."""
-    from trl_lint.linter.discovery import PathProblem, find_files
+    from trl_lint.linter.files.discovery import PathProblem, find_files
 
     for found in find_files(paths, root=settings.root, exclude=settings.exclude) if paths else ():
         if isinstance(found, PathProblem):
@@ -108,7 +108,7 @@ def _others(paths: Sequence[Path], settings: Settings) -> Iterator[tuple[Path, b
 
 
 def _show(asked: Place, known: LineFacts) -> None:
-    from trl_lint.linter.suppressions import source_lines
+    from trl_lint.linter.comments.suppressions import source_lines
 
     colour = wants_colour(sys.stdout)
     line = source_lines(asked.source)[asked.line - 1].strip()

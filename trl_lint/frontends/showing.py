@@ -106,7 +106,7 @@ def _toml(value: object) -> str:
 def _show_files(options: Options, settings: Settings) -> int:
     from trl_lint.config import selected_rules
     from trl_lint.frontends.checking import files_of
-    from trl_lint.linter.discovery import PathProblem, display_path
+    from trl_lint.linter.files.discovery import PathProblem, display_path
     from trl_lint.rules.base import LaunchRule
 
     code = CLEAN

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from libcst.metadata import CodeRange
 
     from trl_lint.analysis.events import Known
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.domain.provenance import Step
     from trl_lint.domain.values import Value
     from trl_lint.linter.linter import Linter

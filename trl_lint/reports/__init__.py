@@ -11,7 +11,7 @@ from typing import ClassVar, TextIO
 
 from trl_lint import plain
 from trl_lint.findings import Applicability, Finding
-from trl_lint.linter.discovery import display_path
+from trl_lint.linter.files.discovery import display_path
 from trl_lint.linter.runner import FileResult
 from trl_lint.settings import ConfigError
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from difflib import diff_bytes, unified_diff
 
 from trl_lint import plain, reports
-from trl_lint.linter.discovery import display_path
+from trl_lint.linter.files.discovery import display_path
 from trl_lint.linter.runner import FileResult
 
 

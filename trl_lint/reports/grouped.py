@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trl_lint import reports
-from trl_lint.linter.discovery import display_path
+from trl_lint.linter.files.discovery import display_path
 from trl_lint.linter.runner import FileResult
 
 

@@ -13,7 +13,7 @@ from typing import TextIO
 
 from trl_lint import plain, reports
 from trl_lint.findings import Finding, Fix, Guard, Note, Position
-from trl_lint.linter import suppressions
+from trl_lint.linter.comments import suppressions
 from trl_lint.linter.runner import FileResult
 from trl_lint.plain import Json
 

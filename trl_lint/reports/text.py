@@ -8,8 +8,8 @@ from itertools import chain, groupby
 
 from trl_lint import plain, reports
 from trl_lint.findings import Applicability, Finding, Fix, Guard, Note
-from trl_lint.linter import suppressions
-from trl_lint.linter.discovery import display_path
+from trl_lint.linter.comments import suppressions
+from trl_lint.linter.files.discovery import display_path
 from trl_lint.linter.runner import FileResult
 from trl_lint.reports.frames import Line, framed, margin, shown_guard
 

@@ -141,8 +141,13 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
 
     Where another function takes the wrapper off and calls it as well, or hands over a loss, they may meet there.
     """
+    from trl_lint.analysis.program.idioms.result_uses import (
+        embeds_for_a_forward,
+        is_added_to,
+        meets_calls_of,
+        names_what_is_called,
+    )
     from trl_lint.analysis.program.syntax import used_names
-    from trl_lint.analysis.program.uses import embeds_for_a_forward, is_added_to, meets_calls_of, names_what_is_called
 
     root = event.owner.node if event.owner is not None else event.module.tree
     taken_off = event.model.why
@@ -161,6 +166,6 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
 
 
 def _is_dropped(event: ModelCalled) -> bool:
-    from trl_lint.analysis.program.uses import is_dropped
+    from trl_lint.analysis.program.idioms.result_uses import is_dropped
 
     return is_dropped(event.owner.node if event.owner is not None else event.module.tree, event.node)

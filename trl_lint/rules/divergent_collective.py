@@ -156,7 +156,7 @@ def _asks_for_broken_data(event: Divergence, by_chance: bool) -> bool:
 
 def _asks_for_no_number(event: Divergence) -> bool:
     """`if rows >= args.rows:`, `if batch["task"] in TASKS:`: loaders make most of these alike on all ranks."""
-    from trl_lint.analysis.program.batch_conditions import asks_for_size, texts_asked_for
+    from trl_lint.analysis.program.idioms.batch_conditions import asks_for_size, texts_asked_for
 
     if event.origins != Origin.DATA or event.by is not DividedBy.CONDITION or event.owner is None:
         return False

@@ -77,8 +77,8 @@ from trl_lint.wording import said
 if TYPE_CHECKING:
     from libcst import CSTNode
 
-    from trl_lint.analysis.program.classes import FunctionInfo
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.domain.values import Write
 
 # Where a value that is mixed with one of these differs for a reason that no reduction mends.
@@ -180,7 +180,7 @@ def _is_training_loss(event: Logged, write: Write) -> bool:
     payload = write.payload
     if payload is None:
         return False
-    from trl_lint.analysis.program.training_loss import is_training_loss
+    from trl_lint.analysis.program.idioms.training_loss import is_training_loss
 
     function = payload.owner
     return is_training_loss(event.module.tree if function is None else function.node, payload.expression)

@@ -115,7 +115,7 @@ def _is_handed_on(event: AttributeRead, *, likely: bool = False) -> bool:
 
 def _is_asked_first(event: AttributeRead) -> bool:
     """Whether code asks what the attribute's value has: another object is none that it fails on."""
-    from trl_lint.analysis.program.uses import is_asked_first
+    from trl_lint.analysis.program.idioms.result_uses import is_asked_first
 
     return is_asked_first(event.owner.node if event.owner is not None else event.module.tree, event.node)
 

@@ -63,8 +63,8 @@ from typing import Any
 
 from trl_lint.analysis.events import CollectiveCalled, DeviceChosen, StepReturned
 from trl_lint.analysis.observers.backends import is_on_one_node, sees_own_gpu, takes_gpu_only
-from trl_lint.analysis.program.unit_tests import is_one_process
-from trl_lint.analysis.transfer.tensor_devices import is_known
+from trl_lint.analysis.program.definitions.unit_tests import is_one_process
+from trl_lint.analysis.transfer.tensors.tensor_devices import is_known
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
 from trl_lint.findings import Consequence

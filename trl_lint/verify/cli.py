@@ -15,7 +15,7 @@ import click
 
 from trl_lint import plain
 from trl_lint.linter import ending
-from trl_lint.linter.discovery import display_path
+from trl_lint.linter.files.discovery import display_path
 from trl_lint.verify.processes import environment
 from trl_lint.verify.processes.environment import Unusable
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.program.objects import ProjectInstance
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.devices import GLOBAL_RANK, HOST, MAYBE_CPU
 from trl_lint.domain.kinds import ContainerValue, LibraryInstance, LoaderValue, ModelValue, PreparedObject

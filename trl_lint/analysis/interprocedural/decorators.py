@@ -20,8 +20,8 @@ from collections.abc import Sequence
 import libcst as cst
 
 from trl_lint.analysis.interpreter import expressions
-from trl_lint.analysis.program.classes import FunctionInfo
-from trl_lint.analysis.program.objects import FunctionValue
+from trl_lint.analysis.program.definitions.objects import FunctionValue
+from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks

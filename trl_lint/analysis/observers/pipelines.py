@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import HandedToPipeline
-from trl_lint.analysis.program.objects import ClassValue
+from trl_lint.analysis.program.definitions.objects import ClassValue
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.analysis.transfer import wrapped_models
+from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.domain.kinds import PreparedObject
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value
 from trl_lint.knowledge.heuristics import PIPELINE
@@ -22,7 +22,7 @@ from trl_lint.knowledge.heuristics import PIPELINE
 if TYPE_CHECKING:
     import libcst as cst
 
-    from trl_lint.analysis.program.classes import ClassInfo
+    from trl_lint.analysis.program.project.classes import ClassInfo
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.events import Divergence, DividedBy, Event, source_step
-from trl_lint.analysis.program.orders import are_awaited
-from trl_lint.analysis.program.path_conditions import (
+from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
+from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
     conditions_around,
     contradiction,
@@ -47,8 +47,8 @@ from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.classes import FunctionInfo
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.project import Module
 
 # So many ways through the forks of a function are told apart, else none.
 _MAX_ALTERNATIVES = 16

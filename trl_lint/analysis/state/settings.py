@@ -37,8 +37,8 @@ from trl_lint.knowledge.heuristics import (
 from trl_lint.knowledge.schema import WORLD
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.classes import FunctionInfo
-    from trl_lint.analysis.program.project import Project
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.project import Project
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 

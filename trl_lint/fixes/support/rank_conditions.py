@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import Divergence
-from trl_lint.analysis.interpreter.conditions import alone
+from trl_lint.analysis.interpreter.conditions.conditions import alone
 from trl_lint.analysis.program.syntax import children
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value

@@ -15,7 +15,7 @@ from trl_lint.knowledge.heuristics import CHANGES_IN_PLACE
 from trl_lint.knowledge.torch_ops import of_method
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.program.project.classes import FunctionInfo
 
 # What is inside runs at other times, or in a scope of its own.
 _SCOPES = (cst.FunctionDef, cst.Lambda, cst.BaseComp)

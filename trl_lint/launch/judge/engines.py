@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import NamedTuple
 
-from trl_lint.analysis.program.source_text import code_of
+from trl_lint.analysis.program.project.source_text import code_of
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.knowledge.engines import (
     ACCELERATE,

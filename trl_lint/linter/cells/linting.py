@@ -64,7 +64,7 @@ def _located(part: CodePart, error: SourceError) -> SourceError:
 def broken_cell(part: CodePart) -> tuple[Position, str] | None:
     """The first place of a part that is no Python, cell by cell, and why it is none; None if all is Python."""
     from trl_lint.linter.cells.notebook import cell_of
-    from trl_lint.linter.sources import python_error
+    from trl_lint.linter.files.sources import python_error
 
     for number in part.texts:
         text, above = cell_of(part, number) if number else (part.text, 0)
@@ -86,7 +86,7 @@ def fix(linter: Linter, document: CodeDocument, *, unsafe: bool) -> FixResult:
     Raises:
         SourceError: a part is no Python.
     """
-    from trl_lint.linter import fixing
+    from trl_lint.linter.rewriting import fixing
 
     changes: list[Change] = []
     results: dict[Path, tuple[FixResult, CodePart]] = {}

@@ -42,7 +42,7 @@ def _opened(path: Path, source: bytes) -> CodeDocument:
 
 def _without_broken(document: CodeDocument, may_matter: Callable[[bytes], bool]) -> CodeDocument:
     """Examples may have gaps: a block that is no Python is passed over, and said."""
-    from trl_lint.linter.sources import python_error
+    from trl_lint.linter.files.sources import python_error
 
     errors = {part: python_error(part.source) for part in document.parts if may_matter(part.source)}
     broken = {part: error for part, error in errors.items() if error is not None}

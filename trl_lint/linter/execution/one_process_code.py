@@ -1,0 +1,38 @@
+"""Code that says of itself that one process runs it.
+
+get_ipython().run_line_magic("autoreload", "2")               exported from a notebook, whose kernel alone has this
+policy, reference = make().to("cuda:0"), make().to("cuda:1")  GPUs by their numbers: a second process takes the same
+prompt = input("Prompt: ")                                    typed by somebody, to whom one process listens
+train_single_gpu.py                                           the name of the file
+"""
+
+from __future__ import annotations
+
+import re
+
+from trl_lint.analysis.program.project.project import Module
+from trl_lint.knowledge.engines import SPAWNS
+from trl_lint.launch.judge.file_names import is_for_one_gpu
+
+_KERNEL = rb"(?m)^get_ipython\(\)"
+_TYPED = re.compile(rb"(?m)^[^#\n\"']*(?<![\w.])(?<!def )input\(")
+_GPU = re.compile(rb"""["']cuda:(\d)["']""")
+# What programs of several processes tell them apart by, or have from a library that starts them.
+_RANKS = rb"(?i)\b(?:\w+_)?rank\b|process_index|is_\w*main_process|num_processes|world_size"
+_SEVERAL = _RANKS + rb"|\.prepare\(|accelerator\.|DistributedDataParallel|DistributedSampler"
+
+
+def is_of_one_process(module: Module) -> bool:
+    """Whether a file is run by one process, and starts no others."""
+    if SPAWNS.search(module.code) is not None:
+        return False
+    if is_for_one_gpu(module.path) or module.mentions(_KERNEL):
+        return True
+    if _TYPED.search(module.code) is not None and not module.mentions(_RANKS):
+        return True
+    return not module.mentions(_SEVERAL) and _is_spread_by_hand(module)
+
+
+def _is_spread_by_hand(module: Module) -> bool:
+    """Whether the text of a file names several GPUs by their numbers."""
+    return len(set(_GPU.findall(module.code))) > 1
