@@ -169,7 +169,7 @@ def test_an_observer_shows_programs_and_what_it_makes_of_them(observer: Observer
 def test_a_hook_is_offered_by_the_walk_and_used_by_an_observer(hook: str):
     assert getattr(Observers(all_observers()), hook)
     folders = ("interpreter", "interprocedural")
-    walk = [path for folder in folders for path in (ROOT / "trl_lint" / "analysis" / folder).glob("*.py")]
+    walk = [path for folder in folders for path in (ROOT / "trl_lint" / "analysis" / folder).rglob("*.py")]
     assert any(re.search(rf"observers\.{hook}\b", path.read_text(encoding="utf-8")) for path in walk)
 
 
