@@ -100,12 +100,18 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
     if (owner.kind in _DATA or owner.rank.differs) and not (name == "get" and settings.may_be(owner)):
         return data_calls.call(frame, owner, name, args, node)
     if isinstance(owner, StringValue):
-        if name == "format_map":  # the values of what it is given count, not the keys
-            return operators.filled(frame, owner, args.positional[0] if args.positional else UNKNOWN)
-        told = [owner, *map(pure_calls.text_of, pure_calls.spread(frame, args).all())]  # `"-".join([name, str(rank)])`
-        made = derived(ranks.nonlinear(ranks.combine_all(each.rank for each in told)), Kind.STRING, *told)
-        return made.but(const=_FIELD.sub(WILDCARD, owner.const)) if name == "format" and _is_text(owner) else made
+        return _call_on_string(frame, owner, name, args)
     return _call_on_something(frame, owner, name, args, node)
+
+
+def _call_on_string(frame: Frame, owner: StringValue, name: str, args: Arguments) -> Value:
+    if name == "format_map":  # the values of what it is given count, not the keys
+        return operators.filled(frame, owner, args.positional[0] if args.positional else UNKNOWN)
+    parts = [owner, *map(pure_calls.text_of, pure_calls.spread(frame, args).all())]  # `"-".join([name, str(rank)])`
+    made = derived(ranks.nonlinear(ranks.combine_all(each.rank for each in parts)), Kind.STRING, *parts)
+    if name == "format" and _is_text(owner):
+        return made.but(const=_FIELD.sub(WILDCARD, owner.const))
+    return made
 
 
 def _is_of_engine(owner: Value, name: str) -> bool:
