@@ -68,7 +68,7 @@ def test_what_is_reduced_is_the_same_and_says_so(tmp_path: Path) -> None:
 def test_the_target_of_a_loop_and_its_loader(tmp_path: Path) -> None:
     found = facts(tmp_path, LOOP, "for batch")
     assert found["batch"] == ["differs between ranks: this rank's share of the data"]
-    assert found["loader"] == ["a data loader: each rank gets batches of its own"]
+    assert found["loader"] == ["a data loader: each rank gets its own batches"]
 
 
 def test_parameters_have_a_fact_for_each_way_in_which_a_function_is_called(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_what_other_files_hand_to_a_function_counts_where_they_are_named(tmp_pat
         "import torch.distributed as dist\nfrom train import note\n\nnote(dist.get_rank())\ndist.barrier()\n"
     )
     text = "def note(value):\n    return value\n"
-    assert facts(tmp_path, text, "def note")["value"] == ["not known to be the same on all ranks, nor to differ"]
+    assert facts(tmp_path, text, "def note")["value"] == ["not known whether it differs between ranks"]
     done = explain(tmp_path, text, "def note", str(tmp_path / "start.py"))
     assert "differs between ranks: depends on the rank" in done.output
 

@@ -109,7 +109,8 @@ def test_one_place_is_told_once(project):
     text = PROGRAM.replace("    if accelerator.is_main_process:\n        acc", "    acc")
     (project / "train.py").write_text(text.replace("def save", "@accelerator.on_main_process\ndef save"))
     related = results()[0]["relatedLocations"]
-    assert [(each["id"], each["message"]["text"]) for each in related] == [(1, "its decorator lets only some ranks in")]
+    told = [(each["id"], each["message"]["text"]) for each in related]
+    assert told == [(1, "its decorator runs it on some ranks only")]
 
 
 SAFE = (FIXTURES / "item_before_gather" / "broken.py").read_text(encoding="utf-8")

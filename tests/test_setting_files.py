@@ -69,7 +69,7 @@ def test_what_is_taken_over(folder):
         ("extend = 3\n", "", "extend: must be the path of a file"),
         ("selct = []\n", "", "unknown key `selct`; did you mean `select`?"),
         ("select = 3\n", "", "select: Expected `array`, got `int`"),
-        ("guards = ['a']\n", "", "guards: `a` is no dotted name such as `mylib.dist.all_mean`"),
+        ("guards = ['a']\n", "", "guards: `a` is not a dotted name such as `mylib.dist.all_mean`"),
         ("[tool.trl-lint]\nselect = []\n", "", "unknown key `tool`"),
     ],
 )

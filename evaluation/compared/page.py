@@ -31,7 +31,7 @@ COUNTED: Mapping[str, Callable[[Told], bool]] = {
     "ends by itself": lambda told: told.ends,
     "says that something is wrong": lambda told: told.fails,
     "names the cause": lambda told: told.cause,
-    "names the cause, or that the ranks part": lambda told: told.cause or told.apart,
+    "names the cause, or that the ranks diverge": lambda told: told.cause or told.apart,
     "names a line that is marked": lambda told: told.cause or told.lines,
 }
 Outputs = Mapping[str, Said]
