@@ -276,7 +276,10 @@ def test_the_fix_calls_the_wrapped_model(before, after):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (loop("model = model.module\nout = model(**batch).loss\naccelerator.backward(out)"), "the wrapped model has no name"),
+        (
+            loop("model = model.module\nout = model(**batch).loss\naccelerator.backward(out)"),
+            "the wrapped model has no name",
+        ),
         (hook(f"{UNWRAPPED}return unwrapped.get_decoder()(**inputs)[0].mean()"), "a part of the model is called"),
         (hook(f"{UNWRAPPED}return unwrapped.model(**inputs)[0].mean()"), "a part of the model is called"),
         (
