@@ -406,7 +406,7 @@ def test_diff(folder):
     )
     assert done.stderr == (
         "Would fix 1 finding in 1 file:\n  x.py:2:5: TRL001 item-before-gather\n"
-        "1 finding would be left; run without --diff to see it.\n"
+        "1 finding would remain; run without --diff to see it.\n"
     )
     assert (folder / "x.py").read_bytes() == b"a = '\xc3\xa9'\r\nx = BUG"
 
@@ -654,7 +654,7 @@ def test_the_last_line_says_what_was_looked_at(folder):
     assert text("b.py").stdout == "0 files analysed, 1 skipped as irrelevant.\n"
     assert text("c.py").stdout == "0 files analysed, 1 not understood.\n"
     assert text("d.py", "gone.py").stdout == "1 file analysed, 1 not understood.\n"
-    assert text("-", "--stdin-filename=b.py", stdin="harmless\n").stdout.startswith("0 files analysed, 1 passed over")
+    assert text("-", "--stdin-filename=b.py", stdin="harmless\n").stdout.startswith("0 files analysed, 1 skipped")
 
 
 def test_other_formats_say_nothing_of_it(folder):

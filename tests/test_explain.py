@@ -49,7 +49,7 @@ def test_a_value_of_this_rank_and_what_made_it_so(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert done.output.splitlines()[1:] == [
         "  not all ranks get here together",
-        f"      because: `.is_main_process` is this rank's own ({tmp_path}/train.py:9)",
+        f"      because: `.is_main_process` depends on the rank ({tmp_path}/train.py:9)",
         f"      because: `accelerator.is_main_process` differs between ranks ({tmp_path}/train.py:9)",
         "",
         "`loss`, `loss.item()`",
@@ -115,7 +115,7 @@ def test_what_other_files_hand_to_a_function_counts_where_they_are_named(tmp_pat
 
 def test_a_line_that_is_never_run_says_so(tmp_path: Path) -> None:
     done = explain(tmp_path, "def f(x):\n    return x\n    x.mean()\n", "x.mean")
-    assert "nothing on this line is run" in done.output
+    assert "no code on this line runs" in done.output
     assert done.exit_code == 0
 
 

@@ -95,7 +95,7 @@ def test_places_that_explain_a_finding():
     related = [(place(each), each["message"]["text"]) for each in diverging["relatedLocations"]]
     assert related == [
         (("train.py", 7, 8), "`accelerator.is_main_process` differs between ranks"),
-        (("train.py", 7, 5), "`.is_main_process` is this rank's own"),
+        (("train.py", 7, 5), "`.is_main_process` depends on the rank"),
     ]
     (flow,) = diverging["codeFlows"]
     steps = [each["location"] for each in flow["threadFlows"][0]["locations"]]

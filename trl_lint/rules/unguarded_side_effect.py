@@ -47,8 +47,9 @@ synchronise or that check for the rank, themselves or in another method of their
 call that leads there.
 
 Paths that may differ between ranks are not reported; values made only of settings (`args.output_dir`, `cfg["name"]`,
-command options, files that all ranks read) are assumed to be equal. Neither are guards that may keep ranks out,
-except:
+command options, files that all ranks read) are assumed to be equal. Files that all ranks list in one folder are the
+same, and a name with the time in whole seconds may be. How often a loop runs does not matter. Guards that may keep
+ranks out are not reported either, except:
 
 - conditions on a rank's own data (`if loss < best_loss`), which may hold on several ranks; the finding names them;
 - guards before a call in which all ranks synchronise;
