@@ -118,7 +118,7 @@ _cache_dir_option = click.option(
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Find, explain and fix the bugs of fine-tuning code that only show up on more than one GPU.
+    """Find, explain and fix bugs in fine-tuning code that only show up on more than one GPU.
 
     `trl-lint [OPTIONS] [PATHS]...` is short for `trl-lint check [OPTIONS] [PATHS]...`.
     """
