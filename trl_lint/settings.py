@@ -38,7 +38,7 @@ class Settings:
     select: tuple[str, ...] = (DEFAULT_SET,)
     """What to report: rules by code, prefix (`TRL0`) or name, consequences (`deadlock`), severities, `DEFAULT`."""
     ignore: tuple[str, ...] = ()
-    """What not to report, in the same words. The more specific entry wins over `select`; on a tie, `ignore` wins."""
+    """What not to report, in the same words. If both match, the longer entry wins; on a tie, `ignore` wins."""
     extend_select: tuple[str, ...] = ()
     """What to report in addition to `select`."""
     preview: bool = False
