@@ -49,7 +49,7 @@ def test_a_value_of_this_rank_and_what_made_it_so(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert done.output.splitlines()[1:] == [
         "  not all ranks get here together",
-        f"      because: `.is_main_process` is this rank's own ({tmp_path}/train.py:9)",
+        f"      because: `.is_main_process` depends on the rank ({tmp_path}/train.py:9)",
         f"      because: `accelerator.is_main_process` differs between ranks ({tmp_path}/train.py:9)",
         "",
         "`loss`, `loss.item()`",
@@ -68,7 +68,7 @@ def test_what_is_reduced_is_the_same_and_says_so(tmp_path: Path) -> None:
 def test_the_target_of_a_loop_and_its_loader(tmp_path: Path) -> None:
     found = facts(tmp_path, LOOP, "for batch")
     assert found["batch"] == ["differs between ranks: this rank's share of the data"]
-    assert found["loader"] == ["a data loader: each rank gets batches of its own"]
+    assert found["loader"] == ["a data loader: each rank gets its own batches"]
 
 
 def test_parameters_have_a_fact_for_each_way_in_which_a_function_is_called(tmp_path: Path) -> None:
@@ -108,14 +108,14 @@ def test_what_other_files_hand_to_a_function_counts_where_they_are_named(tmp_pat
         "import torch.distributed as dist\nfrom train import note\n\nnote(dist.get_rank())\ndist.barrier()\n"
     )
     text = "def note(value):\n    return value\n"
-    assert facts(tmp_path, text, "def note")["value"] == ["not known to be the same on all ranks, nor to differ"]
+    assert facts(tmp_path, text, "def note")["value"] == ["not known whether it differs between ranks"]
     done = explain(tmp_path, text, "def note", str(tmp_path / "start.py"))
     assert "differs between ranks: depends on the rank" in done.output
 
 
 def test_a_line_that_is_never_run_says_so(tmp_path: Path) -> None:
     done = explain(tmp_path, "def f(x):\n    return x\n    x.mean()\n", "x.mean")
-    assert "nothing on this line is run" in done.output
+    assert "no code on this line runs" in done.output
     assert done.exit_code == 0
 
 

@@ -447,7 +447,7 @@ def test_what_is_withheld_is_said_once_however_often_the_rules_are_gone_through(
     real = fixing.transformed
 
     def spoilt(fixes):
-        return bad_codemod(_leaves, real, fixes) if fixes[0].title.startswith("Hand a tensor") else real(fixes)
+        return bad_codemod(_leaves, real, fixes) if fixes[0].title.startswith("Pass a tensor") else real(fixes)
 
     monkeypatch.setattr(fixing, "transformed", spoilt)
     result = linter(SNIPPET).fix(SNIPPET, text.encode(), unsafe=True)

@@ -312,7 +312,7 @@ def test_a_guard_divides_the_ranks(tmp_path, place, way):
     assert without.fix.applicability in (Applicability.SAFE, Applicability.UNSAFE)
     assert (known.fix.applicability, known.fix.reason) == (
         Applicability.DISPLAY,
-        "not all ranks may get here together",
+        "some ranks may not get here",
     )
 
 

@@ -47,7 +47,7 @@ def test_a_metric_is_mended_in_all_ways_or_not_at_all():
 def test_two_fixes_of_one_node_that_differ_are_a_hint():
     whole = combined([fix(SAFE, (NODE, "p")), fix(SAFE, (NODE, "q"))])
     assert (whole.applicability, whole.plan) == (DISPLAY, None)
-    assert whole.reason == "it is reached in several ways, which ask for different fixes"
+    assert whole.reason == "it is reached in several ways that need different fixes"
 
 
 @pytest.mark.parametrize(("by_hand", "applicability"), [("ask its author", DISPLAY), ("", None)])

@@ -77,7 +77,7 @@ def test_a_run_is_as_a_rule_the_main_processes_own():
     """
     finding = SNIPPETS.finding("import wandb\n" + trainer(text))
     assert (finding.by_default, finding.consequence) == (False, Consequence.WASTE)
-    assert "runs on all processes that have a run" in finding.message
+    assert "runs on all processes with an active run" in finding.message
     finding = SNIPPETS.finding("import wandb\n" + trainer(text.replace("wandb.run is not None", "True")))
     assert (finding.by_default, finding.consequence) == (True, Consequence.CRASH)
 
@@ -206,7 +206,7 @@ def test_a_flag_that_a_program_is_built_with_is_a_setting(test, made, is_reporte
 def test_a_finding_says_what_happens():
     text = "import os\n" + loop('os.makedirs("samples")')
     assert SNIPPETS.finding(text).message == (
-        "`os.makedirs` runs on all processes: each of them makes the same folder; the second one fails"
+        "`os.makedirs` runs on all processes: each of them creates the same folder; the second one fails"
     )
 
 
@@ -420,7 +420,7 @@ def test_a_folder_is_made_by_all_ranks(call, made):
     """The others may need it at once."""
     text = "import os\nfrom pathlib import Path\n" + loop(call)
     fix = SNIPPETS.finding(text).fix
-    assert (fix.applicability.value, fix.title) == ("unsafe", "Let all ranks make it")
+    assert (fix.applicability.value, fix.title) == ("unsafe", "Let all ranks create it")
     assert SNIPPETS.mended(text, unsafe=True) == text.replace(call, made)
 
 
@@ -459,7 +459,7 @@ def test_what_was_read_before_may_be_written_by_one_rank():
 )
 def test_what_else_is_done_where_a_file_is_there_is_not_for_one_rank(body, is_left):
     text = "from pathlib import Path\n" + loop(f'switch = Path("switch")\nif switch.exists():\n{body}')
-    assert ("the condition asks for it" in reason(text)) is is_left
+    assert ("the condition tests for it" in reason(text)) is is_left
 
 
 @pytest.mark.parametrize(
@@ -589,7 +589,7 @@ def test_the_first_name_after_the_time_that_is_not_there(name, is_reported):
 def test_what_is_called_after_the_time_may_be_one_or_several():
     text = "import os\n" + loop('os.makedirs(time.strftime("%H-%M"))')
     assert SNIPPETS.finding(text).message == (
-        "`os.makedirs` runs on all processes: each of them makes the same folder, or one of its own where their clocks "
+        "`os.makedirs` runs on all processes: each of them creates the same folder, or another one if their clocks "
         "differ"
     )
 

@@ -56,7 +56,7 @@ class ShownEngine(NamedTuple):
     @property
     def evidence(self) -> str:
         """What shows it, as messages say it."""
-        return f"`{self.where}` shows it" if self.where else "the setting `engines` names it"
+        return f"see `{self.where}`" if self.where else "see the setting `engines`"
 
 
 class EnginesInUse(NamedTuple):

@@ -56,7 +56,7 @@ def write_baseline(options: Options, settings: Settings, run: Iterable[FileResul
         if result.problem or result.note:
             say(result.problem or result.note or "")
     if problems:
-        say(f"{display_path(path)}: not written, as not all files could be looked at")
+        say(f"{display_path(path)}: not written, because some files could not be linted")
         return FAILED
     new = of_today(before, results, linter, options.paths)
     failed = new.write()

@@ -35,12 +35,12 @@ class Place(NamedTuple):
     source: bytes
 
 
-@click.command(short_help="Say what the analysis knows of each name on a line, and why.")
+@click.command(short_help="Show what is known about each name on a line, and why.")
 @click.argument("place", metavar="FILE:LINE")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True))
-@click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="How it is shown.")
+@click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="Output format.")
 @click.option("--config", type=click.Path(path_type=Path), help="Read the settings from this file.")
-@click.option("--isolated", is_flag=True, help="Read no settings from any file.")
+@click.option("--isolated", is_flag=True, help="Ignore all settings files.")
 def explain(place: str, paths: tuple[Path, ...], output_format: str, config: Path | None, isolated: bool) -> None:
     """Say what is known of each name on LINE of FILE: whether it differs between ranks, and what makes it so.
 
@@ -129,7 +129,7 @@ def _text(asked: Place, line: str, known: LineFacts, colour: bool) -> Iterator[s
 
     yield f"{styled(f'{display_path(asked.path)}:{asked.line}:', bold=True)} {plain.line(line)}"
     if not known.reached:
-        yield "  nothing on this line is run, as far as the analysis can see"
+        yield "  no code on this line runs, according to the analysis"
     yield from facts(known.reached)
     for found, names in groupby(known.names, key=lambda each: each.facts):
         yield ""

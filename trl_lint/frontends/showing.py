@@ -72,7 +72,7 @@ def _settings(options: Options, settings: Settings) -> Iterator[str]:
 
 def _about(options: Options, settings: Settings) -> str:
     used = list(dict.fromkeys(path for _, path in settings.sources))
-    said = f"from {' and '.join(used)}" if used else "no file has any"
+    said = f"from {' and '.join(used)}" if used else "no file has settings"
     return f"The settings for {options.start.resolve()}: {said}."
 
 

@@ -376,7 +376,7 @@ def _given_up(path: Path) -> Iterator[None]:
     except RecursionError:
         raise SourceError(str(path), 1, 1, "nested too deeply", GIVEN_UP) from None
     except MemoryError:
-        raise SourceError(str(path), 1, 1, "it takes more memory than there is", GIVEN_UP) from None
+        raise SourceError(str(path), 1, 1, "it needs more memory than available", GIVEN_UP) from None
 
 
 @contextmanager

@@ -170,7 +170,7 @@ def propose(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileR
     if NEEDLE.search(source):
         _, silenced = suppressions.split(linter.check(path, source), source, path)
         if not set(silenced).isdisjoint(fixed.applied):
-            raise AssertionError("a fix mends what a comment silences")
+            raise AssertionError("a fix changes a silenced finding")
         if unused_noqa.looks_at(linter, path, source):
             from trl_lint.linter.suppression.comment_fixes import with_comments
 

@@ -1,4 +1,4 @@
-"""The findings of each file below its name, a line for each, for people who mend file by file."""
+"""One line per finding, grouped by file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For people: each finding with its code, what led to it and what mends it; in colour where wanted."""
+"""For people: each finding with its code, its chain and its help, with optional colour."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def _look_through(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         why = value.why
         if why is None or not is_dataset(value) or value.rank != ranks.RANK_LOCAL or why.module is not frame.module:
             continue
-        handed = frame.step(node, f"every rank goes through its own `{name}` here")
+        handed = frame.step(node, f"every rank uses its own `{name}` here")
         frame.emit(DatasetParted, why.node, tag=name, condition=why, handed=handed, name=name)
 
 

@@ -159,7 +159,7 @@ def _tell_own_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     if len(args.positional) > 1 or not is_whole or (shuffle is not None and shuffle.const is not True):
         return
     how = table.DrawRow(generator="", gives="", seeds=((-1, "seed"),), keyword="seed={seed}")
-    draw = Draw(frame, node, table.ORDER, how, args, "each rank shuffles by a seed of its own here")
+    draw = Draw(frame, node, table.ORDER, how, args, "each rank shuffles with its own seed here")
     frame.emit(DatasetDrawn, node, draw=draw, is_apart=True, how=how, name=table.ORDER, handed=seed.why)
 
 

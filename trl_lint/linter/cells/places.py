@@ -130,7 +130,7 @@ class _Changes:
     def _replaced(self, hunk: Hunk) -> Change:
         lines = self.part.lines[hunk.first : hunk.last]
         if not all(each.own for each in lines):
-            raise NotInside("it would change a line that is not written as Python")
+            raise NotInside("it would change a line that is not plain Python")
         first, last = lines[0], lines[-1]
         # Between lines that follow on each other in the module, the file may have others, such as output.
         if last.cell != first.cell or last.number - first.number != len(lines) - 1:
@@ -143,13 +143,13 @@ class _Changes:
         below = self._goes_below(hunk)
         lines = self.part.lines
         if below is None:
-            raise NotInside("there is no line of Python beside it")
+            raise NotInside("there is no line of Python next to it")
         if below:
             line = lines[self._next_own(hunk.first)]
             return self._change(hunk, line.cell, line.number - 1, line.number - 1, [line.prefix])
         line = lines[self._last_own(hunk.first)]
         if self.prompts is not None and _is_filled(self.part.texts[line.cell], line.number):
-            raise NotInside("it would part a line from its output")
+            raise NotInside("it would separate a line from its output")
         return self._change(hunk, line.cell, line.number, line.number, [line.prefix])
 
     def _goes_below(self, hunk: Hunk) -> bool | None:

@@ -101,7 +101,7 @@ def _forbidden(path: Path, target: Path, roots: Sequence[Path]) -> str:
         return f"it is a link to {display_path(target)}, outside of the project"
     found = target.stat()
     if not stat.S_ISREG(found.st_mode):
-        return "it is no regular file"
+        return "it is not a regular file"
     # Who may do anything (root) is told by the mode only.
     if not found.st_mode & 0o222 or not os.access(target, os.W_OK):
         return "the file is read-only"

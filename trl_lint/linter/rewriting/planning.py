@@ -64,7 +64,7 @@ def combined(fixes: Sequence[PlannedFix]) -> PlannedFix:
         return worst
     plan = merged(each.plan for each in (worst, *mended) if each.plan is not None)
     if plan is None:
-        applicability, reason = trust(NoFix("it is reached in several ways, which ask for different fixes"))
+        applicability, reason = trust(NoFix("it is reached in several ways that need different fixes"))
         return replace(worst, plan=None, applicability=applicability, reason=reason, conditions=())
     return replace(worst, plan=plan)
 

@@ -145,7 +145,7 @@ def _noted_in_command(path: Path, source: bytes, finding: Finding) -> tuple[byte
     new = opened(path, source).changed([change])
     if not runs_the_same(path, source, new):
         return source, "a comment would change what is run"
-    return (new, "") if Comments(new, path).silence(finding) else (source, "no comment at the end of its line is read")
+    return (new, "") if Comments(new, path).silence(finding) else (source, "comments on its line are not read")
 
 
 def silencing(path: Path, source: bytes, finding: Finding) -> Edit | None:
@@ -190,7 +190,7 @@ class _Commented:
             appended = self._appended(span[1], f"# noqa: {', '.join(codes)}")
             return appended or "there is no room for a comment at the end of its last line"
         if not there.words or not self._is_comment(there):
-            return "a string there looks like the comment that would silence it"
+            return "a string there looks like a comment that silences it"
         place = Position(there.line, there.words[-1].end + 1)  # in front of a reason
         return Edit(place, place, "".join(f", {code}" for code in codes))
 
@@ -203,7 +203,7 @@ class _Commented:
             return "a comment would change what the code does"
         comments = Comments(new, self.path)
         if not all(comments.silence(each) for findings, _ in plans for each in findings):
-            return "no comment at the end of its line is read"
+            return "comments on its line are not read"
         return ""
 
     def _is_comment(self, found: Directive) -> bool:

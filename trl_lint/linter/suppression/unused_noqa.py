@@ -87,7 +87,7 @@ def _kept_from_harm(path: Path, source: bytes, finding: Finding) -> Finding:
     fix = finding.fix
     if fix is None or runs_the_same(path, source, edited(source, fix.edits())):
         return finding
-    return replace(finding, fix=Fix(Applicability.DISPLAY, fix.title, reason="the comment may be a part of a command"))
+    return replace(finding, fix=Fix(Applicability.DISPLAY, fix.title, reason="the comment may be part of a command"))
 
 
 def judged_in(linter: Linter, path: Path) -> Iterator[str]:
@@ -159,11 +159,11 @@ def _unused(path: Path, comment: Directive, stale: Sequence[RuleWord], line: str
         verb = "silences" if len(stale) == 1 else "silence"
         message = f"{named} in `{comment.form.value}` {verb} nothing: there is no such finding here"
         edits = partial(_edits, comment, line, frozenset(stale), {})
-        yield _finding(path, comment, message, Fix(Applicability.SAFE, f"Take {named} out of the comment", edits))
+        yield _finding(path, comment, message, Fix(Applicability.SAFE, f"Remove {named} from the comment", edits))
     if not comment.words and not comment.is_blanket:
         message = f"`{comment.form.value}` names no rule, so it silences nothing"
         edits = partial(_edits, comment, line, frozenset(), {})
-        yield _finding(path, comment, message, Fix(Applicability.SAFE, "Take the comment out", edits))
+        yield _finding(path, comment, message, Fix(Applicability.SAFE, "Remove the comment", edits))
 
 
 def _unknown(path: Path, comment: Directive, line: str) -> Iterator[Finding]:
@@ -172,11 +172,11 @@ def _unknown(path: Path, comment: Directive, line: str) -> Iterator[Finding]:
             continue
         meant = word.meant or _in_capitals(word)
         hint = f"; did you mean `{meant}`?" if meant else did_you_mean(word.text, _codes())
-        message = f"`{word.text}` in `{comment.form.value}` is no rule, so it silences nothing{hint}"
-        fix = Fix(Applicability.DISPLAY, "Name a rule that there is", reason="it is not known which rule is meant")
+        message = f"`{word.text}` in `{comment.form.value}` is not a rule, so it silences nothing{hint}"
+        fix = Fix(Applicability.DISPLAY, "Name an existing rule", reason="it is not known which rule is meant")
         if meant:
             edits = partial(_edits, comment, line, frozenset(), {word: meant})
-            reason = "it then silences what is reported now"
+            reason = "it would silence a finding that is reported now"
             fix = Fix(Applicability.UNSAFE, f"Write `{meant}`", edits, reason)
         yield _finding(path, comment, message, fix)
 

@@ -101,7 +101,7 @@ def _may_be_others(cells: Sequence[Cell]) -> bool:
 def _counted(frame: Frame, rank: Rank, value: Value, node: cst.CSTNode) -> Value:
     if rank.differs:
         rank = Rank(State.PARTIAL, rank.origins, "count")
-    why = value.why or frame.step(node, "the number of elements is this rank's own")
+    why = value.why or frame.step(node, "the number of elements differs between ranks")
     return NumberValue(rank, scalar=True, dtype="int", why=why if rank.differs else None, writes=value.writes)
 
 

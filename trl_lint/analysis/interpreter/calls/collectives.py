@@ -153,7 +153,7 @@ def _result(
     if row.result == "messages":
         return UNKNOWN  # one for each rank, which may say the same to all
     if row.result == "scattered":
-        return explain(frame, TensorValue(ranks.SHARD), node, "each rank receives its own piece")
+        return explain(frame, TensorValue(ranks.SHARD), node, "each rank receives its own part")
     how = reduction or (row.reduction[2] if row.reduction is not None else row.result)
     return gathered(frame, operand, node, scalar=row.result in ("reduced", "broadcast"), how=how)
 

@@ -171,7 +171,9 @@ def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, nod
         and heuristics.GENERATES_TEXT.fits(name)
         and Origin.DATA in args.rank().origins
     ):
-        result = BatchValue(ranks.LOCAL, BatchRole.FIELD, why=frame.step(node, "`{}` is made of this rank's own data"))
+        result = BatchValue(
+            ranks.LOCAL, BatchRole.FIELD, why=frame.step(node, "`{}` is computed from this rank's own data")
+        )
     for refine in frame.domains.unknown_method:
         result = refine(frame, owner, name, args, node, result)
     return result

@@ -53,7 +53,7 @@ def _counted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
         return NumberValue(rank, scalar=True)
     first = flat.differing()
     why = None if first is None else first.why
-    step = frame.step(node, "it counts this rank's own samples only", why)
+    step = frame.step(node, "it counts only this rank's own samples", why)
     return NumberValue(Rank(State.LOCAL, rank.origins, METRIC), scalar=True, why=step)
 
 

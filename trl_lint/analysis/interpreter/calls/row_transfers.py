@@ -58,7 +58,7 @@ from trl_lint.knowledge.schema import (
 )
 
 _NOT_OF_MODELS = library.OPTIMIZER_LOADER_ATTRIBUTES - library.WRAPPER_ATTRIBUTES
-_PREPARED = "`prepare` returns it here: a wrapped model, or a loader with batches of this rank's own"
+_PREPARED = "`prepare` returns it here: a wrapped model, or a loader with this rank's own batches"
 
 
 def transferred(frame: Frame, returns: Value | str, args: Arguments, node: cst.CSTNode, name: str) -> Value:
@@ -240,7 +240,7 @@ def _for_training(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _shard(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    piece = explain(frame, BATCH, node, "each rank gets its own piece")
+    piece = explain(frame, BATCH, node, "each rank gets its own part")
     return IterableValue(ranks.SAME, piece, ranks.SAME) if _is_divided_evenly(frame) else piece
 
 

@@ -94,7 +94,9 @@ def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
     if value.rank.state is State.UNKNOWN:
         if value.rank == ranks.GUARDED:
             return Control(
-                Uniformity.DIVERGENT, frame.step(test, "`{}` asks for the rank, and for more", value.why), ranks.GUARDED
+                Uniformity.DIVERGENT,
+                frame.step(test, "`{}` depends on the rank, among other things", value.why),
+                ranks.GUARDED,
             )
         return _not_known(frame, test, ranks.SETTING if value.rank == ranks.SETTING else ranks.UNKNOWN)
     is_told = value.const is not MISSING or value.rank == ranks.REDUCED
@@ -164,7 +166,7 @@ def compare(
     for target in node.comparisons:
         right = evaluate(frame, target.comparator)
         if result is None and _is_field_of_rank(frame, node.left, left, right):
-            left = RANK_INDEX.but(why=frame.step(node.left, "`{}` is this rank's own"))
+            left = RANK_INDEX.but(why=frame.step(node.left, "`{}` differs between ranks"))
         part = _compare_once(frame, left, target.operator, right)
         if right.const is None and left.kind is Kind.CONTAINER and is_none_unless_given(frame.function, node.left):
             part = part.but(const=isinstance(target.operator, (cst.IsNot, cst.NotEqual)))

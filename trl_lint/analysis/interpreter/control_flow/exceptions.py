@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 _CATCHES_MISSING = ("AttributeError", "Exception", "BaseException")
 
 
-_CAUGHT = "only ranks on which something raises get here"
+_CAUGHT = "only ranks where an exception is raised get here"
 
 
 def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     before = frame.memory.fork()
     if not all(map(_keeps_together, node.handlers)):
         # A rank on which something raises leaves the body and goes on behind it.
-        left = frame.step(node, "a rank on which something raises does not get to the end of this")
+        left = frame.step(node, "a rank where an exception is raised does not reach the end of this")
         frame.memory.control = before.control.under(Control(Uniformity.UNKNOWN, left, ranks.UNKNOWN))
     forgiving = any(_forgives(handler) for handler in node.handlers)
     frame.attribute_error_depth += forgiving
@@ -53,7 +53,7 @@ def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
         through_handler, leaves = _run_handler(frame, node, handler, body)
         arms.append((through_handler, frame.memory))
         if leaves and not _asks_for_package(handler):
-            left = frame.step(handler, "a rank on which something raises leaves here")
+            left = frame.step(handler, "a rank where an exception is raised leaves here")
             after = after.under(Control(Uniformity.UNKNOWN, left, ranks.UNKNOWN))
     frame.memory = done
     if through and node.orelse is not None:

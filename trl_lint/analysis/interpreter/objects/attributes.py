@@ -46,7 +46,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated
 from trl_lint.domain.provenance import LauncherVariable
-from trl_lint.domain.ranks import State
+from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics, library, models
 from trl_lint.knowledge.datasets import DATASET
@@ -130,7 +130,7 @@ def _of_something(frame: Frame, owner: Value, name: str, node: cst.CSTNode) -> V
 def named_rank(frame: Frame, name: str) -> Value:
     """What only its name says something about: the place of this process among all of them."""
     number = RANK_GUARD if heuristics.MAIN_PROCESS.fits(name) else RANK_INDEX
-    return number.but(why=frame.step(frame.statement, f"`{name}` is this rank's own"))
+    return number.but(why=frame.step(frame.statement, f"`{name}` depends on the rank"))
 
 
 def of_unknown_library(frame: Frame, value: LibraryName) -> Value:
@@ -329,7 +329,8 @@ def _library_attribute(frame: Frame, cls: str, name: str, owner: Value) -> Value
     if row is not None:
         value = SETTING if row.at_first and settings.is_assigned(frame, name) else row.value
         if value.rank.differs and value.why is None:
-            why = frame.step(frame.statement, f"`.{name}` is this rank's own")
+            differs = "depends on the rank" if value.rank.origins == Origin.RANK else "differs between ranks"
+            why = frame.step(frame.statement, f"`.{name}` {differs}")
             return value.but(why=why, device=Device(value.device, why) if value.device else "")
         if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
             return value.but(why=frame.step(frame.statement, f"`.{name}` is the wrapped model"))
@@ -383,7 +384,7 @@ def environment(frame: Frame, name: Value) -> Value:
     if name.const is MISSING:
         return UNKNOWN
     if name.const in RANK_VARIABLES:
-        why = LauncherVariable(frame.module, frame.statement, f"`{name.const}` is this rank's own number")
+        why = LauncherVariable(frame.module, frame.statement, f"`{name.const}` is the number of this rank")
         place = Device(GLOBAL_RANK, why) if name.const in GLOBAL_RANK_VARIABLES else ""
         return StringValue(ranks.RANK_LOCAL, why=why, device=place)
     if name.const in WORLD_VARIABLES:

@@ -42,7 +42,7 @@ def note(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
     for index, value in enumerate(args.positional):
         if wrapped_models.is_wrapped(value):
             known = frame.engine.project.notes.of(Handed).by_method.setdefault(name, {})
-            known[index] = frame.step(node, "the wrapped model is handed over here", value.why)
+            known[index] = frame.step(node, "the wrapped model is passed here", value.why)
             frame.engine.noted(Handed, name, index, known[index])
 
 

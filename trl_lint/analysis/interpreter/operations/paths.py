@@ -68,7 +68,11 @@ def call(frame: Frame, owner: PathValue, name: str, args: Arguments, node: cst.C
 
 def _listed(frame: Frame, owner: Value, node: cst.CSTNode) -> Value:
     text = "each rank lists the same folder here"
-    why = SharedName(frame.module, node, text) if owner.rank.is_alike else frame.step(node, "it depends on the disk")
+    why = (
+        SharedName(frame.module, node, text)
+        if owner.rank.is_alike
+        else frame.step(node, "it depends on this rank's disk")
+    )
     return IterableValue(ranks.IO_LOCAL, PathValue(ranks.IO_LOCAL, why=why), ranks.IO_LOCAL, why=why)
 
 
@@ -84,7 +88,7 @@ def _looked_for(frame: Frame, path: Value, stands: cst.BaseExpression | None, no
     agreed = any(point.kind == "broadcast" for point in frame.sync_points)
     outside = path.rank.is_alike or _is_named_from_outside(frame, stands) or _is_new(frame, stands, node)
     if agreed or outside or not (path.rank.differs or _is_touched(frame, stands, node)):
-        why = frame.step(node, "it depends on the disk")
+        why = frame.step(node, "it depends on this rank's disk")
     else:
         why = OwnFile(frame.module, node, "ranks write this file themselves, so some may find it and others not")
     return NumberValue(ranks.IO_LOCAL, scalar=True, dtype="bool", why=why)

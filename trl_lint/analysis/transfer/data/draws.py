@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.schema import Function as FunctionRow
     from trl_lint.knowledge.schema import Parameter
 
-_TEXT = "each rank draws with a generator of its own here"
+_TEXT = "each rank draws with its own generator here"
 
 
 class Seeding:

@@ -2,8 +2,8 @@
 
 What `x` has as its device:
 
-    x = x.cpu()                           Device("cpu", why=Step("it is made, or moved to, the CPU here"))
-    x = x.to(f"cuda:{rank}")              Device("cuda:…", why=Step("it goes to `cuda:…` here"))
+    x = x.cpu()                           Device("cpu", why=Step("it is put on the CPU here"))
+    x = x.to(f"cuda:{rank}")              Device("cuda:…", why=Step("it is moved to `cuda:…` here"))
 """
 
 from __future__ import annotations
@@ -24,5 +24,5 @@ def located(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     place = value.device
     if not place or place == HOST or getattr(place, "why", None) is not None:
         return value
-    text = "it is made, or moved to, the CPU here" if place.startswith("cpu") else f"it goes to `{place}` here"
+    text = "it is put on the CPU here" if place.startswith("cpu") else f"it is moved to `{place}` here"
     return value.but(device=Device(place, frame.step(node, text)))

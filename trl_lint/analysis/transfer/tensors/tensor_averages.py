@@ -33,10 +33,10 @@ from trl_lint.knowledge import torch_ops
 from trl_lint.knowledge.torch_ops import AveragingTransfer, Operation
 
 _WHY = {
-    MeanForm.RATIO: "`{}` is a mean over this rank's own count",
-    MeanForm.SELECTED: "`{}` is a mean over as many elements as this rank's data select",
-    MeanForm.NAN: "`{}` is a mean over as many elements as are not NaN on this rank",
-    MeanForm.LOSS: "`{}` is a mean over as many labels as are not ignored on this rank",
+    MeanForm.RATIO: "`{}` averages this rank's own number of elements",
+    MeanForm.SELECTED: "`{}` averages only the elements that this rank's data select",
+    MeanForm.NAN: "`{}` averages only this rank's elements that are not NaN",
+    MeanForm.LOSS: "`{}` averages only this rank's labels that are not ignored",
 }
 # The operators that do what methods and functions of torch do.
 _OPERATORS: Mapping[type[cst.CSTNode], AveragingTransfer] = {

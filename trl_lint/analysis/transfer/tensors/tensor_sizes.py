@@ -18,8 +18,8 @@ from trl_lint.domain.values import Kind, Value
 # What has dimensions, as far as is known. A number has none, and carries the size that it is.
 TENSORS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
 _SHAPED = TENSORS | {Kind.NUMBER}
-MASK_REASON = "a mask picks as many elements as this rank's data have"
-PICKED_REASON = "only those of this rank's elements are left that pass a test"
+MASK_REASON = "a mask selects a number of elements that depends on this rank's data"
+PICKED_REASON = "only those of this rank's elements that pass a test are kept"
 
 
 def shaped(value: Value, shape: Shape | None) -> Value:
