@@ -44,7 +44,7 @@ def test_a_finding_says_what_where_why_and_how():
     )
     assert [step.text for step in finding.because] == ["it is put on the CPU here"]
     assert finding.because[0].start.line == finding.start.line - 1
-    assert finding.help == "make it on the accelerator's device, or move it there before the collective"
+    assert finding.help == "create it on the accelerator's device, or move it there before the collective"
 
 
 @pytest.mark.parametrize(
