@@ -52,8 +52,8 @@ Values are followed through locals, containers, attributes, methods and helpers 
 is handed to, code that is not in sight counts as unknown, and nothing is said of it. A model that is loaded with
 `device_map="auto"` is trained by one process. Timings, memory figures, learning rates, counters that all ranks share,
 and what `Trainer` and torchmetrics reduce themselves are right as they are; so is what a training prints, and what is
-printed beside the number of the rank, or logged by a name that has it (`rank0/loss`); so is a metric store whose `log`
-reduces it.
+printed beside the number of the rank, or logged by a name that has it (`rank0/loss`, `tokens_per_device`), or to a run
+of wandb that each process has for itself, as one of a `group`; so is a metric store whose `log` reduces it.
 
 ## References
 - https://github.com/huggingface/trl/pull/2474 (DPO, CPO and ORPO logged the metrics of rank 0)
