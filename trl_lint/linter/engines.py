@@ -22,10 +22,12 @@ from trl_lint.launch.judge.engines import (
     JSON,
     LARGEST,
     BareStart,
+    Group,
     LaunchEngines,
     is_document,
     is_program,
     is_wanted,
+    may_start_group,
 )
 from trl_lint.linter.budget import Budget, TooLarge
 from trl_lint.linter.cache import digest
@@ -116,7 +118,7 @@ class ProjectEngines:
         self.looks.save()
         starts = ((each.folder, launch.program) for each in found for launch in each.shown.launches)
         below = frozenset(path for folder, path in starts if path and self._lies_below(project, folder, path))
-        programs = Importers(_with_started(importers, found))
+        programs = Importers(_with_groups(project, _with_started(importers, found)))
         return ProjectShown(tuple(found), whole and budget.files > 0, programs, below)
 
     def _lies_below(self, project: Path, folder: PurePosixPath, program: str) -> bool:
@@ -154,6 +156,18 @@ def _with_started(files: Sequence[Importer], found: Sequence[FileShown]) -> list
     names = {parts[-1] for parts in started}
     return [
         replace(each, program=each.program or (PurePosixPath(each.path).name in names and is_named(each.path, started)))
+        for each in files
+    ]
+
+
+def _with_groups(project: Path, files: list[Importer]) -> list[Importer]:
+    """The Python files of a project, with those that may start a process group, if any asks for one."""
+    if not any(each.group is Group.ASKS for each in files):
+        return files
+    return [
+        replace(each, group=Group.STARTS)
+        if each.group is Group.NONE and may_start_group(_content(project / each.path))
+        else each
         for each in files
     ]
 
