@@ -215,11 +215,21 @@ class CodeLinter:
             return []
         from trl_lint.linter.locate import located
 
+        found = [each for each in found if not self._is_right(module, each)]
         there = [self._as_started(module, self._if_run(module, each)) for each in located(module, found)]
         if not self.settings.per_file_ignores:
             return there
         ignores = ignored_in(self.settings, self.documents.file_of(module.path))
         return [each for each in there if not ignores(each.rule, each.finding.consequence, each.finding.by_default)]
+
+    def _is_right(self, module: Module, found: RuleViolation) -> bool:
+        """Whether what other files of the project show makes it right: a run of each process, or no second process."""
+        from trl_lint.linter.own_runs import is_of_own_run
+
+        rule, violation = found
+        if is_of_own_run(self._tools()[0], violation.event):
+            return True
+        return module.engines().no_group and not rule.fails_in_one_process(violation.event)
 
     def _as_started(self, module: Module, found: LocatedViolation) -> LocatedViolation:
         """A finding, which is not in the default set where all that starts its code in sight starts one process."""
@@ -233,7 +243,12 @@ class CodeLinter:
 
         engines = module.engines()
         mild = engines.some_one_process and found.finding.consequence in _MILD
-        if engines.one_process or mild or is_behind_option(module, found.violation.node, engines.alone):
+        if (
+            engines.one_process
+            or engines.no_group
+            or mild
+            or is_behind_option(module, found.violation.node, engines.alone)
+        ):
             return found.only_if_asked_for()
         return found
 

@@ -22,10 +22,12 @@ from trl_lint.launch.judge.engines import (
     JSON,
     LARGEST,
     BareStart,
+    Group,
     LaunchEngines,
     is_document,
     is_program,
     is_wanted,
+    may_start_group,
 )
 from trl_lint.linter.execution.importers import Importer, Importers
 from trl_lint.linter.execution.project_scan import (
@@ -110,13 +112,13 @@ class ProjectEngines:
                 if not shown.is_silent:
                     found.append(FileScan(name, shown))
                 if path.suffix == ".py":
-                    importers.append(Importer(name, imports, shown.program))
+                    importers.append(Importer(name, imports, shown.program, shown.group))
         except TooLarge:
             whole = False
         self.looks.save()
         starts = ((each.folder, launch.program) for each in found for launch in each.shown.launches)
         below = frozenset(path for folder, path in starts if path and self._lies_below(project, folder, path))
-        programs = Importers(_with_started(importers, found))
+        programs = Importers(_with_groups(project, _with_started(importers, found)))
         return ProjectScan(tuple(found), whole and budget.files > 0, programs, below)
 
     def _lies_below(self, project: Path, folder: PurePosixPath, program: str) -> bool:
@@ -158,6 +160,18 @@ def _with_started(files: Sequence[Importer], found: Sequence[FileScan]) -> list[
     ]
 
 
+def _with_groups(project: Path, files: list[Importer]) -> list[Importer]:
+    """The Python files of a project, with those that may start a process group, if any asks for one."""
+    if not any(each.group is Group.ASKS for each in files):
+        return files
+    return [
+        replace(each, group=Group.STARTS)
+        if each.group is Group.NONE and may_start_group(_content(project / each.path))
+        else each
+        for each in files
+    ]
+
+
 def _content(path: Path) -> bytes:
     """What is in a file, as far as that is read; nothing where it can't be."""
     try:
@@ -191,29 +205,46 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     programs = frozenset({str(asks)}) if is_program else project.importers.programs_of(str(asks))
     own = started if is_program else launches_of(project, programs)
     found = _speaking_of(project, asks, programs, own, is_program=is_program)
-    where: dict[TrainingEngine, ShownEngine] = {}
-    named = settings_in_use(project, own)
-    nearest = sorted(found, key=lambda each: (not is_chosen(each, named), _distance(each, asks.parent)))
-    for each in nearest:
-        for engine in each.shown.engines:
-            where.setdefault(engine, ShownEngine(engine, each.name, is_chosen(each, named)))
-    shown = tuple(where[engine] for engine in TrainingEngine if engine in where)
+    shown = _nearest(project, asks, own, found)
     one_node = bool(own) and all(launch.one_node for launch in own)
     launched = any(each.shown.launches for each in found)
     users = project.importers.programs_of(str(asks))
     one_process = _is_one_process(project, str(asks), users)
     is_one = not _is_started_on_several(project, {*programs, *users})
-    started_as_one = (_is_started_as_one(project, each) or _is_beside_bare(project, each) for each in programs)
-    some_one_process = is_one and any(started_as_one)
+    some_one_process = is_one and _is_one_started_as_one(project, programs, users)
     own_code = [each.shown.beside for each in found if is_program and each.name == str(asks)]
-    only = project.whole and _are_all_known(found, where)
+    only = project.whole and _are_all_known(found, {each.engine for each in shown})
     alone = _options_of_one_process(project, str(asks)) if is_program else frozenset[str]()
     own_engines = next(iter(own_code), ())
     imported = project.importers.is_imported(str(asks))
     drops_last = _drop_last(project, {*programs, *users})
-    return EnginesInUse(
-        shown, only, one_node, launched, one_process, some_one_process, own_engines, alone, imported, drops_last
-    )
+    no_group = is_one and _have_no_group(project, programs)
+    processes = one_node, launched, one_process, some_one_process
+    return EnginesInUse(shown, only, *processes, own_engines, alone, imported, drops_last, no_group)
+
+
+def _nearest(
+    project: ProjectScan, asks: PurePosixPath, own: Sequence[LaunchEngines], found: Sequence[FileScan]
+) -> tuple[ShownEngine, ...]:
+    """The engines that files show, each with the nearest file that does."""
+    where: dict[TrainingEngine, ShownEngine] = {}
+    named = settings_in_use(project, own)
+    for each in sorted(found, key=lambda each: (not is_chosen(each, named), _distance(each, asks.parent))):
+        for engine in each.shown.engines:
+            where.setdefault(engine, ShownEngine(engine, each.name, is_chosen(each, named)))
+    return tuple(where[engine] for engine in TrainingEngine if engine in where)
+
+
+def _is_one_started_as_one(project: ProjectScan, programs: Collection[str], users: Collection[str]) -> bool:
+    """Whether one of these is started as one process: a file that is a program, or programs that it is a part of."""
+    if any(_is_started_as_one(project, each) for each in {*programs, *users}):
+        return True
+    return any(_is_beside_bare(project, each) for each in programs)
+
+
+def _have_no_group(project: ProjectScan, programs: Collection[str]) -> bool:
+    """Whether programs ask for a process group that none of them starts: each of its processes takes itself for one."""
+    return project.whole and bool(programs) and all(map(project.importers.has_no_group, programs))
 
 
 def _speaking_of(
