@@ -793,3 +793,26 @@ def finish(args):
         save_json({{}}, join(args.output_dir, "summary.json"))
 """
     assert [each.start.line for each in SNIPPETS.findings(text)] == ([11, 12] if speaks else [])
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_reported"),
+    [
+        ("preprocessing_only", True),
+        ("image_processor", True),
+        ("train_split_name", True),
+        ("distil_only", True),
+        ("domain", True),
+        ("process_zero", False),
+        ("num_proc", False),
+        ("main", False),
+        ("split", False),
+        ("distributed", False),
+    ],
+)
+def test_a_setting_about_the_data_is_no_question_for_the_rank(setting, is_reported):
+    text = (
+        "import os\nfrom accelerate import Accelerator\n\ndef main(args):\n    accelerator = Accelerator()\n"
+        f'    if args.{setting}:\n        return\n    os.remove("x")\n'
+    )
+    assert SNIPPETS.places(text) == ['os.remove("x")'] * is_reported

@@ -163,10 +163,12 @@ ARGUMENTS_WITH_RANK = Guess(
 )
 SETTING_OF_RANK = Guess(
     group=SYNCHRONISATION,
-    pattern=r"(?i)rank|main|master|primary|chief|leader|process|proc|node|gpu|device|local|dist|world|first|zero"
-    r"|should|is_|pid|host|shard|part|split(?!s)|index|idx",
-    says="A setting with such a word in its name may be the number of the rank, or a question for it.",
-    because="hiyouga/LLaMA-Factory: `training_args.should_save`; timm: `args.local_rank`",
+    pattern=r"(?i)rank|(?<!do)(?<!re)main(?!tain)|master|primary|chief|leader|(?<!pre)(?<!post)proc(?!essing|essor)|node|gpu"
+    r"|device|local|dist(?!il|ance)|world|first|zero|should|is_|pid|host|shard|part|split(?!s|_name)|index|idx",
+    says="A setting with such a word in its name may be the number of the rank, or a question for it. What data are "
+    "preprocessed with, a processor, a split of the data and a domain are not.",
+    because="hiyouga/LLaMA-Factory: `training_args.should_save`; timm: `args.local_rank`; not huggingface/distil-whisper: "
+    "`data_args.preprocessing_only`, `data_args.data_split_name`",
 )
 SHARED_PLACE = Guess(
     group=SYNCHRONISATION,
