@@ -816,3 +816,21 @@ def test_a_setting_about_the_data_is_no_question_for_the_rank(setting, is_report
         f'    if args.{setting}:\n        return\n    os.remove("x")\n'
     )
     assert SNIPPETS.places(text) == ['os.remove("x")'] * is_reported
+
+
+@pytest.mark.parametrize(
+    ("made", "is_reported"),
+    [
+        ("diffusers.StableDiffusionPipeline.from_pretrained(path)", True),
+        ("diffusers.DDPMPipeline(unet=net, scheduler=None).to(accelerator.device)", True),
+        ("diffusers.pipeline_utils.some_helper(path)", False),
+        ("somewhere.MyPipeline(net)", False),
+    ],
+)
+def test_a_pipeline_of_diffusers_is_written_as_its_model_is(made, is_reported):
+    text = (
+        "import diffusers\nimport somewhere\nfrom accelerate import Accelerator\n\naccelerator = Accelerator()\n"
+        f"pipeline = {made}\nunet = pipeline.unet\nimages = pipeline(prompt)\n"
+    )
+    assert SNIPPETS.places(f'{text}pipeline.save_pretrained("out")\n') == ['pipeline.save_pretrained("out")'] * is_reported
+    assert SNIPPETS.findings(f'{text}if accelerator.is_main_process:\n    pipeline.save_pretrained("out")\n') == []
