@@ -832,5 +832,43 @@ def test_a_pipeline_of_diffusers_is_written_as_its_model_is(made, is_reported):
         "import diffusers\nimport somewhere\nfrom accelerate import Accelerator\n\naccelerator = Accelerator()\n"
         f"pipeline = {made}\nunet = pipeline.unet\nimages = pipeline(prompt)\n"
     )
-    assert SNIPPETS.places(f'{text}pipeline.save_pretrained("out")\n') == ['pipeline.save_pretrained("out")'] * is_reported
+    assert (
+        SNIPPETS.places(f'{text}pipeline.save_pretrained("out")\n') == ['pipeline.save_pretrained("out")'] * is_reported
+    )
     assert SNIPPETS.findings(f'{text}if accelerator.is_main_process:\n    pipeline.save_pretrained("out")\n') == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_reported"),
+    [
+        ("global_step % 10 == 0 or global_step == total_train_steps", True),
+        ("global_step + 1 == max_steps", True),
+        ("epoch == num_epochs - 1", True),
+        ("which == total_train_steps", False),
+        ("total_train_steps == max_steps", False),
+        ("global_step == which", False),
+    ],
+)
+def test_the_last_step_is_that_of_all_ranks(condition, is_reported):
+    names = ("epoch", "global_step", "max_steps", "num_epochs", "total_train_steps", "which")
+    text = (
+        "import os\nimport somewhere\nfrom accelerate import Accelerator\n\naccelerator = Accelerator()\n"
+        + "".join(f"{name} = somewhere.count({name!r})\n" for name in names)
+        + f'if {condition}:\n    os.remove("x")\n'
+    )
+    assert SNIPPETS.places(text) == ['os.remove("x")'] * is_reported
+
+
+@pytest.mark.parametrize(
+    ("condition", "has_run"),
+    [
+        ("args.fast and args.names is None", False),
+        ("args.fast and wandb.run is not None", True),
+    ],
+)
+def test_a_setting_that_may_be_none_is_no_run(condition, has_run):
+    text = (
+        "import os\nimport wandb\nfrom accelerate import Accelerator\n\ndef main(args):\n"
+        f'    accelerator = Accelerator()\n    if {condition}:\n        os.remove("x")\n'
+    )
+    assert ("that have a run" in SNIPPETS.finding(text).message) is has_run

@@ -198,6 +198,16 @@ COUNTER = Guess(
     "number that a condition asks for, where it is not known or from a file, counts what all ranks do together.",
     because="vita-epfl/UniTraj, models/base_model/base_model.py: every process logs an image where `batch_idx == 0`",
 )
+LAST_COUNT = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:total|max|num|n)_(?:(?:train|training|update|optim|optimization|optimizer)_)?(?:epoch|step|iter|iteration)s$"
+    r"|^(?:eval|evaluation|save|saving|log|logging|validation|checkpoint|checkpointing)_(?:steps|every|freq|interval)$"
+    r"|^(?:steps|iters|iterations)_per_epoch$",
+    says="A number of such a name that a condition asks for beside a count, where it is not known, says when all ranks "
+    "are to do something.",
+    because="huggingface/distil-whisper, training/run_distillation.py: every process saves a tokenizer where "
+    "`(cur_step % training_args.save_steps == 0) or cur_step == total_train_steps`",
+)
 SHOWS_PATH = Guess(
     group=SYNCHRONISATION,
     pattern=r"print|^(?:critical|debug|echo|error|exception|format|info|log|warn|warning)$",

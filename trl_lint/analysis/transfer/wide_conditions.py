@@ -6,6 +6,7 @@ for epoch in range(start, epochs):      says how often, and not which ranks
 if loss < best_loss:                    ranks by their own losses: maybe one of them, maybe all
 if wandb.run is not None:               says where a run was started, not on which rank this is
 if global_step % args.log_every == 0:   all ranks have gone on from the same checkpoint
+if global_step == max_train_steps:      the same, whatever makes the second number
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import place_of
 from trl_lint.knowledge.effects import RUNS
-from trl_lint.knowledge.heuristics import COUNTER, NAMES_ENGINE
+from trl_lint.knowledge.heuristics import COUNTER, LAST_COUNT, NAMES_ENGINE
 
 _LOOPS = (cst.For, cst.While)
 
@@ -114,7 +115,10 @@ def asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
             return asks_for_run(frame, negated)
         case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
             # The others may well be the same on all ranks.
-            return all(_is_same(frame, part) or asks_for_run(frame, part) for part in (left, right))
+            asked = [asks_for_run(frame, part) for part in (left, right)]
+            return any(asked) and all(
+                asks or _is_same(frame, part) for asks, part in zip(asked, (left, right), strict=True)
+            )
     value = frame.node_values.get(id(test))
     return isinstance(value, LibraryInstance) and value.name in RUNS
 
@@ -129,12 +133,15 @@ def counts(frame: Frame, condition: Control) -> bool:
     if test is None or condition.rank.origins & ~Origin.IO:
         return False
     unsettled = [part for part in operands(test) if not _is_settled(frame, part)]
-    return bool(unsettled) and unsettled != [test] and all(_is_count(frame, part) for part in unsettled)
+    counts_up = any(COUNTER.fits(last_name(part)) for part in unsettled)
+    return counts_up and unsettled != [test] and all(_is_count(frame, part) for part in unsettled)
 
 
 def _is_count(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether it is the count, or what it is compared with: `global_step == max_train_steps`."""
     value = frame.node_values.get(id(node))
-    return value is not None and COUNTER.fits(last_name(node)) and not value.rank.origins & ~Origin.IO
+    is_count = COUNTER.fits(last_name(node)) or LAST_COUNT.fits(last_name(node))
+    return value is not None and is_count and not value.rank.origins & ~Origin.IO
 
 
 def _is_settled(frame: Frame, node: cst.CSTNode) -> bool:
