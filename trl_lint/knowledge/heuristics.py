@@ -167,8 +167,8 @@ SETTING_OF_RANK = Guess(
     r"|device|local|dist(?!il|ance)|world|first|zero|should|is_|pid|host|shard|part|split(?!s|_name)|index|idx",
     says="A setting with such a word in its name may be the number of the rank, or a question for it. What data are "
     "preprocessed with, a processor, a split of the data and a domain are not.",
-    because="hiyouga/LLaMA-Factory: `training_args.should_save`; timm: `args.local_rank`; not huggingface/distil-whisper: "
-    "`data_args.preprocessing_only`, `data_args.data_split_name`",
+    because="hiyouga/LLaMA-Factory: `training_args.should_save`; timm: `args.local_rank`; not so in "
+    "huggingface/distil-whisper: `data_args.preprocessing_only`, `data_args.data_split_name`",
 )
 SHARED_PLACE = Guess(
     group=SYNCHRONISATION,
@@ -193,7 +193,8 @@ PICTURE_FILE = Guess(
 )
 COUNTER = Guess(
     group=SYNCHRONISATION,
-    pattern=r"^(?:(?:cur|curr|current|global|train|training)_)?(?:epoch|step|iteration)s?$|^batch_(?:idx|index|nb)$",
+    pattern=r"^(?:(?:cur|curr|current|global|train|training|completed|optimizer|optim|update)_)?(?:epoch|step|iteration)s?$"
+    r"|^batch_(?:idx|index|nb)$|^(?:global|num)_updates?$|^(?:cur|curr|current|global)_iter$|^iter_num$|^n_iter$",
     says="A parameter of such a name that nobody in sight gives, an item of something unknown under such a key, or a "
     "number that a condition asks for, where it is not known or from a file, counts what all ranks do together.",
     because="vita-epfl/UniTraj, models/base_model/base_model.py: every process logs an image where `batch_idx == 0`",
@@ -201,7 +202,8 @@ COUNTER = Guess(
 LAST_COUNT = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:total|max|num|n)_(?:(?:train|training|update|optim|optimization|optimizer)_)?(?:epoch|step|iter|iteration)s$"
-    r"|^(?:eval|evaluation|save|saving|log|logging|validation|checkpoint|checkpointing)_(?:steps|every|freq|interval)$"
+    r"|^(?:eval|evaluation|save|saving|log|logging|validation|checkpoint|checkpointing|sample|print|test)_(?:steps|epochs)$"
+    r"|_(?:every|freq|frequency|interval)$|_(?:every|per)_(?:n_)?(?:step|epoch|iter|iteration|update)s?$"
     r"|^(?:steps|iters|iterations)_per_epoch$",
     says="A number of such a name that a condition asks for beside a count, where it is not known, says when all ranks "
     "are to do something.",

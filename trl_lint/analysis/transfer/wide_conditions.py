@@ -132,8 +132,9 @@ def counts(frame: Frame, condition: Control) -> bool:
     test = place_of(condition)
     if test is None or condition.rank.origins & ~Origin.IO:
         return False
-    unsettled = [part for part in operands(test) if not _is_settled(frame, part)]
-    counts_up = any(COUNTER.fits(last_name(part)) for part in unsettled)
+    parts = list(operands(test))
+    unsettled = [part for part in parts if not _is_settled(frame, part)]
+    counts_up = bool(unsettled) and any(COUNTER.fits(last_name(part)) for part in parts)
     return counts_up and unsettled != [test] and all(_is_count(frame, part) for part in unsettled)
 
 
