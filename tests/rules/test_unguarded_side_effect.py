@@ -872,3 +872,22 @@ def test_a_setting_that_may_be_none_is_no_run(condition, has_run):
         f'    accelerator = Accelerator()\n    if {condition}:\n        os.remove("x")\n'
     )
     assert ("that have a run" in SNIPPETS.finding(text).message) is has_run
+
+
+@pytest.mark.parametrize(
+    ("path", "is_reported"),
+    [
+        ('f"out/{global_step}.pt"', True),
+        ('f"out/checkpoint-{self.step}.pt"', True),
+        ('f"out/{which}.pt"', False),
+        ('f"out/{sample}.pt"', False),
+    ],
+)
+def test_a_path_with_a_count_in_it_is_the_same_on_all_ranks(path, is_reported):
+    text = (
+        "import somewhere\nimport torch\nfrom accelerate import Accelerator\n\nclass Mine:\n"
+        "    def __init__(self):\n        self.accelerator = Accelerator()\n        self.step = somewhere.step()\n\n"
+        "    def train(self):\n        global_step, which, sample = somewhere.go_on(), somewhere.which(), somewhere.one()\n"
+        f"        self.accelerator.wait_for_everyone()\n        torch.save({{}}, {path})\n"
+    )
+    assert SNIPPETS.places(text) == [f"torch.save({{}}, {path})"] * is_reported
