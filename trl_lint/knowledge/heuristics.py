@@ -164,7 +164,7 @@ ARGUMENTS_WITH_RANK = Guess(
 SETTING_OF_RANK = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)rank|(?<!do)(?<!re)main(?!tain)|master|primary|chief|leader|(?<!pre)(?<!post)proc(?!essing|essor)|node|gpu"
-    r"|device|local|dist(?!il|ance)|world|first|zero|should|is_|pid|host|shard|part|split(?!s|_name)|index|idx",
+    r"|device|local|dist(?!il|ance)|world|first(?!_stage)|zero|should|is_|pid|host|shard|part|split(?!s|_name)|index|idx",
     says="A setting with such a word in its name may be the number of the rank, or a question for it. What data are "
     "preprocessed with, a processor, a split of the data and a domain are not.",
     because="hiyouga/LLaMA-Factory: `training_args.should_save`; timm: `args.local_rank`; not so in "
