@@ -2,8 +2,6 @@
 
 import torch.distributed as dist
 
-from reveals import reveal_rank
-
 wandb_log = False
 name = "gpt"
 if wandb_log:
