@@ -887,7 +887,34 @@ def test_a_path_with_a_count_in_it_is_the_same_on_all_ranks(path, is_reported):
     text = (
         "import somewhere\nimport torch\nfrom accelerate import Accelerator\n\nclass Mine:\n"
         "    def __init__(self):\n        self.accelerator = Accelerator()\n        self.step = somewhere.step()\n\n"
-        "    def train(self):\n        global_step, which, sample = somewhere.go_on(), somewhere.which(), somewhere.one()\n"
+        "    def train(self):\n        global_step, which, sample = somewhere.on(), somewhere.which(), somewhere.one()\n"
         f"        self.accelerator.wait_for_everyone()\n        torch.save({{}}, {path})\n"
     )
     assert SNIPPETS.places(text) == [f"torch.save({{}}, {path})"] * is_reported
+
+
+@pytest.mark.parametrize(
+    ("leaving", "is_reported"),
+    [
+        ("if dist.get_rank() == 0:\n        if os.path.exists(path):\n            return", True),
+        (
+            "if dist.get_rank() == 0:\n        if os.path.isdir(path):\n            print(1)\n"
+            "        else:\n            return",
+            True,
+        ),
+        ("if dist.get_rank() != 0:\n        return", False),
+        ("if dist.get_rank() != 0:\n        if ask(path):\n            print(path)\n        return", False),
+        (
+            "if dist.get_rank() != 0:\n        if ask(path):\n            return\n        else:\n            return",
+            False,
+        ),
+        ("if ask(path):\n        if dist.get_rank() != 0:\n            return", False),
+        ("if dist.get_rank() < 4:\n        if dist.get_rank() != 0:\n            return", False),
+    ],
+)
+def test_a_rank_that_leaves_under_a_further_condition_goes_on_without_it(leaving, is_reported):
+    text = (
+        "import os\nimport torch\nimport torch.distributed as dist\nfrom somewhere import ask\n\ndef main(path):\n"
+        f'    dist.init_process_group("nccl")\n    {leaving}\n    torch.save({{}}, "x.pt")\n\nmain("y")\n'
+    )
+    assert SNIPPETS.places(text) == ['torch.save({}, "x.pt")'] * is_reported

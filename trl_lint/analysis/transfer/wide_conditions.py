@@ -7,14 +7,16 @@ if loss < best_loss:                    ranks by their own losses: maybe one of 
 if wandb.run is not None:               says where a run was started, not on which rank this is
 if global_step % args.log_every == 0:   all ranks have gone on from the same checkpoint
 if global_step == max_train_steps:      the same, whatever makes the second number
+if is_main_process:
+    if os.path.exists(path): return     all go on where it is not there
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.path_conditions import alternatives, branch_of, ways_out
-from trl_lint.analysis.program.syntax import ancestors, last_name, operands
+from trl_lint.analysis.program.path_conditions import WAYS_OUT, alternatives, branch_of, ways_out
+from trl_lint.analysis.program.syntax import ancestors, below, last_name, of_class, operands
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
@@ -50,6 +52,33 @@ def _goes_round(root: cst.CSTNode, place: cst.CSTNode) -> bool:
     return place is (
         around.iter if isinstance(around, cst.For) else around.test if isinstance(around, cst.While) else 0
     )
+
+
+def leaves_for_more(condition: Control, control: Control, node: cst.CSTNode) -> bool:
+    """Whether those whom a condition lets in leave under a further one, not on the rank, and else come to a node.
+
+    `if is_main_process: if os.path.exists(path): return -1`: all go on where that is not so.
+    """
+    test = place_of(condition)
+    branch = branch_of(condition.why.module.tree, test) if test is not None else None
+    if branch is None or branch.orelse is not None or any(each is branch for each in ancestors(branch, node)):
+        return False
+    inner = [each for each in of_class(branch.body, cst.If) if ways_out(each)]
+    if not inner or any(map(_leaves_anyway, inner)) or _leaves_at_once(branch, inner):
+        return False
+    asked = (each for each in control.conditions if any(place_of(each) is one.test for one in inner))
+    return not any(Origin.RANK in each.rank.origins for each in asked)
+
+
+def _leaves_anyway(branch: cst.If) -> bool:
+    """Whether both ways out of a test may leave."""
+    is_left = [any(isinstance(each, WAYS_OUT) for each in below(arm)) for arm in (branch.body, branch.orelse) if arm]
+    return len(is_left) > 1 and all(is_left)
+
+
+def _leaves_at_once(branch: cst.If, inner: list[cst.If]) -> bool:
+    """Whether a way out of a branch is in none of the inner ones."""
+    return any(not any(way is each for one in inner for each in ways_out(one)) for way in ways_out(branch))
 
 
 def is_of_own_data(condition: Control) -> bool:
