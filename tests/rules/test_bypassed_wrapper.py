@@ -637,3 +637,18 @@ for batch in loader:
 )
 def test_models_whose_classes_are_out_of_sight(given, called, is_reported):
     assert bool(SNIPPETS.findings(OF_UNKNOWN_CLASSES.format(given=given, called=called))) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("added", "is_reported"),
+    [("args.weight * extra(pred)", True), ("config.loss.weight", True), ("loss_of_caller", False)],
+)
+def test_a_weight_from_the_settings_is_no_loss_of_the_caller(added, is_reported):
+    text = (
+        "from accelerate import Accelerator\n\ndef main(args, config, loader, optimizer, loss_of_caller):\n"
+        "    accelerator = Accelerator()\n"
+        "    model, optimizer, loader = accelerator.prepare(Net(), optimizer, loader)\n"
+        "    for batch in loader:\n        pred = model.module(batch)\n        loss = pred.mean()\n"
+        f"        loss = loss + {added}\n        accelerator.backward(loss)\n"
+    )
+    assert SNIPPETS.places(text) == ["model.module(batch)"] * is_reported

@@ -817,3 +817,128 @@ class Logging({base}):
 """
     (finding,) = SNIPPETS.findings(text)
     assert (finding.consequence is not Consequence.WASTE) is by_default
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_reported"),
+    [
+        ("preprocessing_only", True),
+        ("image_processor", True),
+        ("train_split_name", True),
+        ("distil_only", True),
+        ("domain", True),
+        ("process_zero", False),
+        ("num_proc", False),
+        ("main", False),
+        ("split", False),
+        ("distributed", False),
+    ],
+)
+def test_a_setting_about_the_data_is_no_question_for_the_rank(setting, is_reported):
+    text = (
+        "import os\nfrom accelerate import Accelerator\n\ndef main(args):\n    accelerator = Accelerator()\n"
+        f'    if args.{setting}:\n        return\n    os.remove("x")\n'
+    )
+    assert SNIPPETS.places(text) == ['os.remove("x")'] * is_reported
+
+
+@pytest.mark.parametrize(
+    ("made", "is_reported"),
+    [
+        ("diffusers.StableDiffusionPipeline.from_pretrained(path)", True),
+        ("diffusers.DDPMPipeline(unet=net, scheduler=None).to(accelerator.device)", True),
+        ("diffusers.pipeline_utils.some_helper(path)", False),
+        ("somewhere.MyPipeline(net)", False),
+    ],
+)
+def test_a_pipeline_of_diffusers_is_written_as_its_model_is(made, is_reported):
+    text = (
+        "import diffusers\nimport somewhere\nfrom accelerate import Accelerator\n\naccelerator = Accelerator()\n"
+        f"pipeline = {made}\nunet = pipeline.unet\nimages = pipeline(prompt)\n"
+    )
+    assert (
+        SNIPPETS.places(f'{text}pipeline.save_pretrained("out")\n') == ['pipeline.save_pretrained("out")'] * is_reported
+    )
+    assert SNIPPETS.findings(f'{text}if accelerator.is_main_process:\n    pipeline.save_pretrained("out")\n') == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_reported"),
+    [
+        ("global_step % 10 == 0 or global_step == total_train_steps", True),
+        ("global_step + 1 == max_steps", True),
+        ("epoch == num_epochs - 1", True),
+        ("which == total_train_steps", False),
+        ("total_train_steps == max_steps", False),
+        ("global_step == which", False),
+    ],
+)
+def test_the_last_step_is_that_of_all_ranks(condition, is_reported):
+    names = ("epoch", "global_step", "max_steps", "num_epochs", "total_train_steps", "which")
+    text = (
+        "import os\nimport somewhere\nfrom accelerate import Accelerator\n\naccelerator = Accelerator()\n"
+        + "".join(f"{name} = somewhere.count({name!r})\n" for name in names)
+        + f'if {condition}:\n    os.remove("x")\n'
+    )
+    assert SNIPPETS.places(text) == ['os.remove("x")'] * is_reported
+
+
+@pytest.mark.parametrize(
+    ("condition", "has_run"),
+    [
+        ("args.fast and args.names is None", False),
+        ("args.fast and wandb.run is not None", True),
+    ],
+)
+def test_a_setting_that_may_be_none_is_no_run(condition, has_run):
+    text = (
+        "import os\nimport wandb\nfrom accelerate import Accelerator\n\ndef main(args):\n"
+        f'    accelerator = Accelerator()\n    if {condition}:\n        os.remove("x")\n'
+    )
+    assert ("that have a run" in SNIPPETS.finding(text).message) is has_run
+
+
+@pytest.mark.parametrize(
+    ("path", "is_reported"),
+    [
+        ('f"out/{global_step}.pt"', True),
+        ('f"out/checkpoint-{self.step}.pt"', True),
+        ('f"out/{which}.pt"', False),
+        ('f"out/{sample}.pt"', False),
+    ],
+)
+def test_a_path_with_a_count_in_it_is_the_same_on_all_ranks(path, is_reported):
+    text = (
+        "import somewhere\nimport torch\nfrom accelerate import Accelerator\n\nclass Mine:\n"
+        "    def __init__(self):\n        self.accelerator = Accelerator()\n        self.step = somewhere.step()\n\n"
+        "    def train(self):\n        global_step, which, sample = somewhere.on(), somewhere.which(), somewhere.a()\n"
+        f"        self.accelerator.wait_for_everyone()\n        torch.save({{}}, {path})\n"
+    )
+    assert SNIPPETS.places(text) == [f"torch.save({{}}, {path})"] * is_reported
+
+
+@pytest.mark.parametrize(
+    ("leaving", "is_reported"),
+    [
+        ("if dist.get_rank() == 0:\n        if os.path.exists(path):\n            return", True),
+        (
+            "if dist.get_rank() == 0:\n        if os.path.isdir(path):\n            print(1)\n"
+            "        else:\n            return",
+            True,
+        ),
+        ("if dist.get_rank() != 0:\n        return", False),
+        ("if dist.get_rank() != 0:\n        if ask(path):\n            print(path)\n        return", False),
+        (
+            "if dist.get_rank() != 0:\n        if ask(path):\n            return\n        else:\n            return",
+            False,
+        ),
+        ("if ask(path):\n        if dist.get_rank() != 0:\n            return", False),
+        ("if dist.get_rank() < 4:\n        if dist.get_rank() != 0:\n            return", False),
+    ],
+)
+def test_a_rank_that_leaves_under_a_further_condition_goes_on_without_it(leaving, is_reported):
+    text = (
+        "import os\nimport torch\nimport torch.distributed as dist\nfrom somewhere import ask\n\ndef main(path):\n"
+        f'    dist.init_process_group("nccl")\n    {leaving}\n    torch.save({{}}, "x.pt")\n\nmain("y")\n'
+    )
+    assert SNIPPETS.places(text) == ['torch.save({}, "x.pt")'] * is_reported

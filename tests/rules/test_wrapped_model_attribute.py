@@ -1468,3 +1468,25 @@ class Training:
 def test_what_is_put_on_a_wrapper_can_be_read_from_it_elsewhere(before, wrapping, behind, is_reported):
     text = PUT_ON_IT.format(before=before, wrapping=wrapping, behind=behind)
     assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_reported"),
+    [
+        ("args.train_text_encoder", "args.train_text_encoder", True),
+        ("args.train_text_encoder", "not args.train_text_encoder", False),
+        ("args.train_text_encoder", "args.fast", True),
+        ("args.train_text_encoder", "hasattr(encoder, 'config')", False),
+    ],
+)
+def test_what_is_done_to_a_model_under_the_condition_of_its_wrapper_changes_nothing(first, second, is_reported):
+    """In a loop the test comes round again."""
+    text = (
+        "from accelerate import Accelerator\nfrom transformers import CLIPTextModel\n\ndef main(args, unet, loader):\n"
+        "    accelerator = Accelerator()\n    encoder = CLIPTextModel.from_pretrained('a')\n"
+        "    if args.train_text_encoder:\n        unet, encoder, loader = accelerator.prepare(unet, encoder, loader)\n"
+        "    else:\n        encoder.requires_grad_(False)\n        unet, loader = accelerator.prepare(unet, loader)\n"
+        f"    for epoch in range(3):\n        if {first}:\n            encoder.train()\n"
+        f"        for batch in loader:\n            if {second}:\n                print(encoder.config.depth)\n"
+    )
+    assert SNIPPETS.places(text) == ["encoder.config"] * is_reported

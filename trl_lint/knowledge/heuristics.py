@@ -163,10 +163,12 @@ ARGUMENTS_WITH_RANK = Guess(
 )
 SETTING_OF_RANK = Guess(
     group=SYNCHRONISATION,
-    pattern=r"(?i)rank|main|master|primary|chief|leader|process|proc|node|gpu|device|local|dist|world|first|zero"
-    r"|should|is_|pid|host|shard|part|split(?!s)|index|idx",
-    says="A setting with such a word in its name may be the rank, or a test for it.",
-    because="hiyouga/LLaMA-Factory: `training_args.should_save`; timm: `args.local_rank`",
+    pattern=r"(?i)rank|(?<!do)(?<!re)main(?!tain)|master|primary|chief|leader|(?<!pre)(?<!post)proc(?!essing|essor)|node|gpu"
+    r"|device|local|dist(?!il|ance)|world|first(?!_stage)|zero|should|is_|pid|host|shard|part|split(?!s|_name)|index|idx",
+    says="A setting with such a word in its name may be the rank, or a test for it. Names about preprocessing, "
+    "processors, the split of a data set and domains are not.",
+    because="hiyouga/LLaMA-Factory: `training_args.should_save`; timm: `args.local_rank`; not so in "
+    "huggingface/distil-whisper: `data_args.preprocessing_only`, `data_args.data_split_name`",
 )
 SHARED_PLACE = Guess(
     group=SYNCHRONISATION,
@@ -191,9 +193,20 @@ PICTURE_FILE = Guess(
 )
 COUNTER = Guess(
     group=SYNCHRONISATION,
-    pattern=r"^(?:(?:cur|curr|current|global|train|training)_)?(?:epoch|step|iteration)s?$|^batch_(?:idx|index|nb)$",
+    pattern=r"^(?:(?:cur|curr|current|global|train|training|completed|optimizer|optim|update)_)?(?:epoch|step|iteration)s?$"
+    r"|^batch_(?:idx|index|nb)$|^(?:global|num)_updates?$|^(?:cur|curr|current|global)_iter$|^iter_num$|^n_iter$",
     says="An otherwise unknown parameter, item or number with such a name counts what all ranks do together.",
     because="vita-epfl/UniTraj, models/base_model/base_model.py: every process logs an image where `batch_idx == 0`",
+)
+LAST_COUNT = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:total|max|num|n)_(?:(?:train|training|update|optim|optimization|optimizer)_)?(?:epoch|step|iter|iteration)s$"
+    r"|^(?:eval|evaluation|save|saving|log|logging|validation|checkpoint|checkpointing|sample|print|test)_(?:steps|epochs)$"
+    r"|_(?:every|freq|frequency|interval)$|_(?:every|per)_(?:n_)?(?:step|epoch|iter|iteration|update)s?$"
+    r"|^(?:steps|iters|iterations)_per_epoch$",
+    says="An otherwise unknown number with such a name, compared with a count, says when all ranks do something.",
+    because="huggingface/distil-whisper, training/run_distillation.py: every process saves a tokenizer where "
+    "`(cur_step % training_args.save_steps == 0) or cur_step == total_train_steps`",
 )
 SHOWS_PATH = Guess(
     group=SYNCHRONISATION,

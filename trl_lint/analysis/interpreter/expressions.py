@@ -130,7 +130,7 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
         if type(part) is cst.FormattedStringText:
             parts.append(part.value)
         elif type(part) is cst.FormattedStringExpression:
-            value = evaluate(frame, part.expression)
+            value = settings.count_by_name(part.expression, evaluate(frame, part.expression))
             values.append(pure_calls.text_of(value))
             known = isinstance(value.const, (str, int)) and part.conversion is None and part.format_spec is None
             parts.append(str(value.const) if known else WILDCARD)

@@ -306,6 +306,7 @@ _BUILTINS: dict[str, Value] = {
             *torch_table.PURE_BUILTINS,
             "callable",
             "delattr",
+            "exec",
             "hasattr",
             "id",
             "isinstance",

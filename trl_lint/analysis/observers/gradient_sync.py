@@ -29,6 +29,7 @@ from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.domain.kinds import TensorValue
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
+from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 
@@ -101,10 +102,13 @@ def _needs_no_wrapper(frame: Frame, node: cst.CSTNode) -> bool:
 
 
 def _given_with_gradients(frame: Frame) -> frozenset[str]:
-    """The parameters, but for `self`, that may be tensors which the caller has computed with gradients."""
+    """The parameters, but for `self`, that may be tensors which the caller has computed with gradients.
+
+    Settings are none, which a loss is weighed with: `loss + args.prior_loss_weight * prior_loss`.
+    """
     function = frame.function
     own = () if function is None else function.parameters[frame.cls is not None :]
-    values = ((each.name, frame.memory.names.get(each.name)) for each in own)
+    values = ((each.name, frame.memory.names.get(each.name)) for each in own if not SETTINGS_OBJECT.fits(each.name))
     return frozenset(name for name, value in values if value is not None and value.kind in _MAY_BE_LOSS and value.grad)
 
 

@@ -376,7 +376,10 @@ def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNod
     if on_disk and control.uniformity is not Uniformity.UNIFORM:
         here = (each for each in frame.sync_points if not are_in_two_arms(frame.root, each.node, node))
         control = agreed(control, (*frame.engine.met, *here))
-    return all(_lets_all_in(frame, each, effect) for each in control.conditions)
+    return all(
+        _lets_all_in(frame, each, effect) or wide_conditions.leaves_for_more(each, control, node)
+        for each in control.conditions
+    )
 
 
 def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:

@@ -85,6 +85,12 @@ def is_assigned(frame: Frame, name: str) -> bool:
     return bool(_assigned(frame, name))
 
 
+def count_by_name(stands: cst.BaseExpression, value: Value) -> Value:
+    """What a text is made with; as a count of what all ranks do together, where only its name is known."""
+    is_count = value.rank == ranks.UNKNOWN and value.kind in _KINDS and COUNTER.fits(last_name(stands))
+    return value.but(rank=ranks.SETTING) if is_count else value
+
+
 def parameter_by_name(name: str, value: Value) -> Value:
     """A parameter of an entry point of which nothing is known, or what its name says of it."""
     if value.rank != ranks.UNKNOWN or value.kind not in _KINDS:

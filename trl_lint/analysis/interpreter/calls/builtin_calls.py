@@ -63,12 +63,24 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
         return NONE if name == "print" else SAME
     if name == "open":
         return read_settings.opened(args)
+    if name == "exec":
+        _forget_constants(frame, args)
     if name in ("dict", "list", "set"):
         made = Cell("dict", dict_constructors.entries_of(frame, args)) if name == "dict" else Cell(name)
         return frame.allocate(node, made)
     return frame.engine.unresolved(frame, args, node)
 
 
+def _forget_constants(frame: Frame, args: Arguments) -> None:
+    """`exec(open("configurator.py").read())`: what stands there may bind the names of settings anew."""
+    text = args.positional[0] if args.positional else UNKNOWN
+    if isinstance(text.const, str) or len(args.all()) != 1:
+        return
+    names = frame.memory.names
+    names.update((name, value.but(const=MISSING)) for name, value in names.items() if type(value.const) in _SET)
+
+
+_SET = frozenset({bool, float, int, str})
 _TEXTS = frozenset({"format", "repr", "str"})
 # What the observers are told of.
 _OBSERVED = frozenset({"open", "print"})

@@ -76,10 +76,13 @@ def either_way(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) ->
         return None
     if yes.wrapping not in _EITHER or no.wrapping not in _EITHER:
         return None
+    wrapped, other = (no, yes) if yes.wrapping is Wrapping.BARE else (yes, no)
+    if wrapped.why is other.why and isinstance(wrapped.why, WrappedWhere):
+        # The test has told them apart, and something was done to one: `if distributed: model.train()`.
+        return wrapped.but(wrapping=Wrapping.MAYBE, grad=yes.grad or no.grad)
     test, is_true = _without_not(test, yes.wrapping is not Wrapping.BARE)
     asked = names_asked(frame, test)
     known = [each for value in (yes, no) if (each := _condition(value)) is not None]
-    wrapped, other = (no, yes) if yes.wrapping is Wrapping.BARE else (yes, no)
     outcomes: tuple[NeededOutcome, ...] = ()
     if other.wrapping is Wrapping.BARE and all(each.outcomes for each in known):
         outcomes = (NeededOutcome(test, is_true, asked), *(outcome for each in known for outcome in each.outcomes))

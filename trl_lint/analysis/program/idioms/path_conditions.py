@@ -20,7 +20,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, below, ends_outside
 
-_EXITS = (cst.Break, cst.Continue, cst.Return)
+WAYS_OUT = (cst.Break, cst.Continue, cst.Return)
 _LOOPS = (cst.For, cst.While)
 _CONSTANTS = {"False": False, "None": False, "True": True}
 
@@ -152,7 +152,7 @@ def contradiction(one: list[Condition], other: list[Condition]) -> Condition | N
 
 def ways_out(branch: cst.If) -> list[cst.CSTNode]:
     """Where a branch may be left for good."""
-    return [node for node in below(branch) if isinstance(node, _EXITS)]
+    return [node for node in below(branch) if isinstance(node, WAYS_OUT)]
 
 
 def is_lasting(root: cst.CSTNode, asked: cst.BaseExpression) -> bool:

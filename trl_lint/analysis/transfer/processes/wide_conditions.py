@@ -6,14 +6,17 @@ for epoch in range(start, epochs):      says how often, and not which ranks
 if loss < best_loss:                    ranks by their own losses: maybe one of them, maybe all
 if wandb.run is not None:               says where a run was started, not on which rank this is
 if global_step % args.log_every == 0:   all ranks have gone on from the same checkpoint
+if global_step == max_train_steps:      the same, whatever makes the second number
+if is_main_process:
+    if os.path.exists(path): return     all go on where it is not there
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import alternatives, branch_of, ways_out
-from trl_lint.analysis.program.syntax import ancestors, last_name, operands
+from trl_lint.analysis.program.idioms.path_conditions import WAYS_OUT, alternatives, branch_of, ways_out
+from trl_lint.analysis.program.syntax import ancestors, below, last_name, of_class, operands
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
@@ -21,7 +24,7 @@ from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import place_of
 from trl_lint.knowledge.effects import RUNS
-from trl_lint.knowledge.heuristics import COUNTER, NAMES_ENGINE
+from trl_lint.knowledge.heuristics import COUNTER, LAST_COUNT, NAMES_ENGINE
 
 _LOOPS = (cst.For, cst.While)
 
@@ -49,6 +52,33 @@ def _goes_round(root: cst.CSTNode, place: cst.CSTNode) -> bool:
     return place is (
         around.iter if isinstance(around, cst.For) else around.test if isinstance(around, cst.While) else 0
     )
+
+
+def leaves_for_more(condition: Control, control: Control, node: cst.CSTNode) -> bool:
+    """Whether those whom a condition lets in leave under a further one, not on the rank, and else come to a node.
+
+    `if is_main_process: if os.path.exists(path): return -1`: all go on where that is not so.
+    """
+    test = place_of(condition)
+    branch = branch_of(condition.why.module.tree, test) if test is not None else None
+    if branch is None or branch.orelse is not None or any(each is branch for each in ancestors(branch, node)):
+        return False
+    inner = [each for each in of_class(branch.body, cst.If) if ways_out(each)]
+    if not inner or any(map(_leaves_anyway, inner)) or _leaves_at_once(branch, inner):
+        return False
+    asked = (each for each in control.conditions if any(place_of(each) is one.test for one in inner))
+    return not any(Origin.RANK in each.rank.origins for each in asked)
+
+
+def _leaves_anyway(branch: cst.If) -> bool:
+    """Whether both ways out of a test may leave."""
+    is_left = [any(isinstance(each, WAYS_OUT) for each in below(arm)) for arm in (branch.body, branch.orelse) if arm]
+    return len(is_left) > 1 and all(is_left)
+
+
+def _leaves_at_once(branch: cst.If, inner: list[cst.If]) -> bool:
+    """Whether a way out of a branch is in none of the inner ones."""
+    return any(not any(way is each for one in inner for each in ways_out(one)) for way in ways_out(branch))
 
 
 def is_of_own_data(condition: Control) -> bool:
@@ -114,7 +144,10 @@ def asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
             return asks_for_run(frame, negated)
         case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
             # The others may well be the same on all ranks.
-            return all(_is_same(frame, part) or asks_for_run(frame, part) for part in (left, right))
+            asked = [asks_for_run(frame, part) for part in (left, right)]
+            return any(asked) and all(
+                asks or _is_same(frame, part) for asks, part in zip(asked, (left, right), strict=True)
+            )
     value = frame.node_values.get(id(test))
     return isinstance(value, LibraryInstance) and value.name in RUNS
 
@@ -128,13 +161,17 @@ def counts(frame: Frame, condition: Control) -> bool:
     test = place_of(condition)
     if test is None or condition.rank.origins & ~Origin.IO:
         return False
-    unsettled = [part for part in operands(test) if not _is_settled(frame, part)]
-    return bool(unsettled) and unsettled != [test] and all(_is_count(frame, part) for part in unsettled)
+    parts = list(operands(test))
+    unsettled = [part for part in parts if not _is_settled(frame, part)]
+    counts_up = bool(unsettled) and any(COUNTER.fits(last_name(part)) for part in parts)
+    return counts_up and unsettled != [test] and all(_is_count(frame, part) for part in unsettled)
 
 
 def _is_count(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether it is the count, or what it is compared with: `global_step == max_train_steps`."""
     value = frame.node_values.get(id(node))
-    return value is not None and COUNTER.fits(last_name(node)) and not value.rank.origins & ~Origin.IO
+    is_count = COUNTER.fits(last_name(node)) or LAST_COUNT.fits(last_name(node))
+    return value is not None and is_count and not value.rank.origins & ~Origin.IO
 
 
 def _is_settled(frame: Frame, node: cst.CSTNode) -> bool:
