@@ -8,6 +8,7 @@ from textwrap import dedent
 
 import pytest
 from click.testing import CliRunner, Result
+from notebooks import notebook
 
 from trl_lint.frontends.cli import main
 
@@ -129,6 +130,12 @@ def test_a_line_that_is_never_run_says_so(tmp_path: Path) -> None:
         ("missing.py:1", "missing.py: cannot read: No such file or directory"),
         ("broken.py:1", "broken.py:1:7: "),
         ("run.sh:1", "run.sh: is not Python"),
+        ("train.py:cell 1:1", "train.py: has no cells"),
+        ("cells.ipynb:1", "cells.ipynb: is a notebook: name the cell as well, as in `cells.ipynb:cell 1:1`"),
+        ("cells.ipynb:cell 1:9", "cells.ipynb: has no line 9 of Python in cell 1"),
+        ("cells.ipynb:cell 7:1", "cells.ipynb: has no line 1 of Python in cell 7"),
+        ("cells.ipynb:cell 1:1", "cells.ipynb:cell 2:1:7: cannot parse"),
+        ("empty.ipynb:cell 1:1", "empty.ipynb: "),
     ],
 )
 def test_what_can_not_be_explained_gets_one_line(tmp_path: Path, monkeypatch, place: str, said: str) -> None:
@@ -136,7 +143,41 @@ def test_what_can_not_be_explained_gets_one_line(tmp_path: Path, monkeypatch, pl
     (tmp_path / "train.py").write_text("x = 1\n")
     (tmp_path / "broken.py").write_text("def f(:\n")
     (tmp_path / "run.sh").write_text("python train.py\n")
+    (tmp_path / "cells.ipynb").write_text(notebook("x = 1\n", "def f(:\n"))
+    (tmp_path / "empty.ipynb").write_text("")
     done = CliRunner().invoke(main, ["explain", place])
     assert done.exit_code == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+# --- notebooks -------------------------------------------------------------------------------------------
+
+CELLS = (
+    "from accelerate import Accelerator\naccelerator = Accelerator()\n",
+    "!ls\ndef main(model, loader):\n    loader = accelerator.prepare(loader)\n    for batch in loader:\n"
+    "        print(model(batch).loss)\n",
+)
+
+
+def test_a_line_of_a_cell_is_explained_with_places_in_cells(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.ipynb").write_text(notebook(*CELLS))
+    done = CliRunner().invoke(main, ["explain", "train.ipynb:cell 2:5"])
+    assert done.exit_code == 0, done.output
+    first, *_, last = done.output.splitlines()
+    assert first == "train.ipynb:cell 2:5: print(model(batch).loss)"
+    assert last.startswith("      because: ") and last.endswith(" (train.ipynb:cell 2:3)")
+    shown = CliRunner().invoke(main, ["explain", "train.ipynb:cell 2:5", "--output-format", "json"])
+    document = json.loads(shown.stdout)
+    assert (document["cell"], document["line"]) == (2, 5)
+    assert {each["name"]: each["location"] for each in document["names"]}["batch"] == {"row": 5, "column": 21}
+    assert {step["cell"] for each in document["names"] for fact in each["facts"] for step in fact["because"]} == {2}
+
+
+def test_a_line_that_is_no_python_is_shown_as_it_is_written(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.ipynb").write_text(notebook(*CELLS))
+    assert (
+        CliRunner().invoke(main, ["explain", "train.ipynb:cell 2:1"]).output.startswith("train.ipynb:cell 2:1: !ls\n")
+    )

@@ -91,7 +91,7 @@ class Commands(click.Group):
             # Final where click is typed, but there is no other way to change what it says.
             error.message = plain.line(error.message)  # type: ignore[misc]
             raise
-        except (click.Abort, click.exceptions.Exit, BrokenPipeError):
+        except (click.Abort, click.exceptions.Exit, BrokenPipeError, ModuleNotFoundError):
             raise
         except Exception as error:
             if is_full(error):

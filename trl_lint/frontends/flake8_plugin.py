@@ -94,8 +94,16 @@ class LintSession:
         """The findings in the text that flake8 has of a file.
 
         Raises:
-            flake8.exceptions.ExecutionError: the settings can't be acted on.
+            flake8.exceptions.ExecutionError: the settings can't be acted on, or a package is missing.
         """
+        try:
+            return self._found(filename, text)
+        except ModuleNotFoundError as error:
+            from trl_lint.linter.ending import lacks
+
+            raise _stop(lacks(error)) from None
+
+    def _found(self, filename: str, text: str) -> Sequence[tuple[int, int, str]]:
         self._begin()
         if not self._shows_any:
             return ()

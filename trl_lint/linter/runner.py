@@ -146,6 +146,8 @@ def _acted(path: Path, source: bytes, linter: Linter, action: Action) -> FileRes
     except SourceError as error:
         said = display_path(path) + _one_line(str(error).removeprefix(str(path)))
         return FileResult(path, source, problem=said, understood=False)
+    except ModuleNotFoundError:  # no file can be looked at without it
+        raise
     except Exception as error:
         return FileResult(path, source, problem=internal_error(path, error), understood=False)
 

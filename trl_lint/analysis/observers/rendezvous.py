@@ -44,7 +44,7 @@ from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import alone_of
 from trl_lint.domain.provenance import OwnFile
 from trl_lint.domain.ranks import Origin
-from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
+from trl_lint.domain.sync_points import HIDDEN, SyncPoint
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
@@ -413,7 +413,7 @@ def _comes_after(point: SyncPoint, ways: Ways) -> bool:
     """Whether a point is reached past the branch: the branch is one of the conditions of its place."""
     if point.unroll_index[: len(ways.unroll_index)] != ways.unroll_index:
         return False
-    return any(place_of(each) is ways.branch.test for each in point.control.conditions)
+    return id(ways.branch.test) in point.tests
 
 
 OBSERVER = Rendezvous()

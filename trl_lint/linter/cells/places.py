@@ -249,7 +249,7 @@ def moved(finding: Finding, move: Move, edits: Callable[[Finding], tuple[Edit, .
         path=path,
         start=start,
         end=move(finding.path, finding.end)[1],
-        because=_notes(finding.because, move),
+        because=moved_notes(finding.because, move),
         fix=fix,
         also=tuple(_related(each, move) for each in finding.also),
         branches=tuple(move(finding.path, each)[1] for each in finding.branches),
@@ -264,10 +264,11 @@ def _guard(guard: Guard, move: Move) -> Guard:
 
 def _fix(finding: Finding, fix: Fix, move: Move, edits: Callable[[Finding], tuple[Edit, ...]] | None) -> Fix:
     built = fix.edits if edits is None else partial(edits, finding)
-    return replace(fix, edits=built, conditions=_notes(fix.conditions, move))
+    return replace(fix, edits=built, conditions=moved_notes(fix.conditions, move))
 
 
-def _notes(notes: Iterable[Note], move: Move) -> tuple[Note, ...]:
+def moved_notes(notes: Iterable[Note], move: Move) -> tuple[Note, ...]:
+    """The places that lead to something as they are elsewhere."""
     places = ((each, move(each.path, each.start)) for each in notes)
     return tuple(replace(each, path=path, start=start) for each, (path, start) in places)
 

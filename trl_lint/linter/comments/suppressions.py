@@ -161,9 +161,12 @@ def decoded(source: bytes) -> tuple[str, str]:
     """The text of a file, and the encoding that makes the same bytes of it again; see `decode`."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
-        return source.decode(encoding), encoding
+        text = source.decode(encoding)
+        if text.encode(encoding) == source:  # there are encodings with several spellings of a character
+            return text, encoding
     except (SyntaxError, UnicodeError, LookupError):
-        return source.decode("latin-1"), "latin-1"
+        pass
+    return source.decode("latin-1"), "latin-1"
 
 
 def source_lines(source: bytes) -> list[str]:

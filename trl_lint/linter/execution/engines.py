@@ -138,12 +138,14 @@ class ProjectEngines:
 
     def _project_of(self, folder: Path) -> Path:
         """The nearest folder around that is a project; else the top, or the folder itself where it lies elsewhere."""
-        if folder not in self._projects:
-            is_inside = self.top in folder.parents
-            if not is_inside or names_project(folder):
+        passed: list[Path] = []  # no recursion: folders may lie deeper in each other than calls may
+        while folder not in self._projects:
+            passed.append(folder)
+            if self.top not in folder.parents or names_project(folder):
                 self._projects[folder] = folder
             else:
-                self._projects[folder] = self._project_of(folder.parent)
+                folder = folder.parent
+        self._projects.update(dict.fromkeys(passed, self._projects[folder]))
         return self._projects[folder]
 
 

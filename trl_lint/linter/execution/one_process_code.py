@@ -15,7 +15,8 @@ from trl_lint.knowledge.engines import SPAWNS
 from trl_lint.launch.judge.file_names import is_for_one_gpu
 
 _KERNEL = rb"(?m)^get_ipython\(\)"
-_TYPED = re.compile(rb"(?m)^[^#\n\"']*(?<![\w.])(?<!def )input\(")
+_STARTS_OTHERS = b"(?m)" + SPAWNS.pattern
+_TYPED = rb"(?m)^[^#\n\"']*(?<![\w.])(?<!def )input\("
 _GPU = re.compile(rb"""["']cuda:(\d)["']""")
 # What programs of several processes tell them apart by, or have from a library that starts them.
 _NUMBERS = rb"process_index|is_\w*main_process|num_processes|world_size"
@@ -29,11 +30,11 @@ _OTHER_RANKS = rb"(?i)\b\w+_rank\b|\.rank\b|[\"']RANK[\"']|" + _NUMBERS
 
 def is_of_one_process(module: Module) -> bool:
     """Whether a file is run by one process, and starts no others."""
-    if SPAWNS.search(module.code) is not None:
+    if module.mentions(_STARTS_OTHERS):
         return False
     if is_for_one_gpu(module.path) or module.mentions(_KERNEL):
         return True
-    if _TYPED.search(module.code) is not None and not _tells_ranks_apart(module):
+    if module.mentions(_TYPED) and not _tells_ranks_apart(module):
         return True
     return not module.mentions(_SEVERAL) and _is_spread_by_hand(module)
 

@@ -91,7 +91,7 @@ def _read(path: Path) -> bytes:
 def _importing(search: ImportSearch, others: Mapping[Path, bytes], called: Collection[Path]) -> Iterator[Path]:
     """Those of the other files that import one of the files called."""
     names = {path.parent.name if path.stem == "__init__" else path.stem for path in called}
-    named = re.compile(rb"\b(?:%b)\b" % b"|".join(re.escape(each.encode()) for each in sorted(names)))
+    named = re.compile(rb"\b(?:%b)\b" % b"|".join(re.escape(os.fsencode(each)) for each in sorted(names)))
     for path, content in others.items():
         if named.search(content) and any(each in called for each in imported_files(search, path, content)):
             yield path

@@ -59,7 +59,7 @@ def python_error(source: bytes) -> tuple[int, int, str] | None:
     try:
         encoding, _ = tokenize.detect_encoding(BytesIO(source).readline)
         text = source.decode(encoding)
-    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+    except (SyntaxError, UnicodeError, LookupError) as error:
         return 1, 1, str(error)
     try:
         with warnings.catch_warnings():

@@ -123,8 +123,10 @@ def decode(source: bytes) -> tuple[str, str]:
     """
     try:
         encoding, _ = tokenize.detect_encoding(BytesIO(source).readline)
-        return source.decode(encoding), encoding
-    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+        text = source.decode(encoding)
+        text.encode()  # some encodings give halves of characters, which no parser takes
+        return text, encoding
+    except (SyntaxError, UnicodeError, LookupError) as error:
         raise DecodeError(str(error)) from None
 
 
@@ -133,6 +135,14 @@ def encode(text: str, encoding: str) -> bytes:
     if encoding == "utf-8-sig":
         return codecs.BOM_UTF8 + text.encode("utf-8")
     return text.encode(encoding)
+
+
+def gives_back(text: str, encoding: str, source: bytes) -> bool:
+    """Whether a text makes just these bytes: some encodings spell a character in several ways."""
+    try:
+        return encode(text, encoding) == source
+    except UnicodeError:
+        return False
 
 
 # Files larger than this that nobody asked to lint are opened for a base class only, not for what they hold else.
