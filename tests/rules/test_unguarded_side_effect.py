@@ -895,7 +895,7 @@ def test_a_setting_that_may_be_none_is_no_run(condition, has_run):
         "import os\nimport wandb\nfrom accelerate import Accelerator\n\ndef main(args):\n"
         f'    accelerator = Accelerator()\n    if {condition}:\n        os.remove("x")\n'
     )
-    assert ("that have a run" in SNIPPETS.finding(text).message) is has_run
+    assert ("with an active run" in SNIPPETS.finding(text).message) is has_run
 
 
 @pytest.mark.parametrize(
