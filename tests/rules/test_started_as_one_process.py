@@ -90,6 +90,12 @@ def test_a_part_of_programs_that_are_started_as_one_process_is_asked_for(runs, b
 
 
 @pytest.mark.parametrize(("runs", "by_default"), [("python train.py\n", False), ("torchrun train.py\n", True)])
+def test_a_part_of_programs_that_can_be_run_by_itself_is_one_of_theirs(runs, by_default, tmp_path):
+    part = PART_OF_PROGRAMS["part.py"] + '\n\nif __name__ == "__main__":\n    print(train)\n'
+    assert by_default_in(tmp_path, PART_OF_PROGRAMS | {"part.py": part, "run.sh": runs}, "part.py") is by_default
+
+
+@pytest.mark.parametrize(("runs", "by_default"), [("python train.py\n", False), ("torchrun train.py\n", True)])
 def test_a_part_of_a_script_without_a_main_block_is_that_of_a_program_where_a_command_names_it(
     runs, by_default, tmp_path
 ):
@@ -299,6 +305,9 @@ def test_what_is_exported_from_a_notebook_is_run_by_its_kernel(lines, by_default
         ("prompt = tokenizer.input('Prompt: ')", True),
         ("prompt = 'read by input()'", True),
         ("# prompt = input('Prompt: ')", True),
+        ("prompt, rank = input('Prompt: '), 0\n    for _ in prompt:\n        rank += 1", False),
+        ("prompt, rank = input('Prompt: '), args.local_rank\n    rank += 1", True),
+        ("prompt, rank = input('Prompt: '), dist.get_rank()", True),
     ],
 )
 def test_who_asks_somebody_at_the_terminal_runs_once(lines, by_default, tmp_path):

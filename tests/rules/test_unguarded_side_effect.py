@@ -793,3 +793,27 @@ def finish(args):
         save_json({{}}, join(args.output_dir, "summary.json"))
 """
     assert [each.start.line for each in SNIPPETS.findings(text)] == ([11, 12] if speaks else [])
+
+
+@pytest.mark.parametrize(
+    ("base", "by_default"), [("TrainerCallback", True), ("ABC", False), ("Generic[T]", False), ("object", False)]
+)
+def test_a_base_that_calls_no_methods_makes_none_of_them_a_hook(base: str, by_default: bool):
+    text = f"""\
+from abc import ABC
+from typing import Generic, TypeVar
+
+import wandb
+from transformers import TrainerCallback
+
+T = TypeVar("T")
+
+
+class Logging({base}):
+    def on_step_end(self, args, state, control, **others):
+        if state.is_world_process_zero:
+            print(state)
+        wandb.log({{"step": state.global_step}})
+"""
+    (finding,) = SNIPPETS.findings(text)
+    assert (finding.consequence is not Consequence.WASTE) is by_default

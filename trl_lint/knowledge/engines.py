@@ -75,11 +75,12 @@ LAUNCHES = re.compile(
 STARTS = re.compile(rb"(?:python[\d.]*|PYTHON[^\s]*)\s[^\n]*(?:\.py\b|\$)|python[\d.]*\s+-m\s|\brun\s[^\n]*\.py\b")
 _STARTS_RANKS = rb"\b(?:%b)\(" % "|".join(sorted(START_RANKS)).encode()
 SPAWNS_RANKS = re.compile(_STARTS_RANKS)
-# Code that makes processes itself, or has a library do so: bare python starts it on all GPUs.
+# Code that makes processes itself, or has a library do so: bare python starts it on all GPUs. A seed starts nothing.
 SPAWNS = re.compile(
     _STARTS_RANKS + rb"|(?<!psutil\.)\bProcess\("
-    rb"|^\s*(?:import|from)\s+(?:lightning|pytorch_lightning|ray(?!\.(?:air|tune)\b|\s+import\s+tune\b)|composer"
-    rb"|submitit)\b|\btorchrun\b|accelerate[\s\"',]+launch|distributed\.(?:run|launch)\b",
+    rb"|^\s*(?:import|from)\s+(?:(?:pytorch_)?lightning(?![\w.]*\s+import\s+seed_everything\s*(?:#|$))"
+    rb"|ray(?!\.(?:air|tune)\b|\s+import\s+tune\b)|composer|submitit)\b"
+    rb"|\btorchrun\b|accelerate[\s\"',]+launch|distributed\.(?:run|launch)\b",
     re.MULTILINE,
 )
 # One of these is in all that SPAWNS matches, in the last line of it; they are found many times as fast.

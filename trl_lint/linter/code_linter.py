@@ -227,8 +227,11 @@ class CodeLinter:
             return found
         from trl_lint.linter.execution.one_process_code import is_of_one_process
         from trl_lint.linter.execution.option_branches import is_behind_option
+        from trl_lint.linter.execution.own_runs import is_of_own_run
 
         if self.documents.starts_no_processes(module.path) or is_of_one_process(module):
+            return found.only_if_asked_for()
+        if is_of_own_run(self._tools()[0], found.violation.event):
             return found.only_if_asked_for()
 
         engines = module.engines()

@@ -70,6 +70,7 @@ only some ranks write to, and scripts that load a model with `device_map="auto"`
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import SideEffect
@@ -135,5 +136,7 @@ def _consequence(event: SideEffect) -> Consequence:
     cls = event.owner.cls if event.owner is not None else None
     if event.effect.fails:
         return Consequence.CRASH
-    is_hook = cls is not None and any(cls.library_bases())
+    # A library calls the methods of its own classes; `ABC` and `Generic` call none.
+    bases = () if cls is None else cls.library_bases()
+    is_hook = any(base.partition(".")[0] not in sys.stdlib_module_names for base in bases)
     return (event.effect.in_hooks if is_hook else None) or event.effect.consequence

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import DividedBy, Event, SideEffect, source_step
+from trl_lint.analysis.events import DividedBy, Event, Logged, SideEffect, source_step
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, are_in_two_arms
 from trl_lint.analysis.program.idioms.path_endings import ending
@@ -79,6 +79,7 @@ class OwnRuns:
 
 class SideEffects(Observer["Frame"]):
     emits = frozenset({SideEffect})
+    needed_by = frozenset({Logged})  # what each process logs to its own run is no metric of one of them
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in MADE_BY_EACH:
@@ -149,11 +150,17 @@ class SideEffects(Observer["Frame"]):
         are_right = any(each.notes.of(OwnRuns).started for each in called_traces(program))
 
         def logs_to_its_own(event: Event) -> bool:
-            if not isinstance(event, SideEffect) or event.name not in LOGS_TO_RUN:
+            if not isinstance(event, (Logged, SideEffect)) or _logged_to(event) not in LOGS_TO_RUN:
                 return False
-            return event.owner in starters or are_right or event.module.notes.of(OwnRuns).started
+            if are_right or event.module.notes.of(OwnRuns).started:
+                return True
+            return isinstance(event, SideEffect) and event.owner in starters
 
-        return [each for each in events if not logs_to_its_own(each)] if told else events
+        return [each for each in events if not logs_to_its_own(each)]
+
+
+def _logged_to(event: Logged | SideEffect) -> str:
+    return event.sink if isinstance(event, Logged) else event.name
 
 
 def _hands_on(frame: Frame, row: Row) -> bool:

@@ -203,7 +203,10 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     users = project.importers.programs_of(str(asks))
     one_process = _is_one_process(project, str(asks), users)
     is_one = not _is_started_on_several(project, {*programs, *users})
-    started_as_one = (_is_started_as_one(project, each) or _is_beside_bare(project, each) for each in programs)
+    started_as_one = (
+        _is_started_as_one(project, each) or (each in programs and _is_beside_bare(project, each))
+        for each in {*programs, *users}
+    )
     some_one_process = is_one and any(started_as_one)
     own_code = [each.shown.beside for each in found if is_program and each.name == str(asks)]
     only = project.whole and _are_all_known(found, where)

@@ -18,8 +18,13 @@ _KERNEL = rb"(?m)^get_ipython\(\)"
 _TYPED = re.compile(rb"(?m)^[^#\n\"']*(?<![\w.])(?<!def )input\(")
 _GPU = re.compile(rb"""["']cuda:(\d)["']""")
 # What programs of several processes tell them apart by, or have from a library that starts them.
-_RANKS = rb"(?i)\b(?:\w+_)?rank\b|process_index|is_\w*main_process|num_processes|world_size"
-_SEVERAL = _RANKS + rb"|\.prepare\(|accelerator\.|DistributedDataParallel|DistributedSampler"
+_NUMBERS = rb"process_index|is_\w*main_process|num_processes|world_size"
+RANKS = rb"(?i)\b(?:\w+_)?rank\b|" + _NUMBERS
+_SEVERAL = RANKS + rb"|\.prepare\(|accelerator\.|DistributedDataParallel|DistributedSampler"
+# A place in an order that is counted, `rank += 1`: where all other words of the kind are that name, nothing is told of
+# processes.
+_COUNTED = rb"(?m)^\s*rank\s*\+=\s*1\b"
+_OTHER_RANKS = rb"(?i)\b\w+_rank\b|\.rank\b|[\"']RANK[\"']|" + _NUMBERS
 
 
 def is_of_one_process(module: Module) -> bool:
@@ -28,9 +33,14 @@ def is_of_one_process(module: Module) -> bool:
         return False
     if is_for_one_gpu(module.path) or module.mentions(_KERNEL):
         return True
-    if _TYPED.search(module.code) is not None and not module.mentions(_RANKS):
+    if _TYPED.search(module.code) is not None and not _tells_ranks_apart(module):
         return True
     return not module.mentions(_SEVERAL) and _is_spread_by_hand(module)
+
+
+def _tells_ranks_apart(module: Module) -> bool:
+    """Whether a file mentions ranks of processes, which a place in an order that it counts is not."""
+    return module.mentions(_OTHER_RANKS if module.mentions(_COUNTED) else RANKS)
 
 
 def _is_spread_by_hand(module: Module) -> bool:
