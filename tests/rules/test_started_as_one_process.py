@@ -339,3 +339,64 @@ def test_a_program_says_by_its_name_that_it_is_for_one_gpu(name, by_default, tmp
 )
 def test_a_program_is_started_as_those_beside_it(files, by_default, tmp_path):
     assert by_default_in(tmp_path, {"jobs/train.py": WRITES + MAIN, **files}, "jobs/train.py") is by_default
+
+
+COMM = """
+import torch.distributed as dist
+
+class Comm:
+    @property
+    def rank(self):
+        return dist.get_rank() if dist.is_initialized() else 0
+
+    def is_main_process(self):
+        return self.rank == 0
+
+comm = Comm()
+"""
+EVALUATES = """
+from comm import comm
+
+def main(args):
+    if comm.is_main_process():
+        print(args)
+    {}
+    with open("results.json", "w") as file:
+        file.write(str(args))
+
+if __name__ == "__main__":
+    main(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "line", "by_default"),
+    [
+        ({}, "pass", False),
+        ({"other.py": "from comm import comm\nimport deepspeed\n"}, "pass", False),  # another program's
+        ({"names.py": "NAMES = ['strainer', 'lightning', 'ray', 'fabric']\n"}, "import names", False),
+        ({}, "dist.init_process_group('nccl')", True),
+        ({"begin.py": "def begin():\n    dist.init_process_group('nccl')\n"}, "import begin", True),
+        ({"begin.py": "from accelerate import Accelerator\n"}, "from begin import accelerator", True),
+        ({"run.sh": "torchrun --nproc_per_node 8 run.py\n"}, "pass", True),
+    ],
+)
+def test_who_asks_for_a_process_group_that_nothing_starts_is_one_process(files, line, by_default, tmp_path):
+    program = EVALUATES.format(line)
+    assert by_default_in(tmp_path, {"comm.py": COMM, "run.py": program, **files}, "run.py") is by_default
+
+
+@pytest.mark.parametrize(
+    ("launch", "by_default"),
+    [
+        ("accelerate launch --config_file a.yaml pkg.other --bf16\n", False),
+        ("accelerate launch --config_file a.yaml pkg.train --bf16\n", True),
+        ("accelerate launch --config_file a.yaml $SCRIPT --data b.json\n", True),
+        ("accelerate launch $SCRIPT rows.csv\n", True),
+        ("accelerate launch --multi_gpu pkg.other\n", True),  # the value of the option, maybe
+    ],
+)
+def test_a_module_that_is_launched_without_the_option_for_one(launch, by_default, tmp_path):
+    files = {"pkg/train.py": loop('open("losses.txt", "w")') + MAIN, "pkg/other.py": MAIN}
+    files["run.sh"] = "python -m pkg.train\n" + launch
+    assert by_default_in(tmp_path, files, "pkg/train.py") is by_default

@@ -88,6 +88,15 @@ SPAWN_WORDS = (
     b"spawn(", b"Process(", b"start_processes(", b"_launcher(", b"elastic_launch(", b"lightning", b" ray", b"composer",
     b"submitit", b"torchrun", b"launch", b"distributed.run",
 )  # fmt: skip
+# Code that asks whether a process group has been started: without one, it takes its process for the only one.
+ASKS_FOR_GROUP = re.compile(rb"\bis_initialized\b")
+# Code, in lower case, that may start one, or has a library do so; whatever sets ranks up by another name counts.
+STARTS_GROUP = re.compile(
+    rb"init_?process_?group|(?:init|setup|launch)\w{0,12}(?:dist|parallel|ddp|process)|dist\w{0,8}(?:init|setup)|accelerat"
+    rb"|partialstate|trainer\w*\(|trainingarg|dataparallel|fsdp|fabric\(|\.spawn\(|local_rank[\"']|world_size[\"']"
+    rb"|(?:import|from)\s+(?:\w*lightning|colossalai|composer|deepspeed|detectron|fairseq|horovod|ignite|megatron|mmcv"
+    rb"|mmengine|nemo|ray|submitit|torch_xla)"
+)
 
 _LAUNCH = "accelerate: commands/launch.py"
 _PLUGINS = "accelerate: utils/dataclasses.py"

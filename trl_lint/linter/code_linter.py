@@ -236,7 +236,12 @@ class CodeLinter:
 
         engines = module.engines()
         mild = engines.some_one_process and found.finding.consequence in _MILD
-        if engines.one_process or mild or is_behind_option(module, found.violation.node, engines.alone):
+        if (
+            engines.one_process
+            or engines.no_group
+            or mild
+            or is_behind_option(module, found.violation.node, engines.alone)
+        ):
             return found.only_if_asked_for()
         return found
 

@@ -110,7 +110,7 @@ class ProjectEngines:
                 if not shown.is_silent:
                     found.append(FileScan(name, shown))
                 if path.suffix == ".py":
-                    importers.append(Importer(name, imports, shown.program))
+                    importers.append(Importer(name, imports, shown.program, shown.group))
         except TooLarge:
             whole = False
         self.looks.save()
@@ -214,9 +214,25 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     own_engines = next(iter(own_code), ())
     imported = project.importers.is_imported(str(asks))
     drops_last = _drop_last(project, {*programs, *users})
+    no_group = is_one and _have_no_group(project, programs)
     return EnginesInUse(
-        shown, only, one_node, launched, one_process, some_one_process, own_engines, alone, imported, drops_last
+        shown,
+        only,
+        one_node,
+        launched,
+        one_process,
+        some_one_process,
+        own_engines,
+        alone,
+        imported,
+        drops_last,
+        no_group,
     )
+
+
+def _have_no_group(project: ProjectShown, programs: Collection[str]) -> bool:
+    """Whether programs ask for a process group that none of them starts: each of its processes takes itself for one."""
+    return project.whole and bool(programs) and all(map(project.importers.has_no_group, programs))
 
 
 def _speaking_of(

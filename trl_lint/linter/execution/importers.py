@@ -13,15 +13,19 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from trl_lint.analysis.program.project.import_lines import import_lines
+from trl_lint.launch.judge.engines import Group
 
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """A Python file of a project: its path, what it imports (see `imported`), and whether it is a program."""
+    """A Python file of a project: its path, what it imports (see `imported`), whether it is a program, and what it does
+    about process groups.
+    """
 
     path: str
     imports: tuple[str, ...]
     program: bool
+    group: Group = Group.NONE
 
 
 def imported(code: bytes) -> frozenset[str]:
@@ -44,12 +48,18 @@ class Importers:
             for name in each.imports:
                 self._by_name.setdefault(name, []).append(each)
         self._programs_of: dict[str, frozenset[str]] = {}
+        self._groups = {each.path: each.group for each in files if each.group is not Group.NONE}
 
     def programs_of(self, path: str) -> frozenset[str]:
         """The programs that may run a file, by importing it."""
         if path not in self._programs_of:
             self._programs_of[path] = frozenset(each.path for each in self._users(path) if each.program)
         return self._programs_of[path]
+
+    def has_no_group(self, program: str) -> bool:
+        """Whether a program asks for a process group which nothing in it, or in what it imports, may start."""
+        parts = {path: group for path, group in self._groups.items() if program in {path, *self.programs_of(path)}}
+        return Group.ASKS in parts.values() and Group.STARTS not in parts.values()
 
     def is_imported(self, path: str) -> bool:
         """Whether a file may be imported by another one."""

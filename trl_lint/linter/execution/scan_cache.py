@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TypedDict, cast
 
 from trl_lint.domain.engines import TrainingEngine
-from trl_lint.launch.judge.engines import BareStart, FileEngines, LaunchEngines, of_file
+from trl_lint.launch.judge.engines import BareStart, FileEngines, Group, LaunchEngines, of_file
 from trl_lint.linter.execution.importers import imported
 from trl_lint.linter.store.cache import digest
 from trl_lint.linter.store.content_cache import ContentCache
@@ -92,6 +92,7 @@ class _Row(TypedDict, total=False):
     one_process: bool | None
     drops_last: bool
     names: list[str]
+    group: str
     imports: list[str]
 
 
@@ -106,6 +107,7 @@ def _from_row(row: _Row) -> tuple[FileEngines, tuple[str, ...]]:
         row.get("one_process"),
         row.get("drops_last", False),
         frozenset(row.get("names", ())),
+        Group(row.get("group", "")),
     )
     return shown, tuple(row.get("imports", ()))
 
