@@ -191,43 +191,41 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     programs = frozenset({str(asks)}) if is_program else project.importers.programs_of(str(asks))
     own = started if is_program else launches_of(project, programs)
     found = _speaking_of(project, asks, programs, own, is_program=is_program)
-    where: dict[TrainingEngine, ShownEngine] = {}
-    named = settings_in_use(project, own)
-    nearest = sorted(found, key=lambda each: (not is_chosen(each, named), _distance(each, asks.parent)))
-    for each in nearest:
-        for engine in each.shown.engines:
-            where.setdefault(engine, ShownEngine(engine, each.name, is_chosen(each, named)))
-    shown = tuple(where[engine] for engine in TrainingEngine if engine in where)
+    shown = _nearest(project, asks, own, found)
     one_node = bool(own) and all(launch.one_node for launch in own)
     launched = any(each.shown.launches for each in found)
     users = project.importers.programs_of(str(asks))
     one_process = _is_one_process(project, str(asks), users)
     is_one = not _is_started_on_several(project, {*programs, *users})
-    started_as_one = (
-        _is_started_as_one(project, each) or (each in programs and _is_beside_bare(project, each))
-        for each in {*programs, *users}
-    )
-    some_one_process = is_one and any(started_as_one)
+    some_one_process = is_one and _is_one_started_as_one(project, programs, users)
     own_code = [each.shown.beside for each in found if is_program and each.name == str(asks)]
-    only = project.whole and _are_all_known(found, where)
+    only = project.whole and _are_all_known(found, {each.engine for each in shown})
     alone = _options_of_one_process(project, str(asks)) if is_program else frozenset[str]()
     own_engines = next(iter(own_code), ())
     imported = project.importers.is_imported(str(asks))
     drops_last = _drop_last(project, {*programs, *users})
     no_group = is_one and _have_no_group(project, programs)
-    return EnginesInUse(
-        shown,
-        only,
-        one_node,
-        launched,
-        one_process,
-        some_one_process,
-        own_engines,
-        alone,
-        imported,
-        drops_last,
-        no_group,
-    )
+    processes = one_node, launched, one_process, some_one_process
+    return EnginesInUse(shown, only, *processes, own_engines, alone, imported, drops_last, no_group)
+
+
+def _nearest(
+    project: ProjectShown, asks: PurePosixPath, own: Sequence[LaunchEngines], found: Sequence[FileShown]
+) -> tuple[ShownEngine, ...]:
+    """The engines that files show, each with the nearest file that does."""
+    where: dict[TrainingEngine, ShownEngine] = {}
+    named = settings_in_use(project, own)
+    for each in sorted(found, key=lambda each: (not is_chosen(each, named), _distance(each, asks.parent))):
+        for engine in each.shown.engines:
+            where.setdefault(engine, ShownEngine(engine, each.name, is_chosen(each, named)))
+    return tuple(where[engine] for engine in TrainingEngine if engine in where)
+
+
+def _is_one_started_as_one(project: ProjectShown, programs: Collection[str], users: Collection[str]) -> bool:
+    """Whether one of these is started as one process: a file that is a program, or programs that it is a part of."""
+    if any(_is_started_as_one(project, each) for each in {*programs, *users}):
+        return True
+    return any(_is_beside_bare(project, each) for each in programs)
 
 
 def _have_no_group(project: ProjectShown, programs: Collection[str]) -> bool:
