@@ -422,6 +422,8 @@ def _narrow(frame: Frame, test: cst.CSTNode, taken: bool) -> None:
         if isinstance(test.operator, cst.And) is taken:
             _narrow(frame, test.left, taken)
             _narrow(frame, test.right, taken)
+        elif taken:
+            narrowed_calls.narrow_to_one_of(frame, test)
     elif type(test) is cst.UnaryOperation and isinstance(test.operator, cst.Not):
         _narrow(frame, test.expression, not taken)
 

@@ -3,6 +3,7 @@
 isinstance(reward, nn.Module)      a model, wrapped or not, where nothing was known of it
 isinstance(data, IterableDataset)  a data set of that class
 isinstance(model, FSDP)            a wrapper of which it is not known what it forwards
+isinstance(layer, Own) or isinstance(layer, Other)      no wrapper, as one of these it is
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import class_names
+from trl_lint.analysis.program.idioms.path_conditions import alternatives
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import data_sets
 from trl_lint.domain.ranks import State
@@ -21,16 +23,35 @@ from trl_lint.knowledge.schema import SOME_MODEL
 
 def narrow(frame: Frame, test: cst.Call) -> None:
     """Refine what is known of a name that `isinstance` or `hasattr` has been asked about, with yes for an answer."""
-    if not (isinstance(test.func, cst.Name) and test.func.value in ("isinstance", "hasattr") and test.args):
-        return
-    subject = test.args[0].value
-    value = frame.memory.names.get(subject.value) if isinstance(subject, cst.Name) else None
-    if value is None or not isinstance(subject, cst.Name):
-        return
-    classes = _classes(frame, test) if test.func.value == "isinstance" else None
-    narrowed = _narrowed(value, classes)
+    name = _subject(test, "isinstance", "hasattr")
+    if name:
+        _refine(frame, name, _classes(frame, test) if _asks(test, "isinstance") else None)
+
+
+def narrow_to_one_of(frame: Frame, test: cst.BooleanOperation) -> None:
+    """The same of a name that `isinstance` has been asked about several times, with yes for one of the answers."""
+    asked = [each for each in alternatives(test) if isinstance(each, cst.Call)]
+    names = {_subject(each, "isinstance") for each in asked}
+    classes = [_classes(frame, each) for each in asked]
+    if len(asked) == len(alternatives(test)) and len(names) == 1 and all(classes):
+        _refine(frame, names.pop(), [name for each in classes for name in each])
+
+
+def _refine(frame: Frame, name: str, classes: list[str] | None) -> None:
+    value = frame.memory.names.get(name)
+    narrowed = None if value is None else _narrowed(value, classes)
     if narrowed is not None:
-        frame.memory.names[subject.value] = narrowed
+        frame.memory.names[name] = narrowed
+
+
+def _asks(test: cst.Call, *functions: str) -> bool:
+    return isinstance(test.func, cst.Name) and test.func.value in functions
+
+
+def _subject(test: cst.Call, *functions: str) -> str:
+    """The name that one of these functions is asked about; "" for another expression, or another call."""
+    subject = test.args[0].value if _asks(test, *functions) and test.args else None
+    return subject.value if isinstance(subject, cst.Name) else ""
 
 
 def _narrowed(value: Value, classes: list[str] | None) -> Value | None:
