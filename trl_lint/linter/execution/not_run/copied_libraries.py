@@ -2,6 +2,7 @@
 
 train.py                       from trl import DPOTrainer        and its own programs
 trl/trainer/ddpo_trainer.py    class DDPOTrainer: …              there because the library was copied whole
+trl/trl/trainer/ddpo_trainer.py                                  the same, in a checkout of the library
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -20,7 +22,23 @@ from trl_lint.launch.judge.engines import is_program
 
 # What names a project, and how.
 _METADATA = ("pyproject.toml", "setup.cfg", "setup.py")
+_IMPORTS = rb"(?m)^\s*(?:from|import)\s+%b\b"
 _NAMES = rb"(?m)^\s*name\s*=\s*[\"']?[\w.-]*%b"
+
+
+class Copy(NamedTuple):
+    """A copy of a library in a project. package: its folder. checkout: that of the whole checkout that it lies in, if
+    it does: then its own programs, examples and tests, which name all that it has, are no use of it.
+    """
+
+    package: Path
+    checkout: Path | None
+
+    def hides(self, project: Project, path: Path) -> bool:
+        """Whether a file of the copy may name its classes without that anybody makes one."""
+        if self.package in path.parents:
+            return path.name == "__init__.py" or (self.checkout is not None and is_program(project.text(path)))
+        return self.checkout is not None and self.checkout in path.parents
 
 
 def is_of_copied_library(project: Project, module: Module, node: cst.CSTNode) -> bool:
@@ -36,16 +54,21 @@ def is_of_copied_library(project: Project, module: Module, node: cst.CSTNode) ->
     if any(name in used_names(each) for each in module.tree.body if each is not top):
         return False
     named_in = (path for path, code in project.linted_code(name) if count_of(name, code))
-    return all(path == module.path or (path.name == "__init__.py" and copy in path.parents) for path in named_in)
+    return all(path == module.path or copy.hides(project, path) for path in named_in)
 
 
-def _copy_around(project: Project, module: Module) -> Path | None:
-    """The folder of a library around a file, in a project that is another one's and has programs of its own."""
+def _copy_around(project: Project, module: Module) -> Copy | None:
+    """The copy of a library around a file, in a project that is another one's and has programs of its own."""
     for folder in module.path.parents:
         if COPIED_LIBRARY.fits(folder.name) and project.has_file(folder / "__init__.py"):
-            outside = (path for path in project.linted if folder not in path.parents)
-            is_own = any(_is_of(project, each, folder.name) for each in folder.parents)
-            return None if is_own or not any(is_program(project.text(path)) for path in outside) else folder
+            checkout = next((each for each in folder.parents if _is_of(project, each, folder.name)), None)
+            outside = (path for path in project.linted if (checkout or folder) not in path.parents)
+            if checkout is None:
+                is_copy = any(is_program(project.text(path)) for path in outside)
+            else:  # what uses it lies beside it, or it is linted for itself
+                beside = (path for path in outside if path.parent in checkout.parents)
+                is_copy = any(re.search(_IMPORTS % folder.name.encode(), project.text(path)) for path in beside)
+            return Copy(folder, checkout) if is_copy else None
     return None
 
 
