@@ -1,4 +1,4 @@
-"""What is logged to the runs of a group, started in another file: it is there to be asked for."""
+"""What is logged to the runs of a group, started in another file: each process has one, which is right."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ IN_GROUP = "wandb.init(project='x', group=args.stamp)"
 
 
 @pytest.mark.parametrize(
-    ("start", "call", "by_default"),
+    ("start", "call", "is_told"),
     [
         (IN_GROUP, "begin(args)", False),
         ("pass", IN_GROUP, False),
@@ -55,8 +55,8 @@ IN_GROUP = "wandb.init(project='x', group=args.stamp)"
         ("pass", "begin(args)", True),
     ],
 )
-def test_what_is_logged_where_each_process_has_a_run(start, call, by_default, tmp_path):
+def test_what_is_logged_where_each_process_has_a_run(start, call, is_told, tmp_path):
     folder = written(tmp_path, {"trainer.py": TRAINER, "train.py": STARTS.format(start, call)})
     findings = api.check(folder, Settings(root=folder, select=(EVERY_RULE,)))
-    in_trainer = {each.code: each.by_default for each in findings if each.path.endswith("trainer.py")}
-    assert in_trainer == {"TRL003": by_default, "TRL008": by_default}
+    in_trainer = {each.code for each in findings if each.path.endswith("trainer.py")}
+    assert in_trainer == ({"TRL003", "TRL008"} if is_told else set())

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from snippets import SETTINGS, loop
 
+from trl_lint.findings import Finding
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 
@@ -250,12 +251,16 @@ def test_settings_of_accelerate_say_how_many_processes_there_are(options, settin
 
 def by_default_in(folder: Path, files: Mapping[str, str], name: str, rule: str = "TRL008") -> bool:
     """Whether the one finding of a rule in a file of a project is in the default set."""
+    (finding,) = findings_in(folder, files, name, rule)
+    return finding.by_default
+
+
+def findings_in(folder: Path, files: Mapping[str, str], name: str, rule: str = "TRL008") -> list[Finding]:
     for each, content in files.items():
         (folder / each).parent.mkdir(parents=True, exist_ok=True)
         (folder / each).write_text(content, encoding="utf-8")
     linter = Linter(replace(SETTINGS, root=folder), (folder,), (find_rule(rule),))
-    (finding,) = linter.check(folder / name, files[name].encode())
-    return finding.by_default
+    return linter.check(folder / name, files[name].encode())
 
 
 WITH_TRAINER = """
@@ -370,7 +375,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    ("files", "line", "by_default"),
+    ("files", "line", "is_told"),
     [
         ({}, "pass", False),
         ({"other.py": "from comm import comm\nimport deepspeed\n"}, "pass", False),  # another program's
@@ -381,9 +386,9 @@ if __name__ == "__main__":
         ({"run.sh": "torchrun --nproc_per_node 8 run.py\n"}, "pass", True),
     ],
 )
-def test_who_asks_for_a_process_group_that_nothing_starts_is_one_process(files, line, by_default, tmp_path):
-    program = EVALUATES.format(line)
-    assert by_default_in(tmp_path, {"comm.py": COMM, "run.py": program, **files}, "run.py") is by_default
+def test_who_asks_for_a_process_group_that_nothing_starts_is_one_process(files, line, is_told, tmp_path):
+    files = {"comm.py": COMM, "run.py": EVALUATES.format(line), **files}
+    assert bool(findings_in(tmp_path, files, "run.py")) is is_told
 
 
 @pytest.mark.parametrize(

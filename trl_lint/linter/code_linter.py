@@ -215,11 +215,21 @@ class CodeLinter:
             return []
         from trl_lint.linter.locate import located
 
+        found = [each for each in found if not self._is_right(module, each)]
         there = [self._as_started(module, self._if_run(module, each)) for each in located(module, found)]
         if not self.settings.per_file_ignores:
             return there
         ignores = ignored_in(self.settings, self.documents.file_of(module.path))
         return [each for each in there if not ignores(each.rule, each.finding.consequence, each.finding.by_default)]
+
+    def _is_right(self, module: Module, found: RuleViolation) -> bool:
+        """Whether what other files of the project show makes it right: a run of each process, or no second process."""
+        from trl_lint.linter.execution.own_runs import is_of_own_run
+
+        rule, violation = found
+        if is_of_own_run(self._tools()[0], violation.event):
+            return True
+        return module.engines().no_group and not rule.fails_in_one_process(violation.event)
 
     def _as_started(self, module: Module, found: LocatedViolation) -> LocatedViolation:
         """A finding, which is not in the default set where all that starts its code in sight starts one process."""
@@ -227,11 +237,8 @@ class CodeLinter:
             return found
         from trl_lint.linter.execution.one_process_code import is_of_one_process
         from trl_lint.linter.execution.option_branches import is_behind_option
-        from trl_lint.linter.execution.own_runs import is_of_own_run
 
         if self.documents.starts_no_processes(module.path) or is_of_one_process(module):
-            return found.only_if_asked_for()
-        if is_of_own_run(self._tools()[0], found.violation.event):
             return found.only_if_asked_for()
 
         engines = module.engines()
