@@ -46,7 +46,8 @@ Values are followed through local variables, containers, attributes, methods and
 comes from, or is passed to, other code is unknown and not reported. These are correct and not reported: timings,
 memory figures, learning rates, counters that all ranks share, what `Trainer` and torchmetrics reduce themselves, a
 metric store whose `log` reduces it, values printed during training, values printed next to the rank or logged under a
-name that contains it (`rank0/loss`), and models loaded with `device_map="auto"`, which one process trains.
+name that contains it (`rank0/loss`, `tokens_per_device`), values logged to a wandb run that each process starts for
+itself as one of a `group`, and models loaded with `device_map="auto"`, which one process trains.
 
 ## References
 - https://github.com/huggingface/trl/pull/2474 (DPO, CPO and ORPO logged the metrics of rank 0)
