@@ -88,7 +88,10 @@ class LaunchEngines:
 
 
 class Group(str, Enum):
-    """What code does about process groups: it may start one, or else asks for one that others may have started."""
+    """What code does about process groups: it may start one, or else asks for one that others may have started.
+
+    NONE: it asks for none, and whether it starts one was not looked up.
+    """
 
     NONE = ""
     ASKS = "asks"
@@ -194,9 +197,15 @@ def _is_for_one_process(path: PurePath, data: bytes) -> bool | None:
 
 
 def _group_of(data: bytes) -> Group:
-    if STARTS_GROUP.search(data.lower()) is not None:
-        return Group.STARTS
-    return Group.NONE if ASKS_FOR_GROUP.search(data) is None else Group.ASKS
+    """Of code that asks for no group it is not looked up whether it starts one: see `may_start_group`."""
+    if ASKS_FOR_GROUP.search(data) is None:
+        return Group.NONE
+    return Group.STARTS if may_start_group(data) else Group.ASKS
+
+
+def may_start_group(data: bytes) -> bool:
+    """Whether code may start a process group, or have a library do so."""
+    return STARTS_GROUP.search(data.lower()) is not None
 
 
 def _spawns(data: bytes) -> bool:

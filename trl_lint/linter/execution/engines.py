@@ -22,10 +22,12 @@ from trl_lint.launch.judge.engines import (
     JSON,
     LARGEST,
     BareStart,
+    Group,
     LaunchEngines,
     is_document,
     is_program,
     is_wanted,
+    may_start_group,
 )
 from trl_lint.linter.execution.importers import Importer, Importers
 from trl_lint.linter.execution.project_scan import (
@@ -116,7 +118,7 @@ class ProjectEngines:
         self.looks.save()
         starts = ((each.folder, launch.program) for each in found for launch in each.shown.launches)
         below = frozenset(path for folder, path in starts if path and self._lies_below(project, folder, path))
-        programs = Importers(_with_started(importers, found))
+        programs = Importers(_with_groups(project, _with_started(importers, found)))
         return ProjectScan(tuple(found), whole and budget.files > 0, programs, below)
 
     def _lies_below(self, project: Path, folder: PurePosixPath, program: str) -> bool:
@@ -154,6 +156,18 @@ def _with_started(files: Sequence[Importer], found: Sequence[FileScan]) -> list[
     names = {parts[-1] for parts in started}
     return [
         replace(each, program=each.program or (PurePosixPath(each.path).name in names and is_named(each.path, started)))
+        for each in files
+    ]
+
+
+def _with_groups(project: Path, files: list[Importer]) -> list[Importer]:
+    """The Python files of a project, with those that may start a process group, if any asks for one."""
+    if not any(each.group is Group.ASKS for each in files):
+        return files
+    return [
+        replace(each, group=Group.STARTS)
+        if each.group is Group.NONE and may_start_group(_content(project / each.path))
+        else each
         for each in files
     ]
 
@@ -210,7 +224,7 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
 
 
 def _nearest(
-    project: ProjectShown, asks: PurePosixPath, own: Sequence[LaunchEngines], found: Sequence[FileShown]
+    project: ProjectScan, asks: PurePosixPath, own: Sequence[LaunchEngines], found: Sequence[FileShown]
 ) -> tuple[ShownEngine, ...]:
     """The engines that files show, each with the nearest file that does."""
     where: dict[TrainingEngine, ShownEngine] = {}
@@ -221,14 +235,14 @@ def _nearest(
     return tuple(where[engine] for engine in TrainingEngine if engine in where)
 
 
-def _is_one_started_as_one(project: ProjectShown, programs: Collection[str], users: Collection[str]) -> bool:
+def _is_one_started_as_one(project: ProjectScan, programs: Collection[str], users: Collection[str]) -> bool:
     """Whether one of these is started as one process: a file that is a program, or programs that it is a part of."""
     if any(_is_started_as_one(project, each) for each in {*programs, *users}):
         return True
     return any(_is_beside_bare(project, each) for each in programs)
 
 
-def _have_no_group(project: ProjectShown, programs: Collection[str]) -> bool:
+def _have_no_group(project: ProjectScan, programs: Collection[str]) -> bool:
     """Whether programs ask for a process group that none of them starts: each of its processes takes itself for one."""
     return project.whole and bool(programs) and all(map(project.importers.has_no_group, programs))
 
