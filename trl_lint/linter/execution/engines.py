@@ -224,7 +224,7 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
 
 
 def _nearest(
-    project: ProjectScan, asks: PurePosixPath, own: Sequence[LaunchEngines], found: Sequence[FileShown]
+    project: ProjectScan, asks: PurePosixPath, own: Sequence[LaunchEngines], found: Sequence[FileScan]
 ) -> tuple[ShownEngine, ...]:
     """The engines that files show, each with the nearest file that does."""
     where: dict[TrainingEngine, ShownEngine] = {}
