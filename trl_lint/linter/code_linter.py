@@ -224,7 +224,7 @@ class CodeLinter:
 
     def _is_right(self, module: Module, found: RuleViolation) -> bool:
         """Whether what other files of the project show makes it right: a run of each process, or no second process."""
-        from trl_lint.linter.own_runs import is_of_own_run
+        from trl_lint.linter.execution.own_runs import is_of_own_run
 
         rule, violation = found
         if is_of_own_run(self._tools()[0], violation.event):
