@@ -942,3 +942,20 @@ def test_a_rank_that_leaves_under_a_further_condition_goes_on_without_it(leaving
         f'    dist.init_process_group("nccl")\n    {leaving}\n    torch.save({{}}, "x.pt")\n\nmain("y")\n'
     )
     assert SNIPPETS.places(text) == ['torch.save({}, "x.pt")'] * is_reported
+
+
+@pytest.mark.parametrize(
+    ("written", "is_reported"),
+    [
+        ("    keep(\n        args.output_dir, first=accelerator.is_main_process, last=1\n    )\n", True),
+        ("    keep(\n        1,\n        args.output_dir, first=accelerator.is_main_process\n    )\n", True),
+        ("    args.output_dir, first = accelerator.process_index, 1\n", False),
+        ("    args.output_dir, args.first=accelerator.process_index, 1\n", False),
+    ],
+)
+def test_arguments_on_a_line_of_their_own_are_not_assigned_to(written, is_reported):
+    text = (
+        "import torch\nfrom accelerate import Accelerator\nfrom somewhere import keep, read\n\ndef main(args):\n"
+        f"    accelerator = Accelerator()\n{written}    torch.save(" + "{}, args.output_dir)\n"
+    )
+    assert SNIPPETS.places(text) == ["torch.save({}, args.output_dir)"] * is_reported

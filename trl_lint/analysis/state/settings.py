@@ -283,6 +283,8 @@ _KEY_SET = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)""")
 _KEY_PUT = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)[ \t]*([^\n]*)""")
 _OPTION = re.compile(r"""(?:\w+\.[\w.]+|["'][^"']*["']|[\d.e-]+|True|False|None)[ \t]*(?:#.*)?""")
 _OWNED = re.compile(r"\.(\w+)[ \t]*,")
+# What a line goes on from that is no statement of its own.
+_OPEN = ("(", "[", "{", ",")
 # How much of a line is read for a word that tells of the rank.
 _MOST_READ = 400
 
@@ -295,6 +297,8 @@ def _all_assigned(text: str) -> dict[str, list[str]]:
     for match in _SET_BY_NAME.finditer(text):
         found[match[2]].append(f"{match[1]}.{match[2]} ={match[3]}")
     for match in _TARGETS.finditer(text):
+        if text[max(0, match.start() - _MOST_READ) : match.start()].rstrip().endswith(_OPEN):
+            continue  # a call's arguments: `args.output_dir, is_main_process=accelerator.is_main_process`
         for target in _OWNED.finditer(text, match.start(1), match.end(1)):
             found[target[1]].append(_from_owner(text, target.start()))
     return found
