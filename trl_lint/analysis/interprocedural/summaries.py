@@ -11,6 +11,7 @@ from trl_lint.analysis.interpreter import assignment, expressions, library_calls
 from trl_lint.analysis.interprocedural import decorators, handed_back, returned_flags
 from trl_lint.analysis.interprocedural.binding import bind, expression_of
 from trl_lint.analysis.interprocedural.contexts import (
+    MAX_CONTAINERS,
     CalledWith,
     Context,
     how_models_run,
@@ -299,6 +300,11 @@ class Runs(Definitions):
         summary.names = names
         summary.argument_sources = origins(names, given.caller.heap)
         summary.final = self._final(frame, summary.result, inputs)
+        shared = {*inputs, *frame.objects.class_cells}
+        if len(summary.final.keys() - shared) > MAX_CONTAINERS:  # each of its callers would get them anew
+            summary.result = UNKNOWN
+            kept = summary.final.keys() & shared
+            summary.final = {each: cell.holding({}, UNKNOWN) for each, cell in summary.final.items() if each in kept}
         summary.exchanged = other_names.exchanged(function.node, names, frame.memory.names)
         summary.trace = frame.trace
         summary.sync_points = (frame.sync_points, control)
