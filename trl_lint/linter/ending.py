@@ -45,7 +45,7 @@ def interrupted() -> NoReturn:
 
 def lacks(error: ModuleNotFoundError) -> str:
     """The line that says which package is missing: somebody has installed trl-lint without what it depends on."""
-    return f"trl-lint: cannot run: `{error.name}` is not installed; to install trl-lint again brings it"
+    return f"trl-lint: cannot run: `{error.name}` is not installed; reinstall trl-lint to get it"
 
 
 def _end(number: int, frame: FrameType | None) -> None:
