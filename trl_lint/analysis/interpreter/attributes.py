@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeAsked, AttributeRead, steps
-from trl_lint.analysis.interpreter import given_fields, handed_models, made_dicts, paths
+from trl_lint.analysis.interpreter import given_fields, handed_models, made_dicts, own_wrappers, paths
 from trl_lint.analysis.program import call_order, wrapper_attributes
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.import_lines import is_defined_in_reach
@@ -180,6 +180,8 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
         return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
     if name in ("training",):
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")
+    if own_wrappers.has(model, name):
+        return UNKNOWN
     is_there = model.wrapping not in WRAPPED_ON_SOME_WAY or _is_there(frame, name, node)
     if not is_there and not _is_wrapped_later(frame, model) and not _is_put_on(frame, model, name):
         frame.emit(
@@ -218,6 +220,8 @@ def _is_there(frame: Frame, name: str, node: cst.CSTNode) -> bool:
 def asked_for(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
     """`if hasattr(model, name): …` of a wrapped model: where DDP wraps it, that is never done, and nothing instead."""
     if name in library.WRAPPER_ATTRIBUTES or not is_replicated(model) or frame.memory.control.engine:
+        return
+    if own_wrappers.has(model, name):
         return
     if not isinstance(node, cst.Call) or not _is_plain(node) or not is_left_out(frame.root, node, name):
         return

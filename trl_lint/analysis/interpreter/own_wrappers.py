@@ -1,0 +1,74 @@
+"""Wrappers of a project's own: classes in sight that are a DistributedDataParallel or a DataParallel.
+
+class Wrapper(DistributedDataParallel):
+    def outputs(self):
+        return self.module.outputs()
+
+model = Wrapper(net)      wrapped, as by the class that it inherits from
+model.outputs()           there: the class has it
+model.depth               not there
+
+A class that may have any attribute (`__getattr__`, `setattr`) is no wrapper of which anything is known, nor one whose
+`__init__` hands its own first argument to nobody.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.events import steps
+from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.syntax import callee_of, names_in, of_class
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.kinds import LibraryName
+from trl_lint.domain.provenance import WrappedByOwn
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.torch_distributed import DATA_PARALLEL, DDP
+
+_WRAPPERS = (DDP, DATA_PARALLEL)
+# What a class names that may have attributes which nobody can tell.
+_ANY_ATTRIBUTE = frozenset({"__dict__", "__getattr__", "__getattribute__", "setattr"})
+
+
+def made(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value | None:
+    """What such a class makes of a model; None for all other classes."""
+    base = next((each for each in _WRAPPERS if each in cls.library_bases()), None)
+    if base is None or not _is_told(cls):
+        return None
+    wrapped = frame.engine.call_value(frame, LibraryName(base), args, node)
+    if wrapped.kind is not Kind.MODEL:
+        return None
+    names = frozenset[str]().union(*({*each.methods, *each.variables, *each.assigned()} for each in cls.in_sight()))
+    return wrapped.but(why=WrappedByOwn(frame.module, node, "it is wrapped here", wrapped.why, names))
+
+
+def has(model: Value, name: str) -> bool:
+    """Whether a model is wrapped in a class of the project's own that has an attribute of this name."""
+    return any(isinstance(each, WrappedByOwn) and name in each.names for each in steps(model.why))
+
+
+def _is_told(cls: ClassInfo) -> bool:
+    """Whether all that its objects have can be read off it, and it wraps what it is given first."""
+    classes = cls.in_sight()
+    if any(base is None for each in classes for base in each.bases):
+        return False
+    return not any(_ANY_ATTRIBUTE & set(names_in(each.node)) for each in classes) and all(map(_hands_on, classes))
+
+
+def _hands_on(cls: ClassInfo) -> bool:
+    """Whether the `__init__` of a class, if it has one, gives that of its base its own first argument first."""
+    init = cls.methods.get("__init__")
+    if init is None:
+        return True
+    if not isinstance(init.node, cst.FunctionDef) or len(init.node.params.params) < 2:
+        return False
+    first = init.node.params.params[1].name.value
+    calls = (each for each in of_class(init.node.body, cst.Call) if isinstance(callee_of(each), cst.Attribute))
+    return any(
+        callee_of(each).attr.value == "__init__"
+        and bool(each.args)
+        and isinstance(each.args[0].value, cst.Name)
+        and each.args[0].value.value == first
+        for each in calls
+    )
