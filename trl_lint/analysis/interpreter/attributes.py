@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeAsked, AttributeRead, steps
-from trl_lint.analysis.interpreter import given_fields, handed_models, made_dicts, own_wrappers, paths
+from trl_lint.analysis.interpreter import given_fields, handed_models, made_dicts, own_wrappers, paths, wrapped_before
 from trl_lint.analysis.program import call_order, wrapper_attributes
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.import_lines import is_defined_in_reach
@@ -285,6 +285,8 @@ def _of_object(frame: Frame, owner: ProjectInstance, name: str, node: cst.CSTNod
     value = frame.read_attribute(cls, name)
     if value is not None and value.kind is Kind.UNKNOWN:
         value = handed_models.held(frame, cls, name) or value
+    if value is not None:
+        value = wrapped_before.held(frame, cls, name, value)
     if value is not None and value.rank.state is State.SAME and heuristics.MAIN_PROCESS.fits(name):
         return UNKNOWN  # what is left to its default is for a caller to say
     if value is not None and (value.rank.state is not State.BOTTOM or cls.state != "new"):
