@@ -1,7 +1,6 @@
 """TRL002, TRL010: a method reads a model that another method of its class has wrapped before it calls the reader."""
 
 import pytest
-
 from snippets import Snippets
 
 SNIPPETS = Snippets("TRL002")
