@@ -18,7 +18,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import steps
 from trl_lint.analysis.program.classes import ClassInfo
-from trl_lint.analysis.program.syntax import callee_of, names_in, of_class
+from trl_lint.analysis.program.syntax import names_in, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import LibraryName
@@ -64,11 +64,11 @@ def _hands_on(cls: ClassInfo) -> bool:
     if not isinstance(init.node, cst.FunctionDef) or len(init.node.params.params) < 2:
         return False
     first = init.node.params.params[1].name.value
-    calls = (each for each in of_class(init.node.body, cst.Call) if isinstance(callee_of(each), cst.Attribute))
     return any(
-        callee_of(each).attr.value == "__init__"
+        isinstance(each.func, cst.Attribute)
+        and each.func.attr.value == "__init__"
         and bool(each.args)
         and isinstance(each.args[0].value, cst.Name)
         and each.args[0].value.value == first
-        for each in calls
+        for each in of_class(init.node.body, cst.Call)
     )

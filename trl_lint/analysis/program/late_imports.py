@@ -36,7 +36,8 @@ def _late_imports(module: Module) -> dict[str, cst.Import | cst.ImportFrom]:
 
 
 def _imports_in(function: cst.FunctionDef) -> dict[str, cst.Import | cst.ImportFrom]:
-    nodes = [*of_class(function, cst.Import), *of_class(function, cst.ImportFrom)]
+    nodes: list[cst.Import | cst.ImportFrom] = [*of_class(function, cst.Import)]
+    nodes += of_class(function, cst.ImportFrom)
     return {
         alias.evaluated_alias or alias.evaluated_name.partition(".")[0]: node
         for node in nodes
