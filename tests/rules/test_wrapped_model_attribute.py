@@ -1515,6 +1515,10 @@ HANDS_ON = """\
         (HANDS_ON, "print(model.kept)", False),
         (HANDS_ON, "print(model.outputs())", False),
         (HANDS_ON, "if hasattr(model, 'kept'):\n        reader(model.kept)", False),
+        # A function out of sight has been asked about it.
+        ("    pass", "if outside.is_exported(model):\n        reader(model.depth)", False),
+        ("    pass", "reader(model.depth if is_exported(model) else model)", False),
+        ("    pass", "if outside.is_exported(reader):\n        reader(model.depth)", True),
         # It may have anything.
         ("    def __getattr__(self, name):\n        return getattr(self.module, name)", "print(model.depth)", False),
         (

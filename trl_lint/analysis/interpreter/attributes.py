@@ -180,7 +180,7 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
         return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
     if name in ("training",):
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")
-    if own_wrappers.has(model, name):
+    if own_wrappers.has(model, name) or own_wrappers.is_asked_about(frame, model, node):
         return UNKNOWN
     is_there = model.wrapping not in WRAPPED_ON_SOME_WAY or _is_there(frame, name, node)
     if not is_there and not _is_wrapped_later(frame, model) and not _is_put_on(frame, model, name):

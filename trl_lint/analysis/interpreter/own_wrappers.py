@@ -7,6 +7,8 @@ class Wrapper(DistributedDataParallel):
 model = Wrapper(net)      wrapped, as by the class that it inherits from
 model.outputs()           there: the class has it
 model.depth               not there
+if is_exported(model):    a function out of sight may have been told of the wrapper, and what is under it
+    model.export()        is left alone
 
 A class that may have any attribute (`__getattr__`, `setattr`) is no wrapper of which anything is known, nor one whose
 `__init__` hands its own first argument to nobody.
@@ -18,17 +20,21 @@ import libcst as cst
 
 from trl_lint.analysis.events import steps
 from trl_lint.analysis.program.classes import ClassInfo
-from trl_lint.analysis.program.syntax import names_in, of_class
+from trl_lint.analysis.program.objects import FunctionValue
+from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.domain.provenance import WrappedByOwn
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.torch_distributed import DATA_PARALLEL, DDP
 
 _WRAPPERS = (DDP, DATA_PARALLEL)
 # What a class names that may have attributes which nobody can tell.
 _ANY_ATTRIBUTE = frozenset({"__dict__", "__getattr__", "__getattribute__", "setattr"})
+
+# Questions of Python's own, which are answered of the wrapper as of any object.
+_OF_PYTHON = frozenset({"callable", "getattr", "hasattr", "isinstance"})
 
 
 def made(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value | None:
@@ -46,6 +52,22 @@ def made(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Va
 def has(model: Value, name: str) -> bool:
     """Whether a model is wrapped in a class of the project's own that has an attribute of this name."""
     return any(isinstance(each, WrappedByOwn) and name in each.names for each in steps(model.why))
+
+
+def is_asked_about(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
+    """Whether a read from such a model is under a question that a function out of sight has answered of it."""
+    if not isinstance(node, cst.Attribute) or not any(isinstance(each, WrappedByOwn) for each in steps(model.why)):
+        return False
+    around = ancestors(frame.root, node)
+    tests = [each.test for each in around if isinstance(each, (cst.If, cst.IfExp))]
+    return any(_asks_elsewhere(frame, test, node.value) for test in tests if test not in around)
+
+
+def _asks_elsewhere(frame: Frame, test: cst.BaseExpression, stands: cst.BaseExpression) -> bool:
+    if not isinstance(test, cst.Call) or not any(arg.value.deep_equals(stands) for arg in test.args):
+        return False
+    asked = frame.engine.settle(frame.node_values.get(id(test.func), UNKNOWN))
+    return not isinstance(asked, FunctionValue) and last_name(test.func) not in _OF_PYTHON
 
 
 def _is_told(cls: ClassInfo) -> bool:
