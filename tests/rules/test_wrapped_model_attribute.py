@@ -1518,6 +1518,7 @@ HANDS_ON = """\
         # A function out of sight has been asked about it.
         ("    pass", "if outside.is_exported(model):\n        reader(model.depth)", False),
         ("    pass", "reader(model.depth if is_exported(model) else model)", False),
+        ("    pass", "if is_exported(model):\n        pass\n    else:\n        reader(model.depth)", True),
         ("    pass", "if outside.is_exported(reader):\n        reader(model.depth)", True),
         # It may have anything.
         ("    def __getattr__(self, name):\n        return getattr(self.module, name)", "print(model.depth)", False),

@@ -16,6 +16,8 @@ A class that may have any attribute (`__getattr__`, `setattr`) is no wrapper of 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import libcst as cst
 
 from trl_lint.analysis.events import steps
@@ -58,9 +60,9 @@ def is_asked_about(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
     """Whether a read from such a model is under a question that a function out of sight has answered of it."""
     if not isinstance(node, cst.Attribute) or not any(isinstance(each, WrappedByOwn) for each in steps(model.why)):
         return False
-    around = ancestors(frame.root, node)
-    tests = [each.test for each in around if isinstance(each, (cst.If, cst.IfExp))]
-    return any(_asks_elsewhere(frame, test, node.value) for test in tests if test not in around)
+    around = (*ancestors(frame.root, node), node)
+    held = [one.test for one, part in pairwise(around) if isinstance(one, (cst.If, cst.IfExp)) and part is one.body]
+    return any(_asks_elsewhere(frame, test, node.value) for test in held)
 
 
 def _asks_elsewhere(frame: Frame, test: cst.BaseExpression, stands: cst.BaseExpression) -> bool:
