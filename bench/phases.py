@@ -22,10 +22,10 @@ from bench.peers import TREES
 from evaluation.common import PASSED, new_linter, run, table
 from evaluation.corpora import Corpus
 from trl_lint.analysis.interprocedural.entry_points import Engine
-from trl_lint.analysis.program import partial_trees
-from trl_lint.analysis.program import project as projects
+from trl_lint.analysis.program.project import partial_trees
+from trl_lint.analysis.program.project import project as projects
 from trl_lint.linter.code_linter import CodeLinter
-from trl_lint.linter.prefilter import Prefilter
+from trl_lint.linter.files.prefilter import Prefilter
 
 REST = "the rest"
 Phase = str | Callable[..., str]

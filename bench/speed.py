@@ -33,7 +33,7 @@ import libcst
 from evaluation.common import FAILED, PASSED, new_linter, run, table
 from evaluation.corpora import SPEED, TRL, Corpus
 from trl_lint.analysis.interprocedural.entry_points import Engine
-from trl_lint.analysis.program.project import Project
+from trl_lint.analysis.program.project.project import Project
 from trl_lint.linter.linter import Linter
 
 MAX_TOTAL, MAX_FILE = 3.0, 6.0

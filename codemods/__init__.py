@@ -22,7 +22,7 @@ class FindingCommand(VisitorBasedCodemodCommand):
     CODE: ClassVar[str]
 
     def transform_module_impl(self, tree: cst.Module) -> cst.Module:
-        from trl_lint.linter.fixing import mended
+        from trl_lint.linter.rewriting.fixing import mended
 
         path = Path(self.context.filename or "<string>")
         source = mended(path, tree.bytes, self.CODE)

@@ -104,7 +104,7 @@ def settings_table() -> str:
     for field in fields(Settings):
         if field.name in kinds:
             meaning, _, default = meanings[field.name].partition(" Default: ")
-            shown = default.rstrip(".") or f"`{_toml(field.default, kinds[field.name])}`"
+            shown = default.rstrip(".") or _default(field.default, kinds[field.name])
             rows.append((f"`{field.name.replace('_', '-')}`", _kind(kinds[field.name]), shown, meaning))
     return _table(("key", "value", "default", "meaning"), rows)
 
@@ -310,6 +310,10 @@ def _attribute_docstrings(cls: type) -> dict[str, str]:
         if isinstance(above, ast.AnnAssign) and isinstance(above.target, ast.Name)
         if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
     }
+
+
+def _default(default: Any, kind: msgspec.inspect.Type) -> str:
+    return "none" if default is None else f"`{_toml(default, kind)}`"
 
 
 def _toml(default: Any, kind: msgspec.inspect.Type) -> str:

@@ -149,7 +149,7 @@ def recall(verdicts: Sequence[Verdict], group: str, rule: str | None = None) -> 
 def rules_table(verdicts: Sequence[Verdict], found: Sequence[Found]) -> list[tuple[object, ...]]:
     """By rule: recall, alarms on right code, what was judged of its findings, and fixes."""
     rows: list[tuple[object, ...]] = [
-        ("rule", "recall", "partial", "look-alikes", "mended", "findings", REAL, DEBATABLE, FALSE, "fixes", "hold")
+        ("rule", "recall", "partial", "look-alikes", "fixed", "findings", REAL, DEBATABLE, FALSE, "fixes", "hold")
     ]
     for rule in all_rules():
         if rule.code not in ALL_RULES:
@@ -211,17 +211,16 @@ def _below(counts: tuple[int, int], least: float) -> bool:
 
 HEAD = """# Accuracy
 
-`python -m evaluation.accuracy` writes this page. It lints releases from the package index; nothing of them is run.
+`python -m evaluation.accuracy` generates this page. It lints releases from PyPI and runs nothing of them.
 
-**Recall** is over the bugs of TRL's history whose release, file and line are known (`evaluation/cases/trl_cases.json`):
-sites that show in the code, and apart from them those that show in part only. **Look-alikes** are pieces of right code
-that resemble a bug, **mended** are the functions of the release that mended one: a finding there is a false alarm.
-
-**Findings** are those of all rules but previews on {corpora}.
-Each was read, and judged in `evaluation/cases/judged.json`: *real* (a bug on several processes), *debatable* (true as
-reported, but right for the one way the code is run, or harmless), *false*. At most one in twenty may be false; it is
-{share:.1%} of {count}. **Fixes** are those offered;
-one **holds** where the mended file parses, the finding is gone and none is new.
+- **Recall** covers the bugs of TRL's history whose release, file and line are known
+  (`evaluation/cases/trl_cases.json`). **Partial** are sites that show only in part.
+- **Look-alikes** are correct code that resembles a bug, and **fixed** are the functions of the release that fixed one.
+  A finding there is a false alarm.
+- **Findings** are those of all rules except previews on {corpora}. Each was read and judged
+  (`evaluation/cases/judged.json`): *real* (a bug on several processes), *debatable* (true as reported, but harmless or
+  correct the way the code is run), or *false*. At most one in twenty may be false; it is {share:.1%} of {count}.
+- **Fixes** are those offered. A fix **holds** if the fixed file parses, the finding is gone and no new one appears.
 """
 
 
@@ -235,8 +234,8 @@ def page(verdicts: Sequence[Verdict], found: Sequence[Found]) -> str:
         "\n## What is missed\n",
         *(_missed(verdicts) or ["Nothing."]),
         "\n## Real bugs in trl 1.16.0\n",
-        'Found in the release as it is on the index, and read. "Fix" says what `trl-lint` offers, "run" which case of '
-        "[verified.md](verified.md) shows it on two processes, as released and mended.\n",
+        'Found in the release as published, and read. "Fix" is what `trl-lint` offers. "Run" links the case of '
+        "[verified.md](verified.md) that shows the bug on two processes, as released and fixed.\n",
         *_reported(found, REAL, str(TRL)),
         "\n## Debatable\n",
         *(list(_reported(found, DEBATABLE)) or ["None."]),

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from evaluation.releases import cache_dir
 from trl_lint.launch.judge.engines import of_file
 from trl_lint.launch.parsers import readers
-from trl_lint.linter.discovery import PROJECT_MARKS
+from trl_lint.linter.files.discovery import PROJECT_MARKS
 
 # What the linter reads besides the files that can start Python (`readers`): code, and what projects declare.
 SUFFIXES = frozenset((".py", ".pyi", ".pyw", ".toml", ".cfg"))

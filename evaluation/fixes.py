@@ -37,10 +37,10 @@ from evaluation.lines import carried
 from evaluation.mending import NO_FIX
 from evaluation.releases import Release
 from trl_lint.findings import Applicability, Finding
-from trl_lint.linter.fixing import uncovered_by
-from trl_lint.linter.hunks import Hunk, hunks
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
+from trl_lint.linter.rewriting.fixing import uncovered_by
+from trl_lint.linter.rewriting.hunks import Hunk, hunks
 from trl_lint.rules import find_rule
 
 CORPORA = (

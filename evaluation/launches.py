@@ -22,7 +22,7 @@ from evaluation.corpora import LAUNCHES, Corpus
 from trl_lint.findings import Finding
 from trl_lint.launch.parsers import readers
 from trl_lint.launch.parsers.notebook_places import CellPlaces
-from trl_lint.linter.discovery import import_roots
+from trl_lint.linter.files.discovery import import_roots
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 from trl_lint.settings import Settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trl_lint.linter.hunks import Hunk
+from trl_lint.linter.rewriting.hunks import Hunk
 
 
 def carried(changes: Sequence[Hunk], first: int, last: int) -> tuple[int, int]:

@@ -17,8 +17,8 @@ from evaluation.common import table
 from evaluation.lines import carried
 from evaluation.neutral import HELPER
 from trl_lint.findings import Applicability, Finding
-from trl_lint.linter.hunks import hunks
 from trl_lint.linter.linter import Linter
+from trl_lint.linter.rewriting.hunks import hunks
 
 LEVELS = ("safe", "unsafe", "hint", "withheld")
 # Over these operators a mended mutant should be the original again, as often as this.

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from trl_lint.findings import Finding, Position
 from trl_lint.frontends.cli import main
-from trl_lint.linter.accounting import Counted, account, standing
 from trl_lint.linter.linter import Linter
+from trl_lint.linter.rewriting.accounting import Counted, account, standing
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 
@@ -95,7 +95,7 @@ def test_found_is_fixed_and_left(tmp_path, monkeypatch, unsafe):
     left = re.findall(r"^train.py:\d+:\d+: TRL\d+", said, re.MULTILINE)
     _, _, listed = said.partition("Fixed ")
     fixed = re.findall(r"^  train.py:(\d+:\d+): (TRL\d+) [\w-]+$", listed.partition("in part")[0], re.MULTILINE)
-    new = re.search(r"(\d+) came to light", said)
+    new = re.search(r"(\d+) revealed by the fixes", said)
     assert fixed
     assert [each for each in before if each in fixed] == fixed
     assert len(before) == len(fixed) + len(left) - (int(new[1]) if new else 0)

@@ -79,9 +79,7 @@ def test_where_a_string_looks_like_the_comment_there_is_none(folder):
     Path("train.py").write_text(text)
     done = run("--isolated", "--add-noqa", ".")
     assert (done.code, done.out.splitlines()[0]) == (1, "Silenced 1 finding in 1 file.")
-    assert (
-        done.err == "train.py:7:9: TRL003: not silenced: a string there looks like the comment that would silence it\n"
-    )
+    assert done.err == "train.py:7:9: TRL003: not silenced: a string there looks like a comment that silences it\n"
     assert Path("train.py").read_text() == f"{HEAD}        {bug}\n        {BUG}  # noqa: TRL003\n"
     assert places("--isolated", ".") == ["train.py:7:9: TRL003"]
 

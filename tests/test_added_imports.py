@@ -92,7 +92,7 @@ def test_without_an_import_behind_what_is_set_up_there_is_none():
         '    for batch in accelerator.prepare(loader):\n        accelerator.gather(len(batch["ids"]))\n'
     )
     finding = Snippets("TRL001").finding(text)
-    assert finding.fix.reason == "there is no place for an import behind what the file sets up for its imports"
+    assert finding.fix.reason == "there is no place for an import after what the file sets up for its imports"
     assert Snippets("TRL001").mended(text, unsafe=True) == text
     reads = text.replace('os.environ["CUDA_VISIBLE_DEVICES"] = "0"', 'LIMIT = os.environ["LIMIT"]')
     assert "import torch" in Snippets("TRL001").mended(reads, unsafe=True)
@@ -260,5 +260,5 @@ def test_accelerate_does_not_come_into_a_script_of_plain_torch():
         "import torch.distributed as dist\nfrom datasets import load_dataset\n\n"
         'dist.init_process_group("nccl")\ndataset = load_dataset("a/b")\ndataset = dataset.map(tokenize)\n'
     )
-    assert Snippets("TRL012").finding(text).fix.reason == "the file uses no Accelerate"
+    assert Snippets("TRL012").finding(text).fix.reason == "the file does not use Accelerate"
     assert Snippets("TRL012").mended(text, unsafe=True) == text

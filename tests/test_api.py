@@ -123,7 +123,7 @@ def test_given_settings_count_alone(folder):
     [
         (Settings(select=("TRL999",)), "unknown rule `TRL999`"),
         (Settings(reducers=(("mylib.mean", "average"),)), "reducers: `mylib.mean` can't be `average`"),
-        (Settings(guards=("is_main",)), "guards: `is_main` is no dotted name"),
+        (Settings(guards=("is_main",)), "guards: `is_main` is not a dotted name"),
     ],
 )
 def test_settings_nobody_can_act_on(folder, settings, said):

@@ -15,10 +15,11 @@ from forks import module
 
 from trl_lint import findings
 from trl_lint.frontends.cli import main
-from trl_lint.linter import cached_linter, kept_by_content
-from trl_lint.linter.cache import FOLDER, MAX_ENTRIES, Cache, folder_of
+from trl_lint.linter import cached_linter
 from trl_lint.linter.cached_linter import CachedLinter
-from trl_lint.linter.dependencies import NOTHING, OTHER, Dependencies, kinds_of
+from trl_lint.linter.store import content_cache
+from trl_lint.linter.store.cache import FOLDER, MAX_ENTRIES, Cache, folder_of
+from trl_lint.linter.store.dependencies import NOTHING, OTHER, Dependencies, kinds_of
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 
@@ -173,7 +174,7 @@ def test_what_is_known_not_to_matter_is_not_looked_through_again(monkeypatch):
     def refuse(source):
         raise AssertionError("looked through again")
 
-    monkeypatch.setattr("trl_lint.linter.prefilter.code_of", refuse)
+    monkeypatch.setattr("trl_lint.linter.files.prefilter.code_of", refuse)
     assert lint(".") == fresh
 
 
@@ -488,7 +489,7 @@ def test_clean(project):
 
 def whole(content: bytes) -> bytes:
     """An entry that says it is whole."""
-    from trl_lint.linter.cache import digest
+    from trl_lint.linter.store.cache import digest
 
     return f'"{digest(content)}"\n'.encode() + content
 
@@ -580,7 +581,7 @@ def test_entries_are_bounded_in_number(tmp_path):
 
 
 def test_entries_are_bounded_in_size(tmp_path, monkeypatch):
-    monkeypatch.setattr("trl_lint.linter.cache.MAX_BYTES", 5000)
+    monkeypatch.setattr("trl_lint.linter.store.cache.MAX_BYTES", 5000)
     kept = Cache(tmp_path / "kept")
     for number in range(10):
         kept.save(f"run-{number}", "x" * 1000)
@@ -603,14 +604,14 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
 
 
 def test_verdicts_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(kept_by_content, "MOST", 3)
+    monkeypatch.setattr(content_cache, "MOST", 3)
     for start in range(4):
-        verdicts = kept_by_content.KeptByContent(Cache(tmp_path), "gate-x")
+        verdicts = content_cache.ContentCache(Cache(tmp_path), "gate-x")
         assert verdicts.of(b"used") is (None if start == 0 else False)
         verdicts.add(b"used", False)
         verdicts.add(str(start).encode(), True)
         verdicts.save()
-    verdicts = kept_by_content.KeptByContent(Cache(tmp_path), "gate-x")
+    verdicts = content_cache.ContentCache(Cache(tmp_path), "gate-x")
     assert [verdicts.of(each) for each in (b"0", b"1", b"2", b"3", b"used")] == [None, None, True, True, False]
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from small_projects import found, written
 
-from trl_lint.linter import callers as module
-from trl_lint.linter.callers import callers
-from trl_lint.linter.discovery import import_roots
+from trl_lint.linter.files import callers as module
+from trl_lint.linter.files.callers import callers
+from trl_lint.linter.files.discovery import import_roots
 from trl_lint.settings import Settings
 
 HELPER = "import accelerate\n\n\ndef write(rows):\n    open('rows.txt', 'w').write(rows)\n"

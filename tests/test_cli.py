@@ -305,7 +305,7 @@ def test_whatever_fails_there_is_no_traceback(monkeypatch):
     def fail(*args, **options):
         raise RuntimeError("out\nof luck")
 
-    monkeypatch.setattr("trl_lint.linter.discovery.find_files", fail)
+    monkeypatch.setattr("trl_lint.linter.files.discovery.find_files", fail)
     assert lint() == (2, "", "trl-lint: internal error: RuntimeError: out of luck (please report it)\n")
 
 
@@ -313,7 +313,7 @@ def test_interrupted(monkeypatch):
     def interrupt(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("trl_lint.linter.discovery.find_files", interrupt)
+    monkeypatch.setattr("trl_lint.linter.files.discovery.find_files", interrupt)
     assert lint()[0] == 130
 
 
@@ -356,7 +356,7 @@ def test_what_was_withheld_is_said(folder):
 def test_a_fix_may_not_touch_what_a_comment_silences(folder):
     (folder / "x.py").write_text("BUG  # noqa\n")
     code, _, err = lint("--fix")
-    assert (code, "a fix mends what a comment silences" in err) == (2, True)
+    assert (code, "a fix changes a silenced finding" in err) == (2, True)
     assert (folder / "x.py").read_text() == "BUG  # noqa\n"
 
 
@@ -406,7 +406,7 @@ def test_diff(folder):
     )
     assert done.stderr == (
         "Would fix 1 finding in 1 file:\n  x.py:2:5: TRL001 item-before-gather\n"
-        "1 finding would be left; run without --diff to see it.\n"
+        "1 finding would remain; run without --diff to see it.\n"
     )
     assert (folder / "x.py").read_bytes() == b"a = '\xc3\xa9'\r\nx = BUG"
 
@@ -646,15 +646,15 @@ def test_the_last_line_says_what_was_looked_at(folder):
     (folder / "b.py").write_text("harmless\n")
     (folder / "c.py").write_text("(((\n")
     (folder / "d.py").write_text("x = 1\n")
-    last = "2 files analysed, 1 passed over as irrelevant, 1 not understood."
+    last = "2 files analysed, 1 skipped as irrelevant, 1 not understood."
     assert text(".").stdout.splitlines()[-2:] == [SUMMARY.strip(), last]
     assert text("d.py").stdout == "All clear: no findings.\n1 file analysed.\n"
-    assert text("b.py", "d.py").stdout == "All clear: no findings.\n1 file analysed, 1 passed over as irrelevant.\n"
+    assert text("b.py", "d.py").stdout == "All clear: no findings.\n1 file analysed, 1 skipped as irrelevant.\n"
     # Of what was not looked into nothing is clear.
-    assert text("b.py").stdout == "0 files analysed, 1 passed over as irrelevant.\n"
+    assert text("b.py").stdout == "0 files analysed, 1 skipped as irrelevant.\n"
     assert text("c.py").stdout == "0 files analysed, 1 not understood.\n"
     assert text("d.py", "gone.py").stdout == "1 file analysed, 1 not understood.\n"
-    assert text("-", "--stdin-filename=b.py", stdin="harmless\n").stdout.startswith("0 files analysed, 1 passed over")
+    assert text("-", "--stdin-filename=b.py", stdin="harmless\n").stdout.startswith("0 files analysed, 1 skipped")
 
 
 def test_other_formats_say_nothing_of_it(folder):

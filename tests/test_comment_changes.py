@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from trl_lint.frontends.cli import main
-from trl_lint.linter.cache import FOLDER
-from trl_lint.linter.comment_changes import lines_moved
+from trl_lint.linter.store.cache import FOLDER
+from trl_lint.linter.store.comment_changes import lines_moved
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 # The finding is told by lines of both files.
@@ -201,7 +201,7 @@ def test_files_that_are_read_besides_may_change_as_well(project, analyses):
 
 @pytest.mark.parametrize("old", ["texts", "entry"])
 def test_a_damaged_entry_is_none(project, analyses, old):
-    from trl_lint.linter.cache import Cache
+    from trl_lint.linter.store.cache import Cache
 
     said(".")
     kept = Cache(project / FOLDER)

@@ -180,18 +180,18 @@ def test_an_explicit_file_is_relative_to_where_the_user_stands(tmp_path, monkeyp
         ("[tool.trl-lint]\nguards = 'a.f'\n", "[tool.trl-lint] guards: Expected `array`, got `str`"),
         (
             "[tool.trl-lint]\nguards = ['is_rank0']\n",
-            "[tool.trl-lint] guards: `is_rank0` is no dotted name such as `mylib.dist.all_mean`",
+            "[tool.trl-lint] guards: `is_rank0` is not a dotted name such as `mylib.dist.all_mean`",
         ),
-        ("[tool.trl-lint]\nsinks = ['a..f']\n", "[tool.trl-lint] sinks: `a..f` is no dotted name"),
-        ("[tool.trl-lint]\nunwrappers = ['a.f()']\n", "[tool.trl-lint] unwrappers: `a.f()` is no dotted name"),
+        ("[tool.trl-lint]\nsinks = ['a..f']\n", "[tool.trl-lint] sinks: `a..f` is not a dotted name"),
+        ("[tool.trl-lint]\nunwrappers = ['a.f()']\n", "[tool.trl-lint] unwrappers: `a.f()` is not a dotted name"),
         (
             "[tool.trl-lint]\nsinks = ['a.f']\nunwrappers = ['b.f', 'a.f']\n",
             "[tool.trl-lint] unwrappers: `a.f` is in `sinks` already",
         ),
         (
             "[tool.trl-lint]\ntrainer-bases = { 'a.B' = 'trl.DPOTrainr' }\n",
-            "[tool.trl-lint] trainer-bases: `a.B` can't behave like `trl.DPOTrainr`, as that is no trainer of a "
-            "library; did you mean `trl.DPOTrainer`?",
+            "[tool.trl-lint] trainer-bases: `a.B` can't behave like `trl.DPOTrainr`, which is not a known "
+            "trainer; did you mean `trl.DPOTrainer`?",
         ),
         (
             "[tool.trl-lint]\ntrainer-bases = { 'a.B' = 'accelerate.Accelerator' }\n",

@@ -10,14 +10,14 @@ import tracemalloc
 
 import pytest
 
-from trl_lint.analysis.program import depth
-from trl_lint.analysis.program.depth import MAX_DEPTH, TooDeep, deeply, measure
-from trl_lint.analysis.program.source_text import code_of
-from trl_lint.linter.cache import Cache
+from trl_lint.analysis.program.project import nesting
+from trl_lint.analysis.program.project.nesting import MAX_DEPTH, TooDeep, deeply, measure
+from trl_lint.analysis.program.project.source_text import code_of
 from trl_lint.linter.cached_linter import CachedLinter
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
 from trl_lint.linter.runner import check, run_one
+from trl_lint.linter.store.cache import Cache
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 
@@ -206,7 +206,7 @@ def test_an_import_never_loses_the_findings_of_who_imports(tmp_path, prompts):
 
 
 def test_an_import_that_can_not_be_followed_is_unknown(tmp_path, monkeypatch):
-    monkeypatch.setattr(depth, "_RECURSION", 900)
+    monkeypatch.setattr(nesting, "_RECURSION", 900)
     prompts = SHAPES["elif"](2000) + "x = 1\n"
     (tmp_path / "prompts.py").write_text(prompts)
     one = linter(tmp_path)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.linter.discovery import DEFAULT_EXCLUDES, PathProblem, find_files, is_excluded, matches
+from trl_lint.linter.files.discovery import DEFAULT_EXCLUDES, PathProblem, find_files, is_excluded, matches
 
 
 @pytest.fixture
@@ -228,7 +228,7 @@ def test_a_folder_that_can_not_be_read(tree, monkeypatch):
 def test_patterns_cost_pathspec_only_where_there_are_any(tmp_path):
     (tmp_path / "x.py").write_text("")
     script = (
-        "import sys; from pathlib import Path; from trl_lint.linter.discovery import find_files\n"
+        "import sys; from pathlib import Path; from trl_lint.linter.files.discovery import find_files\n"
         "assert len(list(find_files([Path('.')]))) == 1; sys.exit(3 * ('pathspec' in sys.modules))"
     )
     run = [sys.executable, "-c", script]

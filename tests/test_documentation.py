@@ -189,7 +189,7 @@ def test_a_block_that_is_no_python_is_passed_over(folder):
     done = call("--output-format=concise", "--extend-include=*.md")
     assert done.exit_code == 1
     assert done.stdout.startswith("a.md:18:13: TRL001")
-    remark = "a.md: not looked at: the block at 3:15, which is no Python: invalid syntax (and 1 more)\n"
+    remark = "a.md: not looked at: the block at 3:15, which is not valid Python: invalid syntax (and 1 more)\n"
     assert done.stderr == remark
     named = call("a.md", "--output-format=concise", "--extend-include=*.md")
     assert (named.exit_code, named.stderr) == (2, remark)

@@ -8,8 +8,8 @@ from test_fix_properties import BROKEN, FIXTURES, FORMS, RANK_GUARDED, identity,
 from whole_trees import check_writing
 
 from trl_lint.linter.locate import LocatedViolation
-from trl_lint.linter.regenerating import Written
-from trl_lint.linter.text_edits import transformed
+from trl_lint.linter.rewriting.regenerating import Written
+from trl_lint.linter.rewriting.text_edits import transformed
 
 # What no fixture has: a condition of which one part stays around all ranks' call.
 PARTED = (

@@ -158,4 +158,4 @@ def test_a_closed_standard_input_is_not_an_empty_file(folder):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
 def test_a_full_disk_behind_standard_output_is_said(folder):
     done = shell(folder, ">/dev/full")
-    assert (done.returncode, done.stderr) == (2, "trl-lint: cannot write what was found: no space left on device\n")
+    assert (done.returncode, done.stderr) == (2, "trl-lint: cannot write the report: no space left on device\n")

@@ -8,6 +8,7 @@ from textwrap import dedent
 
 import pytest
 from click.testing import CliRunner, Result
+from notebooks import notebook
 
 from trl_lint.frontends.cli import main
 
@@ -49,7 +50,7 @@ def test_a_value_of_this_rank_and_what_made_it_so(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert done.output.splitlines()[1:] == [
         "  not all ranks get here together",
-        f"      because: `.is_main_process` is this rank's own ({tmp_path}/train.py:9)",
+        f"      because: `.is_main_process` depends on the rank ({tmp_path}/train.py:9)",
         f"      because: `accelerator.is_main_process` differs between ranks ({tmp_path}/train.py:9)",
         "",
         "`loss`, `loss.item()`",
@@ -68,7 +69,7 @@ def test_what_is_reduced_is_the_same_and_says_so(tmp_path: Path) -> None:
 def test_the_target_of_a_loop_and_its_loader(tmp_path: Path) -> None:
     found = facts(tmp_path, LOOP, "for batch")
     assert found["batch"] == ["differs between ranks: this rank's share of the data"]
-    assert found["loader"] == ["a data loader: each rank gets batches of its own"]
+    assert found["loader"] == ["a data loader: each rank gets its own batches"]
 
 
 def test_parameters_have_a_fact_for_each_way_in_which_a_function_is_called(tmp_path: Path) -> None:
@@ -108,14 +109,14 @@ def test_what_other_files_hand_to_a_function_counts_where_they_are_named(tmp_pat
         "import torch.distributed as dist\nfrom train import note\n\nnote(dist.get_rank())\ndist.barrier()\n"
     )
     text = "def note(value):\n    return value\n"
-    assert facts(tmp_path, text, "def note")["value"] == ["not known to be the same on all ranks, nor to differ"]
+    assert facts(tmp_path, text, "def note")["value"] == ["not known whether it differs between ranks"]
     done = explain(tmp_path, text, "def note", str(tmp_path / "start.py"))
     assert "differs between ranks: depends on the rank" in done.output
 
 
 def test_a_line_that_is_never_run_says_so(tmp_path: Path) -> None:
     done = explain(tmp_path, "def f(x):\n    return x\n    x.mean()\n", "x.mean")
-    assert "nothing on this line is run" in done.output
+    assert "no code on this line runs" in done.output
     assert done.exit_code == 0
 
 
@@ -129,6 +130,12 @@ def test_a_line_that_is_never_run_says_so(tmp_path: Path) -> None:
         ("missing.py:1", "missing.py: cannot read: No such file or directory"),
         ("broken.py:1", "broken.py:1:7: "),
         ("run.sh:1", "run.sh: is not Python"),
+        ("train.py:cell 1:1", "train.py: has no cells"),
+        ("cells.ipynb:1", "cells.ipynb: is a notebook: name the cell as well, as in `cells.ipynb:cell 1:1`"),
+        ("cells.ipynb:cell 1:9", "cells.ipynb: has no line 9 of Python in cell 1"),
+        ("cells.ipynb:cell 7:1", "cells.ipynb: has no line 1 of Python in cell 7"),
+        ("cells.ipynb:cell 1:1", "cells.ipynb:cell 2:1:7: cannot parse"),
+        ("empty.ipynb:cell 1:1", "empty.ipynb: "),
     ],
 )
 def test_what_can_not_be_explained_gets_one_line(tmp_path: Path, monkeypatch, place: str, said: str) -> None:
@@ -136,7 +143,41 @@ def test_what_can_not_be_explained_gets_one_line(tmp_path: Path, monkeypatch, pl
     (tmp_path / "train.py").write_text("x = 1\n")
     (tmp_path / "broken.py").write_text("def f(:\n")
     (tmp_path / "run.sh").write_text("python train.py\n")
+    (tmp_path / "cells.ipynb").write_text(notebook("x = 1\n", "def f(:\n"))
+    (tmp_path / "empty.ipynb").write_text("")
     done = CliRunner().invoke(main, ["explain", place])
     assert done.exit_code == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+# --- notebooks -------------------------------------------------------------------------------------------
+
+CELLS = (
+    "from accelerate import Accelerator\naccelerator = Accelerator()\n",
+    "!ls\ndef main(model, loader):\n    loader = accelerator.prepare(loader)\n    for batch in loader:\n"
+    "        print(model(batch).loss)\n",
+)
+
+
+def test_a_line_of_a_cell_is_explained_with_places_in_cells(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.ipynb").write_text(notebook(*CELLS))
+    done = CliRunner().invoke(main, ["explain", "train.ipynb:cell 2:5"])
+    assert done.exit_code == 0, done.output
+    first, *_, last = done.output.splitlines()
+    assert first == "train.ipynb:cell 2:5: print(model(batch).loss)"
+    assert last.startswith("      because: ") and last.endswith(" (train.ipynb:cell 2:3)")
+    shown = CliRunner().invoke(main, ["explain", "train.ipynb:cell 2:5", "--output-format", "json"])
+    document = json.loads(shown.stdout)
+    assert (document["cell"], document["line"]) == (2, 5)
+    assert {each["name"]: each["location"] for each in document["names"]}["batch"] == {"row": 5, "column": 21}
+    assert {step["cell"] for each in document["names"] for fact in each["facts"] for step in fact["because"]} == {2}
+
+
+def test_a_line_that_is_no_python_is_shown_as_it_is_written(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.ipynb").write_text(notebook(*CELLS))
+    assert (
+        CliRunner().invoke(main, ["explain", "train.ipynb:cell 2:1"]).output.startswith("train.ipynb:cell 2:1: !ls\n")
+    )

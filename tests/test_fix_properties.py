@@ -17,12 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from whole_trees import check_writing
 
-from trl_lint.analysis.program.project import decode
+from trl_lint.analysis.program.project.project import decode
 from trl_lint.findings import Applicability
 from trl_lint.frontends.cli import main
-from trl_lint.linter import fixing, runner
+from trl_lint.linter import runner
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import FixResult
+from trl_lint.linter.rewriting import fixing
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 
@@ -446,7 +447,7 @@ def test_what_is_withheld_is_said_once_however_often_the_rules_are_gone_through(
     real = fixing.transformed
 
     def spoilt(fixes):
-        return bad_codemod(_leaves, real, fixes) if fixes[0].title.startswith("Hand a tensor") else real(fixes)
+        return bad_codemod(_leaves, real, fixes) if fixes[0].title.startswith("Pass a tensor") else real(fixes)
 
     monkeypatch.setattr(fixing, "transformed", spoilt)
     result = linter(SNIPPET).fix(SNIPPET, text.encode(), unsafe=True)

@@ -17,9 +17,9 @@ import trl_lint
 from trl_lint import files
 from trl_lint.config import load_settings
 from trl_lint.frontends.cli import main
-from trl_lint.linter import cache
-from trl_lint.linter.cache import FOLDER
-from trl_lint.linter.discovery import find_files
+from trl_lint.linter.files.discovery import find_files
+from trl_lint.linter.store import cache
+from trl_lint.linter.store.cache import FOLDER
 from trl_lint.settings import Settings
 
 BUG = "from accelerate import Accelerator\n\naccelerator = Accelerator()\nprint(accelerator.gather(loss.item()))\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from small_projects import found, written
 
-from trl_lint.analysis.program.project import Project
-from trl_lint.linter.import_order import importers_first
+from trl_lint.analysis.program.project.project import Project
+from trl_lint.linter.files.import_order import importers_first
 
 FILES = {
     "a.py": "import b\n",

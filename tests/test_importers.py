@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from trl_lint.linter.importers import Importer, Importers, imported
+from trl_lint.launch.judge.engines import Group
+from trl_lint.linter.execution.importers import Importer, Importers, imported
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ def test_programs_that_import_a_file(path: str, programs: set[str]):
 ANSWER = """
 import sys
 from pathlib import Path
-from trl_lint.linter.engines import ProjectEngines
+from trl_lint.linter.execution.engines import ProjectEngines
 from trl_lint.settings import Settings
 print(ProjectEngines.of(Settings(), (Path(sys.argv[1]),)).answer(sys.argv[1]))
 """
@@ -71,3 +72,15 @@ def test_another_process_gives_the_same_answer(tmp_path):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         said.add(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
     assert len(said) == 1
+
+
+def test_a_program_that_asks_for_a_process_group_that_nothing_in_it_starts():
+    files = [
+        Importer("evaluate.py", ("comm",), program=True),
+        Importer("train.py", ("comm", "begin"), program=True),
+        Importer("alone.py", (), program=True),
+        Importer("comm.py", (), program=False, group=Group.ASKS),
+        Importer("begin.py", (), program=False, group=Group.STARTS),
+    ]
+    importers = Importers(files)
+    assert [importers.has_no_group(each) for each in ("evaluate.py", "train.py", "alone.py")] == [True, False, False]

@@ -11,7 +11,7 @@ import pytest
 
 from trl_lint.fixes.support.breaking import broken
 from trl_lint.fixes.support.wrapping import wrapped
-from trl_lint.linter.line_length import USUAL, limit_for
+from trl_lint.linter.rewriting.line_length import USUAL, limit_for
 
 LOGGED = """\
 class MyTrainer(Trainer):

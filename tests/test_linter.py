@@ -231,7 +231,7 @@ def test_a_failure_is_not_forgotten_between_two_looks_at_a_file(tmp_path: Path, 
     source = paths["loop"].read_bytes()
     checker = linter(tmp_path)
     with monkeypatch.context() as patched:
-        patched.setattr("trl_lint.analysis.interpreter.row_transfers.prepared", lambda *args: {}["no"])
+        patched.setattr("trl_lint.analysis.interpreter.calls.row_transfers.prepared", lambda *args: {}["no"])
         checker.prepare([(paths["loop"], source)])
     with pytest.raises(KeyError):
         checker.check(paths["loop"], source)

@@ -14,7 +14,7 @@ from notebooks import notebook, sources_of
 
 import trl_lint
 from trl_lint.frontends.cli import main
-from trl_lint.linter.documents import Documents
+from trl_lint.linter.files.documents import Documents
 
 SETUP = """\
 import torch
@@ -421,7 +421,7 @@ def test_what_stands_behind_a_magic_is_left_and_all_else_is_mended(folder):
     assert found() == ["nb.ipynb:cell 2:3:19: TRL001", "nb.ipynb:cell 3:3:13: TRL001"]
     done = call("--fix")
     assert sources_of(path.read_text(encoding="utf-8")) == [SETUP, behind, FIXED]
-    withheld = "nb.ipynb:cell 2:3:19: TRL001 item-before-gather: it would change a line that is not written as Python"
+    withheld = "nb.ipynb:cell 2:3:19: TRL001 item-before-gather: it would change a line that is not plain Python"
     assert f"Withheld 1 fix:\n  {withheld}\n" in done.stdout
     (row,) = json.loads(call("--output-format=json").stdout)
     assert row["fix"]["edits"] == []

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from fake_linter import FakeLinter
 
 from trl_lint.frontends.cli import main
-from trl_lint.linter import writing
+from trl_lint.linter.files import writing
 
 FOUND = "x.py:1:5: TRL001 [*] [crash] item-before-gather: BUG is here\n"
 SUMMARY = "Found 1 finding in 1 file (1 fixable with --fix).\n"

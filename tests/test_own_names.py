@@ -103,7 +103,7 @@ def fact(folder: Path, expression: str, **settings) -> str:
     """The rank fact of an expression on a local `loss`."""
     from trl_lint.analysis.events import Revealed
     from trl_lint.analysis.interprocedural.entry_points import Engine
-    from trl_lint.analysis.program.project import Project
+    from trl_lint.analysis.program.project.project import Project
     from trl_lint.linter.versions import known_of
 
     project = Project((folder,))
@@ -312,7 +312,7 @@ def test_a_guard_divides_the_ranks(tmp_path, place, way):
     assert without.fix.applicability in (Applicability.SAFE, Applicability.UNSAFE)
     assert (known.fix.applicability, known.fix.reason) == (
         Applicability.DISPLAY,
-        "not all ranks may get here together",
+        "some ranks may not get here",
     )
 
 

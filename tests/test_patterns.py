@@ -11,8 +11,8 @@ import pytest
 from cpu_time import spent
 from pathspec import GitIgnoreSpec
 
-from trl_lint.linter import patterns
-from trl_lint.linter.discovery import find_files
+from trl_lint.linter.files import patterns
+from trl_lint.linter.files.discovery import find_files
 
 # Short patterns over few letters, so that stars compete for them.
 PIECES = ["a", "b", "*", "**", "?", "[ab]", "[!a]", "a*", "*a", "*b*", "a*b*a", "*a*a*b", "a**b", ".", "\\*", "[a*]"]

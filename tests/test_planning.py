@@ -11,7 +11,7 @@ from trl_lint.domain.values import UNKNOWN
 from trl_lint.findings import Applicability
 from trl_lint.fixes.support.edits import FixPlan, Replace
 from trl_lint.linter.messages import message_of
-from trl_lint.linter.planning import PlannedFix, combined, mendable, planned
+from trl_lint.linter.rewriting.planning import PlannedFix, combined, mendable, planned
 from trl_lint.rules import find_rule
 from trl_lint.rules.base import Violation
 
@@ -47,7 +47,7 @@ def test_a_metric_is_mended_in_all_ways_or_not_at_all():
 def test_two_fixes_of_one_node_that_differ_are_a_hint():
     whole = combined([fix(SAFE, (NODE, "p")), fix(SAFE, (NODE, "q"))])
     assert (whole.applicability, whole.plan) == (DISPLAY, None)
-    assert whole.reason == "it is reached in several ways, which ask for different fixes"
+    assert whole.reason == "it is reached in several ways that need different fixes"
 
 
 @pytest.mark.parametrize(("by_hand", "applicability"), [("ask its author", DISPLAY), ("", None)])

@@ -92,7 +92,7 @@ def test_its_output_format_is_used(installed: Path, project: Path) -> None:
     done = run(project, installed, "--select", "TRL801", "--output-format", "our-rules:table", ".")
     assert done.stdout.splitlines() == ["TRL801,train.py:12:17,wrong-number"]
     for name, said in (
-        ("our-rules:other", "the plugin has no format of this name"),
+        ("our-rules:other", "the plugin has no such format"),
         ("others:table", "`others` is not among the `plugins` of the settings"),
     ):
         done = run(project, installed, "--output-format", name, ".")

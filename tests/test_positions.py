@@ -11,7 +11,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 from trl_lint.linter.positions import Positions
 
 ROOT = Path(__file__).parents[1]
-FILES = [*(ROOT / "fixtures").glob("*/broken*.py"), *(ROOT / "trl_lint" / "analysis").glob("*.py")]
+FILES = [*(ROOT / "fixtures").glob("*/broken*.py"), *(ROOT / "trl_lint" / "analysis" / "interpreter").rglob("*.py")]
 ODD = (
     "\ufeffif x :\r\n\tdef f ( a , * , b = 1 ) :  # c\r\n\t\treturn ( ( a )\r\n\r\n )\r\n"
     "class  C : pass ; y = '''\na\rb'''\n@ d\nasync def g(): ...\n"

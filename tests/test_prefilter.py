@@ -12,8 +12,8 @@ from trl_lint.domain.values import Value, Wrapping
 from trl_lint.knowledge import mentions, models
 from trl_lint.knowledge.library import ROWS
 from trl_lint.knowledge.schema import Attribute, Class, Function, Hook
+from trl_lint.linter.files.prefilter import Prefilter
 from trl_lint.linter.linter import Linter
-from trl_lint.linter.prefilter import Prefilter
 from trl_lint.rules import all_rules, by_event, find_rule
 from trl_lint.rules.base import Rule
 from trl_lint.settings import Settings

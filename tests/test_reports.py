@@ -139,7 +139,7 @@ def test_no_all_clear_for_what_was_not_linted():
     assert shown("text") == ""
     failed = result(problem="train.py: internal error", understood=False)
     assert shown("text", result(), failed) == "1 file analysed, 1 not understood.\n"
-    assert shown("text", result(relevant=False)) == "0 files analysed, 1 passed over as irrelevant.\n"
+    assert shown("text", result(relevant=False)) == "0 files analysed, 1 skipped as irrelevant.\n"
 
 
 def test_concise():

@@ -48,7 +48,7 @@ def test_counts(folder):
 
 def test_nothing_to_count(folder):
     (folder / "a.py").write_text("x = 1\n")
-    assert run("--isolated", "--statistics", ".") == (0, "0 files analysed, 1 passed over as irrelevant.\n", "")
+    assert run("--isolated", "--statistics", ".") == (0, "0 files analysed, 1 skipped as irrelevant.\n", "")
     assert run("--isolated", "--statistics", "--output-format=json", ".").out == "[]\n"
 
 
@@ -110,7 +110,7 @@ def test_what_is_not_shown_is_counted(folder):
     (folder / "c.yaml").write_text("run: [python\n")
     done = run("--isolated", ".")
     assert done.out == (
-        "All clear: no findings.\n1 file analysed, 1 passed over as irrelevant, 1 not understood; "
+        "All clear: no findings.\n1 file analysed, 1 skipped as irrelevant, 1 not understood; "
         "1 finding silenced by comments.\n"
     )
 
@@ -121,10 +121,10 @@ def test_what_is_left_out_is_counted(folder):
         (folder / name).write_text(PROGRAM.replace(BUG, "pass"))
     (folder / "trl-lint.toml").write_text("exclude = ['old']\n")
     (folder / ".gitignore").write_text("d.py\n")
-    assert run(".").out.endswith("1 file analysed, 2 left out by `exclude` or .gitignore.\n")
-    assert run("--no-respect-gitignore", ".").out.endswith("2 files analysed, 1 left out by `exclude` or .gitignore.\n")
+    assert run(".").out.endswith("1 file analysed, 2 excluded by `exclude` or .gitignore.\n")
+    assert run("--no-respect-gitignore", ".").out.endswith("2 files analysed, 1 excluded by `exclude` or .gitignore.\n")
     assert run("--force-exclude", "d.py", "a.py").out.endswith(
-        "1 file analysed, 1 left out by `exclude` or .gitignore.\n"
+        "1 file analysed, 1 excluded by `exclude` or .gitignore.\n"
     )
 
 

@@ -95,7 +95,7 @@ def test_places_that_explain_a_finding():
     related = [(place(each), each["message"]["text"]) for each in diverging["relatedLocations"]]
     assert related == [
         (("train.py", 7, 8), "`accelerator.is_main_process` differs between ranks"),
-        (("train.py", 7, 5), "`.is_main_process` is this rank's own"),
+        (("train.py", 7, 5), "`.is_main_process` depends on the rank"),
     ]
     (flow,) = diverging["codeFlows"]
     steps = [each["location"] for each in flow["threadFlows"][0]["locations"]]
@@ -109,7 +109,8 @@ def test_one_place_is_told_once(project):
     text = PROGRAM.replace("    if accelerator.is_main_process:\n        acc", "    acc")
     (project / "train.py").write_text(text.replace("def save", "@accelerator.on_main_process\ndef save"))
     related = results()[0]["relatedLocations"]
-    assert [(each["id"], each["message"]["text"]) for each in related] == [(1, "its decorator lets only some ranks in")]
+    told = [(each["id"], each["message"]["text"]) for each in related]
+    assert told == [(1, "its decorator runs it on some ranks only")]
 
 
 SAFE = (FIXTURES / "item_before_gather" / "broken.py").read_text(encoding="utf-8")

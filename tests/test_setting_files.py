@@ -69,7 +69,7 @@ def test_what_is_taken_over(folder):
         ("extend = 3\n", "", "extend: must be the path of a file"),
         ("selct = []\n", "", "unknown key `selct`; did you mean `select`?"),
         ("select = 3\n", "", "select: Expected `array`, got `int`"),
-        ("guards = ['a']\n", "", "guards: `a` is no dotted name such as `mylib.dist.all_mean`"),
+        ("guards = ['a']\n", "", "guards: `a` is not a dotted name such as `mylib.dist.all_mean`"),
         ("[tool.trl-lint]\nselect = []\n", "", "unknown key `tool`"),
     ],
 )
@@ -84,7 +84,7 @@ def test_what_can_not_be_acted_on_names_the_file(folder, text, base, said):
 def test_what_is_wrong_in_a_file_that_is_taken_over_names_that_one(folder):
     base = write(folder / "base.toml", "[tool.trl-lint]\nguards = ['a']\nignore = ['TRL999']\n")
     write(folder / "trl-lint.toml", "extend = 'base.toml'\n")
-    with pytest.raises(ConfigError, match=r"base\.toml: \[tool\.trl-lint\] guards: `a` is no dotted name"):
+    with pytest.raises(ConfigError, match=r"base\.toml: \[tool\.trl-lint\] guards: `a` is not a dotted name"):
         load_settings(folder)
     write(base, "[tool.trl-lint]\nignore = ['TRL999']\n")
     with pytest.raises(ConfigError, match=r"base\.toml: \[tool\.trl-lint\] ignore: unknown rule `TRL999`"):

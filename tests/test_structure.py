@@ -102,5 +102,5 @@ def test_no_text_stands_for_what_a_value_is():
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
     assert [each for each in texts if re.fullmatch(r"<[a-z_ ]+>", each[1])] == [
-        ("trl_lint/analysis/program/classes.py", "<lambda>")  # Python's own name for it
+        ("trl_lint/analysis/program/project/classes.py", "<lambda>")  # Python's own name for it
     ]

@@ -10,7 +10,7 @@ import pytest
 
 from trl_lint.analysis.program.syntax import ancestors, below, children
 
-FILES = sorted((Path(__file__).parents[1] / "trl_lint" / "analysis").glob("*.py"))[:12]
+FILES = sorted((Path(__file__).parents[1] / "trl_lint" / "analysis" / "interpreter").rglob("*.py"))[:12]
 LEFT_OUT = (
     *(cst.SimpleWhitespace, cst.ParenthesizedWhitespace, cst.TrailingWhitespace, cst.EmptyLine, cst.Newline),
     *(cst.Comment, cst.Comma, cst.Colon, cst.Semicolon, cst.Dot, cst.AssignEqual, cst.Asynchronous, cst.ParamSlash),

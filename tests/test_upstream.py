@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.analysis.program.reparsing import reparsed
+from trl_lint.analysis.program.project.reparsing import reparsed
 from trl_lint.knowledge.upstream import ROWS, Mended
 from trl_lint.linter import upstream
 from trl_lint.linter.linter import Linter
@@ -46,7 +46,7 @@ def helps(tmp_path: Path, text: str) -> list[bool]:
     """By finding, whether its help names the release."""
     path = tmp_path / "mine.py"
     findings = Linter(Settings(), (tmp_path,), all_rules()).check(path, text.encode())
-    return [each.help.endswith("trl had it up to 0.1.0: 0.2.0 has it mended (#7)") for each in findings]
+    return [each.help.endswith("trl up to 0.1.0; 0.2.0 fixed it (#7)") for each in findings]
 
 
 def test_a_copied_method_names_the_release_and_others_do_not(known, tmp_path):
@@ -83,4 +83,4 @@ def test_a_method_that_is_being_typed_is_the_users_own(known, tmp_path):
     edited = TRAINER.replace('{"length"', '{"size"').encode()
     assert linter.retyped(path, edited)
     mine, _ = linter.check(path, edited)
-    assert "0.2.0 has it mended" in copied.help and "mended" not in mine.help
+    assert "0.2.0 fixed it" in copied.help and "fixed it" not in mine.help

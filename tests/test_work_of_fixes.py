@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from trl_lint.analysis.interprocedural.entry_points import Engine
 from trl_lint.fixes.support.editing import Editing
 from trl_lint.frontends.cli import main
-from trl_lint.linter.regenerating import Written
+from trl_lint.linter.rewriting.regenerating import Written
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 QUIET = sorted(FIXTURES.glob("*/quiet*.py"))

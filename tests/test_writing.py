@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from fake_linter import FakeLinter
 
 from trl_lint.frontends.cli import main
-from trl_lint.linter import ending, writing
+from trl_lint.linter import ending
+from trl_lint.linter.files import writing
 
 
 @pytest.fixture(autouse=True)

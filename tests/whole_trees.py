@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import libcst as cst
 
 from trl_lint.fixes.support.editing import Editing, all_edits
-from trl_lint.linter.line_length import limit_for
 from trl_lint.linter.locate import LocatedViolation
-from trl_lint.linter.regenerating import written
-from trl_lint.linter.text_edits import transformed
+from trl_lint.linter.rewriting.line_length import limit_for
+from trl_lint.linter.rewriting.regenerating import written
+from trl_lint.linter.rewriting.text_edits import transformed
 
 
 class Everywhere(Editing):

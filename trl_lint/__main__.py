@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import NoReturn
 
 
@@ -20,6 +21,9 @@ def main() -> NoReturn:
         command()
     except KeyboardInterrupt:  # of a command that has ended what it had started
         ending.interrupted()
+    except ModuleNotFoundError as error:
+        sys.stderr.write(f"{ending.lacks(error)}\n")
+        sys.exit(2)
     finally:
         ending.take_signals()  # the interpreter still has to take itself down
     raise AssertionError("a command ends in SystemExit")

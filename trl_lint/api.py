@@ -69,7 +69,7 @@ def _checked(settings: Settings) -> Settings:
 
 def _findings(paths: list[Path], settings: Settings) -> list[Finding]:
     from trl_lint.linter import runner
-    from trl_lint.linter.discovery import around_project, find_files, import_roots
+    from trl_lint.linter.files.discovery import around_project, find_files, import_roots
     from trl_lint.linter.linter import Linter
 
     asked = selection(settings)
@@ -86,7 +86,7 @@ def _findings(paths: list[Path], settings: Settings) -> list[Finding]:
     asked_for = {Path(os.path.abspath(path)) for path in paths if not os.path.isdir(path)}
     results = list(runner.run(files, linter, runner.check, asked_for))
     if settings.baseline:
-        from trl_lint.linter.baseline import without_known
+        from trl_lint.linter.suppression.baseline import without_known
 
         results = without_known(results, linter)
     findings = [finding for result in results for finding in result.findings]

@@ -128,7 +128,7 @@ def wrong_names(settings: Settings) -> Iterator[str]:
         shown = key.replace("_", "-")
         for name in names_in(getattr(settings, key)):
             if "." not in name or not all(part.isidentifier() for part in name.split(".")):
-                yield f"{shown}: `{name}` is no dotted name such as `mylib.dist.all_mean`"
+                yield f"{shown}: `{name}` is not a dotted name such as `mylib.dist.all_mean`"
             if seen.setdefault(name, shown) != shown:
                 yield f"{shown}: `{name}` is in `{seen[name]}` already"
     yield from _wrong_engines(settings)
@@ -139,8 +139,8 @@ def wrong_names(settings: Settings) -> Iterator[str]:
 def _wrong_engines(settings: Settings) -> Iterator[str]:
     for word in settings.engines:
         if word not in ENGINES:
-            hint = did_you_mean(word, ENGINES) or f"; known are {', '.join(f'`{each}`' for each in ENGINES)}"
-            yield f"engines: `{word}` is no engine{hint}"
+            hint = did_you_mean(word, ENGINES) or f"; it can be {', '.join(f'`{each}`' for each in ENGINES)}"
+            yield f"engines: `{word}` is not an engine{hint}"
 
 
 def _wrong_reducers(settings: Settings) -> Iterator[str]:
@@ -164,7 +164,7 @@ def _wrong_bases(settings: Settings) -> Iterator[str]:
     for name, behaves in settings.trainer_bases:
         if canonical(behaves) not in known:
             hint = did_you_mean(behaves, known)
-            yield f"trainer-bases: `{name}` can't behave like `{behaves}`, as that is no trainer of a library{hint}"
+            yield f"trainer-bases: `{name}` can't behave like `{behaves}`, which is not a known trainer{hint}"
 
 
 def schema() -> type:

@@ -60,11 +60,11 @@ class Consequence(str, Enum):
 _MEANINGS = {
     Consequence.CRASH: "the run ends with an error",
     Consequence.DEADLOCK: "ranks wait for each other until the time-out",
-    Consequence.WRONG_TRAINING: "the run ends well, and what it has trained is not what the code says",
-    Consequence.WRONG_NUMBER: "a metric that is logged or printed is not that of all ranks",
-    Consequence.RACE: "what is left in a file depends on which rank came last, or is a mixture",
-    Consequence.WASTE: "the outcome is right; ranks do the same work again, or stand idle",
-    Consequence.STALE: "nothing at run time: a comment does not silence what it says it silences",
+    Consequence.WRONG_TRAINING: "the run succeeds, but does not train what the code says",
+    Consequence.WRONG_NUMBER: "a logged or printed metric does not cover all ranks",
+    Consequence.RACE: "the contents of a file depend on which rank wrote last, or are mixed",
+    Consequence.WASTE: "the result is correct, but ranks repeat work or are idle",
+    Consequence.STALE: "nothing at run time: a comment does not silence what it names",
 }
 _SEVERITIES = {
     Consequence.CRASH: Severity.ERROR,

@@ -70,7 +70,7 @@ def report_of(name: str, plugins: tuple[str, ...]) -> type[object]:
     found = {each.__name__.rpartition(".")[2]: each for each in modules_in(plugin, "reports")}
     report = getattr(found.get(module.replace("-", "_")), "Report", None)
     if not isinstance(report, type):
-        raise ConfigError(f"--output-format {name}: the plugin has no format of this name")
+        raise ConfigError(f"--output-format {name}: the plugin has no such format")
     return report
 
 
@@ -83,7 +83,7 @@ def folders_of(plugins: tuple[str, ...]) -> list[str]:
 def _module_in(plugin: str, part: str) -> ModuleType | None:
     package = _imported(plugin, _entry(plugin).value)
     if not hasattr(package, "__path__"):
-        raise ConfigError(f"plugins: `{plugin}` is no package: its entry point names `{package.__name__}`")
+        raise ConfigError(f"plugins: `{plugin}` is not a package: its entry point names `{package.__name__}`")
     name = f"{package.__name__}.{part}"
     return None if find_spec(name) is None else _imported(plugin, name)
 
@@ -94,7 +94,7 @@ def _entry(plugin: str) -> EntryPoint:
 
     found = {each.name: each for each in entry_points(group=GROUP)}
     if plugin not in found:
-        known = f"; installed are {', '.join(f'`{name}`' for name in sorted(found))}" if found else ""
+        known = f"; installed: {', '.join(f'`{name}`' for name in sorted(found))}" if found else ""
         raise ConfigError(f"plugins: `{plugin}` is not installed{known}")
     return found[plugin]
 

@@ -34,49 +34,49 @@ class Settings:
     """
 
     extend: str | None = None
-    """Another file with settings, beside this one: what it says holds where this one says nothing."""
+    """Another settings file to inherit from: its values apply to all keys that this file does not set."""
     select: tuple[str, ...] = (DEFAULT_SET,)
     """What to report: rules by code, prefix (`TRL0`) or name, consequences (`deadlock`), severities, `DEFAULT`."""
     ignore: tuple[str, ...] = ()
-    """What to leave out, in the same words. Of what is selected as well, the longer code decides; in a draw, this."""
+    """What not to report, in the same words. If both match, the longer entry wins; on a tie, `ignore` wins."""
     extend_select: tuple[str, ...] = ()
-    """What to add to that of `select`."""
+    """What to report in addition to `select`."""
     preview: bool = False
-    """Run the preview rules as well. One of them alone runs where it is selected by its own code or name."""
+    """Also run the preview rules. To run a single one, select it by its full code or name."""
     exclude: tuple[str, ...] = ()
-    """Files and folders to leave out, in the language of `.gitignore`, below the folder of this file."""
+    """Files and folders to skip: `.gitignore` patterns, relative to the folder of this file."""
     extend_include: tuple[str, ...] = ()
-    """More files to lint, in the same language: `*.md` or `*.rst` for the Python blocks of documentation."""
+    """More files to lint, as patterns: `*.md` or `*.rst` for the Python blocks of documentation."""
     target_trl: str | None = None
     """The release of trl that the code is for, such as `"0.17.0"`. Default: the installed one, if there is one."""
     target_transformers: str | None = None
     """The same for transformers. Default: the installed one, if there is one."""
     unsafe_fixes: bool = False
-    """Let `--fix` and `--diff` take the unsafe fixes as well."""
+    """Include unsafe fixes in `--fix` and `--diff`."""
     output_format: str | None = None
-    """How findings are shown; not in a plugin's way. Default: `"text"` on a terminal, else `"concise"`."""
+    """The output format; not one of a plugin. Default: `"text"` on a terminal, else `"concise"`."""
     cache_dir: str | None = None
-    """Where results are kept, below the folder of this file. Default: `".trl_lint_cache"`."""
+    """The folder for cached results, relative to the folder of this file. Default: `".trl_lint_cache"`."""
     baseline: str | None = None
-    """The file with the findings that are known and not told again, below the folder of this file."""
+    """The file with known findings, which are not reported, relative to the folder of this file."""
     per_file_ignores: Pairs[tuple[str, ...]] = ()
-    """By glob pattern, the rules to leave out in the files that it fits."""
+    """Rules to ignore, by glob pattern of the files."""
     reducers: Pairs[str] = ()
-    """Functions of your own that give all processes the same, each with what it does."""
+    """Your functions that return the same on all processes, each with what it does."""
     guards: tuple[str, ...] = ()
-    """Functions and properties of your own that are true on some processes only."""
+    """Your functions and properties that are only true on some processes."""
     sinks: tuple[str, ...] = ()
-    """Functions of your own that log the metrics they are given."""
+    """Your functions that log the metrics passed to them."""
     unwrappers: tuple[str, ...] = ()
-    """Functions of your own that return the bare model of a wrapped one."""
+    """Your functions that return the bare model of a wrapped one."""
     trainer_bases: Pairs[str] = ()
-    """Base classes out of sight, each with the trainer that it behaves like; in a list, like `transformers.Trainer`."""
+    """Base classes outside the project, each with the trainer it behaves like; in a list, `transformers.Trainer`."""
     engines: tuple[str, ...] = ()
-    """What wraps the trained model: `ddp`, `fsdp`, `deepspeed`, `deepspeed-zero3`. Default: what the project shows."""
+    """What wraps the trained model: `ddp`, `fsdp`, `deepspeed`, `deepspeed-zero3`. Default: read from the project."""
     launch_unknown_gpus: bool | None = None
-    """Report launch commands that say nothing of GPUs (TRL004). Default: only where more than `DEFAULT` is selected."""
+    """Report launch commands that do not mention GPUs (TRL004). Default: only if more than `DEFAULT` is selected."""
     plugins: tuple[str, ...] = ()
-    """Installed packages whose rules and knowledge are used as well, by the names of their entry points."""
+    """Installed plugins to use, by the names of their entry points."""
     root: Path | None = None
     # By key, the file that it comes from.
     sources: Pairs[str] = field(default=(), compare=False, repr=False)

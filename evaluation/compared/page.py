@@ -31,7 +31,7 @@ COUNTED: Mapping[str, Callable[[Told], bool]] = {
     "ends by itself": lambda told: told.ends,
     "says that something is wrong": lambda told: told.fails,
     "names the cause": lambda told: told.cause,
-    "names the cause, or that the ranks part": lambda told: told.cause or told.apart,
+    "names the cause, or that the ranks diverge": lambda told: told.cause or told.apart,
     "names a line that is marked": lambda told: told.cause or told.lines,
 }
 Outputs = Mapping[str, Said]
@@ -39,51 +39,50 @@ Compared = Sequence[tuple[Case, Outputs]]
 
 HEAD = """# Compared with other tools
 
-Ten small programs, each broken once, and a right one as a control, on two processes on the CPU: what does each tool
-tell of them? One command runs all of it and writes this page:
+What does each tool report for ten small programs, each with one bug, and a correct one as a control, on two processes
+on the CPU? One command runs everything and writes this page:
 
 ```console
 python -m evaluation.compared
 ```
 
-- *torchrun*: the program as it is. torch gives a collective up after 30 minutes; a command that is not through after
-  {whole:g} seconds is stopped here (each single run, for *trl-lint verify*).
-- *torchrun, short time-out*: the same, with collectives that are given up after {seconds:g} seconds. So it is in all
-  columns that follow, which gives each tool the chance to speak.
+- *torchrun*: the program as it is. torch gives up a collective after 30 minutes; here, a command that has not finished
+  after {whole:g} seconds is stopped (each single run, for *trl-lint verify*).
+- *torchrun, short time-out*: the same, with collectives that time out after {seconds:g} seconds. All later columns use
+  this time-out, so that each tool can report something.
 - *DETAIL*: with `TORCH_DISTRIBUTED_DEBUG=DETAIL`.
-- *flight recorder*: what `torchfrtrace --print_stack_trace` says of the second run. torch writes the recorder's files
-  when a collective of nccl is given up. On gloo it writes none, so a thread does that here, again and again, and puts
-  in the name of the group, without which the analyser of torch 2.13.0 ends in a `KeyError`.
-- *accelerate --debug*: `accelerate launch --debug`, which compares the shapes that ranks hand to `gather`, `reduce`,
-  `broadcast` and `pad_across_processes`. `accelerate test` is no column: it runs a script of its own, and says
+- *flight recorder*: the output of `torchfrtrace --print_stack_trace` for the second run. torch writes the recorder's
+  files when a collective of nccl times out. With gloo it writes none, so a thread writes them here, and adds the name
+  of the group, without which the analyser of torch 2.13.0 fails with a `KeyError`.
+- *accelerate --debug*: `accelerate launch --debug`, which compares the shapes that ranks pass to `gather`, `reduce`,
+  `broadcast` and `pad_across_processes`. `accelerate test` has no column: it runs a script of its own, and says
   {test}.
 - *trl-lint*: the linter, which reads the program and runs nothing.
-- *trl-lint verify*: all of its runs, each with the same time-out. It says of each of the linter's findings what the
-  runs show.
+- *trl-lint verify*: all of its runs, each with the same time-out. It reports what the runs show for each finding.
 
-Nobody judges by hand: each program marks the line that has to be mended and the lines where its ranks fail or are left
-waiting, and what a tool prints either names them or does not.
+The judgement is automatic: each program marks the line to fix and the lines where its ranks fail or wait, and a tool's
+output either names them or does not.
 
 | word | what is named |
 | --- | --- |
-| cause | the line to mend |
+| cause | the line to fix |
 | apart | that the ranks run different collectives, or that one is missing; not only a lost connection or a time-out |
-| rank 0 | the line where that rank fails or waits, as this rank's |
-| line | such a line, but not whose |
+| rank 0 | the line where that rank fails or waits, as that rank's |
+| line | such a line, without the rank |
 | error | it fails, or is ended by a signal, and none of these is named |
-| nothing | it ends as if all were right |
+| nothing | it ends as if everything were correct |
 """
 
 FOOT = """## How to read it
 
-An exception that a rank raises by itself needs no tool: torchrun prints its traceback, and names the rank that failed
-first. The others differ in what they are for. `DETAIL` compares the ranks' collectives before they run, stops at the
-first that differ, and says in which call and shape. The recorder keeps the last 2000 collectives of a run of any size
-at next to no cost, in production as well, and its analyser names the first that do not match, with their stack.
-Accelerate's debug mode shows the shapes of all processes where they differ. `trl-lint verify` starts the program
-several times, so it is for small runs before the real one.
+An exception on a rank needs no tool: torchrun prints its traceback and names the rank that failed first. The other
+tools serve different purposes. `DETAIL` compares the ranks' collectives before they run, stops at the first difference,
+and names the call and shape. The recorder keeps the last 2000 collectives of a run of any size at almost no cost,
+also in production, and its analyser names the first that do not match, with their stack. Accelerate's debug mode
+shows the shapes of all processes where they differ. `trl-lint verify` starts the program several times, so it is
+meant for small runs before the real one.
 
-The programs were written for this comparison by the authors of trl-lint. They are in `evaluation/compared/programs/`.
+The authors of trl-lint wrote the programs for this comparison. They are in `evaluation/compared/programs/`.
 """
 
 

@@ -120,7 +120,7 @@ def _rank_0(trainer: str, subject: str, names: tuple[str, ...], upstream: str, *
 def _first_mend(trainer: str, subject: str, line: int) -> Case:
     place = f"trl/trainer/{subject}_trainer.py:{line}"
     return Case(
-        f"upstream's first mend, {trainer}",
+        f"upstream's first fix, {trainer}",
         subject,
         "0.14.0",
         (Failure(termination.ORACLE, "abort", place=place), Failure(sequence.ORACLE, "sequence", place=place)),
@@ -311,7 +311,7 @@ CASES = (
         variation="TRL-3048",
         metrics=("num_tokens",),
         facts=("trains to the end", "equal on all ranks", "true count"),
-        note="The bug lived between two releases. It is put back into 0.16.0, which had mended it.",
+        note="The bug lived between two releases. It is put back into 0.16.0, which had fixed it.",
     ),
     Case(
         "half-fix of it, SFT",

@@ -87,7 +87,7 @@ def _gaps_to_the_mean(trial: Trial) -> Iterator[Gap]:
 
 
 def as_upstream(trial: Trial) -> Fact:
-    """Each value is the one that upstream's mended release logs."""
+    """Each value is the one that upstream's fixed release logs."""
     gaps = []
     names = [name for name in trial.case.metrics if name not in trial.case.changed]
     for name in names:
@@ -188,7 +188,7 @@ def same_alone(trial: Trial) -> Fact:
         and bool(logged)
         and all(rows(before, name) == rows(after, name) for name in logged)
     )
-    said = f"One process logs the same {len(logged)} metrics with the released file and the mended one"
+    said = f"One process logs the same {len(logged)} metrics with the released file and the fixed one"
     return Fact(exact, f"{said}; {verdict.summary}. Allowed is no difference.")
 
 
@@ -207,7 +207,7 @@ def _is_cache(file: str) -> bool:
 
 
 def _mended(trial: Trial) -> str:
-    return "Mended by hand" if trial.case.by_hand else "After `--fix`"
+    return "Fixed by hand" if trial.case.by_hand else "After `--fix`"
 
 
 def rewritten_launch(trial: Trial) -> Fact:
@@ -269,7 +269,7 @@ def mended_whole(trial: Trial) -> Fact:
     """Nothing is left that `--fix` offers to mend, and something was mended."""
     files = ", ".join(f"`{file}`" for file in trial.case.files)
     count = f"{len(trial.applied)} of {len(trial.mended.findings)} findings"
-    text = f"`--fix` mends {count} in {files} ({_lines_of(trial.applied)})."
+    text = f"`--fix` fixes {count} in {files} ({_lines_of(trial.applied)})."
     if trial.left:
         text += f" Left to the user: {_lines_of(trial.left)}."
     is_left = any(each.fix and each.fix.applicability is Applicability.SAFE for each in trial.left)
@@ -285,7 +285,7 @@ def advised(trial: Trial) -> Fact:
         places = " → ".join(f"`{below(each.path)}:{each.start.line}` {each.text}" for each in first.because)
         text += f": “{first.message}”, as of {places}. It says: “{first.help}”."
     text += f" `{trial.case.by_hand}` does that"
-    text += f", and `--fix` mends the rest ({_lines_of(trial.rest.applied)})." if trial.rest.applied else "."
+    text += f", and `--fix` fixes the rest ({_lines_of(trial.rest.applied)})." if trial.rest.applied else "."
     left = [each for each in trial.rest.findings if each not in trial.rest.applied]
     return Fact(bool(trial.left) and not left, text + (f" Then still there: {_lines_of(left)}." if left else ""))
 

@@ -23,19 +23,19 @@ Proved = Sequence[tuple[Trial, Sequence[Fact]]]
 HEAD = """# Verified on released trainers
 
 The rules of trl-lint come from bugs in TRL's history. Here the released code is run: a small program trains with the
-trainer as it was released, with the trainer as `trl-lint --fix` leaves it, and with the release in which upstream
-mended it. Each runs on {nproc} processes under torchrun, on the CPU, for up to {steps} steps on a tiny random model.
-What happens is judged by the oracles of `trl-lint verify`, which know nothing of the rules.
+trainer as released, with the trainer after `trl-lint --fix`, and with the release in which upstream fixed it. Each runs
+on {nproc} processes under torchrun, on the CPU, for up to {steps} steps on a tiny random model. The oracles of
+`trl-lint verify`, which know nothing of the rules, judge what happens.
 
-The cases of trl 1.16.0 are bugs of that release which nobody has mended. There `--fix` stands alone, and one process
-says what is right: it reads the same rows, and must do the same with the released file and with the mended one.
+The cases of trl 1.16.0 are bugs of that release that are not fixed upstream. There `--fix` stands alone, and one
+process provides the reference: it reads the same rows, and must behave the same with the released file and the fixed
+one.
 
-*Bare python* is one process with {nproc} GPUs, which are emulated: torch's own `nn.DataParallel` hands the batch to its
-replicas, and only the moves between GPUs are done on the CPU. Its fixed launch is
-`accelerate launch --multi_gpu --num_processes {nproc}`, which starts as many processes on the CPU as well.
+*Bare python* is one process with {nproc} emulated GPUs: torch's own `nn.DataParallel` splits the batch, and only
+transfers between GPUs are done on the CPU. The fixed launch is
+`accelerate launch --multi_gpu --num_processes {nproc}`, which starts as many processes, also on the CPU.
 
-One command writes this page. It builds an environment for each release where there is none yet; once they are built it
-needs no network:
+One command writes this page. It builds missing environments, one per release; once they are built it needs no network:
 
 ```console
 python -m evaluation.verified
@@ -46,19 +46,19 @@ python -m evaluation.verified
 | oracle | what must hold |
 | --- | --- |
 | *ends* | every rank runs to its end |
-| *same sequence* | all ranks run the same collectives in the same order, of shapes that fit |
-| *same metric* | what is logged is equal on all ranks |
-| *true value* | what is logged is what one process computes on the same global batch |
+| *same sequence* | all ranks run the same collectives in the same order, with matching shapes |
+| *same metric* | logged values are equal on all ranks |
+| *true value* | logged values are those of one process on the same global batch |
 | *same training* | all ranks end with the same weights |
 | *own share* | no two ranks train on the same rows |
 | *own device* | every tensor in a collective is on the process's own device (emulated) |
 | *one writer* | no file is written by several ranks |
-| *whole parameters* | what is read of a sharded parameter is what the whole one gives (none is sharded here) |
+| *whole parameters* | values read from a sharded parameter are those of the whole parameter (none is sharded here) |
 
-✓ passes, ✗ fails, ? could not be judged. What fails as it was is what a case is about. Where one process trains another
-way, as where the loss is the mean of each rank's mean over its tokens, *true value* is asked of
-[controlled runs](verify.md#controlled-runs); and not at all where these can't be had either, as where texts are
-generated at random.
+✓ passes, ✗ fails, ? could not be judged. What fails as released is the subject of a case. If one process trains
+differently, for example because the loss is the mean of each rank's mean over its tokens, *true value* uses
+[controlled runs](verify.md#controlled-runs), or is not judged if these are not possible either, for example because
+texts are generated at random.
 """
 
 
@@ -100,7 +100,7 @@ def _row(trial: Trial) -> Row:
     if UPSTREAM in trial.columns:
         cells[2] = f"{case.upstream}<br>{cells[2]}"
     if case.by_hand:
-        cells[1] = f"mended by hand<br>{cells[1]}"
+        cells[1] = f"fixed by hand<br>{cells[1]}"
     if not case.files and not case.is_control and not case.is_launch:
         cells[1] = "no rule for it"
     return (case.name, release, *cells)
@@ -168,13 +168,13 @@ def _section(trial: Trial, facts: Sequence[Fact]) -> str:
 def title(trial: Trial, column: Column) -> str:
     """Which code ran in a column."""
     if column.label == UPSTREAM:
-        return f"trl {column.release}, as upstream mended it"
+        return f"trl {column.release}, as fixed upstream"
     variation = f" with `{trial.case.variation}`" if trial.case.variation else ""
     if trial.case.is_launch:
         how = "as `accelerate launch` starts it" if column.label == FIXED else "as bare `python` starts it"
         return f"trl {column.release}, {how}"
     if column.label == FIXED:
-        how = f"mended by hand (`{trial.case.by_hand}`)" if trial.case.by_hand else "after `--fix`"
+        how = f"fixed by hand (`{trial.case.by_hand}`)" if trial.case.by_hand else "after `--fix`"
         return f"trl {column.release}{variation}, {how}"
     return f"trl {column.release}{variation or ', as released'}"
 

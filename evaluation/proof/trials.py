@@ -1,4 +1,4 @@
-"""Runs a case: the release as it is, its fixed copy, and upstream's mended release, each on all ranks and on one."""
+"""Runs a case: the release as it is, its fixed copy, and upstream's fixed release, each on all ranks and on one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ENVIRONMENT = {
 }
 # Seconds for a whole run.
 LIMIT = 600.0
-RELEASED, FIXED, UPSTREAM = "as released", "after --fix", "mended upstream"
+RELEASED, FIXED, UPSTREAM = "as released", "after --fix", "fixed upstream"
 
 
 @dataclass

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from trl_lint.analysis.events import Revealed
 from trl_lint.analysis.interprocedural.entry_points import Engine
-from trl_lint.analysis.program.project import Project
+from trl_lint.analysis.program.project.project import Project
 from trl_lint.domain.kinds import shape_of
 from trl_lint.linter.locate import positions
 

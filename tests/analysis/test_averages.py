@@ -6,7 +6,7 @@ import pytest
 
 from trl_lint.analysis.events import Averaged, Event, Revealed
 from trl_lint.analysis.interprocedural.entry_points import Engine
-from trl_lint.analysis.program.project import Project
+from trl_lint.analysis.program.project.project import Project
 from trl_lint.domain.averaging import NOTHING, AveragingFact, MeanForm, Stage
 
 HEAD = """\

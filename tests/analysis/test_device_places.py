@@ -8,7 +8,7 @@ import pytest
 
 from trl_lint.analysis.events import DatasetPrepared, Event, Revealed
 from trl_lint.analysis.interprocedural.entry_points import Engine
-from trl_lint.analysis.program.project import Project
+from trl_lint.analysis.program.project.project import Project
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.devices import GLOBAL_RANK, HOST, MAYBE_CPU
 

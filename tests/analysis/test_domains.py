@@ -17,7 +17,7 @@ from reveals import Facts, revealed
 from trl_lint.analysis.events import Averaged, DatasetDrawn, Event, Revealed
 from trl_lint.analysis.interprocedural import entry_points
 from trl_lint.analysis.interprocedural.entry_points import Engine
-from trl_lint.analysis.program.project import Project
+from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.state.refining import Domain, Domains, in_order, module_of
 from trl_lint.analysis.transfer import domains
 from trl_lint.analysis.transfer.domains import all_domains

@@ -8,7 +8,7 @@ import pytest
 
 from trl_lint.analysis.events import ModelCalled
 from trl_lint.analysis.interprocedural.entry_points import Engine
-from trl_lint.analysis.program.project import Project
+from trl_lint.analysis.program.project.project import Project
 from trl_lint.linter.locate import positions
 
 HEAD = """\

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.analysis.program.project import Project
+from trl_lint.analysis.program.project.project import Project
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 from trl_lint.settings import Settings

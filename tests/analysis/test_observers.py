@@ -18,8 +18,8 @@ from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.observers.backends import BackendChoice
 from trl_lint.analysis.observers.collective_order import CollectiveOrder
 from trl_lint.analysis.observers.known_facts import KnownFacts
-from trl_lint.analysis.program.notes import Notes
-from trl_lint.analysis.program.project import Project
+from trl_lint.analysis.program.project.notes import Notes
+from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.state.observing import Observer, Observers, asked_of
 from trl_lint.findings import Finding
 from trl_lint.linter.code_linter import _answers, known_of, versions_of
@@ -169,7 +169,7 @@ def test_an_observer_shows_programs_and_what_it_makes_of_them(observer: Observer
 def test_a_hook_is_offered_by_the_walk_and_used_by_an_observer(hook: str):
     assert getattr(Observers(all_observers()), hook)
     folders = ("interpreter", "interprocedural")
-    walk = [path for folder in folders for path in (ROOT / "trl_lint" / "analysis" / folder).glob("*.py")]
+    walk = [path for folder in folders for path in (ROOT / "trl_lint" / "analysis" / folder).rglob("*.py")]
     assert any(re.search(rf"observers\.{hook}\b", path.read_text(encoding="utf-8")) for path in walk)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import libcst as cst
 import pytest
 
-from trl_lint.analysis.program import partial_trees
-from trl_lint.analysis.program.partial_trees import WaitingBlock, is_whole, parsed, partly_parsed
+from trl_lint.analysis.program.project import partial_trees
+from trl_lint.analysis.program.project.partial_trees import WaitingBlock, is_whole, parsed, partly_parsed
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
 from trl_lint.rules import all_rules

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.analysis.program.likeness import same
-from trl_lint.analysis.program.partial_trees import functions_of
-from trl_lint.analysis.program.project import Project
-from trl_lint.analysis.program.reparsing import Retyped, reparsed
+from trl_lint.analysis.program.project.partial_trees import functions_of
+from trl_lint.analysis.program.project.project import Project
+from trl_lint.analysis.program.project.reparsing import Retyped, reparsed
+from trl_lint.analysis.program.project.structural_equality import same
 from trl_lint.config import selection
 from trl_lint.domain.provenance import Step
 from trl_lint.linter.live_linter import LiveLinter

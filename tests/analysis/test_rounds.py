@@ -7,10 +7,10 @@ from textwrap import indent
 
 import pytest
 
-from trl_lint.analysis.interpreter import loops
+from trl_lint.analysis.interpreter.control_flow import loops
 from trl_lint.analysis.interprocedural.entry_points import Engine
 from trl_lint.analysis.interprocedural.summaries import Runs
-from trl_lint.analysis.program.project import Project
+from trl_lint.analysis.program.project.project import Project
 
 
 def analysed(folder, text):

@@ -24,4 +24,4 @@ def test_the_facts_of_the_example(tmp_path):
 
 
 def test_the_number_of_contexts():
-    assert MAX_CONTEXTS == 8 and "Up to eight kinds of call are told apart" in PAGE
+    assert MAX_CONTEXTS == 8 and "Up to eight kinds of call are distinguished" in PAGE

@@ -5,8 +5,8 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
+from trl_lint.analysis.program.idioms.result_uses import is_dropped
 from trl_lint.analysis.program.syntax import below
-from trl_lint.analysis.program.uses import is_dropped
 
 
 @pytest.mark.parametrize(

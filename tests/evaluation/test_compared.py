@@ -104,7 +104,7 @@ class TestThePage:
 
     def test_the_whole_page(self):
         text = page.page(self.compared(), "nothing of the program", Limits(8, 60))
-        assert "## Versions" in text and "given up after 8 seconds" in text and "{" not in text.partition("## What")[0]
+        assert "## Versions" in text and "time out after 8 seconds" in text and "{" not in text.partition("## What")[0]
 
     def test_a_tool_that_fails_the_control_is_named(self):
         control = (Case("right", "A right program", 0, {}), {TORCHRUN: Said("", 0), RECORDER: Said("Signal 11", 1)})

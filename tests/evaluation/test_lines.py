@@ -3,7 +3,7 @@
 import pytest
 
 from evaluation.lines import carried
-from trl_lint.linter.hunks import Hunk, hunks
+from trl_lint.linter.rewriting.hunks import Hunk, hunks
 
 
 @pytest.mark.parametrize(

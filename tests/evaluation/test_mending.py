@@ -68,7 +68,8 @@ def test_what_is_only_hinted_at_has_a_reason(tmp_path):
 
 
 def test_a_fix_that_leaves_its_finding_is_withheld_and_counts_as_such(tmp_path, monkeypatch):
-    monkeypatch.setattr("trl_lint.linter.fixing.transformed", lambda fixes: fixes[0].violation.module.tree.code)
+    transformed = "trl_lint.linter.rewriting.fixing.transformed"
+    monkeypatch.setattr(transformed, lambda fixes: fixes[0].violation.module.tree.code)
     result = mended(tmp_path, DROP, "none", RIGHT)
     assert (result.level, result.equal) == ("withheld", False)
     assert [reason.startswith("withheld: ") for reason in result.reasons] == [True]

@@ -21,8 +21,8 @@ from launching import only_start, starts  # noqa: E402
 from reveals import fact  # noqa: E402
 from snippets import SETTINGS, Snippets, loop, trainer  # noqa: E402
 
-from trl_lint.analysis.program.project import Module  # noqa: E402
-from trl_lint.analysis.program.source_text import code_of  # noqa: E402
+from trl_lint.analysis.program.project.project import Module  # noqa: E402
+from trl_lint.analysis.program.project.source_text import code_of  # noqa: E402
 from trl_lint.fixes.support.caching import changed_config  # noqa: E402
 from trl_lint.knowledge import library  # noqa: E402
 from trl_lint.knowledge.heuristics import Guess, all_guesses  # noqa: E402
@@ -279,6 +279,16 @@ def save({0}):
     dist.barrier()
     open(f"checkpoint-{{{0}}}", "w")
 """
+COUNTED_TO = """\
+import os
+from accelerate import Accelerator
+from somewhere import count, started
+accelerator = Accelerator()
+{0} = count()
+global_step = started()
+if global_step == {0}:
+    os.remove("x")
+"""
 OF_ONE_KIND = "if mask.any():\n    x = accelerator.gather(loss)\nelse:\n    x = {}()"
 PADDED = "from torch.nn.utils.rnn import pad_sequence\n"
 LOGITS = PADDED + "from transformers import {}\n" + loop("x = accelerator.gather(model(**batch).logits)")
@@ -385,6 +395,7 @@ CASES = {
     ),
     "PICTURE_FILE": Case(rule("TRL008"), PICTURE.format("x.png"), 1, PICTURE.format("x.bin"), 0),
     "COUNTER": Case(rule("TRL008"), COUNTED_BY.format("epoch"), 1, COUNTED_BY.format("which"), 0),
+    "LAST_COUNT": Case(rule("TRL008"), COUNTED_TO.format("total_train_steps"), 1, COUNTED_TO.format("which"), 0),
     "SETTING_OF_RANK": Case(rule("TRL008"), SETTING.format("args", "gpu"), 0, SETTING.format("args", "plain"), 1),
     "SHOWS_PATH": Case(rule("TRL006"), LOOKED_FOR.format("print_once"), 0, LOOKED_FOR.format("put_away"), 1),
     "LAUNCHER_CONSTANT": Case(

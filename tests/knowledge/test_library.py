@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.transfer.groups import groups_of
+from trl_lint.analysis.transfer.processes.groups import groups_of
 from trl_lint.domain import ranks
 from trl_lint.domain.values import Kind, Wrapping
 from trl_lint.knowledge import library

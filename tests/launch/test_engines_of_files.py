@@ -22,6 +22,7 @@ from trl_lint.launch.judge.engines import of_file
         "import ray",
         "    from pytorch_lightning import Trainer",
         "from lightning import Fabric",
+        "from lightning.pytorch import seed_everything, Trainer",
         "import composer",
         "import submitit",
         "subprocess.run(['torchrun', __file__])",
@@ -49,6 +50,8 @@ def test_code_that_makes_processes(line):
         "from ray import tune",
         "from ray.tune.schedulers import ASHAScheduler",
         "from ray.air.integrations.wandb import WandbLoggerCallback",
+        "from lightning.pytorch import seed_everything",
+        "from pytorch_lightning import seed_everything  # for all of them",
     ],
 )
 def test_code_that_makes_none(line):

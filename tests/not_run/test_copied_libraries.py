@@ -56,3 +56,21 @@ def test_where_the_copy_lies(where, expected, tmp_path):
 def test_what_has_no_package_around_it(tmp_path):
     """A folder of scripts that is called so."""
     assert is_by_default(tmp_path, {}, "trl/scripts") is True
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, False),
+        ({"trl/examples/own.py": PROGRAM.format("OwnTrainer"), "trl/tests/test_own.py": "OwnTrainer\n"}, False),
+        ({"trl/trl/scripts/own.py": PROGRAM.format("OwnTrainer")}, False),
+        ({"trl/trl/more.py": "from .trainer import OwnTrainer\nclass More(OwnTrainer): pass\n"}, True),
+        ({"run.py": PROGRAM.format("OwnTrainer")}, True),
+        ({"run.py": "from trl import SFTTrainer\n", "trl/examples/own.py": PROGRAM.format("OwnTrainer")}, False),
+        # Two projects side by side, neither of which is the other's.
+        ({"run.py": "", "other/run.py": PROGRAM.format("SFTTrainer")}, True),
+    ],
+)
+def test_a_whole_checkout_of_the_library(files, expected, tmp_path):
+    checkout = {"trl/pyproject.toml": "[project]\nname = 'trl'\n"}
+    assert is_by_default(tmp_path, checkout | files, "trl/trl") is expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trl_lint.linter import text_edits
+from trl_lint.linter.rewriting import text_edits
 
 
 @pytest.fixture(autouse=True)

@@ -111,7 +111,8 @@ def test_a_launch_on_several_gpus(tmp_path) -> None:
     (finding,) = found(tmp_path, TWO + "python train.py --packing\n")
     assert finding.message == (
         "bare python starts the training `train.py` as one process for several GPUs (`CUDA_VISIBLE_DEVICES=0,1`): "
-        "Trainer wraps the model in DataParallel, which by release raises, trains on a part of each batch or is slow"
+        "Trainer wraps the model in DataParallel, which, depending on the release, fails, trains on a part of each "
+        "batch, or is slow"
     )
     assert (finding.start.line, finding.start.column, finding.end.column) == (2, 1, 26)
     assert finding.help == "start it with `accelerate launch` (or `torchrun`), which makes one process per GPU"
@@ -161,7 +162,7 @@ def test_a_line_that_is_right_elsewhere_is_a_hint(tmp_path) -> None:
     assert finding.fix is not None
     assert (finding.fix.applicability, finding.fix.reason) == (
         Applicability.DISPLAY,
-        "the same line is used for other launches as well",
+        "the same line also starts other programs",
     )
     assert fixed(tmp_path, text.encode(), "compose.yaml", unsafe=True).source == text.encode()
 

@@ -38,14 +38,13 @@ def test_a_finding_says_what_where_why_and_how():
     assert (finding.code, finding.name) == ("TRL009", "bypassed-wrapper")
     assert finding.message == (
         "`unwrapped` is the module inside the wrapper, and is called where gradients are needed: "
-        "DDP does not see this forward, and on "
-        "several GPUs each rank trains a model of its own"
+        "DDP does not see this forward, and on several GPUs each rank trains its own model"
     )
     assert [step.text for step in finding.because] == [
         "`model` is the wrapped model",
         "`self.accelerator.unwrap_model(model)` is the module inside the wrapper",
     ]
-    assert finding.help == "call the wrapped model, or have its forward run the part that you want"
+    assert finding.help == "call the wrapped model, or let its forward run the part that you need"
     assert finding.fix is not None and finding.fix.applicability is UNSAFE
 
 
@@ -277,12 +276,15 @@ def test_the_fix_calls_the_wrapped_model(before, after):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (loop("model = model.module\nout = model(**batch).loss\naccelerator.backward(out)"), "no name of the wrapped"),
+        (
+            loop("model = model.module\nout = model(**batch).loss\naccelerator.backward(out)"),
+            "the wrapped model has no name",
+        ),
         (hook(f"{UNWRAPPED}return unwrapped.get_decoder()(**inputs)[0].mean()"), "a part of the model is called"),
         (hook(f"{UNWRAPPED}return unwrapped.model(**inputs)[0].mean()"), "a part of the model is called"),
         (
             hook("if inputs['x'].any():\n    return self.model(**inputs).loss\nreturn model(**inputs)"),
-            "not all ranks may get here together",
+            "some ranks may not get here",
         ),
     ],
 )
@@ -396,7 +398,7 @@ def test_a_wrapper_that_is_thrown_away(statement, where):
     text += indent(f"{statement}\nreturn net\n", "    ")
     findings = SNIPPETS.findings(text)
     assert [shown(text, each) for each in findings] == where
-    assert all(each.message.startswith("the wrapper is made and thrown away") for each in findings)
+    assert all(each.message.startswith("the wrapper is created and discarded") for each in findings)
     assert all(each.fix is None or each.fix.applicability is Applicability.DISPLAY for each in findings)
 
 
@@ -420,7 +422,7 @@ def test_a_list_that_prepare_gives_back_as_it_is(statement, where):
     text += indent(f"accelerator = Accelerator()\n{statement}\nreturn net\n", "    ")
     findings = SNIPPETS.findings(text)
     assert [shown(text, each) for each in findings] == where
-    assert all(each.message.startswith("`prepare` gives a list back as it is") for each in findings)
+    assert all(each.message.startswith("`prepare` returns a list unchanged") for each in findings)
 
 
 def test_a_test_may_wrap_a_model_for_the_error_that_it_raises(tmp_path):
@@ -462,7 +464,7 @@ def test_what_a_loop_keeps_in_its_own_variable_is_lost(body, is_reported):
     text = LOOP.format(body.replace("\n", "\n        "))
     findings = SNIPPETS.findings(text)
     assert [shown(text, each) for each in findings] == (["accelerator.prepare(model)"] if is_reported else [])
-    assert all("in place of the bare ones" in each.help for each in findings)
+    assert all("in place of the bare model" in each.help for each in findings)
 
 
 def test_the_last_of_a_loop_may_be_asked_for_behind_it():
@@ -635,3 +637,18 @@ for batch in loader:
 )
 def test_models_whose_classes_are_out_of_sight(given, called, is_reported):
     assert bool(SNIPPETS.findings(OF_UNKNOWN_CLASSES.format(given=given, called=called))) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("added", "is_reported"),
+    [("args.weight * extra(pred)", True), ("config.loss.weight", True), ("loss_of_caller", False)],
+)
+def test_a_weight_from_the_settings_is_no_loss_of_the_caller(added, is_reported):
+    text = (
+        "from accelerate import Accelerator\n\ndef main(args, config, loader, optimizer, loss_of_caller):\n"
+        "    accelerator = Accelerator()\n"
+        "    model, optimizer, loader = accelerator.prepare(Net(), optimizer, loader)\n"
+        "    for batch in loader:\n        pred = model.module(batch)\n        loss = pred.mean()\n"
+        f"        loss = loss + {added}\n        accelerator.backward(loss)\n"
+    )
+    assert SNIPPETS.places(text) == ["model.module(batch)"] * is_reported

@@ -44,7 +44,7 @@ def test_a_finding_names_the_condition_and_the_collective():
     ("call", "says"),
     [
         ("accelerator.wait_for_everyone()", "call it on every rank, outside the condition"),
-        ("accelerator.gather(loss)", "call it on every rank and use its result under the condition"),
+        ("accelerator.gather(loss)", "call it on every rank, and use its result inside the condition"),
         ("model(**batch).loss.backward()", "run it on every rank"),
     ],
 )
@@ -117,12 +117,12 @@ DIFFERS = "`{}` differs between ranks"
         ("if mask.any():\n    break", "mask.any()", DIFFERS, "some ranks leave here"),
         ("x = accelerator.gather(loss) if mask.any() else None", "mask.any()", DIFFERS, "only some ranks get here"),
         ("while mask.sum() > step:\n    accelerator.gather(loss)", "mask.sum() > step", DIFFERS,
-         "not all ranks get here as often"),
+         "ranks get here a different number of times"),
         ("try:\n    x = int(loss)\nexcept ValueError:\n    model(**batch)", "except ValueError",
-         "only ranks on which something raises get here", "only some ranks get here"),
+         "only ranks where an exception is raised get here", "only some ranks get here"),
         ("with accelerator.main_process_first():\n    accelerator.gather(loss)",
          "with accelerator.main_process_first()", "one rank after the other runs what is inside",
-         "one rank after the other gets here"),
+         "ranks get here one after the other"),
     ],
 )  # fmt: skip
 def test_what_keeps_ranks_away_has_a_place_of_its_own(body, guard, said, here):
@@ -187,7 +187,7 @@ def test_a_data_set_that_only_some_ranks_prepare(body, speaks):
     assert len(found) == speaks
     for finding in found:
         assert "is_" in shown(text, finding) and "only some ranks prepare `train_dataset`" in finding.message
-        assert finding.because[-1].text == "every rank goes through its own `train_dataset` here"
+        assert finding.because[-1].text == "every rank uses its own `train_dataset` here"
     assert not SNIPPETS.findings(text.replace("train_dataset", "other"))
 
 
@@ -477,23 +477,23 @@ def test_a_helper_that_does_more_is_left_to_the_author(line, condition):
         (f"if mask.any():\n    {MAIN}        print(accelerator.gather(loss))", "more than this condition"),
         (f"{MAIN}    for each in range(3):\n        print(accelerator.gather(loss))", "more than this condition"),
         # It is not certain that the argument is there, or the same, before the condition.
-        ("if loss is None or accelerator.is_main_process:\n    print(accelerator.gather(loss))", "asks for"),
+        ("if loss is None or accelerator.is_main_process:\n    print(accelerator.gather(loss))", "on an argument"),
         (f"{MAIN}    loss.mul_(2)\n    print(accelerator.gather(loss))", "may be changed"),
         (f"{MAIN}    loss[0] = 2\n    print(accelerator.gather(loss))", "may be changed"),
-        (f"{MAIN}    x = made()\n    print(accelerator.gather(x))", "made under the condition"),
-        (f"x = loss\n{MAIN}    x = loss * 2\n    accelerator.gather(x)\nprint(x)", "made under the condition"),
+        (f"{MAIN}    x = made()\n    print(accelerator.gather(x))", "created under the condition"),
+        (f"x = loss\n{MAIN}    x = loss * 2\n    accelerator.gather(x)\nprint(x)", "created under the condition"),
         (f"{MAIN}    print(accelerator.gather(made(loss)))", "may do more"),
         (f"if step:\n    x = loss\n{MAIN}    print(accelerator.gather(x))", "no value"),
         # Its place among what else the main process does matters.
-        (f"{MAIN}    torch.save(loss, 'x')\n    accelerator.wait_for_everyone()\n    print(1)", "stands between"),
+        (f"{MAIN}    torch.save(loss, 'x')\n    accelerator.wait_for_everyone()\n    print(1)", "it is between things"),
         (f"{MAIN}    torch.save(loss, 'x')\n    if step:\n        break\n    accelerator.wait_for_everyone()",
          "may not work on every rank"),
         (f"{MAIN}    print(made(), accelerator.gather(loss))", "come first"),
         (f"{MAIN}    print(step and accelerator.gather(loss))", "more than this condition"),
-        (f"{MAIN}    accelerator.wait_for_everyone()\nelse:\n    print(1)", "nothing but the call"),
+        (f"{MAIN}    accelerator.wait_for_everyone()\nelse:\n    print(1)", "the call is all"),
         (f"if step:\n    pass\nel{MAIN}    accelerator.wait_for_everyone()", "no place before"),
         (f"for each in range(2):\n    {MAIN}        print(accelerator.gather(loss))\n        break\n"
-         "    accelerator.wait_for_everyone()", "more calls than those"),
+         "    accelerator.wait_for_everyone()", "before other calls"),
         # Not every rank may make the call.
         (f"{MAIN}    accelerator.backward(loss)", "may not work on every rank"),
         (f"{MAIN}    torch.distributed.all_reduce(loss)", "may not work on every rank"),
@@ -598,11 +598,11 @@ def test_the_rest_of_a_condition_goes_on_to_be_asked(body, fixed) -> None:
         (under("step % accelerator.num_processes == accelerator.process_index", SAVE), "not known"),
         (under("0 <= accelerator.process_index < 1", SAVE), "not known"),
         # One process would do what it never did.
-        (under("not accelerator.is_main_process", SAVE), "one process does nothing"),
-        (under("accelerator.process_index == 1", SAVE), "one process does nothing"),
-        (under("accelerator.is_main_process", "print(1)") + f"else:\n    {SAVE}\n", "one process does nothing"),
-        (under("not (step % 5 == 0 and accelerator.is_main_process)", SAVE), "besides the rank"),
-        (under("(step % 5 == 0 and accelerator.is_main_process) or step > 90", SAVE), "besides the rank"),
+        (under("not accelerator.is_main_process", SAVE), "one process skips this"),
+        (under("accelerator.process_index == 1", SAVE), "one process skips this"),
+        (under("accelerator.is_main_process", "print(1)") + f"else:\n    {SAVE}\n", "one process skips this"),
+        (under("not (step % 5 == 0 and accelerator.is_main_process)", SAVE), "the rest of the condition"),
+        (under("(step % 5 == 0 and accelerator.is_main_process) or step > 90", SAVE), "the rest of the condition"),
         # Nowhere to ask the rest of it.
         (under("step % 5 == 0 and accelerator.is_main_process", SAVE) + "else:\n    print(1)\n", "`else`"),
         (under("step", "print(1)") + "el" + under("step % 5 == 0 and accelerator.is_main_process", SAVE), "no place"),
@@ -610,8 +610,8 @@ def test_the_rest_of_a_condition_goes_on_to_be_asked(body, fixed) -> None:
         (under("(\n    step % 5 == 0  # now and then\n    and accelerator.is_main_process\n)", SAVE), "comment"),
         (under("(\n    # the first\n    accelerator.is_main_process\n)", SAVE), "comment"),
         # What it does besides asking.
-        (under("(main := accelerator.is_main_process) and step % 5 == 0", SAVE), "more than to ask"),
-        (under("(main := accelerator.is_main_process)", SAVE), "more than to ask"),
+        (under("(main := accelerator.is_main_process) and step % 5 == 0", SAVE), "more than test"),
+        (under("(main := accelerator.is_main_process)", SAVE), "more than test"),
         ("def main():\n    print('asked')\n    return accelerator.is_main_process\n" + under("main()", SAVE),
          "calls a function"),
     ],

@@ -23,15 +23,13 @@ def test_a_finding_says_what_where_why_and_how():
     assert shown(text, finding) == "accelerator.gather(loss.item())"
     assert (finding.code, finding.name) == ("TRL001", "item-before-gather")
     assert finding.message == (
-        "`gather` gets a Python number (`loss.item()`), not a tensor: it works under bare python and raises as soon "
+        "`gather` gets a Python number (`loss.item()`), not a tensor: it works under bare python and fails as soon "
         "as a process group exists (torchrun, accelerate launch)"
     )
     (step,) = finding.because
-    assert step.text == "`prepare` returns it here: a wrapped model, or a loader with batches of this rank's own"
+    assert step.text == "`prepare` returns it here: a wrapped model, or a loader with this rank's own batches"
     assert finding.because[0].start.line < finding.start.line
-    assert finding.help == (
-        "keep the local reduction inside as a tensor, repeat it on the result, and call `.item()` last"
-    )
+    assert finding.help == "pass the tensor itself, repeat its reduction on the result, and call `.item()` last"
 
 
 def test_a_chain_leads_from_the_hook_s_parameter():
@@ -59,8 +57,8 @@ def test_a_chain_leads_from_the_loader():
     ("call", "launch"),
     [
         ("accelerator.gather_for_metrics(loss.item())", "works under bare python"),
-        ("accelerator.reduce(loss.item(), 'mean')", "raises on any launch"),
-        ("accelerator.pad_across_processes(loss.item())", "raises on any launch"),
+        ("accelerator.reduce(loss.item(), 'mean')", "fails on any launch"),
+        ("accelerator.pad_across_processes(loss.item())", "fails on any launch"),
     ],
 )
 def test_the_message_says_on_which_launch_it_shows(call, launch):
@@ -147,7 +145,7 @@ def test_the_norm_that_a_trainer_logs_is_no_number_for_certain():
         (
             "try:\n    risky(step)\nexcept ValueError:\n    {}",
             DISPLAY,
-            "not all ranks may get here together",
+            "some ranks may not get here",
         ),
         (
             "try:\n    risky(step)\n    {}\nexcept ValueError:\n    pass",
@@ -156,8 +154,8 @@ def test_the_norm_that_a_trainer_logs_is_no_number_for_certain():
         ),
         ("try:\n    {}\nexcept ValueError:\n    print('lost')\n    raise", SAFE, ""),
         ("if unknown(step):\n    {}", UNSAFE, "it is not known whether all ranks get here together"),
-        ("if accelerator.is_main_process:\n    {}", DISPLAY, "not all ranks may get here together"),
-        ("if loss.item() > 1:\n    {}", DISPLAY, "not all ranks may get here together"),
+        ("if accelerator.is_main_process:\n    {}", DISPLAY, "some ranks may not get here"),
+        ("if loss.item() > 1:\n    {}", DISPLAY, "some ranks may not get here"),
     ],
 )
 def test_control_decides_how_far_a_fix_is_trusted(body, applicability, reason):
@@ -191,7 +189,7 @@ def test_control_decides_how_far_a_fix_is_trusted(body, applicability, reason):
         ("total = accelerator.gather(mask.float().std().item())", "is not known"),
         ("total = accelerator.gather(mask.sum().item() + 1)", "is not known"),
         ("total = accelerator.gather(loss.item() * len(mask))", "is not known"),
-        ("total = accelerator.pad_across_processes(loss.item())", "does not put the ranks' values together"),
+        ("total = accelerator.pad_across_processes(loss.item())", "does not combine the ranks' values"),
         ("import torch.distributed as dist\ndist.all_reduce(loss.item())", "in place"),
         ("total = accelerator.gather(\n    loss.mean()  # of this batch\n    .item()\n)", "a comment"),
     ],
@@ -287,7 +285,7 @@ def test_the_rewrite(before, after):
 def test_a_python_float_is_rounded_as_a_tensor_so_its_fix_is_unsafe(number):
     text = loop(f"total = accelerator.gather({number})")
     fix = SNIPPETS.finding(text).fix
-    assert (fix.applicability, fix.reason) == (UNSAFE, "a Python float becomes a tensor in between")
+    assert (fix.applicability, fix.reason) == (UNSAFE, "a Python float becomes a tensor, which rounds it")
     tensor = f"torch.tensor({number}, device=accelerator.device)"
     assert SNIPPETS.mended(text, unsafe=True) == loop(f"total = accelerator.gather({tensor}).mean().item()")
 

@@ -152,7 +152,7 @@ def test_the_body_of_a_decorated_function_runs_on_some_ranks(decorator, nested) 
         else f"{HEAD}@{decorator}\ndef show(x):\n    accelerator.gather(x)\n\ndef main(x):\n    show(x)\n"
     )
     speaks = DIVERGENT.findings(text)
-    assert len(speaks) == 1 and "only ranks that the decorator lets in reach `gather`" in speaks[0].message
+    assert len(speaks) == 1 and "only ranks on which the decorator runs it reach `gather`" in speaks[0].message
 
 
 def test_a_metric_that_a_decorated_function_logs_is_left_to_the_author() -> None:

@@ -30,10 +30,10 @@ def test_a_finding_says_what_where_why_and_how():
     assert shown(text, finding) == "accelerator.gather(mean).mean()"
     assert (finding.code, finding.name) == ("TRL007", "mean-of-means")
     assert finding.message == (
-        "the ranks' means are averaged, each over its own number of elements: on several GPUs a rank with few of them "
-        "weighs as much as one with many"
+        "the ranks' means are averaged, although each rank has its own number of elements: on several GPUs a rank with "
+        "few of them counts as much as one with many"
     )
-    assert finding.because[-1].text == "`(kl * mask).sum() / mask.sum()` is a mean over this rank's own count"
+    assert finding.because[-1].text == "`(kl * mask).sum() / mask.sum()` averages this rank's own number of elements"
     assert finding.because[-1].start.line == finding.start.line - 1
     assert finding.help.startswith("add up sum and count over the ranks, and divide once")
 
@@ -163,7 +163,7 @@ def test_a_helper_that_averages_is_wrong_only_where_it_is_given_such_a_mean():
     """)
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "tokens = self.average((kl * mask).sum() / mask.sum())"
-    assert finding.help.startswith("hand the sum and the count to it")
+    assert finding.help.startswith("pass it the sum and the count instead of the mean")
 
 
 def test_the_rows_of_one_class_are_selected():
@@ -225,28 +225,28 @@ def test_the_bound_of_a_count_is_that_of_the_count_of_all():
     [
         (
             RATIO + "own = mean.item()\nkl = kl * 2\nvalue = accelerator.gather(mean).mean()",
-            "its sum or its count may be another one where it is averaged",
+            "its sum or its count may have changed where it is averaged",
         ),
         (
             RATIO + "own = mean.item()\nkl.mul_(2)\nvalue = accelerator.gather(mean).mean()",
-            "its sum or its count may be another one where it is averaged",
+            "its sum or its count may have changed where it is averaged",
         ),
         (
             RATIO + "own = mean.item()\nkl[0].data[0] += 1\nvalue = accelerator.gather(mean).mean()",
-            "its sum or its count may be another one where it is averaged",
+            "its sum or its count may have changed where it is averaged",
         ),
         (
             RATIO + "g = accelerator.gather(mean)\nvalue = g.mean()\nlargest = g.max()",
             "the ranks' means are needed for more than their average",
         ),
-        ("value = accelerator.gather(kl[mask].mean()).mean()", "its sum and its count do not stand in the code"),
+        ("value = accelerator.gather(kl[mask].mean()).mean()", "its sum and its count are not written in the code"),
         (
             RATIO + "if mask.any():\n    value = accelerator.gather(mean).mean()",
-            "not all ranks may get here together",
+            "some ranks may not get here",
         ),
         (
             RATIO + "value = accelerator.reduce(mean) / accelerator.num_processes",
-            "how the average is taken is not known",
+            "it is not known how the average is computed",
         ),
     ],
 )

@@ -120,7 +120,7 @@ def test_a_rank_that_skips_its_backward_pass(handler, place):
     finding = Snippets("TRL006").finding(text)
     assert shown(text, finding) == place
     assert finding.message == (
-        "ranks on which the `try` fails skip `backward`: "
+        "ranks where the `try` fails skip `backward`: "
         "with several processes the others wait for them until the time-out"
     )
     assert finding.help.startswith("let all ranks skip the step together")

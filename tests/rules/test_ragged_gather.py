@@ -33,7 +33,7 @@ def test_a_finding_says_what_where_why_and_how():
     assert (finding.code, finding.name) == ("TRL005", "ragged-gather")
     assert finding.message == (
         "`gather` gets a tensor whose shape differs between ranks: on several processes gloo aborts, "
-        "nccl hangs or mixes the ranks' values up"
+        "nccl hangs or mixes up the ranks' values"
     )
     assert [step.text for step in finding.because] == [
         "`inputs` is this rank's own data",
@@ -321,7 +321,7 @@ def test_a_name_that_is_only_reduced_holds_what_was_reduced_before():
 
 def test_the_help_says_how_to_do_it_right():
     finding = SNIPPETS.finding(step("g = self.accelerator.gather(ids)\nx = g.std()"))
-    assert finding.fix.reason == "the padding would be counted in what follows"
+    assert finding.fix.reason == "the code after it would count the padding"
     assert "add up sum and count" in finding.help
 
 

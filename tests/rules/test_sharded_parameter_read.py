@@ -22,7 +22,7 @@ def test_a_finding_says_what_where_why_and_how():
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "bare.lm_head.weight"
     assert finding.message.endswith(
-        "under FSDP (the setting `engines` names it) it is this rank's part, which may be empty"
+        "under FSDP (see the setting `engines`) it is only this rank's part, which may be empty"
     )
     assert finding.because[0].text == "`model` is the wrapped model"
     assert finding.fix is not None and finding.fix.applicability is Applicability.DISPLAY

@@ -9,7 +9,7 @@ import pytest
 from snippets import SETTINGS, Snippets, loop, shown, trainer
 
 from trl_lint.findings import Applicability, Finding
-from trl_lint.linter.discovery import import_roots
+from trl_lint.linter.files.discovery import import_roots
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 
@@ -33,9 +33,9 @@ def test_a_finding_names_the_call_and_the_engine():
     assert shown(text, finding) == "accelerator.save_state('x')"
     assert finding.message == (
         "only ranks where `accelerator.is_main_process` is true reach `save_state`: "
-        "under FSDP (the setting `engines` names it) some wait for the others until the time-out"
+        "under FSDP (see the setting `engines`) they wait for the others until the time-out"
     )
-    assert finding.help == "call `save_state` on every rank, outside the condition: each writes what is its own"
+    assert finding.help == "call `save_state` on every rank, outside the condition: each rank writes its own part"
     assert finding.because[-1].text == "`accelerator.is_main_process` differs between ranks"
     assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
 
@@ -102,7 +102,7 @@ def test_ranks_that_leave_before_it():
     finding = FSDP.finding(text)
     assert shown(text, finding) == "return"
     assert "is true `return` here and do not reach `save_model`: under FSDP" in finding.message
-    assert finding.help.startswith("call `save_model` on every rank, before ranks leave, or let all of them leave")
+    assert finding.help.startswith("call `save_model` on every rank, before ranks leave, or let all ranks leave")
 
 
 def test_a_helper_that_saves_is_followed():
@@ -198,8 +198,8 @@ def shown_by(findings: list[Finding]) -> tuple[str, ...]:
     if not findings:
         return ()
     (finding,) = findings
-    engine, _, rest = finding.message.partition(": under ")[2].partition(" (`")
-    return engine, rest.partition("` shows it)")[0]
+    engine, _, rest = finding.message.partition(": under ")[2].partition(" (see `")
+    return engine, rest.partition("`)")[0]
 
 
 @pytest.mark.parametrize(
@@ -449,11 +449,11 @@ def test_it_is_the_same_from_every_folder(tmp_path, monkeypatch):
 
 
 def test_nobody_looks_where_no_finding_depends_on_it(tmp_path, monkeypatch):
-    from trl_lint.linter import kept_looks
+    from trl_lint.linter.execution import scan_cache
 
     looked: list[Path] = []
-    monkeypatch.setattr(kept_looks, "_remembered", {})  # of what other tests have looked at
-    monkeypatch.setattr(kept_looks, "of_file", lambda path, data: looked.append(path) or kept_looks.FileEngines())
+    monkeypatch.setattr(scan_cache, "_remembered", {})  # of what other tests have looked at
+    monkeypatch.setattr(scan_cache, "of_file", lambda path, data: looked.append(path) or scan_cache.FileEngines())
     project(tmp_path, FSDP_CONFIG, loop("accelerator.gather(loss)"))
     assert not looked
     project(tmp_path, FSDP_CONFIG, loop(SAVE + "\n" + SAVE))
@@ -461,7 +461,7 @@ def test_nobody_looks_where_no_finding_depends_on_it(tmp_path, monkeypatch):
 
 
 def test_a_tree_that_is_too_large_is_looked_at_in_part(tmp_path, monkeypatch):
-    from trl_lint.linter import engines
+    from trl_lint.linter.execution import engines
 
     for number in range(9):
         (tmp_path / f"x{number}.py").write_text("")
@@ -517,7 +517,7 @@ def test_a_trainer_saves_on_every_rank(call):
     ("body", "reason"),
     [
         ("if mask.any():\n    accelerator.save_state('x')", "may not work on every rank"),
-        (f"{MAIN}    torch.save(loss, 'x')\n    accelerator.save_state('x')\n    print(1)", "stands between"),
+        (f"{MAIN}    torch.save(loss, 'x')\n    accelerator.save_state('x')\n    print(1)", "it is between things"),
         (f"{MAIN}    torch.save(made(), accelerator.get_state_dict(model))", "come first"),
     ],
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from snippets import SETTINGS, loop
 
+from trl_lint.findings import Finding
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 
@@ -87,6 +88,12 @@ PART_OF_PROGRAMS = {
 )
 def test_a_part_of_programs_that_are_started_as_one_process_is_asked_for(runs, by_default, tmp_path):
     assert by_default_in(tmp_path, PART_OF_PROGRAMS | {"run.sh": runs}, "part.py") is by_default
+
+
+@pytest.mark.parametrize(("runs", "by_default"), [("python train.py\n", False), ("torchrun train.py\n", True)])
+def test_a_part_of_programs_that_can_be_run_by_itself_is_one_of_theirs(runs, by_default, tmp_path):
+    part = PART_OF_PROGRAMS["part.py"] + '\n\nif __name__ == "__main__":\n    print(train)\n'
+    assert by_default_in(tmp_path, PART_OF_PROGRAMS | {"part.py": part, "run.sh": runs}, "part.py") is by_default
 
 
 @pytest.mark.parametrize(("runs", "by_default"), [("python train.py\n", False), ("torchrun train.py\n", True)])
@@ -244,12 +251,16 @@ def test_settings_of_accelerate_say_how_many_processes_there_are(options, settin
 
 def by_default_in(folder: Path, files: Mapping[str, str], name: str, rule: str = "TRL008") -> bool:
     """Whether the one finding of a rule in a file of a project is in the default set."""
+    (finding,) = findings_in(folder, files, name, rule)
+    return finding.by_default
+
+
+def findings_in(folder: Path, files: Mapping[str, str], name: str, rule: str = "TRL008") -> list[Finding]:
     for each, content in files.items():
         (folder / each).parent.mkdir(parents=True, exist_ok=True)
         (folder / each).write_text(content, encoding="utf-8")
     linter = Linter(replace(SETTINGS, root=folder), (folder,), (find_rule(rule),))
-    (finding,) = linter.check(folder / name, files[name].encode())
-    return finding.by_default
+    return linter.check(folder / name, files[name].encode())
 
 
 WITH_TRAINER = """
@@ -299,6 +310,9 @@ def test_what_is_exported_from_a_notebook_is_run_by_its_kernel(lines, by_default
         ("prompt = tokenizer.input('Prompt: ')", True),
         ("prompt = 'read by input()'", True),
         ("# prompt = input('Prompt: ')", True),
+        ("prompt, rank = input('Prompt: '), 0\n    for _ in prompt:\n        rank += 1", False),
+        ("prompt, rank = input('Prompt: '), args.local_rank\n    rank += 1", True),
+        ("prompt, rank = input('Prompt: '), dist.get_rank()", True),
     ],
 )
 def test_who_asks_somebody_at_the_terminal_runs_once(lines, by_default, tmp_path):
@@ -330,3 +344,64 @@ def test_a_program_says_by_its_name_that_it_is_for_one_gpu(name, by_default, tmp
 )
 def test_a_program_is_started_as_those_beside_it(files, by_default, tmp_path):
     assert by_default_in(tmp_path, {"jobs/train.py": WRITES + MAIN, **files}, "jobs/train.py") is by_default
+
+
+COMM = """
+import torch.distributed as dist
+
+class Comm:
+    @property
+    def rank(self):
+        return dist.get_rank() if dist.is_initialized() else 0
+
+    def is_main_process(self):
+        return self.rank == 0
+
+comm = Comm()
+"""
+EVALUATES = """
+from comm import comm
+
+def main(args):
+    if comm.is_main_process():
+        print(args)
+    {}
+    with open("results.json", "w") as file:
+        file.write(str(args))
+
+if __name__ == "__main__":
+    main(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "line", "is_told"),
+    [
+        ({}, "pass", False),
+        ({"other.py": "from comm import comm\nimport deepspeed\n"}, "pass", False),  # another program's
+        ({"names.py": "NAMES = ['strainer', 'lightning', 'ray', 'fabric']\n"}, "import names", False),
+        ({}, "dist.init_process_group('nccl')", True),
+        ({"begin.py": "def begin():\n    dist.init_process_group('nccl')\n"}, "import begin", True),
+        ({"begin.py": "from accelerate import Accelerator\n"}, "from begin import accelerator", True),
+        ({"run.sh": "torchrun --nproc_per_node 8 run.py\n"}, "pass", True),
+    ],
+)
+def test_who_asks_for_a_process_group_that_nothing_starts_is_one_process(files, line, is_told, tmp_path):
+    files = {"comm.py": COMM, "run.py": EVALUATES.format(line), **files}
+    assert bool(findings_in(tmp_path, files, "run.py")) is is_told
+
+
+@pytest.mark.parametrize(
+    ("launch", "by_default"),
+    [
+        ("accelerate launch --config_file a.yaml pkg.other --bf16\n", False),
+        ("accelerate launch --config_file a.yaml pkg.train --bf16\n", True),
+        ("accelerate launch --config_file a.yaml $SCRIPT --data b.json\n", True),
+        ("accelerate launch $SCRIPT rows.csv\n", True),
+        ("accelerate launch --multi_gpu pkg.other\n", True),  # the value of the option, maybe
+    ],
+)
+def test_a_module_that_is_launched_without_the_option_for_one(launch, by_default, tmp_path):
+    files = {"pkg/train.py": loop('open("losses.txt", "w")') + MAIN, "pkg/other.py": MAIN}
+    files["run.sh"] = "python -m pkg.train\n" + launch
+    assert by_default_in(tmp_path, files, "pkg/train.py") is by_default

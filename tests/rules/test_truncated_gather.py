@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from snippets import SETTINGS, Snippets, loop, shown, trainer
 
-from trl_lint.linter.discovery import import_roots
+from trl_lint.linter.files.discovery import import_roots
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 
@@ -31,7 +31,7 @@ def test_a_finding_says_what_where_why_and_how():
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "self.accelerator.gather_for_metrics(mask.sum())"
     assert (finding.code, finding.name) == ("TRL014", "truncated-gather")
-    assert "the values of some ranks are missing" in finding.message
+    assert "with several processes those of some ranks are missing" in finding.message
     assert [step.text for step in finding.because] == ["`inputs` is this rank's own data"]
 
 

@@ -77,7 +77,7 @@ def test_a_run_is_as_a_rule_the_main_processes_own():
     """
     finding = SNIPPETS.finding("import wandb\n" + trainer(text))
     assert (finding.by_default, finding.consequence) == (False, Consequence.WASTE)
-    assert "runs on all processes that have a run" in finding.message
+    assert "runs on all processes with an active run" in finding.message
     finding = SNIPPETS.finding("import wandb\n" + trainer(text.replace("wandb.run is not None", "True")))
     assert (finding.by_default, finding.consequence) == (True, Consequence.CRASH)
 
@@ -206,7 +206,7 @@ def test_a_flag_that_a_program_is_built_with_is_a_setting(test, made, is_reporte
 def test_a_finding_says_what_happens():
     text = "import os\n" + loop('os.makedirs("samples")')
     assert SNIPPETS.finding(text).message == (
-        "`os.makedirs` runs on all processes: each of them makes the same folder; the second one fails"
+        "`os.makedirs` runs on all processes: each of them creates the same folder; the second one fails"
     )
 
 
@@ -420,7 +420,7 @@ def test_a_folder_is_made_by_all_ranks(call, made):
     """The others may need it at once."""
     text = "import os\nfrom pathlib import Path\n" + loop(call)
     fix = SNIPPETS.finding(text).fix
-    assert (fix.applicability.value, fix.title) == ("unsafe", "Let all ranks make it")
+    assert (fix.applicability.value, fix.title) == ("unsafe", "Let all ranks create it")
     assert SNIPPETS.mended(text, unsafe=True) == text.replace(call, made)
 
 
@@ -459,7 +459,7 @@ def test_what_was_read_before_may_be_written_by_one_rank():
 )
 def test_what_else_is_done_where_a_file_is_there_is_not_for_one_rank(body, is_left):
     text = "from pathlib import Path\n" + loop(f'switch = Path("switch")\nif switch.exists():\n{body}')
-    assert ("the condition asks for it" in reason(text)) is is_left
+    assert ("the condition tests for it" in reason(text)) is is_left
 
 
 @pytest.mark.parametrize(
@@ -589,7 +589,7 @@ def test_the_first_name_after_the_time_that_is_not_there(name, is_reported):
 def test_what_is_called_after_the_time_may_be_one_or_several():
     text = "import os\n" + loop('os.makedirs(time.strftime("%H-%M"))')
     assert SNIPPETS.finding(text).message == (
-        "`os.makedirs` runs on all processes: each of them makes the same folder, or one of its own where their clocks "
+        "`os.makedirs` runs on all processes: each of them creates the same folder, or another one if their clocks "
         "differ"
     )
 
@@ -793,3 +793,169 @@ def finish(args):
         save_json({{}}, join(args.output_dir, "summary.json"))
 """
     assert [each.start.line for each in SNIPPETS.findings(text)] == ([11, 12] if speaks else [])
+
+
+@pytest.mark.parametrize(
+    ("base", "by_default"), [("TrainerCallback", True), ("ABC", False), ("Generic[T]", False), ("object", False)]
+)
+def test_a_base_that_calls_no_methods_makes_none_of_them_a_hook(base: str, by_default: bool):
+    text = f"""\
+from abc import ABC
+from typing import Generic, TypeVar
+
+import wandb
+from transformers import TrainerCallback
+
+T = TypeVar("T")
+
+
+class Logging({base}):
+    def on_step_end(self, args, state, control, **others):
+        if state.is_world_process_zero:
+            print(state)
+        wandb.log({{"step": state.global_step}})
+"""
+    (finding,) = SNIPPETS.findings(text)
+    assert (finding.consequence is not Consequence.WASTE) is by_default
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_reported"),
+    [
+        ("preprocessing_only", True),
+        ("image_processor", True),
+        ("train_split_name", True),
+        ("distil_only", True),
+        ("domain", True),
+        ("process_zero", False),
+        ("num_proc", False),
+        ("main", False),
+        ("split", False),
+        ("distributed", False),
+    ],
+)
+def test_a_setting_about_the_data_is_no_question_for_the_rank(setting, is_reported):
+    text = (
+        "import os\nfrom accelerate import Accelerator\n\ndef main(args):\n    accelerator = Accelerator()\n"
+        f'    if args.{setting}:\n        return\n    os.remove("x")\n'
+    )
+    assert SNIPPETS.places(text) == ['os.remove("x")'] * is_reported
+
+
+@pytest.mark.parametrize(
+    ("made", "is_reported"),
+    [
+        ("diffusers.StableDiffusionPipeline.from_pretrained(path)", True),
+        ("diffusers.DDPMPipeline(unet=net, scheduler=None).to(accelerator.device)", True),
+        ("diffusers.pipeline_utils.some_helper(path)", False),
+        ("somewhere.MyPipeline(net)", False),
+    ],
+)
+def test_a_pipeline_of_diffusers_is_written_as_its_model_is(made, is_reported):
+    text = (
+        "import diffusers\nimport somewhere\nfrom accelerate import Accelerator\n\naccelerator = Accelerator()\n"
+        f"pipeline = {made}\nunet = pipeline.unet\nimages = pipeline(prompt)\n"
+    )
+    assert (
+        SNIPPETS.places(f'{text}pipeline.save_pretrained("out")\n') == ['pipeline.save_pretrained("out")'] * is_reported
+    )
+    assert SNIPPETS.findings(f'{text}if accelerator.is_main_process:\n    pipeline.save_pretrained("out")\n') == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_reported"),
+    [
+        ("global_step % 10 == 0 or global_step == total_train_steps", True),
+        ("global_step + 1 == max_steps", True),
+        ("epoch == num_epochs - 1", True),
+        ("which == total_train_steps", False),
+        ("total_train_steps == max_steps", False),
+        ("global_step == which", False),
+    ],
+)
+def test_the_last_step_is_that_of_all_ranks(condition, is_reported):
+    names = ("epoch", "global_step", "max_steps", "num_epochs", "total_train_steps", "which")
+    text = (
+        "import os\nimport somewhere\nfrom accelerate import Accelerator\n\naccelerator = Accelerator()\n"
+        + "".join(f"{name} = somewhere.count({name!r})\n" for name in names)
+        + f'if {condition}:\n    os.remove("x")\n'
+    )
+    assert SNIPPETS.places(text) == ['os.remove("x")'] * is_reported
+
+
+@pytest.mark.parametrize(
+    ("condition", "has_run"),
+    [
+        ("args.fast and args.names is None", False),
+        ("args.fast and wandb.run is not None", True),
+    ],
+)
+def test_a_setting_that_may_be_none_is_no_run(condition, has_run):
+    text = (
+        "import os\nimport wandb\nfrom accelerate import Accelerator\n\ndef main(args):\n"
+        f'    accelerator = Accelerator()\n    if {condition}:\n        os.remove("x")\n'
+    )
+    assert ("with an active run" in SNIPPETS.finding(text).message) is has_run
+
+
+@pytest.mark.parametrize(
+    ("path", "is_reported"),
+    [
+        ('f"out/{global_step}.pt"', True),
+        ('f"out/checkpoint-{self.step}.pt"', True),
+        ('f"out/{which}.pt"', False),
+        ('f"out/{sample}.pt"', False),
+    ],
+)
+def test_a_path_with_a_count_in_it_is_the_same_on_all_ranks(path, is_reported):
+    text = (
+        "import somewhere\nimport torch\nfrom accelerate import Accelerator\n\nclass Mine:\n"
+        "    def __init__(self):\n        self.accelerator = Accelerator()\n        self.step = somewhere.step()\n\n"
+        "    def train(self):\n        global_step, which, sample = somewhere.on(), somewhere.which(), somewhere.a()\n"
+        f"        self.accelerator.wait_for_everyone()\n        torch.save({{}}, {path})\n"
+    )
+    assert SNIPPETS.places(text) == [f"torch.save({{}}, {path})"] * is_reported
+
+
+@pytest.mark.parametrize(
+    ("leaving", "is_reported"),
+    [
+        ("if dist.get_rank() == 0:\n        if os.path.exists(path):\n            return", True),
+        (
+            "if dist.get_rank() == 0:\n        if os.path.isdir(path):\n            print(1)\n"
+            "        else:\n            return",
+            True,
+        ),
+        ("if dist.get_rank() != 0:\n        return", False),
+        ("if dist.get_rank() != 0:\n        if ask(path):\n            print(path)\n        return", False),
+        (
+            "if dist.get_rank() != 0:\n        if ask(path):\n            return\n        else:\n            return",
+            False,
+        ),
+        ("if ask(path):\n        if dist.get_rank() != 0:\n            return", False),
+        ("if dist.get_rank() < 4:\n        if dist.get_rank() != 0:\n            return", False),
+    ],
+)
+def test_a_rank_that_leaves_under_a_further_condition_goes_on_without_it(leaving, is_reported):
+    text = (
+        "import os\nimport torch\nimport torch.distributed as dist\nfrom somewhere import ask\n\ndef main(path):\n"
+        f'    dist.init_process_group("nccl")\n    {leaving}\n    torch.save({{}}, "x.pt")\n\nmain("y")\n'
+    )
+    assert SNIPPETS.places(text) == ['torch.save({}, "x.pt")'] * is_reported
+
+
+@pytest.mark.parametrize(
+    ("written", "is_reported"),
+    [
+        ("    keep(\n        args.output_dir, first=accelerator.is_main_process, last=1\n    )\n", True),
+        ("    keep(\n        1,\n        args.output_dir, first=accelerator.is_main_process\n    )\n", True),
+        ("    args.output_dir, first = accelerator.process_index, 1\n", False),
+        ("    args.output_dir, args.first=accelerator.process_index, 1\n", False),
+    ],
+)
+def test_arguments_on_a_line_of_their_own_are_not_assigned_to(written, is_reported):
+    text = (
+        "import torch\nfrom accelerate import Accelerator\nfrom somewhere import keep, read\n\ndef main(args):\n"
+        f"    accelerator = Accelerator()\n{written}    torch.save(" + "{}, args.output_dir)\n"
+    )
+    assert SNIPPETS.places(text) == ["torch.save({}, args.output_dir)"] * is_reported

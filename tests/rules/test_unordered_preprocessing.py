@@ -40,7 +40,7 @@ def test_a_finding_says_what_where_and_how():
     finding = SNIPPETS.finding(in_trainer("train_dataset = train_dataset.map(tokenize)"))
     assert (finding.code, finding.name) == ("TRL012", "unordered-preprocessing")
     assert finding.message == (
-        "every rank runs this `map` at the same time: on several GPUs the whole data set is computed once per process"
+        "every rank runs this `map` at the same time: on several GPUs each process computes the whole data set"
     )
     assert finding.help.endswith("`with PartialState().main_process_first():`")
 

@@ -27,7 +27,7 @@ def test_a_finding_says_what_where_why_and_how():
     assert (finding.code, finding.name) == ("TRL003", "unreduced-metric")
     assert finding.message == (
         "`aux` is computed from this rank's own data and reaches `Trainer.log` unreduced: "
-        "on several GPUs the log shows the main process's share only"
+        "on several GPUs the log shows only the main process's share"
     )
     assert [step.text for step in finding.because] == ["`inputs` is this rank's own data"]
     assert text.splitlines()[finding.because[0].start.line - 1].lstrip().startswith("def compute_loss")
@@ -51,7 +51,7 @@ def test_the_help_names_the_reduction(value, reduction):
 
 def test_under_a_guard_the_help_says_where_to_gather():
     finding = SNIPPETS.finding(loop("if accelerator.is_main_process:\n    wandb.log({'x': loss.item()})"))
-    assert "before the condition around this log, where all of them get to" in finding.help
+    assert "before the condition around this log" in finding.help
 
 
 def test_metrics_of_one_statement_are_one_finding():
@@ -354,7 +354,7 @@ def test_a_new_name_does_not_take_one_that_is_there():
         ("mask.sum().item() / optimizer.batch_size", "is not known"),
         ("mask", "is not known"),
         ("mask.mean(dim=0)", "it may have more than one element"),
-        ("accelerator.process_index * loss.item()", "it depends on the number of the rank"),
+        ("accelerator.process_index * loss.item()", "it depends on the rank"),
     ],
 )
 def test_what_no_reduction_completes_is_a_hint(value, reason):
@@ -463,7 +463,7 @@ LATE = "if step > 5:\n    extra = loss.mean()\nelse:\n    extra = 0\n"
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (LATE, "on some way to the log it is a number, not a tensor"),
+        (LATE, "on some path to the log it is a number, not a tensor"),
         (f"{LATE}extra += loss.mean()\n", "it is gathered before the condition"),
         ("extra = 0\nif step > 5:\n    extra = 1\nextra = loss.mean()\n", "it is gathered before the condition"),
     ],
@@ -574,7 +574,7 @@ def test_a_guard_on_one_line_stays_on_one_line():
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("if mask.any():\n    wandb.log({'x': loss.item()})", "more than the rank decides on that"),
+        ("if mask.any():\n    wandb.log({'x': loss.item()})", "that depends on more than the rank"),
         (
             "if accelerator.is_main_process:\n    kl = loss * 2\n    kl += 1\n    wandb.log({'x': kl.item()})",
             "is not computed on all ranks",
@@ -582,15 +582,15 @@ def test_a_guard_on_one_line_stays_on_one_line():
         (
             "kl = None\nif step:\n    kl = loss * 2\n"
             "if accelerator.is_main_process:\n    if kl is not None:\n        wandb.log({'x': kl.item()})",
-            "more than the rank's condition",
+            "more than a condition on the rank",
         ),
         (
             "if accelerator.is_main_process:\n    for _ in range(2):\n        wandb.log({'x': loss.item()})",
-            "more than the rank's condition",
+            "more than a condition on the rank",
         ),
         (
             "if accelerator.is_main_process and loss is not None:\n    wandb.log({'x': loss.item()})",
-            "the condition asks for what is logged",
+            "the condition depends on what is logged",
         ),
     ],
 )
@@ -651,7 +651,7 @@ def main(model, data):
 """
     finding = SNIPPETS.finding(text)
     assert finding.fix.applicability is DISPLAY
-    assert finding.fix.reason == "no accelerator is in reach"
+    assert finding.fix.reason == "no accelerator is available here"
     assert "`torch.distributed.all_reduce(value)`, divided by `torch.distributed.get_world_size()`" in finding.help
     with_accelerate = SNIPPETS.finding(f"from accelerate.utils import set_seed\n{text}")
     assert "write `accelerator.gather(loss).mean().item()`" in with_accelerate.help
@@ -689,7 +689,7 @@ def test_a_trainer_of_before_accelerate_has_no_accelerator(before, applicability
         ("out = {'x': loss}\naccelerator.log(out)\nsum(out.values()).backward()", "read again"),
         (
             "def step(v):\n    accelerator.log({'x': v})\n    accelerator.backward(v)\nstep(loss)",
-            "`step` needs it for more than a log",
+            "`step` also uses it for something else",
         ),
     ],
 )
@@ -712,7 +712,7 @@ def test_a_tensor_that_is_used_elsewhere_is_gathered_in_the_log_alone(use):
 @pytest.mark.parametrize("context", ["main_process_first", "local_main_process_first"])
 def test_where_one_rank_goes_after_the_other_it_is_a_hint(context):
     text = loop(f"with accelerator.{context}():\n    accelerator.log({{'x': loss.item()}})")
-    assert SNIPPETS.finding(text).fix.reason == "one rank after the other gets here"
+    assert SNIPPETS.finding(text).fix.reason == "ranks get here one after the other"
 
 
 @pytest.mark.parametrize(("test", "expected"), [("loss > 3", DISPLAY), ("step > 3", SAFE), ("unknown()", UNSAFE)])
@@ -873,7 +873,7 @@ def test_a_sum_over_a_count_of_one_rank_is_a_hint(divisor):
 def test_a_loss_in_a_dict_that_goes_elsewhere_is_mended_at_the_user_s_risk(body):
     (fix,) = (finding.fix for finding in SNIPPETS.findings(loop(body)))
     assert fix.applicability is UNSAFE
-    assert fix.reason == "if a loss is computed from it elsewhere, that loss has no gradient any more"
+    assert fix.reason == "a loss computed from it elsewhere would no longer have a gradient"
     for mended in (body.replace("loss", "loss.detach()"), body.replace("loss", "(mask > 1).sum()")):
         assert applicability(loop(mended)) is SAFE
 
@@ -932,7 +932,7 @@ def test_in_a_handler_it_is_a_hint():
 
 def test_a_log_in_a_lambda_is_a_hint():
     finding = SNIPPETS.finding(loop("f = lambda: accelerator.log({'x': mask.sum().item()})\nf()"))
-    assert finding.fix.reason == "it stands in a lambda"
+    assert finding.fix.reason == "it is in a lambda"
 
 
 # --- metrics that are fed batch by batch ----------------------------------------------------------------
@@ -964,9 +964,9 @@ SHOW = 'result = metric.compute()\naccelerator.log({"accuracy": result["accuracy
 )
 def test_a_metric_that_is_fed_with_the_samples_of_one_rank(load, feed):
     finding = SNIPPETS.finding(FED.format(load=load, feed=feed, show=SHOW))
-    assert finding.because[-1].text == "it counts this rank's own samples only"
+    assert finding.because[-1].text == "it counts only this rank's own samples"
     assert finding.help == (
-        "gather the samples before they are counted: "
+        "gather the samples before counting them: "
         "`predictions, labels = accelerator.gather_for_metrics((predictions, labels))`"
     )
     assert finding.fix.reason == "the metric over all samples can't be computed from the ranks' own"

@@ -52,10 +52,11 @@ def test_a_finding_says_what_where_why_and_how():
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "rows.train_test_split(test_size=0.1)"
     assert (finding.code, finding.name) == ("TRL015", "unseeded-split")
-    assert finding.message.startswith("without a seed `train_test_split` comes out differently on each rank")
+    differs = "without a seed `train_test_split` differs between ranks, and each takes its share of its own result"
+    assert finding.message.startswith(differs)
     assert "on several GPUs" in finding.message
     assert [step.text for step in finding.because] == ["each rank takes its share of `train_dataset` here"]
-    assert finding.help == "draw alike on all ranks: `seed=42`, or call `set_seed` before it"
+    assert finding.help == "draw the same on all ranks: `seed=42`, or call `set_seed` before it"
 
 
 @pytest.mark.parametrize(
@@ -480,7 +481,7 @@ RANK = "rank = PartialState().process_index\n"
 )
 def test_a_seed_of_each_rank_is_none(draw: str, is_reported: bool):
     found = SNIPPETS.findings(script(LOAD, RANK, draw + "\n", LOOP))
-    assert [each.message.startswith("with a seed of each rank's own") for each in found] == (
+    assert [each.message.startswith("with a different seed on each rank") for each in found] == (
         [True] if is_reported else []
     )
 

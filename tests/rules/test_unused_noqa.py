@@ -66,20 +66,20 @@ def test_what_is_said(tmp_path):
     assert first.message == "`TRL001` and `TRL003` in `# noqa` silence nothing: there is no such finding here"
     assert first.fix.applicability is Applicability.SAFE
     assert first.consequence.severity.value == "warning"
-    said = "`mean-of-mean` in `# noqa` is no rule, so it silences nothing; did you mean `mean-of-means`?"
+    said = "`mean-of-mean` in `# noqa` is not a rule, so it silences nothing; did you mean `mean-of-means`?"
     assert second.message == said
     assert second.fix.applicability is Applicability.UNSAFE
-    assert second.fix.reason == "it then silences what is reported now"
+    assert second.fix.reason == "it would silence a finding that is reported now"
 
 
 @pytest.mark.parametrize(
     ("comment", "said"),
     [
-        ("# noqa: TRL777", "`TRL777` in `# noqa` is no rule"),
+        ("# noqa: TRL777", "`TRL777` in `# noqa` is not a rule"),
         ("# noqa: TRL-003", "did you mean `TRL003`?"),
         ("# noqa: Unreduced_Metric", "did you mean `unreduced-metric`?"),
         ("# noqa: E501, unreduced-metrik because", "did you mean `unreduced-metric`?"),
-        ("# trl-lint: ignore[nonsense] -- reason", "`nonsense` in `# trl-lint: ignore` is no rule"),
+        ("# trl-lint: ignore[nonsense] -- reason", "`nonsense` in `# trl-lint: ignore` is not a rule"),
         ("# trl-lint: ignore", "names no rule"),
     ],
 )

@@ -184,7 +184,7 @@ def test_where_a_list_is_wanted_the_help_says_so(use: str, words: str):
 
 def test_what_is_reduced_in_place_is_a_tensor_before():
     text = help_of("TRL001", "torch", "dist.all_reduce(loss.item())")
-    assert text.startswith("make it a tensor on the GPU of this process")
+    assert text.startswith("put it into a tensor on the GPU of this process")
 
 
 # --- ranks that diverge: which of them, where, and what helps there ------------------------------------------
@@ -200,22 +200,22 @@ DIVERGING = [
      "ranks where `mask.any()` is true `continue` here and do not reach the forward pass of a wrapped model",
      "let the ranks agree on the condition first"),
     ("try:\n    x = int(loss)\nexcept ValueError:\n    continue\nacc.gather(loss)", "continue",
-     "ranks on which the `try` fails `continue` here and do not reach `gather`", "let all ranks skip the step"),
+     "ranks where the `try` fails `continue` here and do not reach `gather`", "let all ranks skip the step"),
     ("try:\n    x = int(loss)\nexcept ValueError:\n    acc.gather(loss)", "acc.gather(loss)",
-     "only ranks on which the `try` fails reach `gather`", "call it behind the `try`, on every rank"),
+     "only ranks where the `try` fails reach `gather`", "call it after the `try`, on every rank"),
     ("if mask.any():\n    acc.gather(loss)", "acc.gather(loss)",
-     "only ranks where `mask.any()` is true reach `gather`", "call it on every rank and use its result under"),
+     "only ranks where `mask.any()` is true reach `gather`", "call it on every rank, and use its result inside"),
     ("x = acc.gather(loss) if mask.any() else loss", "acc.gather(loss)",
-     "only ranks where `mask.any()` is true reach `gather`", "call it on every rank and use its result under"),
+     "only ranks where `mask.any()` is true reach `gather`", "call it on every rank, and use its result inside"),
     ("x = loss if mask.any() else acc.gather(loss)", "acc.gather(loss)",
-     "only ranks where `mask.any()` is false reach `gather`", "call it on every rank and use its result under"),
+     "only ranks where `mask.any()` is false reach `gather`", "call it on every rank, and use its result inside"),
     ("x = mask.any() or acc.gather(loss)", "acc.gather(loss)",
-     "only ranks where `mask.any()` is false reach `gather`", "call it on every rank and use its result under"),
+     "only ranks where `mask.any()` is false reach `gather`", "call it on every rank, and use its result inside"),
     ("while mask.sum() > 3:\n    acc.gather(loss)", "acc.gather(loss)",
-     "ranks run the loop with `mask.sum() > 3` a different number of times, `gather` included",
-     "let the ranks agree on the number of rounds first"),
+     "`gather` is in a loop that runs a different number of times on each rank (`mask.sum() > 3`)",
+     "let the ranks agree on the number of iterations first"),
     ("with acc.main_process_first():\n    acc.gather(loss)", "acc.gather(loss)",
-     "`gather` is called by one rank after the other, but waits for all of them", "call it behind the `with` block"),
+     "`gather` waits for all ranks, but they call it one after the other", "call it after the `with` block"),
 ]  # fmt: skip
 
 
@@ -232,7 +232,7 @@ def test_who_is_missing_is_said_where_it_is_decided(body: str, place: str, says:
 HELPS = [
     ("TRL006", "if mask.any():\n    acc.backward(loss)", "call it on every rank, outside the condition, or let"),
     ("TRL006", "if acc.is_main_process:\n    with torch.no_grad():\n        model(**batch)",
-     "run it on every rank, or have one run the bare model"),
+     "run it on every rank, or run the bare model on one"),
     ("TRL006", "if acc.is_main_process:\n    model(**batch)", "run it on every rank"),
 ]  # fmt: skip
 
@@ -309,5 +309,5 @@ def test_what_a_finding_is_about_has_the_name_that_it_has_there(code: str, body:
 def test_a_fix_says_by_which_conditions_it_is_not_safe():
     text = placed("loop", "if mask.any():\n    if unknown():\n        continue\nx = acc.gather(loss.item())")
     fix = Snippets("TRL001").finding(text).fix
-    assert fix is not None and fix.reason == "not all ranks may get here together"
+    assert fix is not None and fix.reason == "some ranks may not get here"
     assert [(each.text, each.start.line) for each in fix.conditions] == [("`mask.any()` differs between ranks", 14)]

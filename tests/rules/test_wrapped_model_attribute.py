@@ -63,7 +63,7 @@ def test_generate_is_another_rules():
 def test_a_chain_leads_from_prepare():
     text = loop("print(model.config)")
     (step,) = SNIPPETS.finding(text).because
-    assert step.text == "`prepare` returns it here: a wrapped model, or a loader with batches of this rank's own"
+    assert step.text == "`prepare` returns it here: a wrapped model, or a loader with this rank's own batches"
     assert "accelerator.prepare(" in text.splitlines()[step.start.line - 1]
 
 
@@ -637,7 +637,7 @@ def test_in_the_constructor_the_accelerator_must_be_there():
     late = f"def __init__(self, model):\n    super().__init__(model)\n    {wrap}print(other.config)\n"
     assert put_in(trainer(late)) == ["print(self.accelerator.unwrap_model(other).config)"]
     early = f"def __init__(self, model):\n    {wrap}print(other.config)\n    super().__init__(model)\n"
-    assert reason(trainer(early)) == "the accelerator is not there yet: `super().__init__` comes later"
+    assert reason(trainer(early)) == "there is no accelerator yet: `super().__init__` comes later"
 
 
 # --- once before a loop ---------------------------------------------------------------------------------
@@ -745,8 +745,8 @@ def reason(text: str, unsafe: bool = True) -> str:
 CALLED = "it is called: on the bare model a forward would not synchronise the gradients"
 MODULE = "it is a module: a forward through it would not synchronise the gradients"
 PARAMETER = "it is a parameter: an engine may have sharded it"
-CUSTOM = "whether it is a module, a parameter or a property is not known"
-WRITTEN = "it is written to, not only read"
+CUSTOM = "it is not known whether it is a module, a parameter or a property"
+WRITTEN = "it is also written"
 
 
 @pytest.mark.parametrize(
@@ -782,7 +782,7 @@ def test_a_hint_says_why(body, why):
 def test_what_is_saved_and_restored_belongs_together():
     body = "before = model.config.depth\nmodel.config.depth = 2\nmodel.config.depth = before"
     found = SNIPPETS.findings(built(body))
-    near = "the same function writes it through the wrapper: read and write belong to one object"
+    near = "the same function writes it through the wrapper, and reads and writes must use the same object"
     assert [finding.fix.reason for finding in found] == [near, WRITTEN, WRITTEN]
 
 
@@ -793,13 +793,13 @@ def test_the_head_of_a_wrapped_model_is_a_hint_even_if_it_is_unwrapped():
 
 def test_what_is_read_in_another_way_is_a_hint():
     text = built("read = getattr\nprint(read(model, 'config'))")
-    assert reason(text) == "how it is read is not known"
+    assert reason(text) == "it is not known how it is read"
     assert reason(built("read = model.merge_adapter\nread(**inputs)")) == CUSTOM
 
 
 def test_without_an_accelerator_the_help_says_what_to_write():
     text = "import torch\ndef f(net: torch.nn.Module):\n    m = torch.nn.DataParallel(net)\n    print(m.config.depth)\n"
-    assert reason(text) == "no accelerator is in reach that could unwrap the model"
+    assert reason(text) == "no accelerator is available here to unwrap the model"
     assert SNIPPETS.finding(text).help == (
         "read it before the model is wrapped (`config = model.config`), and use that here"
     )
@@ -994,8 +994,8 @@ def test_what_is_left_out_as_the_wrapper_lacks_it(body):
     assert shown(by_hand(body), finding) == "hasattr(model, 'warm_up')"
     assert finding.consequence is Consequence.WRONG_TRAINING
     assert finding.message == (
-        "`hasattr` asks `model`, a wrapped model, for `warm_up`: DDP has none, so that on several GPUs what depends on "
-        "it is silently left out"
+        "`hasattr` looks for `warm_up` on `model`, a wrapped model: DDP does not have it, so that on several GPUs the "
+        "code that depends on it is silently skipped"
     )
     assert finding.fix is not None and finding.fix.applicability is Applicability.DISPLAY
 
@@ -1539,3 +1539,25 @@ HANDS_ON = """\
 def test_a_class_of_the_projects_own_may_be_the_wrapper(body, read, is_reported):
     text = OWN_WRAPPER.format(body=body, read=read)
     assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_reported"),
+    [
+        ("args.train_text_encoder", "args.train_text_encoder", True),
+        ("args.train_text_encoder", "not args.train_text_encoder", False),
+        ("args.train_text_encoder", "args.fast", True),
+        ("args.train_text_encoder", "hasattr(encoder, 'config')", False),
+    ],
+)
+def test_what_is_done_to_a_model_under_the_condition_of_its_wrapper_changes_nothing(first, second, is_reported):
+    """In a loop the test comes round again."""
+    text = (
+        "from accelerate import Accelerator\nfrom transformers import CLIPTextModel\n\ndef main(args, unet, loader):\n"
+        "    accelerator = Accelerator()\n    encoder = CLIPTextModel.from_pretrained('a')\n"
+        "    if args.train_text_encoder:\n        unet, encoder, loader = accelerator.prepare(unet, encoder, loader)\n"
+        "    else:\n        encoder.requires_grad_(False)\n        unet, loader = accelerator.prepare(unet, loader)\n"
+        f"    for epoch in range(3):\n        if {first}:\n            encoder.train()\n"
+        f"        for batch in loader:\n            if {second}:\n                print(encoder.config.depth)\n"
+    )
+    assert SNIPPETS.places(text) == ["encoder.config"] * is_reported

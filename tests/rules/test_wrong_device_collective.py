@@ -39,12 +39,12 @@ def test_a_finding_says_what_where_why_and_how():
     assert shown(text, finding) == "accelerator.gather(tokens)"
     assert (finding.code, finding.name) == ("TRL011", "wrong-device-collective")
     assert finding.message == (
-        "`gather` gets a tensor on the CPU: nccl takes tensors on each process's own GPU only, so it fails on several "
+        "`gather` gets a tensor on the CPU: nccl takes only tensors on the process's own GPU, so this fails on several "
         "GPUs and works on one process"
     )
-    assert [step.text for step in finding.because] == ["it is made, or moved to, the CPU here"]
+    assert [step.text for step in finding.because] == ["it is put on the CPU here"]
     assert finding.because[0].start.line == finding.start.line - 1
-    assert finding.help == "make it on the accelerator's device, or move it there, before the collective"
+    assert finding.help == "create it on the accelerator's device, or move it there before the collective"
 
 
 @pytest.mark.parametrize(
@@ -200,8 +200,8 @@ def test_what_a_step_returns_is_found_where_it_is_made():
 def test_the_rank_in_the_job_is_no_index_of_a_device(code: str):
     finding = SNIPPETS.finding(plain(code))
     assert finding.message == (
-        "the global rank is used as the index of a GPU: on a second node it is greater than that of any GPU there "
-        "(rank 8 asks for `cuda:8`)"
+        "the global rank is used as a GPU index: on a second node there is no such GPU (with 8 GPUs per node, rank 8 "
+        "asks for `cuda:8`)"
     )
 
 
@@ -352,7 +352,7 @@ def test_a_function_that_gives_several_numbers_is_right_where_they_are_taken_for
     text = ENVIRONMENT + "def start():\n    rank, local_rank = numbers()\n    torch.cuda.set_device(local_rank)\n"
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "torch.cuda.set_device(local_rank)"
-    assert next(step.text for step in finding.because) == "`RANK` is this rank's own number"
+    assert next(step.text for step in finding.because) == "`RANK` is the number of this rank"
     assert not SNIPPETS.findings(text.replace("rank, local_rank =", "local_rank, rank ="))
 
 

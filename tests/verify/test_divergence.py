@@ -11,7 +11,7 @@ from trl_lint.verify.record.traces import Run
 
 pytestmark = pytest.mark.fast
 
-# Of each program: what is said of it, behind "the ranks part ".
+# Of each program: what is said of it, behind "the ranks diverge ".
 PROGRAMS = {
     "a branch": (
         """\
@@ -271,7 +271,7 @@ PROGRAMS = {
 @pytest.mark.parametrize(("program", "said"), PROGRAMS.values(), ids=PROGRAMS)
 def test_where_ranks_part(program, said, tmp_path):
     found = divergence.parting(simulated.run(program, tmp_path))
-    assert found is not None and found.text == f"the ranks part {said}"
+    assert found is not None and found.text == f"the ranks diverge {said}"
 
 
 SILENT = {
@@ -289,7 +289,7 @@ def test_nothing_is_said_where_it_can_not_be_told(program, tmp_path):
 def test_equal_ranks_are_named_together(tmp_path):
     program = "if rank == 1:\n    x = 1\nelse:\n    meet()\nmeet('barrier')\n"
     found = divergence.parting(simulated.run(program, tmp_path, nproc=3))
-    assert found.text == "the ranks part after train.py:1 `if rank == 1:`: ranks 0, 2 go to line 4, rank 1 to line 2"
+    assert found.text == "the ranks diverge after train.py:1 `if rank == 1:`: ranks 0, 2 go to line 4, rank 1 to line 2"
     assert found.data["kind"] == "branch" and found.data["line"] == 1
     assert [way["ranks"] for way in found.data["ways"]] == [[0, 2], [1]]
     assert [way["line"] for way in found.data["ways"]] == [4, 2]
@@ -321,7 +321,7 @@ def test_a_long_run_is_compared_from_a_collective_on_that_all_know_of(tmp_path):
     run = simulated.run(program, tmp_path)
     assert not any(rank.executed.is_whole for rank in run.ranks)
     found = divergence.parting(run)
-    assert found.text.startswith("the ranks part after train.py:4 ") and found.text.endswith(
+    assert found.text.startswith("the ranks diverge after train.py:4 ") and found.text.endswith(
         "rank 1 to line 5 (`return`)"
     )
 
@@ -331,7 +331,7 @@ def test_it_is_evidence_of_both_verdicts(tmp_path):
     run.stuck = True
     for oracle in (termination, sequence):
         verdict = oracle.judge(run)
-        assert verdict.evidence[-1].startswith("the ranks part after train.py:1 `if rank:`: ")
+        assert verdict.evidence[-1].startswith("the ranks diverge after train.py:1 `if rank:`: ")
         assert verdict.data["parting"]["ways"][1]["line"] == 2
 
 

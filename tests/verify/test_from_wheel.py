@@ -54,7 +54,7 @@ FILES = {
     "train.py": TRAINS,
     "run.sh": "STEPS=1 CUDA_VISIBLE_DEVICES=0,1 python train.py\n",
 }
-NOTHING_WRONG = "Nothing wrong was seen. That is no proof: a run shows what it reaches."
+NOTHING_WRONG = "Nothing wrong was seen. That is no proof: a run only shows what it reaches."
 
 
 @dataclass(frozen=True)

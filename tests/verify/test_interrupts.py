@@ -91,7 +91,7 @@ class TestPartialReports:
         (column,) = proof.columns
         assert column.judged.verdict(termination.ORACLE).summary == "all 2 ranks ran to their end"
         assert "not judged: interrupted before" in printed("text", proof)
-        assert "Interrupted: that is what was seen until then." in printed("markdown", proof)
+        assert "Interrupted: this is what was seen until then." in printed("markdown", proof)
         assert '"interrupted": true' in printed("json", proof)
 
 

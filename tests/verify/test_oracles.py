@@ -262,7 +262,7 @@ def test_a_value_that_a_library_computes_rank_by_rank_may_differ():
     assert [*metrics.judge(run).data["metrics"]] == ["train_loss"]
 
 
-@pytest.mark.parametrize("name", ["loss/rank0", "gpu_1/accuracy", "process 3"])
+@pytest.mark.parametrize("name", ["loss/rank0", "gpu_1/accuracy", "process 3", "tokens_per_device"])
 def test_a_value_that_says_whose_it_is_may_differ(name):
     run = Run([logging(0, {name: 1.0, "loss": 1.0}), logging(1, {name: 2.0, "loss": 1.0})])
     assert metrics.judge(run).data["metrics"] == ["loss"]

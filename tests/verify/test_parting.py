@@ -35,11 +35,11 @@ def test_where_ranks_part(judged, program, nproc, said):
     for verdict in verdicts:
         assert verdict.failed
         told = verdict.evidence[-1]
-        assert told.startswith("the ranks part ") and told.endswith(said), told
+        assert told.startswith("the ranks diverge ") and told.endswith(said), told
         assert f" {line(program, 'parts')}`" in told
         assert verdict.data["parting"]["text"] == told
 
 
 @pytest.mark.parametrize("program", ["killed", "raises_on_one", "aborts"])
 def test_of_a_failure_of_its_own_nothing_is_said(judged, program):
-    assert not any("the ranks part" in line for line in judged(program).verdict("ends").evidence)
+    assert not any("the ranks diverge" in line for line in judged(program).verdict("ends").evidence)

@@ -225,7 +225,7 @@ def test_equal_counts_of_many_ranks_are_told_once():
 @pytest.mark.parametrize(("findings", "words"), [((METRIC,), "1 finding was"), ((METRIC, CRASH), "2 findings were")])
 def test_that_nothing_was_seen_names_what_was_not_reached(findings, words):
     last = printed("text", proof(judged(both()), judged(both()), *findings)).splitlines()[-1]
-    assert last == f"Nothing wrong was seen; {words} not reached. That is no proof: a run shows what it reaches."
+    assert last == f"Nothing wrong was seen; {words} not reached. That is no proof: a run only shows what it reaches."
 
 
 # --- a program ------------------------------------------------------------------------------------------

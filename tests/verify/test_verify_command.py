@@ -295,7 +295,7 @@ class TestOthers:
     @pytest.mark.parametrize(
         ("text", "said"),
         [
-            ("accelerate launch train.py\n", "run.sh: it starts no training with bare python"),
+            ("accelerate launch train.py\n", "run.sh: it does not start a training with bare python"),
             ("python train.py --batch $BATCH\n", "run.sh:1: what `$BATCH` stands for is not known here"),
             ("python trl/scripts/sft.py\n", "run.sh:1: trl/scripts/sft.py does not lie in this project"),
         ],

@@ -61,7 +61,7 @@ def test_a_script_stands_side_by_side():
 @pytest.mark.parametrize(
     ("columns", "last"),
     [
-        ([True], "Nothing wrong was seen. That is no proof: a run shows what it reaches."),
+        ([True], "Nothing wrong was seen. That is no proof: a run only shows what it reaches."),
         ([False], "It fails, and trl-lint has no fix to try."),
         ([False, False], "It fails as it is, and fixed as well."),
     ],

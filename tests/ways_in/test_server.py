@@ -194,7 +194,7 @@ async def test_a_finding_in_documentation_is_silenced_behind_its_string(server, 
 async def test_no_action_is_for_another_text_than_there_is(server, folder):
     path = written(folder / "broken.py", unmarked(BROKEN["item_before_gather"]))
     found = await server.open(path)
-    assert found[0].data["fix"] == {"title": "Hand a tensor to `gather_for_metrics`", "safe": True}
+    assert found[0].data["fix"] == {"title": "Pass a tensor to `gather_for_metrics`", "safe": True}
     server.type(path, "# a line above\n" + path.read_text(encoding="utf-8"))
     offered = await server.actions(path, found[:1])
     for action in offered:  # made for the text as it is now, if any is

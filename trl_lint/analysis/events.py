@@ -22,8 +22,8 @@ from trl_lint.knowledge.mentions import LIBRARIES, Mentions
 if TYPE_CHECKING:
     from libcst import Arg, BaseExpression, Call, CSTNode, FunctionDef
 
-    from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.knowledge.random_draws import DrawRow
     from trl_lint.knowledge.schema import Collective, Effect
 

@@ -2,8 +2,8 @@
 
 A rank fact says how a value relates to the other ranks'. For a mean of means one has to know more of a value: that
 the data decide how many elements it has, that it is a total that such a count can be, that it was divided by one.
-`AveragingFact` says that; `transfer/tensor_averages.py` makes it and hands it on. In `kl[mask].mean()`, the elements
-are selected, their mean is this rank's own, and `gather(…).mean()` of it is a mean of means:
+`AveragingFact` says that; `transfer/tensors/tensor_averages.py` makes it and hands it on. In `kl[mask].mean()`, the
+elements are selected, their mean is this rank's own, and `gather(…).mean()` of it is a mean of means:
 
     >>> joined(SELECTED, TOTAL)[:2], only_terms(SELECTED)  # selected and a total, in one arm or the other
     ((True, True), None)

@@ -56,7 +56,7 @@ class ShownEngine(NamedTuple):
     @property
     def evidence(self) -> str:
         """What shows it, as messages say it."""
-        return f"`{self.where}` shows it" if self.where else "the setting `engines` names it"
+        return f"see `{self.where}`" if self.where else "see the setting `engines`"
 
 
 class EnginesInUse(NamedTuple):
@@ -68,7 +68,8 @@ class EnginesInUse(NamedTuple):
     own: those that the code of the program that was asked about chooses itself. alone: the options that it is given
     only where it is started as one process, of a program that other commands start on several. imported: whether
     another file of the project may import it. drops_last: whether all launches of the programs that it is a part of ask
-    for full batches only, in their words, or in settings or code of theirs.
+    for full batches only, in their words, or in settings or code of theirs. no_group: whether these programs ask for a
+    process group that nothing in them starts, and no launch in sight starts them on several processes.
     """
 
     shown: tuple[ShownEngine, ...] = ()
@@ -81,6 +82,7 @@ class EnginesInUse(NamedTuple):
     alone: frozenset[str] = frozenset()
     imported: bool = True
     drops_last: bool = False
+    no_group: bool = False
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first that is one of these, as far as any is shown: of those that launches choose, if there are any."""

@@ -43,6 +43,7 @@ class SyncPoint:
     """
 
     __slots__ = (
+        "_tests",
         "by_settings",
         "certain",
         "control",
@@ -81,6 +82,14 @@ class SyncPoint:
         self.certain = True
         self.by_settings = False
         self.via: Step | None = None
+        self._tests: frozenset[int] | None = None
+
+    @property
+    def tests(self) -> frozenset[int]:
+        """Where the conditions stand under which one comes here, by the ids of the nodes."""
+        if self._tests is None:
+            self._tests = frozenset(id(place_of(each)) for each in self.control.conditions)
+        return self._tests
 
 
 def place_of(condition: Control) -> CSTNode | None:

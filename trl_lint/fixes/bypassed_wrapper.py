@@ -17,10 +17,10 @@ from trl_lint.fixes.support.scope import binders, dotted, names_spelled, nodes, 
 from trl_lint.fixes.support.tree import has_comment
 from trl_lint.knowledge import models
 
-_PART = "a part of the model is called: only its author can say how the wrapper's forward should run it"
-_OUT_OF_REACH = "no name of the wrapped model is in reach"
-_CHANGES_TRAINING = "it changes what is trained: the gradients are synchronised from then on"
-_COMMENTED = "a comment stands at the name of the module inside, which nothing else needs"
+_PART = "a part of the model is called, and the code does not show how the wrapper's forward should run it"
+_OUT_OF_REACH = "the wrapped model has no name here"
+_CHANGES_TRAINING = "it changes what is trained: gradients are synchronised from then on"
+_COMMENTED = "a comment is on the line that unwraps the model, which would be removed"
 _UNWRAPS = frozenset({"extract_model_from_parallel", "unwrap_model"})
 
 
@@ -69,7 +69,7 @@ def _left_over(root: Scope, callee: cst.BaseExpression) -> tuple[Drop, ...] | No
     if bound is None or line is None or not _is_only_called(root, bound.name):
         return ()
     if has_comment(line.statement):
-        return NoFix(_COMMENTED, help=f"call the wrapped model, and take `{bound.name.value}` out")
+        return NoFix(_COMMENTED, help=f"call the wrapped model, and remove `{bound.name.value}`")
     # What a module binds others may import.
     may_go = isinstance(root, cst.FunctionDef) and len(line.siblings) > 1
     return (Drop(line.statement, bound.name.value, root),) if may_go else ()

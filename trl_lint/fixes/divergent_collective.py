@@ -17,4 +17,4 @@ class DivergentCollectiveFix(RuleFix[Divergence]):
         return for_all_ranks(event)
 
     def title_for(self, event: Divergence) -> str:
-        return f"Have every rank call `{event.sync_point.name}`"
+        return f"Call `{event.sync_point.name}` on every rank"

@@ -9,7 +9,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.analysis.program.syntax import ancestors, last_name
-from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
+from trl_lint.analysis.transfer.tensors.tensor_devices import may_be_cpu
 from trl_lint.domain.kinds import NumberValue, read_from
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
@@ -41,7 +41,7 @@ from trl_lint.fixes.support.tree import (
 from trl_lint.knowledge.torch_ops import HandsOn, of_method
 
 _AS_LIST = "the result is used as a list of one value per rank"
-_HELP_AS_LIST = "hand it over as a tensor of one element, and call `.tolist()` on the result"
+_HELP_AS_LIST = "pass it as a tensor of one element, and call `.tolist()` on the result"
 # Functions that take a tensor to the host.
 _HOST_FUNCTIONS = frozenset({"float", "int"})
 # Around the call: uses of the result as one value per rank.
@@ -87,10 +87,10 @@ class ItemBeforeGatherFix(RuleFix[CollectiveCalled]):
                 return torch
             edits += torch
         rounds = plan.factory and event.operand.dtype != "int"
-        return FixPlan(tuple(edits), caution="a Python float becomes a tensor in between" if rounds else "")
+        return FixPlan(tuple(edits), caution="a Python float becomes a tensor, which rounds it" if rounds else "")
 
     def title_for(self, event: CollectiveCalled) -> str:
-        return f"Hand a tensor to `{event.row.name.rpartition('.')[2]}`"
+        return f"Pass a tensor to `{event.row.name.rpartition('.')[2]}`"
 
 
 def _plan(event: CollectiveCalled) -> _Plan | NoFix:
@@ -107,7 +107,7 @@ def _plan(event: CollectiveCalled) -> _Plan | NoFix:
     if factory or may_be_cpu(value):
         device = _device(event)
         if not device:
-            return NoFix("no accelerator is in reach whose device the new tensor could be made on")
+            return NoFix("no accelerator is available here for the device of the new tensor")
     own_name = event.row.name.rpartition(".")[2]
     if own_name == "reduce":
         return _Plan(
@@ -115,7 +115,7 @@ def _plan(event: CollectiveCalled) -> _Plan | NoFix:
         )
     reduction = _reduction(tensor, event.operand, value)
     if not reduction:
-        return NoFix("how the ranks' values belong together is not known")
+        return NoFix("it is not known how to combine the ranks' values")
     cast = not use.floats and needs_cast(value, use.reduction or reduction, written_reduction(tensor))
     convert = "" if factory else _converted_by(event.argument.value)
     convert = "" if convert == value.dtype else convert
@@ -126,18 +126,18 @@ def _unsuitable(event: CollectiveCalled) -> str:
     """Why this call is not mended, whatever it is given; "" if it may be."""
     call, row = event.node, event.row
     if event.numbers or event.operand.kind is not Kind.NUMBER:
-        return "a container of numbers: which of them belong together is the author's to say"
+        return "a container of numbers: the code does not show how to combine them"
     if row.into is not None:
         return "this collective works in place on its tensor"
     if row.result not in ("gathered", "reduced"):
-        return "this collective does not put the ranks' values together"
+        return "this collective does not combine the ranks' values"
     if any(arg.star for arg in call.args):
         return "the arguments are starred"
     if not isinstance(event.argument, cst.Arg):
-        return "the argument is out of sight"
+        return "the argument is not written here"
     tensor, _ = _peel(event.argument.value, event.operand)
     if has_comment(event.argument.value) and not has_comment(tensor):
-        return "a comment stands in what the fix would remove"
+        return "the fix would remove a comment"
     if _used_as_list(event):
         return _AS_LIST
     return ""

@@ -64,26 +64,26 @@ class MeanOfMeansFix(RuleFix[Averaged]):
     def plan(self, event: Averaged) -> FixPlan | NoFix:
         """How to divide the sums over all ranks instead, or why that is left to the author."""
         if event.handed:
-            return NoFix("a helper averages it")
+            return NoFix("a helper computes the average")
         if event.control.uniformity is Uniformity.DIVERGENT:
             return NoFix(DIVERGENT, conditions=dividing(event.control, Uniformity.DIVERGENT))
         if len(event.means) != 1:
-            return NoFix("it is one of several means, depending on how one gets here")
+            return NoFix("it is one of several means, depending on the path taken")
         (mean,) = event.means
         module, ratio = event.module, mean.node
         if mean.form is not MeanForm.RATIO or not isinstance(ratio, cst.BaseExpression):
-            return NoFix("its sum and its count do not stand in the code")
+            return NoFix("its sum and its count are not written in the code")
         if mean.module is not module or mean.payload.owner is not event.owner:
-            return NoFix("its sum and its count stand in another function")
+            return NoFix("its sum and its count are in another function")
         root = scope_of(event.owner, module)
         if isinstance(root, cst.Lambda):
-            return NoFix("it stands in a lambda")
+            return NoFix("it is in a lambda")
         place = LogSite(event.module, root, event.statement, event.payload, "")
         if not event.payload.accelerator and not event.payload.reducers:
-            return NoFix("no accelerator is in reach")
+            return NoFix("no accelerator is available here")
         average = _average(place, event.node)
         if average is None or not isinstance(event.node, cst.Call):
-            return NoFix("how the average is taken is not known")
+            return NoFix("it is not known how the average is computed")
         return _divided_once(place, event.node, average, ratio)
 
 
@@ -113,12 +113,12 @@ def _divided_once(place: LogSite, node: cst.Call, average: _Average, wanted: cst
         operand = average.operand
     ratio, detached = _ratio(place, operand, wanted, statement)
     if ratio is None:
-        return NoFix("its sum or its count may be another one where it is averaged")
+        return NoFix("its sum or its count may have changed where it is averaged")
     named = LogSite(place.module, place.root, statement, place.payload, _name(place, average))
     named = with_expression(named, ratio, place.value_of(wanted) or place.payload.value)
     found = ratio_of(named, ratio)
     if found is None:
-        return NoFix("what its sum and its count are is not known")
+        return NoFix("its sum and its count are not known")
     quotient = in_parentheses(with_replaced(ratio, found.replaced))
     if detached:
         quotient = call_of(quotient, "detach")

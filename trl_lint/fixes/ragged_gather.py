@@ -29,13 +29,13 @@ class RaggedGatherFix(RuleFix[CollectiveCalled]):
         """How to give a collective the same shape on all ranks, or why that is left to the author."""
         call = event.node
         if event.parts != (event.operand,) or not isinstance(event.argument, cst.Arg) or event.argument.star:
-            return NoFix("a container of tensors: which of them have to be padded how is the author's to say")
+            return NoFix("a container of tensors: the code does not show how each must be padded")
         if not isinstance(call, cst.Call) or len(call.args) != 1:
-            return NoFix("what else the collective is given decides on the fix")
+            return NoFix("the fix depends on other arguments of the collective")
         if event.row.name not in _GATHERS or not isinstance(call.func, cst.Attribute):
-            return NoFix("no accelerator does the gathering")
+            return NoFix("it is not gathered by an accelerator")
         if has_comment(event.argument.value):
-            return NoFix("a comment stands in what the fix would change")
+            return NoFix("the fix would change a line with a comment")
         reduction, floats = _reduced_by(event)
         if reduction:
             return _reduced_first(event, reduction, floats)
@@ -107,7 +107,7 @@ def _padded(event: CollectiveCalled) -> FixPlan | NoFix:
         args.append(keyword_argument("pad_index", cst.parse_expression(str(value))))
     return FixPlan(
         (_given(event, cst.Call(func, args)),),
-        caution="the result holds padding, which what follows has to leave out",
+        caution="the result contains padding, which the code after it must leave out",
     )
 
 

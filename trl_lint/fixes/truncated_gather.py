@@ -20,7 +20,7 @@ class TruncatedGatherFix(RuleFix[CollectiveCalled]):
             case cst.Call(func=cst.Attribute(attr=cst.Name(value="gather_for_metrics"))):
                 return NoFix("`gather` does not take these arguments")
             case _:
-                return NoFix("the function is called by another name")
+                return NoFix("the function is called under another name")
         if arg.star:
             return NoFix("the arguments are starred")
         call = event.node

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
-from trl_lint.analysis.program.project import Module
+from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import last_name
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.fixes.base import RuleFix
@@ -19,9 +19,9 @@ from trl_lint.wording import Surroundings, surroundings_of
 
 # Modules whose objects are handed to a tracker: what they make meets nobody.
 _TABLES = frozenset({"pandas", "trackio", "wandb"})
-_WAITED_FOR = "whether other processes need it, and have to wait for it, is not known"
-_MAY_MEET = "what is called in it may have to be called by all processes"
-_THERE = "what is there already is no error any more, on one process as well"
+_WAITED_FOR = "it is not known whether other processes need it and have to wait for it"
+_MAY_MEET = "a call inside it may have to be made by all processes"
+_THERE = "an existing one is no longer an error, on one process as well"
 _EXIST_OK = "exist_ok"
 # How many arguments are given by their position where that one is, too.
 _BY_POSITION = 3
@@ -41,9 +41,9 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
             return NoFix("it is part of a larger statement")
         line, only = found.statement, found.statement.body[0]
         if not isinstance(only, cst.Expr) or only.value is not event.node:
-            return NoFix("what it gives is used by all processes")
+            return NoFix("its result is used by all processes")
         if not event.accelerator:
-            return NoFix("no Accelerator is in reach")
+            return NoFix("no Accelerator is available here")
         reason = "" if event.effect.shown else _needed_by_others(event, found)
         if reason:
             return NoFix(reason)
@@ -51,7 +51,7 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
         return FixPlan((Enclose(line, f"if {_main(event)}"),), caution=caution or _caution_for_arguments(event))
 
     def title_for(self, event: SideEffect) -> str:
-        return "Let all ranks make it" if _is_for_all(event) else "Do it on the main process only"
+        return "Let all ranks create it" if _is_for_all(event) else "Do it on the main process only"
 
 
 def _is_for_all(event: SideEffect) -> bool:
@@ -84,10 +84,10 @@ def _needed_by_others(event: SideEffect, found: StatementInBlock[cst.SimpleState
     given = (node for node in nodes(root) if isinstance(node, cst.Call) and READS_FILE.fits(last_name(node.func)))
     reads = (node for node in given if any(text_of(arg.value) == path for arg in node.args))
     if any(is_before(root, event.node, node) for node in reads):
-        return "it is read again below: the other processes would have to wait until it is there"
+        return "it is read again below, so the other processes would have to wait for it"
     for node in found.around:
         if isinstance(node, cst.If) and _names(node.test, path) and any(map(binds, nodes(node.body))):
-            return "the condition asks for it: what else stands under it is for all processes, or for none"
+            return "the condition tests for it, and other code under the condition is for all processes or none"
     return ""
 
 

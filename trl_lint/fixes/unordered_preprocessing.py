@@ -20,11 +20,11 @@ from trl_lint.fixes.support.scope import binders, nodes, scope_of
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.project import Module
 
 _STATE = "PartialState"
 _WAITS = "the other processes wait in a barrier, which fails if the work takes longer than the collective time-out"
-_NOT_SHARED = "nodes that share no files then compute on all their ranks"
+_NOT_SHARED = "on nodes without a shared file system, all ranks then compute it"
 _NODES = re.compile(r"\bnodes?\b", re.IGNORECASE)
 _SMALL = (cst.Assign, cst.AnnAssign, cst.Expr, cst.Return)
 
@@ -44,12 +44,12 @@ def _for_everybody(event: DatasetPrepared) -> FixPlan | NoFix:
     """How to let the main process run a statement first."""
     found = own_line(scope_of(event.owner, event.module), event.node)
     if found is None:
-        return NoFix("the data set is computed in a statement that is more than one line of its own")
+        return NoFix("the data set is computed in a larger statement")
     statement = found.statement
     if not isinstance(statement.body[0], _SMALL):
-        return NoFix("the data set is computed in a statement that is no plain call")
+        return NoFix("the data set is not computed by a plain call")
     if any(isinstance(each, (cst.For, cst.While)) for each in found.around):
-        return NoFix("the data set is computed in a loop: the author may let one rank go through all of it first")
+        return NoFix("the data set is computed in a loop; one rank could run the whole loop first")
     accelerator = _accelerator(event)
     if accelerator:
         return FixPlan((Enclose(statement, f"with {accelerator}.main_process_first()"),), caution=_WAITS)
@@ -77,7 +77,7 @@ def _state_in_reach(module: Module, statement: cst.CSTNode) -> tuple[str, tuple[
     if package and _is_only_imported(module.tree, package):
         return f"{package}.{_STATE}", ()
     if not uses_accelerate(module) or module.shows(BEFORE_ACCELERATE):
-        return NoFix("the file uses no Accelerate")
+        return NoFix("the file does not use Accelerate")
     if _STATE in used_names(module.tree):
         return NoFix(f"`{_STATE}` may mean something else here")
     return (_STATE, (needed,)) if has_place(module, needed, statement) else NO_PLACE
@@ -99,7 +99,7 @@ def _for_each_node(first_rank: FirstRank, event: DatasetPrepared) -> FixPlan | N
         name = call.func.attr
         if name.value == "local_main_process_first":
             return FixPlan((Replace(name, name.with_changes(value="main_process_first")),), caution=_NOT_SHARED)
-    return NoFix("another function says who goes first")
+    return NoFix("another function decides which rank goes first")
 
 
 def _is_meant_for_nodes(tree: cst.Module, call: cst.CSTNode) -> bool:

@@ -11,10 +11,10 @@ from dataclasses import replace
 import libcst as cst
 
 from trl_lint.analysis.events import Logged
-from trl_lint.analysis.program.classes import is_module_class
-from trl_lint.analysis.program.project import Module
+from trl_lint.analysis.program.project.classes import is_module_class
+from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
+from trl_lint.analysis.transfer.tensors.tensor_devices import may_be_cpu
 from trl_lint.domain.ranks import METRIC, Origin, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.base import RuleFix
@@ -42,8 +42,8 @@ from trl_lint.knowledge.python import COMPILED_DECORATORS
 from trl_lint.knowledge.torch_ops import of_method
 from trl_lint.wording import Surroundings, surroundings_of
 
-_UNKNOWN_REASON = "how the ranks' values belong together is not known"
-_EVERY_ROUND = "it is gathered where it is bound, in every round, so that all ranks take part"
+_UNKNOWN_REASON = "it is not known how to combine the ranks' values"
+_EVERY_ROUND = "it is gathered where it is computed, in every iteration, so that all ranks take part"
 # Why a reduction can't be repeated over the ranks' own results. Not in torch_ops: kinds of reductions.
 _NOT_REPEATED = {
     METRIC: "the metric over all samples can't be computed from the ranks' own",
@@ -67,7 +67,7 @@ class UnreducedMetricFix(RuleFix[Logged]):
         (write,) = event.writes
         payload = write.payload
         if payload is None:
-            return NoFix("what is logged does not stand there as one expression")
+            return NoFix("what is logged is not one expression there")
         assert isinstance(write.module, Module)  # only files of the project are written to
         root = scope_of(payload.owner, write.module)
         place = LogSite(write.module, root, write.node, payload, write.what)
@@ -88,7 +88,7 @@ def _plan(place: LogSite) -> FixPlan | NoFix:
         return found
     plan = placed(place, found)
     if isinstance(plan, FixPlan) and not plan.caution and may_reach_a_loss(place):
-        return replace(plan, caution="if a loss is computed from it elsewhere, that loss has no gradient any more")
+        return replace(plan, caution="a loss computed from it elsewhere would no longer have a gradient")
     return plan
 
 
@@ -111,28 +111,28 @@ def _needed_for_more(place: LogSite) -> str:
     if place.payload.handed is not None:
         function, name = place.payload.handed
         if not only_shown(function.node, name, numeric=not may_have_gradient(place)):
-            return f"`{function.name}` needs it for more than a log"
-    return "what is put there is read again" if read_again(place.root, place.statement) else ""
+            return f"`{function.name}` also uses it for something else"
+    return "the stored value is read again" if read_again(place.root, place.statement) else ""
 
 
 def _unsuitable(place: LogSite) -> str:
     """Why nothing can be gathered where it is logged, whatever it is; "" if something may be."""
     owner, payload = place.payload.owner, place.payload
     if isinstance(place.root, cst.Lambda):
-        return "it stands in a lambda"
+        return "it is in a lambda"
     if any(isinstance(node, _CONDITIONAL) for node in ancestors(place.statement, payload.expression)):
         return "the expression is not evaluated exactly once where it is logged"
     if owner is not None and (owner.decorators & COMPILED_DECORATORS):
-        return "a collective does not belong into a function that is compiled or run again"
+        return "a collective does not belong in a function that is compiled or run again"
     if owner is not None and owner.cls is not None and is_module_class(owner.cls):
-        return "a collective does not belong into the forward of a module"
-    return "" if payload.accelerator or payload.reducers else "no accelerator is in reach"
+        return "a collective does not belong in the forward of a module"
+    return "" if payload.accelerator or payload.reducers else "no accelerator is available here"
 
 
 def _help(place: LogSite) -> str:
     surroundings = surroundings_of(place.module, place.payload.owner)
     text = _text(place) if surroundings in (Surroundings.TRAINER, Surroundings.ACCELERATE) else ""
-    return f"where all ranks get to and an accelerator is at hand, write `{text}`" if text else ""
+    return f"where all ranks arrive and an accelerator is available, write `{text}`" if text else ""
 
 
 def _text(place: LogSite) -> str:
@@ -147,7 +147,7 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
     """The expression that gathers what is logged, and repeats its reduction; why there is none."""
     payload = place.payload
     if Origin.RANK in payload.value.rank.origins:
-        return NoFix("it depends on the number of the rank")
+        return NoFix("it depends on the rank")
     core, value, proven = core_of(place, place.expression, payload.value)
     ratio = ratio_of(place, core)
     if ratio is not None:
@@ -168,7 +168,7 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
         tensor = call_of(tensor, "float")
     reduced = collected(place, tensor, reduction)
     if reduced is None:
-        return NoFix("none of the reducers in reach reduces like that")
+        return NoFix("no reducer available here computes this")
     gathered, imports = reduced
     # An array's own `.item()` or `float(…)` takes the tensor to the host as well.
     ends_here = value.kind is Kind.NUMBER or (numeric and not proven)
@@ -187,11 +187,11 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
 def _no_tensor(place: LogSite, core: cst.BaseExpression, value: Value) -> str:
     """Why no tensor may be there to gather; "" if there is one, or a number to make one of."""
     if value.kind not in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER):
-        return "whether it is a tensor is not known"
+        return "it is not known whether it is a tensor"
     if may_be_constant(place, core):
-        return "on some way to the log it is a number, not a tensor"
+        return "on some path to the log it is a number, not a tensor"
     if not place.payload.accelerator and (is_number(value) or may_be_cpu(value)):
-        return "no accelerator is in reach whose device the tensor could be made on"
+        return "no accelerator is available here for the device of the tensor"
     return ""
 
 

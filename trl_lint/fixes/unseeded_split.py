@@ -16,7 +16,7 @@ from trl_lint.fixes.support.scope import nodes, scope_of
 from trl_lint.fixes.support.tree import keyword_of, with_keyword
 from trl_lint.knowledge.heuristics import SEED_ARGUMENT
 
-_CHANGES = "it decides which rows come when, on one process as well"
+_CHANGES = "it changes the order of the rows, on one process as well"
 _SEEDS = SEED_ARGUMENT.words | {"seeds"}
 
 
@@ -32,12 +32,12 @@ class UnseededSplitFix(RuleFix[DatasetDrawn]):
         if not event.is_here:
             return NoFix("it is drawn in another file")
         if event.is_apart:
-            return NoFix("why each rank has a seed of its own, and what else draws with it, is the author's to say")
+            return NoFix("each rank may have its own seed on purpose, for other draws")
         root = scope_of(event.drawer, event.module)
         found = enclosing_statement(root, event.node)
         seed = None if found is None else next(_seeds(event, root, found.statement), None)
         if seed is None:
-            return NoFix("there is no seed in reach of which it is sure that all ranks have the same")
+            return NoFix("no seed is available here that is certain to be the same on all ranks")
         return _with_keyword(event, root, seed) if event.how.keyword else _with_receiver(event, seed)
 
 
@@ -72,7 +72,7 @@ def _with_keyword(event: DatasetDrawn, root: Scope, seed: str) -> FixPlan | NoFi
     if not isinstance(call, cst.Call):
         return NoFix("it is not drawn by a call")
     if any(arg.keyword is None and isinstance(arg.value, cst.Name) and arg.value.value == "None" for arg in call.args):
-        return NoFix("its seed is given by its position, as `None`")
+        return NoFix("its seed is passed by position, as `None`")
     expression = cst.parse_expression(value)
     given = next((arg for arg in call.args if keyword_of(arg) == keyword), None)
     if given is not None:
@@ -84,6 +84,6 @@ def _with_receiver(event: DatasetDrawn, seed: str) -> FixPlan | NoFix:
     """The same method of a generator of its own: `random.Random(seed).shuffle(rows)`."""
     func = event.node.func if isinstance(event.node, cst.Call) else None
     if not isinstance(func, cst.Attribute):
-        return NoFix("the function is imported by its own name, and its generator is out of reach")
+        return NoFix("the function is imported by name, so its generator is not available here")
     text = event.how.receiver.format(module=event.module.tree.code_for_node(func.value), seed=seed)
     return FixPlan((Replace(func.value, cst.parse_expression(text)),), caution=_CHANGES)

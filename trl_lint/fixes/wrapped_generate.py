@@ -9,7 +9,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeRead, UnwrappedForGeneration
-from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.bare_model import (
@@ -24,8 +24,8 @@ from trl_lint.fixes.support.caching import is_trainer
 from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.scope import dotted
 
-_OUT_OF_SIGHT = "how the model is asked to generate is not known"
-_OUT_OF_REACH = "how the wrapped model is reached from here is not known"
+_OUT_OF_SIGHT = "it is not known how `generate` is called"
+_OUT_OF_REACH = "it is not known how to reach the wrapped model from here"
 
 
 class WrappedGenerateFix(RuleFix[AttributeRead | UnwrappedForGeneration]):
@@ -37,7 +37,7 @@ class WrappedGenerateFix(RuleFix[AttributeRead | UnwrappedForGeneration]):
         return _unwrapped(event) if isinstance(event, AttributeRead) else _wrapped(event)
 
     def title_for(self, event: AttributeRead | UnwrappedForGeneration) -> str:
-        return "Generate with the bare model" if isinstance(event, AttributeRead) else "Give it the wrapped model"
+        return "Generate with the bare model" if isinstance(event, AttributeRead) else "Pass the wrapped model"
 
 
 def _unwrapped(event: AttributeRead) -> FixPlan | NoFix:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeRead
-from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import ancestors, last_name, used_names
 from trl_lint.domain.model_roles import is_trained
 from trl_lint.findings import Applicability
@@ -40,13 +40,13 @@ from trl_lint.knowledge import models
 _EVERY_RUN = frozenset({"compute_loss", "training_step"})
 _WRITES = frozenset({"setattr", "delattr", "update"})
 
-_OUT_OF_SIGHT = "how it is read is not known"
+_OUT_OF_SIGHT = "it is not known how it is read"
 _CALLED = "it is called: on the bare model a forward would not synchronise the gradients"
 _MODULE = "it is a module: a forward through it would not synchronise the gradients"
 _PARAMETER = "it is a parameter: an engine may have sharded it"
-_CUSTOM = "whether it is a module, a parameter or a property is not known"
-_WRITTEN = "it is written to, not only read"
-_WRITTEN_NEAR = "the same function writes it through the wrapper: read and write belong to one object"
+_CUSTOM = "it is not known whether it is a module, a parameter or a property"
+_WRITTEN = "it is also written"
+_WRITTEN_NEAR = "the same function writes it through the wrapper, and reads and writes must use the same object"
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,8 @@ class WrongDeviceCollectiveFix(RuleFix[CollectiveCalled | StepReturned]):
 
     def title_for(self, event: CollectiveCalled | StepReturned) -> str:
         if isinstance(event, StepReturned):
-            return "Make it on the accelerator's device"
-        return f"Hand `{event.row.name.rpartition('.')[2]}` a tensor on the accelerator's device"
+            return "Create it on the accelerator's device"
+        return f"Pass `{event.row.name.rpartition('.')[2]}` a tensor on the accelerator's device"
 
     def uniformity(self, event: CollectiveCalled | StepReturned) -> Uniformity:
         """What a step returns is gathered by its caller, whatever is done here."""
@@ -48,21 +48,21 @@ def _for_collective(event: CollectiveCalled, made_by: Step | None) -> FixPlan | 
     call = event.node
     argument = event.argument
     if event.parts != (event.operand,) or not isinstance(argument, cst.Arg) or argument.star:
-        return NoFix("which of several tensors has to be moved is the author's to say")
+        return NoFix("it is not known which of several tensors must be moved")
     if event.row.into is not None:
         return NoFix("this collective works in place on its tensor")
     device = device_text(event)
     if not device:
-        return NoFix("no accelerator is in reach whose device the tensor could be moved to")
+        return NoFix("no accelerator is available here to move the tensor to its device")
     tensor = argument.value
     method = method_call(tensor)
     if method is not None and (method.name == "cpu" or (method.name == "to" and goes_to_cpu(method.args))):
         if has_comment(tensor) and not has_comment(method.receiver):
-            return NoFix("a comment stands in what the fix would remove")
+            return NoFix("the fix would remove a comment")
         inner = with_argument(call, argument, method.receiver).with_changes(lpar=[], rpar=[])
         return FixPlan((Replace(call, in_parentheses_of(call, call_of(inner, "cpu"))),))
     if _becomes_an_array(event):
-        return NoFix("the result becomes an array at once, which a tensor on a GPU can't")
+        return NoFix("the result is converted to an array, which a tensor on a GPU cannot be")
     if made_by is not None and made_by.node is tensor and _is_factory(tensor):
         return FixPlan((Replace(tensor, with_keyword(tensor, "device", cst.parse_expression(device))),))
     return FixPlan((Replace(tensor, call_of(tensor, "to", cst.Arg(cst.parse_expression(device)))),))
@@ -71,12 +71,12 @@ def _for_collective(event: CollectiveCalled, made_by: Step | None) -> FixPlan | 
 def _for_step(event: StepReturned, made_by: Step | None) -> FixPlan | NoFix:
     """How to make what a hook returns on the accelerator's device."""
     if not event.accelerator:
-        return NoFix("no accelerator is in reach whose device the tensor could be made on")
+        return NoFix("no accelerator is available here for the device of the tensor")
     root = scope_of(event.owner, event.module)
     around = () if made_by is None else ancestors(root, made_by.node)
     if made_by is None or not around or not _is_factory(made_by.node):
-        return NoFix("the tensor is not made in this method")
-    caution = "" if _only_returned(root, around, made_by.node) else "the tensor is used in other ways as well"
+        return NoFix("the tensor is not created in this method")
+    caution = "" if _only_returned(root, around, made_by.node) else "the tensor is also used elsewhere"
     by = with_keyword(made_by.node, "device", cst.parse_expression(f"{event.accelerator}.device"))
     return FixPlan((Replace(made_by.node, by),), caution=caution)
 

@@ -43,8 +43,8 @@ def write_baseline(options: Options, settings: Settings, run: Iterable[FileResul
         ConfigError: what is there is no baseline, or it is not said where it is to be.
     """
     from trl_lint import plain, reports
-    from trl_lint.linter.baseline import of_today, path_of, read_to_write
-    from trl_lint.linter.discovery import display_path
+    from trl_lint.linter.files.discovery import display_path
+    from trl_lint.linter.suppression.baseline import of_today, path_of, read_to_write
 
     path = path_of(settings)
     if path is None:
@@ -56,7 +56,7 @@ def write_baseline(options: Options, settings: Settings, run: Iterable[FileResul
         if result.problem or result.note:
             say(result.problem or result.note or "")
     if problems:
-        say(f"{display_path(path)}: not written, as not all files could be looked at")
+        say(f"{display_path(path)}: not written, because some files could not be linted")
         return FAILED
     new = of_today(before, results, linter, options.paths)
     failed = new.write()
@@ -79,8 +79,8 @@ def unknown(options: Options, settings: Settings, run: Iterable[FileResult], lin
         ConfigError: there is no such baseline.
     """
     from trl_lint import reports
-    from trl_lint.linter.baseline import match, of
-    from trl_lint.linter.discovery import around_project, display_path
+    from trl_lint.linter.files.discovery import around_project, display_path
+    from trl_lint.linter.suppression.baseline import match, of
 
     baseline = of(settings)
     if baseline is None:

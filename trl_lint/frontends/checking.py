@@ -17,7 +17,7 @@ from trl_lint.frontends.terminal import CLEAN, FAILED, FINDINGS, fail, is_full, 
 from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
-    from trl_lint.linter.discovery import PathProblem
+    from trl_lint.linter.files.discovery import PathProblem
     from trl_lint.linter.linter import Linter
     from trl_lint.linter.runner import Action, FileResult
     from trl_lint.reports import Report
@@ -65,15 +65,15 @@ def _exit_code(options: Options, report: Report) -> int:
 
 def _judged_below(options: Options, linter: Linter) -> tuple[Path, ...]:
     """The folders that the user has named in which comments are said to silence nothing."""
-    from trl_lint.linter.discovery import around_project
+    from trl_lint.linter.files.discovery import around_project
 
     return around_project(() if options.reads_stdin else options.paths, linter.roots)
 
 
 def _linter(options: Options, settings: Settings, *, edits: bool) -> Linter:
     from trl_lint.config import selection
-    from trl_lint.linter import cache
-    from trl_lint.linter.discovery import import_roots
+    from trl_lint.linter.files.discovery import import_roots
+    from trl_lint.linter.store import cache
 
     # A file that is named by --config has its patterns read from the current folder, but is no sign of a project.
     root = None if options.config else settings.root
@@ -134,7 +134,7 @@ def files_of(
     options: Options, settings: Settings, *, launches: bool, left_out: list[Path] | None = None
 ) -> Iterator[Path | PathProblem]:
     """The files that a run looks at. left_out: is given those that patterns leave out."""
-    from trl_lint.linter.discovery import find_files
+    from trl_lint.linter.files.discovery import find_files
 
     return find_files(
         options.paths,
@@ -150,7 +150,7 @@ def files_of(
 
 def _excluded(path: Path, options: Options, settings: Settings) -> bool:
     """Whether the code on standard input stands for a file that --force-exclude leaves out."""
-    from trl_lint.linter.discovery import is_excluded
+    from trl_lint.linter.files.discovery import is_excluded
 
     if not options.force_exclude or path == STDIN:
         return False
@@ -164,7 +164,7 @@ def _action(options: Options, settings: Settings) -> Action:
     from trl_lint.linter import runner
 
     if options.add_noqa:
-        from trl_lint.linter.noting import annotate
+        from trl_lint.linter.suppression.add_noqa import annotate
 
         return annotate
     if not options.fix and not options.diff:

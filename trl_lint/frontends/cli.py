@@ -91,11 +91,11 @@ class Commands(click.Group):
             # Final where click is typed, but there is no other way to change what it says.
             error.message = plain.line(error.message)  # type: ignore[misc]
             raise
-        except (click.Abort, click.exceptions.Exit, BrokenPipeError):
+        except (click.Abort, click.exceptions.Exit, BrokenPipeError, ModuleNotFoundError):
             raise
         except Exception as error:
             if is_full(error):
-                fail("cannot write what was found: no space left on device")
+                fail("cannot write the report: no space left on device")
             said = " ".join(f"{type(error).__name__}: {error}".split())
             fail(f"internal error: {said} (please report it)")
 
@@ -112,36 +112,36 @@ def _rules_option(name: str, text: str) -> Callable[[_Decorated], _Decorated]:
 _cache_dir_option = click.option(
     "--cache-dir",
     type=click.Path(path_type=Path),
-    help="Where results are kept; default: .trl_lint_cache beside the settings.",
+    help="Where results are cached; default: .trl_lint_cache next to the settings.",
 )
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Find, explain and fix the bugs of fine-tuning code that only show up on more than one GPU.
+    """Find, explain and fix bugs in fine-tuning code that only show up on more than one GPU.
 
     `trl-lint [OPTIONS] [PATHS]...` is short for `trl-lint check [OPTIONS] [PATHS]...`.
     """
 
 
-@main.command(short_help="Lint files and folders; this is what runs when no command is named.")
+@main.command(short_help="Lint files and folders (the default command).")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, readable=False))
-@click.option("--fix", is_flag=True, help="Apply the safe fixes. With `-` the fixed code goes to stdout.")
-@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
-@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Let --fix and --diff take unsafe fixes, too.")
+@click.option("--fix", is_flag=True, help="Apply the safe fixes. With `-`, print the fixed code.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, without changing it.")
+@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Include unsafe fixes in --fix and --diff.")
 @_rules_option(
     "--select",
-    "What to report, instead of the default set: rules by code, prefix or name, consequences, severities, ALL.",
+    "What to report instead of the default set: codes, prefixes, names, consequences, severities or ALL.",
 )
-@_rules_option("--ignore", "What to leave out: rules (TRL012), consequences (waste) or severities (note).")
-@_rules_option("--extend-select", "What to add to that which the settings select.")
-@click.option("--preview/--no-preview", default=None, help="Run the preview rules as well.")
+@_rules_option("--ignore", "What not to report: rules (TRL012), consequences (waste) or severities (note).")
+@_rules_option("--extend-select", "What to report in addition to the selection.")
+@click.option("--preview/--no-preview", default=None, help="Also run the preview rules.")
 @click.option(
     "--per-file-ignores",
     metavar="PATTERN:CODE,...",
     multiple=True,
     callback=pairs,
-    help="Rules to leave out in the files that a glob pattern fits, instead of what the settings say.",
+    help="Rules to ignore in files that match a glob pattern; replaces the setting.",
 )
 @click.option(
     "--extend-include",
@@ -153,57 +153,54 @@ def main() -> None:
 @click.option(
     "--output-format",
     type=FormatName(OUTPUT_FORMATS),
-    help="How findings are shown: text (default on a terminal), concise (default elsewhere: a line for each), grouped "
-    "(the same by file), json (ruff's form), json-lines, sarif, github, gitlab or junit; PLUGIN:NAME for a plugin's.",
+    help="Output format: text (default on a terminal), concise (default elsewhere: one line per finding), grouped "
+    "(by file), json (ruff's form), json-lines, sarif, github, gitlab or junit; PLUGIN:NAME for one of a plugin.",
 )
 @click.option(
     "-o",
     "--output-file",
     type=click.Path(path_type=Path),
-    help="Write the report to this file, and not to standard output.",
+    help="Write the report to this file instead of standard output.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Show findings and failures, and nothing else.")
+@click.option("-q", "--quiet", is_flag=True, help="Show only findings and failures.")
 @click.option(
     "--color",
     type=click.Choice(("auto", "always", "never")),
     default="auto",
     show_default=True,
-    help="Whether `text` is coloured; auto: on a terminal, unless NO_COLOR, FORCE_COLOR or TERM says otherwise.",
+    help="Colour in `text`; auto: on a terminal, unless NO_COLOR, FORCE_COLOR or TERM says otherwise.",
 )
 @click.option(
     "--stdin-filename",
     type=click.Path(path_type=Path),
-    help="Read standard input (as `-` does), and call it so; the settings and imports are those of that place.",
+    help="Lint standard input (like `-`) under this name; settings and imports are looked up there.",
 )
-@click.option("--fix-only", is_flag=True, help="Apply the safe fixes, and say nothing of what is left.")
-@click.option("--add-noqa", is_flag=True, help="Silence what is found today: write `# noqa` comments with its codes.")
+@click.option("--fix-only", is_flag=True, help="Apply the safe fixes, and do not report the rest.")
+@click.option("--add-noqa", is_flag=True, help="Silence today's findings with `# noqa` comments.")
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path),
-    help="Hide the findings that this file knows, and take out of it what is mended.",
+    help="Hide the findings in this file, and remove those that are fixed.",
 )
-@click.option("--write-baseline", is_flag=True, help="Put what is found today into the baseline.")
-@click.option("--statistics", is_flag=True, help="Show how many findings of each rule there are.")
-@click.option("--show-files", is_flag=True, help="Show which files would be looked at, and look at none.")
-@click.option("--show-settings", is_flag=True, help="Show the settings, and where each comes from.")
-@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 when anything was fixed.")
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 even when there are findings.")
+@click.option("--write-baseline", is_flag=True, help="Write today's findings to the baseline.")
+@click.option("--statistics", is_flag=True, help="Show the number of findings for each rule.")
+@click.option("--show-files", is_flag=True, help="List the files that would be linted.")
+@click.option("--show-settings", is_flag=True, help="Show the settings and where each comes from.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if anything was fixed.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("--config", type=click.Path(path_type=Path), help="Read the settings from this file.")
-@click.option("--isolated", is_flag=True, help="Read no settings from any file.")
+@click.option("--isolated", is_flag=True, help="Ignore all settings files.")
 @click.option(
-    "--respect-gitignore/--no-respect-gitignore", default=True, show_default=True, help="Skip what git ignores."
+    "--respect-gitignore/--no-respect-gitignore", default=True, show_default=True, help="Skip files that git ignores."
 )
-@click.option(
-    "--force-exclude", is_flag=True, help="Leave out what the settings and git exclude, even when it is named."
-)
-@click.option("--no-cache", is_flag=True, help="Neither use nor keep the results of earlier runs.")
+@click.option("--force-exclude", is_flag=True, help="Skip excluded files even if they are named.")
+@click.option("--no-cache", is_flag=True, help="Do not use or write the cache.")
 @_cache_dir_option
 @click.version_option(__version__, prog_name="trl-lint", message="%(prog)s %(version)s")
 def check(paths: tuple[Path, ...], **given: Any) -> NoReturn:
     """Lint files and folders (default: the current one); `-` reads standard input.
 
-    Exits with 0 when nothing is left to report, 1 when there are findings, and 2 when the tool could not do
-    its work.
+    Exits with 0 if there is nothing to report, 1 if there are findings, and 2 if trl-lint could not do its work.
     """
     options = Options(paths or (Path("."),), **given)
     refuse_clashes(options)
@@ -216,12 +213,12 @@ def check(paths: tuple[Path, ...], **given: Any) -> NoReturn:
     sys.exit(checking.check(options, settings_of(options)))
 
 
-@main.command(short_help="Remove the results that were kept.")
+@main.command(short_help="Remove cached results.")
 @_cache_dir_option
 def clean(cache_dir: Path | None) -> None:
     """Remove the results that were kept of the project in the current folder."""
     from trl_lint.config import load_settings
-    from trl_lint.linter import cache
+    from trl_lint.linter.store import cache
 
     kept = cache.of(load_settings(Path.cwd()), cache_dir)
     if kept is not None:

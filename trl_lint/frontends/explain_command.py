@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -13,39 +14,51 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from trl_lint import files, plain
+from trl_lint.findings import Position
 from trl_lint.frontends.terminal import CLEAN, fail, wants_colour
-from trl_lint.linter.discovery import display_path
+from trl_lint.linter.files.discovery import display_path
 
 if TYPE_CHECKING:
-    from trl_lint.findings import Note, Position
+    from trl_lint.findings import Note
+    from trl_lint.linter.cells.places import CodePart
     from trl_lint.linter.explaining import Fact, LineFacts
     from trl_lint.plain import Json
     from trl_lint.settings import Settings
 
 
-# The number of a line has fewer.
-_DIGITS = 10
+# The number of a line has fewer than ten digits. A cell of a notebook is named as findings name it.
+_PLACE = re.compile(r"(?s)(?P<name>.+?)(?::cell (?P<cell>\d{1,9}))?:(?P<line>\d{1,9})", re.ASCII)
 
 
 class Place(NamedTuple):
-    """A line of a file, which is counted from 1, and the file's content."""
+    """A line of a file: its number there, and in which cell (0: the file has none).
+
+    source: the content of the module that it is in, and inside: its number there. part: that module in a notebook.
+    """
 
     path: Path
+    cell: int
     line: int
     source: bytes
+    inside: int
+    part: CodePart | None = None
+
+    def __str__(self) -> str:
+        return f"{display_path(self.path)}:{Position(self.line, 1, cell=self.cell).row}"
 
 
-@click.command(short_help="Say what the analysis knows of each name on a line, and why.")
+@click.command(short_help="Show what is known about each name on a line, and why.")
 @click.argument("place", metavar="FILE:LINE")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True))
-@click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="How it is shown.")
+@click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="Output format.")
 @click.option("--config", type=click.Path(path_type=Path), help="Read the settings from this file.")
-@click.option("--isolated", is_flag=True, help="Read no settings from any file.")
+@click.option("--isolated", is_flag=True, help="Ignore all settings files.")
 def explain(place: str, paths: tuple[Path, ...], output_format: str, config: Path | None, isolated: bool) -> None:
     """Say what is known of each name on LINE of FILE: whether it differs between ranks, and what makes it so.
 
     FILE is analysed with what it imports and with the nearest files of the project that import it; PATHS are more of
-    these. Exits with 0, or with 2 when the line can't be explained.
+    these. In a notebook the line is one of a cell: `"FILE.ipynb:cell 2:LINE"`. Exits with 0, or with 2 when the line
+    can't be explained.
     """
     from trl_lint.config import load_settings
     from trl_lint.linter.results import SourceError
@@ -63,39 +76,63 @@ def explain(place: str, paths: tuple[Path, ...], output_format: str, config: Pat
 
 def _place(given: str) -> Place:
     """What the user has asked for; ends with a line that says what is wrong with it."""
-    name, colon, number = given.rpartition(":")
-    if not (colon and name and number.isdecimal() and len(number) < _DIGITS):
+    asked = _PLACE.fullmatch(given)
+    if asked is None:
         raise click.UsageError(f"`{given}` is not FILE:LINE")
+    name, cell, line = asked["name"], int(asked["cell"] or 0), int(asked["line"])
     path = Path(os.path.abspath(name))
     try:
         source = files.read(path)
     except OSError as error:
         fail(f"{name}: cannot read: {error.strerror}")
-    from trl_lint.launch.parsers.readers import is_launch_file
-    from trl_lint.linter.suppressions import source_lines
+    from trl_lint.launch.parsers.readers import NOTEBOOK, front_end, is_launch_file
+    from trl_lint.linter.comments.suppressions import source_lines
 
+    if front_end(path) == NOTEBOOK:
+        return _place_in_cell(name, Place(path, cell, line, source, line))
     if is_launch_file(path, source):
         fail(f"{name}: is not Python")
-    if not 1 <= int(number) <= len(source_lines(source)):
-        fail(f"{name}: has no line {number}")
-    return Place(path, int(number), source)
+    if cell:
+        fail(f"{name}: has no cells")
+    if not 1 <= line <= len(source_lines(source)):
+        fail(f"{name}: has no line {line}")
+    return Place(path, 0, line, source, line)
+
+
+def _place_in_cell(name: str, asked: Place) -> Place:
+    """A line of a notebook, with the module that its cells make."""
+    from trl_lint.linter.cells.notebook import opened
+
+    document = opened(asked.path, asked.source)
+    if not document.parts:
+        fail(f"{name}: {document.remark or 'is not Python'}")
+    if not asked.cell:
+        fail(f"{name}: is a notebook: name the cell as well, as in `{name}:cell 1:{asked.line}`")
+    part = document.parts[0]
+    inside = part.here(Position(asked.line, 1, cell=asked.cell))
+    if inside is None:
+        fail(f"{name}: has no line {asked.line} of Python in cell {asked.cell}")
+    return asked._replace(source=part.source, inside=inside.line, part=part)
 
 
 def _known(asked: Place, paths: Sequence[Path], settings: Settings) -> LineFacts:
     from trl_lint.analysis.events import Known
     from trl_lint.config import selection
-    from trl_lint.linter.discovery import import_roots
-    from trl_lint.linter.explaining import facts_at
+    from trl_lint.linter.explaining import facts_at, facts_in_cell
+    from trl_lint.linter.files.discovery import import_roots
     from trl_lint.linter.linter import Linter
 
     roots = import_roots(settings.root, [asked.path, *paths])
     linter = Linter(settings, roots, selection(settings).rules, mends=False, asks=[Known])
-    return facts_at(linter, asked.path, asked.source, asked.line, _others(paths, settings))
+    others = _others(paths, settings)
+    if asked.part is not None:
+        return facts_in_cell(linter, asked.part, asked.inside, others)
+    return facts_at(linter, asked.path, asked.source, asked.inside, others)
 
 
 def _others(paths: Sequence[Path], settings: Settings) -> Iterator[tuple[Path, bytes]]:
     """The files that are analysed as well."""
-    from trl_lint.linter.discovery import PathProblem, find_files
+    from trl_lint.linter.files.discovery import PathProblem, find_files
 
     for found in find_files(paths, root=settings.root, exclude=settings.exclude) if paths else ():
         if isinstance(found, PathProblem):
@@ -108,10 +145,11 @@ def _others(paths: Sequence[Path], settings: Settings) -> Iterator[tuple[Path, b
 
 
 def _show(asked: Place, known: LineFacts) -> None:
-    from trl_lint.linter.suppressions import source_lines
+    from trl_lint.linter.comments.suppressions import source_lines
 
     colour = wants_colour(sys.stdout)
-    line = source_lines(asked.source)[asked.line - 1].strip()
+    text = asked.source if asked.part is None else asked.part.texts[asked.cell].encode("utf-8", "surrogatepass")
+    line = source_lines(text)[asked.line - 1].strip()
     for piece in _text(asked, line, known, colour):
         click.echo(piece, color=colour)
 
@@ -124,12 +162,12 @@ def _text(asked: Place, line: str, known: LineFacts, colour: bool) -> Iterator[s
         for fact in found:
             yield f"  {'- ' * (len(found) > 1)}{plain.line(fact.text)}"
             for note in fact.because:
-                where = styled(f" ({display_path(note.path)}:{note.start.line})", dim=True)
+                where = styled(f" ({display_path(note.path)}:{note.start.row})", dim=True)
                 yield f"      {styled('because:', fg='cyan')} {plain.line(note.text)}{where}"
 
-    yield f"{styled(f'{display_path(asked.path)}:{asked.line}:', bold=True)} {plain.line(line)}"
+    yield f"{styled(f'{asked}:', bold=True)} {plain.line(line)}"
     if not known.reached:
-        yield "  nothing on this line is run, as far as the analysis can see"
+        yield "  no code on this line runs, according to the analysis"
     yield from facts(known.reached)
     for found, names in groupby(known.names, key=lambda each: each.facts):
         yield ""
@@ -140,6 +178,7 @@ def _text(asked: Place, line: str, known: LineFacts, colour: bool) -> Iterator[s
 def _show_json(asked: Place, known: LineFacts) -> None:
     document: dict[str, Json] = {
         "filename": str(asked.path),
+        "cell": asked.cell or None,
         "line": asked.line,
         "reached": _rows(known.reached),
         "names": [
@@ -161,7 +200,8 @@ def _rows(facts: Sequence[Fact]) -> Json:
 
 
 def _step(note: Note) -> Json:
-    return {"message": note.text, "filename": os.path.abspath(note.path), "location": _position(note.start)}
+    path, cell = os.path.abspath(note.path), note.start.cell or None
+    return {"message": note.text, "filename": path, "cell": cell, "location": _position(note.start)}
 
 
 def _position(place: Position) -> Json:

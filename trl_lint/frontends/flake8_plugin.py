@@ -94,8 +94,16 @@ class LintSession:
         """The findings in the text that flake8 has of a file.
 
         Raises:
-            flake8.exceptions.ExecutionError: the settings can't be acted on.
+            flake8.exceptions.ExecutionError: the settings can't be acted on, or a package is missing.
         """
+        try:
+            return self._found(filename, text)
+        except ModuleNotFoundError as error:
+            from trl_lint.linter.ending import lacks
+
+            raise _stop(lacks(error)) from None
+
+    def _found(self, filename: str, text: str) -> Sequence[tuple[int, int, str]]:
         self._begin()
         if not self._shows_any:
             return ()
@@ -135,9 +143,9 @@ class LintSession:
         return _outcome(run_one(path, source, self._new_linter(path), self._check))
 
     def _check(self, linter: Linter, path: Path, source: bytes) -> FileResult:
+        from trl_lint.linter.comments.suppressions import split
         from trl_lint.linter.results import SourceError
         from trl_lint.linter.runner import FileResult
-        from trl_lint.linter.suppressions import split
 
         try:
             found = linter.check(path, source)
@@ -145,7 +153,7 @@ class LintSession:
             return FileResult(path, source)
         result = FileResult(path, source, tuple(found if self.options.disable_noqa else split(found, source)[0]))
         if linter.settings.baseline:
-            from trl_lint.linter.baseline import without_known
+            from trl_lint.linter.suppression.baseline import without_known
 
             (result,) = without_known([result], linter)
         return result
@@ -169,7 +177,7 @@ class LintSession:
 
     def _excluded(self, path: Path) -> bool:
         """Whether the settings leave a file out; flake8 itself knows nothing of them."""
-        from trl_lint.linter.discovery import matches
+        from trl_lint.linter.files.discovery import matches
 
         settings = self._settings(path)
         return bool(settings.exclude) and matches(path, root=settings.root, exclude=settings.exclude)
@@ -192,7 +200,7 @@ class LintSession:
         return self._linters[root]
 
     def _cached_linter(self, path: Path) -> Linter:
-        from trl_lint.linter import cache
+        from trl_lint.linter.store import cache
 
         off = cache.is_off() or STDIN in self.options.filenames
         kept = None if off else cache.of(self._settings(path))
@@ -211,7 +219,7 @@ class LintSession:
 
     def _seeing(self, linter: Linter) -> Linter:
         """The linter, which is told whether flake8 checks all of its project."""
-        from trl_lint.linter.discovery import around_project
+        from trl_lint.linter.files.discovery import around_project
 
         linter.sees_all = bool(around_project(self._named(), linter.roots))
         return linter
@@ -222,7 +230,7 @@ class LintSession:
     def _asked_of(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[BaseRule], Selection]:
         """The settings, the places to look imports up, the rules for a file, and which of their findings are wanted."""
         from trl_lint.config import selection
-        from trl_lint.linter.discovery import import_roots
+        from trl_lint.linter.files.discovery import import_roots
 
         settings = self._settings(path)
         wanted = selection(settings)
@@ -238,7 +246,7 @@ def _read_settings(folder: Path) -> Settings:
         settings = load_settings(folder)
         selection(settings)
         if settings.baseline:
-            from trl_lint.linter import baseline
+            from trl_lint.linter.suppression import baseline
 
             baseline.of(settings)
     except ConfigError as error:
@@ -278,7 +286,7 @@ def encoded(text: str) -> bytes:
 
 
 def _outcome(result: FileResult) -> FileOutcome:
-    from trl_lint.linter.suppressions import source_lines
+    from trl_lint.linter.comments.suppressions import source_lines
 
     findings = (
         (finding.start.line, finding.start.column - 1, plain.line(_text(finding))) for finding in result.findings

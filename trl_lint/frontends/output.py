@@ -38,7 +38,7 @@ class Output:
         """Write the file, if there is one: as a whole, or not at all and with a line that says why."""
         if self._path is None:
             return
-        from trl_lint.linter.writing import write
+        from trl_lint.linter.files.writing import write
 
         self.stream.flush()
         problem = write(self._path, self._kept.getvalue())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trl_lint.rules.base import BaseRule
 
 _format_option = click.option(
-    "--output-format", type=click.Choice(("text", "json")), default="text", help="How it is shown."
+    "--output-format", type=click.Choice(("text", "json")), default="text", help="Output format."
 )
 
 

@@ -72,7 +72,7 @@ def _settings(options: Options, settings: Settings) -> Iterator[str]:
 
 def _about(options: Options, settings: Settings) -> str:
     used = list(dict.fromkeys(path for _, path in settings.sources))
-    said = f"from {' and '.join(used)}" if used else "no file has any"
+    said = f"from {' and '.join(used)}" if used else "no file has settings"
     return f"The settings for {options.start.resolve()}: {said}."
 
 
@@ -106,7 +106,7 @@ def _toml(value: object) -> str:
 def _show_files(options: Options, settings: Settings) -> int:
     from trl_lint.config import selected_rules
     from trl_lint.frontends.checking import files_of
-    from trl_lint.linter.discovery import PathProblem, display_path
+    from trl_lint.linter.files.discovery import PathProblem, display_path
     from trl_lint.rules.base import LaunchRule
 
     code = CLEAN

@@ -32,8 +32,8 @@ METHODS: dict[str, Effect] = {
 }
 # Methods of a `pathlib.Path`, which is the place itself.
 OF_PATHS: dict[str, Effect] = {
-    "mkdir": Effect("makes the same folder", fails=True, unless=("exist_ok",), makes=True,
-                    instead="let all ranks make it: `exist_ok=True`"),
+    "mkdir": Effect("creates the same folder", fails=True, unless=("exist_ok",), makes=True,
+                    instead="let all ranks create it: `exist_ok=True`"),
     "rename": Effect("renames the same file", fails=True),
     "replace": Effect("renames the same file", fails=True),
     "rmdir": Effect("removes the same folder", fails=True),
@@ -96,7 +96,7 @@ LOGS_TO_RUN = frozenset({"wandb.config.update", "wandb.log"})
 ASKS_FOR_RUN = frozenset({"wandb.config.update"})
 # The run of a tracker that `Accelerator.get_tracker` gives, which is blank on all ranks but the main one.
 RUN_OF_TRACKER = "accelerate.WandBTracker.run"
-OF_TRACKER = Effect("asks for a run that the main process alone has", consequence=Consequence.CRASH)
+OF_TRACKER = Effect("uses a run that only the main process has", consequence=Consequence.CRASH)
 # With a name of its own a run is that one, and not one per rank of the group that it is in.
 GROUPS_RUN = "group"
 NAMES_RUN = ("id", "name")

@@ -75,11 +75,12 @@ LAUNCHES = re.compile(
 STARTS = re.compile(rb"(?:python[\d.]*|PYTHON[^\s]*)\s[^\n]*(?:\.py\b|\$)|python[\d.]*\s+-m\s|\brun\s[^\n]*\.py\b")
 _STARTS_RANKS = rb"\b(?:%b)\(" % "|".join(sorted(START_RANKS)).encode()
 SPAWNS_RANKS = re.compile(_STARTS_RANKS)
-# Code that makes processes itself, or has a library do so: bare python starts it on all GPUs.
+# Code that makes processes itself, or has a library do so: bare python starts it on all GPUs. A seed starts nothing.
 SPAWNS = re.compile(
     _STARTS_RANKS + rb"|(?<!psutil\.)\bProcess\("
-    rb"|^\s*(?:import|from)\s+(?:lightning|pytorch_lightning|ray(?!\.(?:air|tune)\b|\s+import\s+tune\b)|composer"
-    rb"|submitit)\b|\btorchrun\b|accelerate[\s\"',]+launch|distributed\.(?:run|launch)\b",
+    rb"|^\s*(?:import|from)\s+(?:(?:pytorch_)?lightning(?![\w.]*\s+import\s+seed_everything\s*(?:#|$))"
+    rb"|ray(?!\.(?:air|tune)\b|\s+import\s+tune\b)|composer|submitit)\b"
+    rb"|\btorchrun\b|accelerate[\s\"',]+launch|distributed\.(?:run|launch)\b",
     re.MULTILINE,
 )
 # One of these is in all that SPAWNS matches, in the last line of it; they are found many times as fast.
@@ -87,6 +88,20 @@ SPAWN_WORDS = (
     b"spawn(", b"Process(", b"start_processes(", b"_launcher(", b"elastic_launch(", b"lightning", b" ray", b"composer",
     b"submitit", b"torchrun", b"launch", b"distributed.run",
 )  # fmt: skip
+# Code that asks whether a process group has been started: without one, it takes its process for the only one.
+ASKS_FOR_GROUP = re.compile(rb"\bis_initialized\b")
+# Code, in lower case, that may start one, or has a library do so; whatever sets ranks up by another name counts. Each
+# of these begins with a letter, or a dot: else the expression is three times as slow.
+_SETS_UP = rb"\w{0,12}(?:dist|parallel|ddp|process)"
+_STARTING = (
+    rb"(?:\w*lightning|colossalai|composer|deepspeed|detectron|fairseq|horovod|ignite|megatron|mmcv|mmengine|nemo|ray"
+    rb"|submitit|torch_xla)"
+)
+STARTS_GROUP = re.compile(
+    rb"init%b|setup%b|launch%b|dist\w{0,8}(?:init|setup)|accelerat|partialstate|trainer\w*\(|trainingarg|dataparallel"
+    rb"|fsdp|fabric\(|\.spawn\(|local_rank[\"']|world_size[\"']|import\s+%b|from\s+%b"
+    % (_SETS_UP, _SETS_UP, _SETS_UP, _STARTING, _STARTING)
+)
 
 _LAUNCH = "accelerate: commands/launch.py"
 _PLUGINS = "accelerate: utils/dataclasses.py"

@@ -74,14 +74,14 @@ SYNCHRONISATION = "Synchronisation"
 MAY_SYNCHRONISE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)all_?gather|all_?reduce|barrier|broadcast|collective|dummy|forward|backward|gather|sync|wait",
-    says="In a function that is not in sight and has such a word in its name ranks may synchronise.",
+    says="A function outside the project with such a word in its name may synchronise the ranks.",
     because="tests/rules/test_divergent_collective.py: the other arm of a branch calls `dummy_gather()`, so that "
     "the ranks synchronise",
 )
 MAY_WAIT = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)barrier|sync|wait",
-    says="A function that is not in sight and has such a word in its name may be a barrier.",
+    says="A function outside the project with such a word in its name may be a barrier.",
     because="tatsu-lab/alpaca_farm, src/alpaca_farm/common.py:83: some ranks wait in `__enter__`, the others in "
     "`__exit__`",
 )
@@ -92,43 +92,43 @@ MAIN_PROCESS = Guess(
         "is_local_master is_master is_master_ordinal is_master_process is_primary is_rank0 is_rank_0 is_rank_zero "
         "is_world_master is_world_process_zero"
     ),
-    says="A function or attribute of this name, wherever it is defined, is true on one rank only.",
+    says="A function or attribute with this name, wherever it is defined, is true on one rank only.",
     because="Names of transformers `Trainer` (of old, too) and `TrainerState`, lightning `Trainer` and `Fabric`, "
     "fairseq, open_clip, timm, mmengine and detectron2 `comm`, torch_xla; tests/analysis/reveal/names_of_ranks.py",
 )
 RANK_NUMBER = Guess(
     group=SYNCHRONISATION,
     words=_one_of("get_global_rank get_local_ordinal get_local_rank get_ordinal get_rank global_rank local_rank"),
-    says="A function or attribute of this name, wherever it is defined, is the number of the rank. "
-    "A bare `rank` is not: that of LoRA is the same everywhere.",
+    says="A function or attribute with this name, wherever it is defined, is the rank. A bare `rank` is not: "
+    "LoRA's is the same everywhere.",
     because="Names of lightning `Trainer`, ignite `idist`, detectron2 `comm`, torch_xla `xla_model`, scripts of "
     "torchvision and timm; tests/analysis/reveal/names_of_ranks.py",
 )
 RANK_FIELD = Guess(
     group=SYNCHRONISATION,
     words=_one_of("gpu rank"),
-    says="An attribute of this name that is compared with 0 is the number of the rank: `args.rank == 0`. Anywhere else "
-    "it may be. So is a parameter of this name that is given 0.",
+    says="An attribute with this name that is compared with 0 is the rank: `args.rank == 0`. Elsewhere it may "
+    "be. So is a parameter with this name that is passed 0.",
     because="timm, utils/distributed.py: `init_distributed_device(args)` sets `args.rank`, and `is_primary(args)` "
     "asks for it",
 )
 WORLD_FIELD = Guess(
     group=SYNCHRONISATION,
     words=_one_of("ngpu ngpus ngpus_per_node num_gpus world_size"),
-    says="An attribute or parameter of this name of which nothing else is known is the number of processes.",
+    says="An otherwise unknown attribute or parameter with this name is the number of processes.",
     because="microsoft/SimXNS, MASTER/finetune/MS: a helper that reduces where `opt.world_size > 1`; "
     "autonomousvision/stylegan-xl, training/training_loop.py: a flag is broadcast where `num_gpus > 1`",
 )
 LAUNCHER_CONSTANT = Guess(
     group=SYNCHRONISATION,
     words=RANK_VARIABLES | WORLD_VARIABLES,
-    says="A constant that is called like a variable of a launcher holds that variable.",
+    says="A constant named like a launcher's variable holds that variable.",
     because="tests/analysis/reveal/names_of_ranks.py: `from somewhere.distributed import RANK, WORLD_SIZE`",
 )
 TELLS_OF_THE_JOB = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)^(?:[a-z0-9]*_)*(?:ddp|distributed|main|master|rank|world_size)(?:_[a-z0-9]*)*$",
-    says="What has such a word in its name in another file says how the job is run, and is looked up.",
+    says="A value from another file with such a word in its name describes how the job runs, and is looked up.",
     because='tests/analysis/reveal/world_size_guards.py: `DISTRIBUTED = int(os.environ.get("WORLD_SIZE", "1")) > 1`',
 )
 MAY_ASK_FOR_RANK = Guess(
@@ -136,96 +136,108 @@ MAY_ASK_FOR_RANK = Guess(
     pattern=r"(?i)(?:^|(?<!lora)_)(?:rank(?!_loss|_weight)"
     r"|is_(?:chief|first|leader|main|master|primary|root)(?!_(?:batch|epoch|iter|step))"
     r"|(?:main|master|primary|root)_(?:device|gpu|node|proc|process|worker)|proc(?:ess)?_(?:id|index))(?:_|\d|$)",
-    says="A condition with such a name may let only some ranks in, whatever else is known of it.",
+    says="A condition with such a word may be true on some ranks only, whatever else is known about it.",
     because="NVlabs/DoRA, CLIP-ViL/src/tasks/gqa.py: `if args.local_rank <= 0:`, with `args` from a file out of sight; "
     "facebookresearch/atlas, src/util.py: `if opt.is_main:`",
 )
 SETTINGS_OBJECT = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:.*_)?(?:args|cfg|conf|config|configuration|hparams|opt|options)$",
-    says="An object of this name holds what the program was started with, which is the same on all ranks.",
+    says="An object with this name holds the program's arguments, which are the same on all ranks.",
     because="meta-llama/llama-recipes, utils/train_utils.py: `if train_config.enable_fsdp:` before every process "
     "writes the parameters",
 )
 ACCELERATOR = Guess(
     group=SYNCHRONISATION,
     words=_one_of("_accelerator accelerator"),
-    says="A parameter of such a name, of which nothing is known, is an Accelerator where the file calls a method of "
-    "one on what is called so.",
+    says="An otherwise unknown parameter with such a name is an Accelerator if the file calls one of its "
+    "methods on it.",
     because="Akisameee/llm-adamtl, modules/dpo.py: `def __init__(self, …, accelerator=None)`, which prepares models",
 )
 ARGUMENTS_WITH_RANK = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:.*_)?train(?:ing)?_arg(?:ument)?s$",
-    says="An object of this name is a `TrainingArguments`, which knows its process and its device.",
+    says="An object with this name is a `TrainingArguments`, which knows its process and device.",
     because="taishan1994/Reward-Model-Finetuning, finetune_reward.py: `map(lambda x: ... training_args ...)` has a "
     "cache file of its own on each rank",
 )
 SETTING_OF_RANK = Guess(
     group=SYNCHRONISATION,
-    pattern=r"(?i)rank|main|master|primary|chief|leader|process|proc|node|gpu|device|local|dist|world|first|zero"
-    r"|should|is_|pid|host|shard|part|split(?!s)|index|idx",
-    says="A setting with such a word in its name may be the number of the rank, or a question for it.",
-    because="hiyouga/LLaMA-Factory: `training_args.should_save`; timm: `args.local_rank`",
+    pattern=r"(?i)rank|(?<!do)(?<!re)main(?!tain)|master|primary|chief|leader|(?<!pre)(?<!post)proc(?!essing|essor)|node|gpu"
+    r"|device|local|dist(?!il|ance)|world|first(?!_stage)|zero|should|is_|pid|host|shard|part|split(?!s|_name)|index|idx",
+    says="A setting with such a word in its name may be the rank, or a test for it. Names about preprocessing, "
+    "processors, the split of a data set and domains are not.",
+    because="hiyouga/LLaMA-Factory: `training_args.should_save`; timm: `args.local_rank`; not so in "
+    "huggingface/distil-whisper: `data_args.preprocessing_only`, `data_args.data_split_name`",
 )
 SHARED_PLACE = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:\w+_)?(?:output|out|save|saved?_models?|(?:checkpoints?|ckpts?)(?:_root)?|logs?|logging|results?|exp|experiment|model|work"
     r"|run|serialization|project|target|tensorboard|tb|wandb|hub|dump|export|sample|samples|image|images|video)_?"
     r"(?:dir|directory|folder|path|root)$|^(?:directory|logdir|outdir|workdir)$",
-    says="A parameter or attribute of such a name that nobody in sight sets is a place that all ranks share.",
+    says="A parameter or attribute with such a name that nothing in the project sets is a path that all ranks share.",
     because="salesforce/LAVIS, runners/runner_base.py: every process writes the checkpoint into `self.output_dir`",
 )
 OWN_PLACE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)rank|host|node|worker|local|pid|uuid|rand|temp|tmp|cache|shard|time|date|now\(|process|proc_|main|index"
     r"|device|gpu|world|dist\.",
-    says="A place with such a word in its name, or in what it is set to, may be this rank's own.",
+    says="A path with such a word in its name or value may be different on each rank.",
     because='tests/rules/test_unguarded_side_effect.py: `self.output_dir = os.path.join(root, f"rank_{me}")`',
 )
 PICTURE_FILE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)\.(?:bmp|gif|jpe?g|png|tiff?|webp)\Z",
-    says="What is saved under a name with such an ending is a picture, whoever made it.",
+    says="A file name with such an ending is a picture.",
     because="adobe-research/custom-diffusion, PixArt-alpha/PixArt-sigma: `image.save(f'{folder}/{step}.png')`",
 )
 COUNTER = Guess(
     group=SYNCHRONISATION,
-    pattern=r"^(?:(?:cur|curr|current|global|train|training)_)?(?:epoch|step|iteration)s?$|^batch_(?:idx|index|nb)$",
-    says="A parameter of such a name that nobody in sight gives, an item of something unknown under such a key, or a "
-    "number that a condition asks for, where it is not known or from a file, counts what all ranks do together.",
+    pattern=r"^(?:(?:cur|curr|current|global|train|training|completed|optimizer|optim|update)_)?(?:epoch|step|iteration)s?$"
+    r"|^batch_(?:idx|index|nb)$|^(?:global|num)_updates?$|^(?:cur|curr|current|global)_iter$|^iter_num$|^n_iter$",
+    says="An otherwise unknown parameter, item or number with such a name counts what all ranks do together.",
     because="vita-epfl/UniTraj, models/base_model/base_model.py: every process logs an image where `batch_idx == 0`",
+)
+LAST_COUNT = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:total|max|num|n)_(?:(?:train|training|update|optim|optimization|optimizer)_)?(?:epoch|step|iter|iteration)s$"
+    r"|^(?:eval|evaluation|save|saving|log|logging|validation|checkpoint|checkpointing|sample|print|test)_(?:steps|epochs)$"
+    r"|_(?:every|freq|frequency|interval)$|_(?:every|per)_(?:n_)?(?:step|epoch|iter|iteration|update)s?$"
+    r"|^(?:steps|iters|iterations)_per_epoch$",
+    says="An otherwise unknown number with such a name, compared with a count, says when all ranks do something.",
+    because="huggingface/distil-whisper, training/run_distillation.py: every process saves a tokenizer where "
+    "`(cur_step % training_args.save_steps == 0) or cur_step == total_train_steps`",
 )
 SHOWS_PATH = Guess(
     group=SYNCHRONISATION,
     pattern=r"print|^(?:critical|debug|echo|error|exception|format|info|log|warn|warning)$",
-    says="A function of such a name shows a path, and leaves the file alone.",
+    says="A function with such a name shows a path and does not touch the file.",
     because="FlagAI-Open/FlagAI, checkpointing.py: `print_rank_0` says that there is no such file, before a `return`",
 )
 READS_FILE = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:imread|load|open|read)(?:_|$)|^(?:from_(?:file|json|pretrained)|fromfile|loadtxt)$",
-    says="A function of such a name reads the file that it is given.",
+    says="A function with such a name reads the file passed to it.",
     because="PixArt-alpha/PixArt-sigma, train_scripts/train_pixart_dmd.py:460: all processes load what one would save",
 )
 NOT_A_NUMBER = Guess(
     group=SYNCHRONISATION,
     pattern=r"^is_?(?:nan|inf|finite|neginf|posinf)$",
-    says="A function with such a name asks whether numbers are none.",
+    says="A function with such a name tests for values that are not a number.",
     because="torch.isnan, math.isfinite",
 )
 TRAINED_NUMBER = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)loss|grad|norm",
-    says="Such a number may be none on one rank, where its training goes wrong; data are not, as a rule, on any.",
+    says="Such a number may become NaN on one rank whose training goes wrong; data usually do not, on any rank.",
     because="dixiyao/CopyRight-via-DreamBooth, train_dreambooth_continue.py:880 (pixels); Hippogriff/lladav2, "
     "train_llada_pretrained.py:196 (token ids)",
 )
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)deep_?speed|fsdp|fullyshard|zero3|zero_stage|is_zero|megatron|tensor_parallel|sagemaker",
-    says="A condition or setting with such a word asks for an engine other than DDP, which may shard the model; a file "
-    "that is called so is run under it.",
+    says="A condition or setting with such a word asks for an engine other than DDP, which may shard the "
+    "model; a file with such a name runs under it.",
     because="trl 0.11.4, models/utils.py:131 (`zero_stage`) and 0.17.0, trainer/gkd_trainer.py:303: without it 12 "
     "and 10 false findings",
 )
@@ -234,21 +246,21 @@ MAY_ASK_FOR_WRAPPER = Guess(
     pattern=r"(?i)accelerat|apex|avail|backend|comm|cpu|cuda|ddp|deepspeed|device|dist|engine|fabric|fsdp|gpu|hook|horovod"
     r"|hvd|(?<![a-z])init(?!ial(?:_|$))|launch|local|modul|multi|nccl|node|parallel|plugin|proc|rank|shard|single|slurm"
     r"|strategy|sync|tpu|wrap|worker|world|xla|zero|^d?dp$|[hnx]pu",
-    says="A condition with such a word may ask whether the model is wrapped; one without, in another function than the "
-    "one that wraps it, does not.",
+    says="A condition with such a word may test whether the model is wrapped. One without it, in another "
+    "function than the one that wraps the model, does not.",
     because="tests/rules/test_divergent_collective.py: a function evaluates a model that DDP wraps on one way, and "
     "asks for the epoch",
 )
 TEST_FOLDER = Guess(
     group=SYNCHRONISATION,
     words=_one_of("test tests"),
-    says="What stands in a folder of such a name does not show under which engine a project is trained.",
+    says="Files in a folder with such a name do not show which engine a project uses.",
     because="peft: tests/training/fsdp_config.yaml is for tests of its own, not for the examples",
 )
 TORCH_DISTRIBUTED = Guess(
     group=SYNCHRONISATION,
     pattern=r"torch\.distributed|\b(?:Distributed)?DataParallel",
-    says="A file that has this and no Accelerator is helped in the words of torch.",
+    says="In a file with this and no Accelerator, help uses torch.distributed.",
     because="tests/rules/test_wording.py: scripts that wrap a model in torch's own wrappers have no accelerator to "
     "be told of",
 )
@@ -257,7 +269,7 @@ BEFORE_ACCELERATE = Guess(
     pattern=r"(?s)\A(?!.*accelerator|.*(?:import|from) accelerate).*(?:\b(?:_use_apex|_use_native_amp|load_metric"
     r"|as_target_(?:processor|tokenizer))\b"
     r"|\bis_main_process\(training_args\.local_rank\)|check_min_version\(.4\.(?:1?\d|2[0-8])\.)",
-    says="A file that has such a name, and no Accelerator, is for a release of Transformers whose Trainer has none.",
+    says="A file with such a name and no Accelerator is for a release of Transformers whose Trainer has none.",
     because="princeton-nlp/MeZO, medium_models/src/trainer.py: a copy of the loop of Transformers 3.4.0, in which "
     "`self.accelerator` would fail; microsoft/LoRA, examples/NLU: scripts of Transformers 4.4",
 )
@@ -265,14 +277,14 @@ HARMLESS = Guess(
     group=SYNCHRONISATION,
     pattern=r"ctrl|is_accelerate_\w+|force_accelerate_hooks|_preprocess_accelerate|integrations\.accelerate"
     r"|accelerate\.hooks",
-    says="A file that has nothing of TRL, Accelerate and torch.distributed but these is not looked at.",
+    says="A file that mentions TRL, Accelerate and torch.distributed only in these words is skipped.",
     because="transformers 4.51.3: `is_accelerate_available` and `integrations.accelerate` stand in quantizers and "
     "models that never gather; `trl` is a part of `ctrl`",
 )
 PACKAGE_CHECK = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?=is_).*_available$",
-    says="A function of such a name asks whether a package is installed, which is the same on all ranks.",
+    says="A function with such a name tests whether a package is installed, which is the same on all ranks.",
     because="trl 0.11.4, trainer/dpo_trainer.py:1464: what stands under `is_peft_available()` is reached by all ranks",
 )
 
@@ -290,26 +302,26 @@ SEEDS_ALL = Guess(
 SETS_UP = Guess(
     group=SEEDS,
     pattern=r"(?i)^_?(init|initialize|setup|set_?up|(get|parse)_(args|arguments|opt|options)$)(_|$)",
-    says="A function that is not in sight, of no library that is known, and is called like this may seed in passing.",
+    says="A function with such a name, outside the project and not from a known library, may also seed.",
     because="tests/rules/test_unseeded_split.py: `setup_environment()` before a draw; NVlabs/DoRA, VL-T5/src/param.py: "
     "`parse_args` seeds",
 )
 SEED_ARGUMENT = Guess(
     group=SEEDS,
     words=_one_of("random_seed random_state seed"),
-    says="A function that is not in sight and takes such an argument may seed with it.",
+    says="A function outside the project that takes such an argument may seed with it.",
     because="tests/rules/test_unseeded_split.py: `begin(seed=3)` before a draw",
 )
 ASKS_FOR_SEED = Guess(
     group=SEEDS,
     pattern=r"(?i)seed|generator|rng|random_state",
-    says="A draw under a condition with such a word is one without a seed because its author wants none.",
+    says="A draw under a condition with such a word is unseeded on purpose.",
     because="tests/rules/test_unseeded_split.py: `rows.shuffle() if seed is None else rows.shuffle(seed=seed)`",
 )
 SEED_VARIABLE = Guess(
     group=SEEDS,
     pattern=r"(?i)^(?:random_)?seed$",
-    says="A variable of this name that is the same on all ranks is a seed for the fix.",
+    says="A variable with this name that is the same on all ranks is a seed for the fix.",
     because="fixtures/unseeded_split/broken_loop.py: the fix hands on the script's own seed",
 )
 
@@ -321,124 +333,125 @@ MODEL_CLASS = Guess(
     group=MODELS,
     pattern=r"^(?!DataCollator)(?:(?:TF|Flax)?AutoModel|.*Model(?:With[A-Z]\w*)?$|(?:(?!For).)*For[A-Z]"
     r"|.*WithValueHead$|\w*Autoencoder[A-Z])",
-    says="A class of Transformers, TRL, PEFT, Diffusers or Sentence Transformers that is called like this is a model.",
+    says="A class of Transformers, TRL, PEFT, Diffusers or Sentence Transformers with such a name is a model.",
     because="trl 0.11.4, trainer/cpo_trainer.py:784; fixtures/bypassed_wrapper/broken_loop.py: models of whatever "
     "task are loaded",
 )
 NOISE_SCHEDULER = Guess(
     group=MODELS,
     pattern=r"Scheduler$",
-    says="An object of a class of Diffusers that is called like this only computes.",
+    says="An object of a Diffusers class with such a name only computes.",
     because="diffusers, examples/text_to_image/train_text_to_image.py: `noise_scheduler.add_noise(latents, noise, "
     "timesteps)` is as much this rank's own as the latents",
 )
 SCHEDULER_OBJECT = Guess(
     group=MODELS,
     pattern=r"(?i)(?:^|_)scheduler\d*$",
-    says="What is prepared and called like this is no model, whatever is read from it: `prepare` gives a scheduler of "
-    "noise back as it is.",
+    says="A prepared object with such a name is not a model, whatever is read from it: `prepare` returns a "
+    "noise scheduler unchanged.",
     because="Felix-012/generate_to_ground, util_scripts/utils_train.py: `noise_scheduler.config` of what a pipeline "
     "holds",
 )
 BESIDE_MODEL = Guess(
     group=MODELS,
     pattern=r"(?i)optim|sched|load|data",
-    says="What is handed to `prepare` by such a name is no model.",
+    says="An argument of `prepare` with such a name is not a model.",
     because="SimpleTuner 8def2afec5, train_sdxl.py:880: `prepare(primary_model, lr_scheduler, optimizer, "
     "train_dataloaders[0])`, of a U-Net that is frozen where another model is prepared",
 )
 PREPARED_MODEL = Guess(
     group=MODELS,
     pattern=r"(?i)model|net$|encoder|decoder",
-    says="What is handed to `prepare` alone by such a name is a model.",
+    says="A single argument of `prepare` with such a name is a model.",
     because="PRIV-Creation/UniDiffusion 3d81cc88f2, pipelines/unidiffusion_pipeline.py: `for model in self.models: "
     "model = self.accelerator.prepare(model)`, of models from a configuration",
 )
 PIPELINE = Guess(
     group=MODELS,
     pattern=r"^diffusers\.(?:\w+\.)*\w+Pipeline(?:For\w+)?(?:\.from_pretrained)?$",
-    says="A class of Diffusers that is called like this reads the attributes of the models that it is made with.",
+    says="A Diffusers class with such a name reads attributes of the models it is created with.",
     because="diffusers 0c72006e3a, examples/instruct_pix2pix/train_instruct_pix2pix.py: `from_pretrained(…, "
     "unet=unet)` with what `prepare` returned fails on two GPUs",
 )
 PIPELINE_HELPER = Guess(
     group=MODELS,
     pattern=r"^diffusers\.(?:\w+\.)*\w+Pipeline\._\w+$",
-    says="A private function that is called on a pipeline class of Diffusers only computes.",
+    says="A private function called on a Diffusers pipeline class only computes.",
     because="diffusers, examples/dreambooth/train_dreambooth_flux.py: `FluxPipeline._pack_latents(…)` reshapes "
     "what goes into the model",
 )
 LOADED_ALIKE = Guess(
     group=MODELS,
     pattern=r"(?:Config|FeatureExtractor|ImageProcessor|Processor|Tokenizer|TokenizerFast)$",
-    says="A class of these libraries that is called like this is no model, and the same on all ranks.",
+    says="A class of these libraries with such a name is not a model, and is the same on all ranks.",
     because="trl 1.16.0, experimental/sdft/sdft_trainer.py:842: what follows from a `GenerationConfig` is the "
     "same on all ranks",
 )
 MAKES_INPUTS = Guess(
     group=MODELS,
     pattern=r"(?:^|_)(?:tokenizer|processor|feature_extractor)$",
-    says="An attribute of a model that is called like this makes its inputs, and has no parameters.",
+    says="An attribute of a model with such a name makes its inputs, and has no parameters.",
     because="jxmorris12/vec2text, vec2text/trainers/corrector.py:61: `self.model.embedder_tokenizer`, called in a step",
 )
 PART_OF_MODEL = Guess(
     group=MODELS,
     pattern=r"^get_",
-    says="A method of a model that is called like this, with the same arguments on all ranks, gives a part of it.",
+    says="A model's method with such a name, with the same arguments on all ranks, returns a part of the model.",
     because="fixtures/bypassed_wrapper/broken_decoder.py: `get_decoder()` and `get_output_embeddings()` of the "
     "bare model are called",
 )
 LOSS_CLASS = Guess(
     group=MODELS,
     pattern=r"Loss$",
-    says="A module of torch.nn that is called like this averages over its batch.",
+    says="A torch.nn module with such a name averages over its batch.",
     because="trl 0.17.0, trainer/cpo_trainer.py:849: `nn.CrossEntropyLoss()` gives the loss that is gathered and cut",
 )
 LOSS_FUNCTION = Guess(
     group=MODELS,
     pattern=r"(?:_loss|cross_entropy|kl_div)$",
-    says="A function of torch.nn.functional that is called like this averages over its batch.",
+    says="A function of torch.nn.functional with such a name averages over its batch.",
     because="trl 0.17.0, trainer/dpo_trainer.py:1334: `F.cross_entropy(…)` gives the loss that is gathered and cut",
 )
 GATHERS_PARAMETERS = Guess(
     group=MODELS,
     pattern=r"(?i)gather|summon|full_param|for_generation",
-    says="Under a context manager with such a word in its name sharded parameters are whole.",
+    says="Under a context manager with such a word in its name, sharded parameters are whole.",
     because="trl 0.17.0: `unwrap_model_for_generation`, `gather_if_zero3`, `deepspeed.zero.GatheredParameters`",
 )
 LEARNED_SCALE = Guess(
     group=MODELS,
     pattern=r"^logits?_(?:scale|bias)(?:_(?:[a-z]|audio|image|text|exp))?$|^(?:log_)?temperature$",
-    says="A part of what a model returns that is called like this is a parameter, which all ranks have learned alike.",
+    says="A part of a model's output with such a name is a parameter, which is the same on all ranks.",
     because="open-mmlab/Amphion, models/tta/picoaudio/picoaudio/audioldm/clap/training/train.py:189: "
     "`audio_features, text_features, …, logit_scale_a, logit_scale_t = model(…)`, and its `item()` is logged",
 )
 GENERATES_TEXT = Guess(
     group=MODELS,
     words=_one_of("chat generate"),
-    says="A method of this name, of an object of no known class, that is given this rank's own data returns such data.",
+    says="A method with this name, of an object of unknown class, returns this rank's own data if it receives "
+    "such data.",
     because="trl 0.14.0, trainer/online_dpo_trainer.py: `self.llm.generate(prompts, …)` of vLLM, from whose texts all "
     "metrics of a step are computed",
 )
 GENERATION_SETTING = Guess(
     group=MODELS,
     words=_one_of("attention_mask do_sample eos_token_id generation_config num_beams pad_token_id synced_gpus"),
-    says="What is asked to `generate` with this argument is a model of transformers, and returns token ids.",
+    says="An object whose `generate` is called with this argument is a model of transformers, and returns token ids.",
     because="FlagOpen/FlagEmbedding, longllm_qlora/main/eval_passkey.py: `model.generate(…, do_sample=False, "
     "synced_gpus=…)`, of a model that a package out of sight has loaded",
 )
 RETURNS_TENSORS = Guess(
     group=MODELS,
     words=_one_of("return_tensors"),
-    says="What is called with this argument, and of no known class, is a tokenizer or a processor.",
+    says="An object of unknown class that is called with this argument is a tokenizer or a processor.",
     because="Liuziyu77/Visual-RFT, grpo_trainer.py: `reward_processing_class(texts, return_tensors='pt', …)`, of a "
     "list that is handed over",
 )
 REWARDED = Guess(
     group=MODELS,
     words=_one_of("completions"),
-    says="What is called with this rank's own samples as `prompts` and as this argument, and is not in sight, is a "
-    "reward function of TRL: it returns a reward for each.",
+    says="A function outside the project that is called with this rank's samples as `prompts` and as this "
+    "argument is a TRL reward function: it returns one reward per sample.",
     because="xiaohangt/wd1, diffu_grpo_trainer.py: `reward_func(prompts=prompts, completions=completions, …)`, from "
     "whose rewards most metrics of a step are computed",
 )
@@ -451,21 +464,21 @@ PADDED_FIELD = Guess(
     group=BATCHES,
     pattern=r"(?:^|_)(?:input_ids|attention_mask|token_type_ids|position_ids|completion_ids|completion_mask|prompt_ids"
     r"|prompt_mask|decoder_attention_mask|loss_mask|assistant_masks)$",
-    says="A field of a batch whose name ends in this is padded to the longest sequence of this rank.",
+    says="A batch field whose name ends in this is padded to this rank's longest sequence.",
     because="fixtures/ragged_gather/broken.py; trl 0.17.0: `prompt_input_ids`, `completion_attention_mask`",
 )
 PADDED_LABELS = Guess(
     group=BATCHES,
     words=_one_of("KL_labels chosen_labels completion_labels concatenated_labels lm_labels rejected_labels"),
-    says="A field of a batch of this name holds a label per token, padded like those.",
+    says="A batch field with this name holds one label per token, padded in the same way.",
     because="trl 0.11.4, trainer/bco_trainer.py and kto_trainer.py: `completion_labels`, `KL_completion_labels`",
 )
 FIXED_LENGTHS = Guess(
     group=BATCHES,
     pattern=r"""padding["']?\s*[=:]\s*["']max_length["']|PaddingStrategy\.MAX_LENGTH|pad_to_max_length"""
     r"""|\bgroup_texts\b|\bblock_size\b|default_data_collator|DefaultDataCollator|ConstantLengthDataset\(""",
-    says="A file that has one of these may pad all batches to one length, or cut all samples to one: those that it "
-    "reads, and those of a loader or a trainer that is made in it, or of what its functions and classes make.",
+    says="A file with one of these may pad all batches, or cut all samples, to one length: the batches it "
+    "reads, those of loaders and trainers created in it, and those made by its functions and classes.",
     because='tests/rules/test_ragged_gather.py: `tokenizer(rows, padding="max_length")`; accelerate 1.15.0, '
     "examples: `block_size`, `group_texts`",
 )
@@ -475,9 +488,9 @@ OWN_LENGTHS = Guess(
     r"""|tokenizer\.pad\(|DataCollatorWithPadding|pad_to_multiple_of"""
     r"""|DataCollatorFor(?:LanguageModeling|Seq2Seq|TokenClassification|WholeWordMask|MultipleChoice)\b"""
     r"""|DataCollatorFor(?:CompletionOnlyLM|Preference|ChatML|UnpairedPreference|VisionLanguageModeling)\b""",
-    says="A file that has one of these pads batches to their longest sample: those that it reads, and those of a "
-    "loader that is made in it, or of what its functions and classes make. Without one a loop's batches are not known "
-    "to be ragged.",
+    says="A file with one of these pads batches to their longest sample: the batches it reads, those of "
+    "loaders created in it, and those made by its functions and classes. Without one, a loop's batches "
+    "are not known to be ragged.",
     because="tests/rules/test_ragged_gather.py: `pad_sequence(rows)`; not in "
     "justinlovelace/latent-diffusion-for-language, where another file pads to `max_length`",
 )
@@ -485,13 +498,13 @@ TOKEN_MODELS = Guess(
     group=BATCHES,
     pattern=r"For(?:CausalLM|Seq2SeqLM|ConditionalGeneration|TokenClassification|MaskedLM|Vision2Seq|ImageTextToText)\b"
     r"|LMHeadModel|WithValueHead",
-    says="In a file that names such a class, and none of the next row, the logits of a model have a row per token.",
+    says="In a file that names such a class, and none of the next row, a model's logits have one row per token.",
     because="trl 0.17.0: files that load `AutoModelForCausalLM`",
 )
 SAMPLE_MODELS = Guess(
     group=BATCHES,
     pattern=r"For(?:SequenceClassification|MultipleChoice|ImageClassification|AudioClassification)\b",
-    says="In a file that names such a class, and none of the row above, they have a row per sample.",
+    says="In a file that names such a class, and none of the row above, they have one row per sample.",
     because="trl 0.17.0: files that load `AutoModelForSequenceClassification`, for rewards",
 )
 
@@ -502,15 +515,16 @@ GRADIENTS = "Gradients"
 COMPUTES_GRADIENTS = Guess(
     group=GRADIENTS,
     words=_one_of("backward"),
-    says="A loop over a prepared loader in which a method of this name is written trains; another one evaluates.",
+    says="A loop over a prepared loader that calls a method with this name trains; other loops evaluate.",
     because="fixtures/truncated_gather/broken_loop.py: batches that are trained with are no evaluation, whose "
     "last one may be cut",
 )
 KEEPS_ITS_ARGUMENT = Guess(
     group=GRADIENTS,
     words=_one_of("append backward manual_backward"),
-    says="A method of this name that is not in sight leaves a tensor that it is given alone: `engine.backward(loss)` "
-    "reduces gradients, if anything. What any other one is given may be reduced in place.",
+    says="A method with this name outside the project does not change its tensor argument: "
+    "`engine.backward(loss)` reduces gradients, if anything. Other methods may reduce their argument in "
+    "place.",
     because="cybertronai/transformer-xl, train.py:725: the loss is logged behind `optimizer.backward(loss)`",
 )
 
@@ -521,33 +535,33 @@ FIXES = "Fixes"
 SHOWS = Guess(
     group=FIXES,
     words=_one_of("add_scalar add_scalars debug info log log_metric log_metrics print report_scalar set_postfix"),
-    says="A call of this name shows what it is given, and changes nothing.",
+    says="A call with this name shows its arguments and changes nothing.",
     because="tests/rules/test_unreduced_metric.py: a value that is printed and logged is gathered once, where it "
     "is bound",
 )
 KEEPS = Guess(
     group=FIXES,
     words=_one_of("append extend record setdefault track update write"),
-    says="A call of this name keeps what it is given for later.",
+    says="A call with this name stores its arguments for later.",
     because="tests/rules/test_unreduced_metric.py: a number that is appended to a list and logged is gathered once",
 )
 RECORDS = Guess(
     group=FIXES,
     words=_one_of("add"),
-    says="A call of this name that is a statement of its own keeps the number that it is given.",
+    says="A call with this name that is its own statement stores the number passed to it.",
     because="tests/rules/test_unreduced_metric.py: a number that a recorder is given, and that is logged, is gathered "
     "once",
 )
 SWITCHES_MODE = Guess(
     group=FIXES,
     words=_one_of("eval train"),
-    says="A method of this name that stands before a collective sets up a model, alike on all ranks.",
+    says="A method with this name before a collective sets up a model, in the same way on all ranks.",
     because="not traced",
 )
 COMPUTES_ONLY = Guess(
     group=FIXES,
     words=_one_of("F math np numpy torch"),
-    says="What is called behind one of these names only computes.",
+    says="Functions after one of these names only compute.",
     because="tests/rules/test_divergent_collective.py: `both = torch.stack([loss])` is moved along with the collective",
 )
 CHANGES_IN_PLACE = Guess(
@@ -559,7 +573,7 @@ CHANGES_IN_PLACE = Guess(
 CONFIG_OBJECT = Guess(
     group=FIXES,
     pattern=r"config$",
-    says="What is written to an object of such a name is written to the config of a model.",
+    says="Writing to an object with such a name writes to the config of a model.",
     because="tests/rules/test_wrapped_model_attribute.py: `model_config.depth = 2` makes a kept copy of the depth "
     "wrong",
 )
@@ -578,15 +592,17 @@ CLOCK_METRIC = Guess(
     group=METRICS,
     pattern=r"(?i)(^|[/_ ])((run|wall)?time|timing|timestamp|wall_?clock|elapsed|duration|latency|[mun]?s|secs?"
     r"|seconds?|throughput|speed|flops?|memory|mem|allocated|reserved|mfu|tps)($|[/_ :])|per_sec(ond)?|/s(ec)?$",
-    says="`trl-lint verify` leaves a metric of such a name out: clocks and memory differ in right code.",
+    says="`trl-lint verify` ignores metrics with such a name: clocks and memory differ in correct code.",
     because="trainers log `train_runtime`, `train_samples_per_second` and step times, which no two ranks share",
 )
 METRIC_OF_ONE_RANK = Guess(
     group=METRICS,
-    pattern=r"(?i)(rank|gpu|device|process|worker)[_\-/ ]?\d",
-    says="A metric of such a name is that of one rank on purpose, for TRL003 and for `trl-lint verify`.",
+    pattern=r"(?i)(rank|gpu|device|process|worker)[_\-/ ]?\d"
+    r"|(^|[_\-/ ])per[_\-/ ](rank|gpu|device|process|worker)($|[_\-/ ])",
+    says="A metric with such a name is meant for one rank, for TRL003 and for `trl-lint verify`.",
     because="tests/verify/test_oracles.py: `loss/rank0`, `gpu_1/accuracy`; jh5117-debug/Video_inpainting_DPO, "
-    "training/dpo/train_stage1.py: `rank0/dpo_loss` beside `global/implicit_acc`",
+    "training/dpo/train_stage1.py: `rank0/dpo_loss` beside `global/implicit_acc`; IDEA-Research/V-Reflection, "
+    "src/trainer/lvr_trainer.py: `tokens_per_device`",
 )
 
 # --- launch commands --------------------------------------------------------------------------------------
@@ -596,7 +612,7 @@ LAUNCH = "Launch commands"
 TRAINER_CLASS = Guess(
     group=LAUNCH,
     pattern=r"Trainer$",
-    says="A class of Transformers, TRL, Sentence Transformers or Adapters that is called like this is a Trainer.",
+    says="A class of Transformers, TRL, Sentence Transformers or Adapters with such a name is a Trainer.",
     because="trl 0.17.0, scripts: `SFTTrainer`, `DPOTrainer`, `KTOTrainer`; trainers come with each release",
 )
 TRAINER_OBJECT = Guess(
@@ -614,7 +630,7 @@ ACCELERATOR_OBJECT = Guess(
 OPTIMIZER_OBJECT = Guess(
     group=LAUNCH,
     pattern=r"optim",
-    says="What is prepared along with an object of such a name is trained.",
+    says="A model prepared together with an object with such a name is trained.",
     because="tests/rules/test_bare_python_launch.py: `a.prepare(model, optimizer)`, and another loss goes back; "
     "tests/evaluation/missed_models/frozen_models.py: the one model with an optimizer is wrapped",
 )
@@ -624,7 +640,7 @@ TRL_SCRIPT = Guess(
     r"|online_dpo|bco|distillation|reward_modeling|prm|alignprop|gspo|ddpo|ppo_tldr|rloo_tldr|dpo_online|dpo_vlm"
     r"|(?:sft|dpo|grpo|rloo|gspo|mpo|online_dpo|grpo_2048|grpo_agent)_\w+)\.py\Z"
     r"|(?:^|/)(?:trl/scripts|examples/scripts)/reward\.py\Z",
-    says="A script at such a path is TRL's own, and trains.",
+    says="A script with such a path is TRL's own, and trains.",
     because="trl/scripts/*.py, examples/scripts/*.py of trl 0.16.1 and 1.16.0, trl/scripts/reward.py of trl 0.24",
 )
 TRANSFORMERS_SCRIPT = Guess(
@@ -633,25 +649,25 @@ TRANSFORMERS_SCRIPT = Guess(
     r"|summarization|translation|swag|ner|xnli|mae|mim|image_classification|audio_classification"
     r"|semantic_segmentation|instance_segmentation|object_detection|speech_recognition_\w+|clip"
     r"|wav2vec2_pretraining|classification|language_modeling)\.py\Z",
-    says="A script at such a path is one of Transformers' examples, and trains.",
+    says="A script with such a path is one of Transformers' examples, and trains.",
     because="transformers/examples/pytorch/*/run_*.py: transformers.Trainer",
 )
 LOOP_SCRIPT = Guess(
     group=LAUNCH,
     pattern=r"(?:^|/)(?:ppo|ppo_tldr|ddpo|alignprop)\.py\Z",
-    says="Of those scripts, one of this name has a loop around an Accelerator, and wraps nothing in DataParallel.",
+    says="Of those scripts, one with this name has a loop with an Accelerator, and does not use DataParallel.",
     because="trl 0.11.4, examples/scripts/ppo.py, ddpo.py, alignprop.py",
 )
 TOOL_SCRIPT = Guess(
     group=LAUNCH,
     words=_one_of("collect_env.py conftest.py get-pip.py manage.py setup.py"),
-    says="A script of this name is a tool, and trains nothing.",
+    says="A script with this name is a tool and does not train.",
     because="tests/launch/test_bare.py: `python setup.py install`",
 )
 INTERPRETER_VARIABLE = Guess(
     group=LAUNCH,
     pattern=r"(?i)^\"?\$[{(]?(?:PY|PYTHON|PYTHON3|[A-Z_]*PYTHON_?(?:BIN|EXE|CMD|PATH|EXEC|EXECUTABLE)?)[})]?\"?\Z",
-    says="A variable of such a name, set nowhere in sight, holds the interpreter: `$PYTHON`, `${PYTHON_BIN}`, `$(PY)`.",
+    says="A variable with such a name that nothing sets holds the interpreter: `$PYTHON`, `${PYTHON_BIN}`, `$(PY)`.",
     because="tests/launch/test_bare.py: `$PYTHON`, `${PYTHON_BIN}`, `$(PY)`",
 )
 LAUNCHER_ARGUMENT = Guess(
@@ -659,13 +675,13 @@ LAUNCHER_ARGUMENT = Guess(
     pattern=r"^--?(?:nproc[_-]per[_-]node|num[_-]processes|local[_-]rank|node[_-]rank|world[_-]size|(?:num|n)[_-]?gpus?"
     r"|gpus?|gpu[_-](?:ids?|index|num|number|device|devices|list)|devices|(?:cuda|visible)[_-]devices?"
     r"|cuda[_-]visible[_-]devices?)(?![\w-])",
-    says="A script with such an argument is itself a launcher, has its rank from one, or spreads itself over GPUs.",
+    says="A script with such an argument is itself a launcher, gets its rank from one, or spreads itself over GPUs.",
     because="tests/launch/test_gpus.py: scripts that take `--nproc_per_node`, `--local_rank`, `--gpus`",
 )
 GPU_INDEX_ARGUMENT = Guess(
     group=LAUNCH,
     pattern=r"^--?(?:gpu|cuda[_-]device|gpu[_-](?:id|index|number|device))\Z",
-    says="With this argument and one number behind it a script takes one GPU, and starts no further processes.",
+    says="A script with this argument and one number uses one GPU and starts no other processes.",
     because="halflearned/rlvr-experiments, scripts/sft_hf_minimal.py: `--gpu 0`, which sets CUDA_VISIBLE_DEVICES",
 )
 PLACEMENT_ARGUMENT = Guess(
@@ -677,20 +693,20 @@ PLACEMENT_ARGUMENT = Guess(
 CPU_ARGUMENT = Guess(
     group=LAUNCH,
     pattern=r"(?i)^--(?:use[_-]cpu|no[_-]cuda|cpu|use_mps_device)(?:=(?:true|1|yes))?\Z",
-    says="A script with such an argument trains on no GPU of CUDA.",
+    says="A script with such an argument does not train on CUDA GPUs.",
     because="transformers, training_args.py: `use_cpu`, `no_cuda`; fixtures/bare_python_launch: `--use_cpu`",
 )
 TRAIN_ARGUMENT = Guess(
     group=LAUNCH,
     pattern=r"(?s)^--?(?:do[_-])?train(?:=(.*))?\Z",
-    says="With this argument a script trains, unless it is false.",
+    says="A script with this argument trains, unless it is false.",
     because="transformers/training_args.py: `do_train`; sorryhyun/anima_lora: a script's own `--train`",
 )
 NO_TRAIN_ARGUMENT = Guess(
     group=LAUNCH,
     pattern=r"(?s)^--?(?:do[_-](?:eval|predict|test)|eval(?:uate)?|(?:eval(?:uate)?|test|predict|inference)[_-]only"
     r"|(?:do[_-])?(?:data[_-]?)?(?:pre)?process(?:ing)?[_-]only)(?:=(.*))?\Z",
-    says="With such an argument, and none that asks for a training, a script trains nothing.",
+    says="A script with such an argument, and none that requests training, does not train.",
     because="transformers, training_args.py: `do_eval`, `do_predict`; scripts of their own take `--eval_only` or "
     "`--eval`; foundation-model-stack/fms-hf-tuning: `--do_dataprocessing_only`",
 )
@@ -698,19 +714,20 @@ SETTINGS_OPTION = Guess(
     group=LAUNCH,
     pattern=r"(?i)^--?(?:\w+[_-])*(?:args?|arguments|cfg|conf(?:ig)?s?|hparams|json|params?|recipe|setting|settings|yaml)"
     r"(?:[_-](?:file|path))?\Z",
-    says="A file of such a kind behind this option holds settings, which may ask for a training; behind others, data.",
+    says="A file of this kind after such an option holds settings, which may request training; after other "
+    "options it is data.",
     because="luyug/COIL, uniCOIL/README.md: `--encode_in_path queries.dev.small.json` is what is encoded",
 )
 HOSTED_RUNNER = Guess(
     group=LAUNCH,
     pattern=r"^(?:ubuntu|windows|macos)-(?:latest|slim|\d[\w.-]*)\Z",
-    says="A machine of such a name is a hosted runner without a GPU.",
+    says="A machine with such a name is a hosted runner without a GPU.",
     because="GitHub's and GitLab's lists of runner images; fixtures/bare_python_launch: `ubuntu-latest`",
 )
 ASKS_FOR_GPUS = Guess(
     group=LAUNCH,
     pattern=r"(?i)gpu|cuda|device|nproc|num_?proc|world_?size",
-    says="A condition with such a word asks for the number of GPUs: its author thought of several.",
+    says="A condition with such a word checks the number of GPUs, so several were considered.",
     because="tests/launch/test_gpus.py: `case $NUM_GPUS in 1) python x.py`",
 )
 ONE_GPU_NOTE = Guess(
@@ -720,7 +737,7 @@ ONE_GPU_NOTE = Guess(
     r"|\b(?:single|one) ?(?:\w+ ){0,2}(?:rtx|gtx|titan|[ahvptkl]\d{1,3}|[2345]0[6789]0)\b|\bcolab\b"
     r"|\b(?:on|with|using) (?:a|the) (?:\w+ )?cpu\b|\bsingle cpu\b|\bcpu[- ]only\b|\bwithout (?:a )?gpu"
     r"|\u5355\u5361|\u5355\u5f20|\u5355(?:\u4e2a)?\s?gpu",
-    says="A command beside such words is meant for one GPU, or none: in Chinese, too.",
+    says="A command next to such words is meant for one GPU or none (in Chinese, too).",
     because="fixtures/bare_python_launch: `On a single GPU:`, `from a server without GPU`; "
     "tests/launch/test_gpus.py: Colab, `one RTX 3060`; charent/ChatLM-mini-Chinese, README.md: one card above, several "
     "below; huggingface/optimum-habana, examples: `Single-HPU`, `single-card`",
@@ -728,14 +745,14 @@ ONE_GPU_NOTE = Guess(
 NAMES_LAUNCHER = Guess(
     group=LAUNCH,
     pattern=r"(?i)(?<![a-z-])(?:accelerate launch|torchrun|torch\.distributed\.(?:run|launch))(?![a-z-])",
-    says="A command beside a note that names a launcher is the one for a single GPU.",
+    says="A command next to a note that names a launcher is the one for a single GPU.",
     because="charent/ChatLM-mini-Chinese, README.md: a comment says how to launch on several GPUs, above bare python",
 )
 SEVERAL_GPUS_NOTE = Guess(
     group=LAUNCH,
     pattern=r"(?i)\bmulti(?:ple\b|[- ]?(?:gpu|node|device|process|card|worker))|\bor multi\b|\bdistributed"
     r"|\bgpus\b",
-    says="Words for one GPU say nothing beside such words.",
+    says="Words for one GPU do not count next to such words.",
     because="tests/launch/test_gpus.py: `# single GPU or multi-GPU`",
 )
 
@@ -747,7 +764,7 @@ NOT_RUN = "Code that never runs"
 MADE_IN_BUILDS = Guess(
     group=NOT_RUN,
     pattern=r"^_?(?:\w+_)?version(?:_\w+)?\Z|_pb2(?:_grpc)?\Z|^_C\Z|_ext\Z",
-    says="A module of such a name that is imported and is not there is made where the project is built.",
+    says="A missing module with such a name is generated when the project is built.",
     because="setuptools_scm and versioneer write `_version.py`, protoc `_pb2.py`; torch's extensions are `_C`, `_ext`; "
     "that `..utils.versions` of a copied file is missing says that the file was not copied whole "
     "(declare-lab/tango, mustango/diffusers)",
@@ -755,7 +772,7 @@ MADE_IN_BUILDS = Guess(
 COPIED_LIBRARY = Guess(
     group=NOT_RUN,
     words=_one_of("accelerate diffusers peft transformers trl"),
-    says="A package of such a name in a project of another name, which has programs of its own, is a copy of the "
-    "library.",
+    says="A package with such a name, in a project with another name that has its own programs, is a copy of "
+    "the library.",
     because="TUe-Ray/VLM-3R, NVlabs/VILA and RifleZhang/LLaVA-Hound-DPO have a copy of trl, and use parts of it",
 )

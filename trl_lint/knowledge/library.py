@@ -480,6 +480,8 @@ def maker(name: str) -> Value | None:
         return None
     if _is_noise_scheduler(cls):
         return PURE
+    if heuristics.PIPELINE.fits(cls):
+        return instance(model_libraries.PIPELINE)
     if is_model_class(cls):
         return BARE_MODEL
     if cls.partition(".")[0] in _MODEL_ROOTS and heuristics.LOADED_ALIKE.fits(cls):
@@ -499,6 +501,8 @@ def constructor(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value |
             return instance("torch.optim.Optimizer")
         if _is_noise_scheduler(name) or name.startswith(model_libraries.PURE_CLASSES):
             return PURE
+        if heuristics.PIPELINE.fits(name):
+            return instance(model_libraries.PIPELINE)
         if is_model_class(name):
             return BARE_MODEL
         if name.partition(".")[0] in _MODEL_ROOTS and heuristics.LOADED_ALIKE.fits(own):

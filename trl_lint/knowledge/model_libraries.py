@@ -6,15 +6,26 @@ Read from diffusers 0.40.0.dev0, timm 1.0.29.dev0, open_clip 4.2.0.dev0 and the 
 from __future__ import annotations
 
 from trl_lint.domain import ranks
-from trl_lint.knowledge.schema import BARE_MODEL, NOTHING, PURE, Class, Function, Row, items, tensor
+from trl_lint.knowledge.effects import OF_MODELS
+from trl_lint.knowledge.schema import BARE_MODEL, NOTHING, PURE, Class, Function, Row, instance, items, tensor
 
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
 
 _TRAINING = "training_utils.py"
 _FACTORY = "open_clip/factory.py"
+# Whatever class of Diffusers makes it: a trained model with all that is used beside it.
+PIPELINE = "diffusers.DiffusionPipeline"
+_PIPELINES = "pipelines/pipeline_utils.py::DiffusionPipeline"
 
 ROWS: tuple[Row, ...] = (
+    Class(name=PIPELINE, source=_PIPELINES),
+    # What it writes is, but for a few small files, the model.
+    *(
+        Function(name=f"{PIPELINE}.{name}", source=f"{_PIPELINES}.{name}", returns=NOTHING, effect=OF_MODELS[name])
+        for name in ("push_to_hub", "save_pretrained")
+    ),
+    Function(name=f"{PIPELINE}.to", source=f"{_PIPELINES}.to", returns=instance(PIPELINE)),
     # No module: it keeps averages of the parameters of one.
     Class(name="diffusers.training_utils.EMAModel", source=f"{_TRAINING}::EMAModel", makes=PURE),
     *(

@@ -193,3 +193,12 @@ LIST_PARTS = frozenset(
 
 # Functions of torch that run the model that they are given first.
 RUN_A_MODEL = frozenset({"torch.jit.trace", "torch.onnx.export"})
+
+# The models that Diffusers' own pipelines are made of, by their parameters: they read the `config` of these, and refuse
+# another class. Of a component that a project adds to its own pipeline they ask nothing.
+# diffusers 0.35.0: pipelines/*/pipeline_*.py::__init__, pipelines/pipeline_loading_utils.py::maybe_raise_or_warn
+PIPELINE_MODELS = frozenset({
+    "adapter", "controlnet", "decoder", "image_encoder", "image_normalizer", "language_model", "motion_adapter", "movq",
+    "prior", "prior_prior", "prior_text_encoder", "projection_model", "text_encoder", "text_encoder_2",
+    "text_encoder_3", "text_encoder_4", "transformer", "transformer_2", "unet", "vae", "vocoder", "vqvae",
+})  # fmt: skip

@@ -33,11 +33,11 @@ DICTS_OF_ATTRIBUTES = ("addict.Dict", "easydict.EasyDict", "munch.DefaultMunch",
 # fmt: off
 _FILES: tuple[Row, ...] = (
     Function(name="os.makedirs", source="library/os", returns=NOTHING,
-             effect=Effect("makes the same folder", (0, "name"), fails=True, unless=("exist_ok",), makes=True,
-                           instead="let all ranks make it: `exist_ok=True`")),
+             effect=Effect("creates the same folder", (0, "name"), fails=True, unless=("exist_ok",), makes=True,
+                           instead="let all ranks create it: `exist_ok=True`")),
     Function(name="os.mkdir", source="library/os", returns=NOTHING,
-             effect=Effect("makes the same folder", (0, "path"), fails=True, makes=True,
-                           instead="let all ranks make it: `os.makedirs(…, exist_ok=True)`")),
+             effect=Effect("creates the same folder", (0, "path"), fails=True, makes=True,
+                           instead="let all ranks create it: `os.makedirs(…, exist_ok=True)`")),
     *(
         Function(name=f"os.{name}", source="library/os", returns=NOTHING,
                  effect=Effect("removes the same file", (0, "path"), fails=True))
@@ -47,7 +47,7 @@ _FILES: tuple[Row, ...] = (
              effect=Effect("removes the same folder", (0, "path"), fails=True)),
     *(
         Function(name=f"os.{name}", source="library/os", returns=NOTHING,
-                 effect=Effect("makes the same link", (1, "dst"), fails=True, makes=True))
+                 effect=Effect("creates the same link", (1, "dst"), fails=True, makes=True))
         for name in ("link", "symlink")
     ),
     *(
@@ -62,7 +62,7 @@ _FILES: tuple[Row, ...] = (
         for name in ("copy", "copy2", "copyfile")
     ),
     OpaqueCall(name="shutil.copytree", source="library/shutil",
-               effect=Effect("makes the same folder", (1, "dst"), fails=True, unless=("dirs_exist_ok",), makes=True)),
+               effect=Effect("creates the same folder", (1, "dst"), fails=True, unless=("dirs_exist_ok",), makes=True)),
     OpaqueCall(name="shutil.move", source="library/shutil",
                effect=Effect("moves the same file", (0, "src"), fails=True)),
     Function(name="shutil.rmtree", source="library/shutil", returns=NOTHING,

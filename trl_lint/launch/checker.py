@@ -40,7 +40,10 @@ _CUDA_WHEELS = re.compile(r"download\.pytorch\.org/whl/(?:cu\d|rocm)")
 _TOLD = 200
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _HELP = "start it with `accelerate launch` (or `torchrun`), which makes one process per GPU"
-_WRAPPED = "Trainer wraps the model in DataParallel, which by release raises, trains on a part of each batch or is slow"
+_WRAPPED = (
+    "Trainer wraps the model in DataParallel, which, depending on the release, fails, trains on a part of each batch, "
+    "or is slow"
+)
 # Trainers under which nothing fails.
 _PLAIN = frozenset({"Seq2SeqTrainer", "Trainer"})
 _IDLE = "all but one of them stay idle"
@@ -216,10 +219,10 @@ def _shortened(text: str) -> str:
 def _edits(text: str, group: Sequence[_Fault | None]) -> tuple[tuple[TextEdit, ...] | None, str]:
     """The edits of a place, and why there are none."""
     if None in group:
-        return None, "the same line is used for other launches as well"
+        return None, "the same line also starts other programs"
     plans = {rewrite(each.start, text) for each in group if each is not None}
     if len(plans) != 1 or None in plans:
-        return None, "no rewrite is known that leaves all else as it is"
+        return None, "no exact rewrite is known"
     return plans.pop(), ""
 
 
@@ -252,7 +255,7 @@ def mended(
     current = source
     for each in wanted:
         if len(passing) + len(withheld) >= MOST_TRIED:
-            withheld.append((each, f"the fixes of a file are tried one by one up to {MOST_TRIED} only"))
+            withheld.append((each, f"only {MOST_TRIED} fixes of a file are tried one by one"))
             continue
         new, reason = _passed(path, before, project, [*passing, each])
         if reason:

@@ -25,21 +25,21 @@ from trl_lint import __version__
 from trl_lint import files as reading
 from trl_lint.config import Selection
 from trl_lint.findings import Finding
-from trl_lint.linter.cache import Cache, digest
-from trl_lint.linter.dependencies import Dependencies
-from trl_lint.linter.kept_by_content import KeptByContent
-from trl_lint.linter.kept_launches import KeptLaunches
-from trl_lint.linter.last_run import NO_CHANGES, ChangedLines, LastRun
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import LaunchOutcome, SourceError
-from trl_lint.linter.serialization import CheckOutcome, outcome_of, row_of, with_edits_built
+from trl_lint.linter.store.cache import Cache, digest
+from trl_lint.linter.store.content_cache import ContentCache
+from trl_lint.linter.store.dependencies import Dependencies
+from trl_lint.linter.store.last_run import NO_CHANGES, ChangedLines, LastRun
+from trl_lint.linter.store.launch_cache import LaunchCache
+from trl_lint.linter.store.serialization import CheckOutcome, outcome_of, row_of, with_edits_built
 from trl_lint.linter.versions import own_names
 from trl_lint.plugins import folders_of
 from trl_lint.rules.base import BaseRule
 from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
-    from trl_lint.linter.engines import ProjectEngines
+    from trl_lint.linter.execution.engines import ProjectEngines
 
 # Settings that say how findings are shown and where they are kept, not which there are.
 _PRESENTATION = frozenset({"unsafe_fixes", "output_format", "cache_dir", "baseline", "extend", "sources"})
@@ -64,8 +64,8 @@ class CachedLinter(Linter):
         super().__init__(settings, roots, rules, mends=False, selection=selection)
         self._kept = kept
         self._with_edits = edits
-        self._verdicts: KeptByContent | None = None
-        self._launches_kept: KeptLaunches | None = None
+        self._verdicts: ContentCache | None = None
+        self._launches_kept: LaunchCache | None = None
         # The names of the entry of the run, and of the one that leads to the last run on the same files.
         self._entry = self._last_run = ""
         # The contents of the run that matter, and what came of each, as far as that is known.
@@ -77,7 +77,7 @@ class CachedLinter(Linter):
     def may_matter(self, source: bytes) -> bool:
         if self._verdicts is None:
             name = f"gate-{_key(*self._tools_key(), self._codes(), own_names(self.settings))}"
-            self._verdicts = KeptByContent(self._kept, name)
+            self._verdicts = ContentCache(self._kept, name)
         known = self._verdicts.of(source)
         if not isinstance(known, bool):
             known = super().may_matter(source)
@@ -85,10 +85,10 @@ class CachedLinter(Linter):
         return known
 
     def _engines_in_sight(self) -> ProjectEngines:
-        from trl_lint.linter.kept_looks import Looks
+        from trl_lint.linter.execution.scan_cache import ScanCache
 
         found = super()._engines_in_sight()
-        found.looks = Looks(KeptByContent(self._kept, f"looks-{_key(tool())}"))
+        found.looks = ScanCache(ContentCache(self._kept, f"looks-{_key(tool())}"))
         return found
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
@@ -100,7 +100,7 @@ class CachedLinter(Linter):
         asked = self._asked()
         launches = {path: source for path, source in read if self.may_launch(path, source)}
         name = f"launches-{_key(asked, _digests(launches))}"
-        self._launches_kept = KeptLaunches(self._kept, name, launches, edits=self._with_edits)
+        self._launches_kept = LaunchCache(self._kept, name, launches, edits=self._with_edits)
         self._entry, self._last_run = self._names(asked)
         self._outcomes = self._load(self._entry) or self._moved_from_last()
         if not self._outcomes:

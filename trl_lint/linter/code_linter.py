@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trl_lint.analysis.program.depth import TooDeep, deeply
+from trl_lint.analysis.program.project.nesting import TooDeep, deeply
 from trl_lint.config import Selection, ignored_in
 from trl_lint.findings import Consequence, Finding
-from trl_lint.linter.documents import Documents
-from trl_lint.linter.prefilter import Prefilter
+from trl_lint.linter.files.documents import Documents
+from trl_lint.linter.files.prefilter import Prefilter
 from trl_lint.linter.results import GIVEN_UP, CommentContext, SourceError
 from trl_lint.linter.versions import known_of, own_names, versions_of
 from trl_lint.rules import all_rules, by_event
@@ -25,10 +25,10 @@ from trl_lint.settings import Settings
 if TYPE_CHECKING:
     from trl_lint.analysis.events import Event, Known
     from trl_lint.analysis.interprocedural.entry_points import Engine
-    from trl_lint.analysis.program.project import Module, Project
-    from trl_lint.linter.dependencies import Dependencies
-    from trl_lint.linter.engines import ProjectEngines
+    from trl_lint.analysis.program.project.project import Module, Project
+    from trl_lint.linter.execution.engines import ProjectEngines
     from trl_lint.linter.locate import LocatedViolation, RuleViolation
+    from trl_lint.linter.store.dependencies import Dependencies
 
 # What may come of a finding that neither stops a training nor spoils what it learns.
 _MILD = frozenset({Consequence.WRONG_NUMBER, Consequence.RACE, Consequence.WASTE})
@@ -110,7 +110,7 @@ class CodeLinter:
     def _callers_of(self, matter: Mapping[Path, bytes]) -> dict[Path, bytes]:
         """The files that import those of a run, which are not among them, with their contents."""
         if self._callers is None:
-            from trl_lint.linter.callers import callers
+            from trl_lint.linter.files.callers import callers
 
             self._callers = {} if self.sees_all else callers(self.settings, self.roots, matter, self.may_matter)
         return self._callers
@@ -140,13 +140,13 @@ class CodeLinter:
         self._engines = known
 
     def _engines_in_sight(self) -> ProjectEngines:
-        from trl_lint.linter.engines import ProjectEngines
+        from trl_lint.linter.execution.engines import ProjectEngines
 
         return ProjectEngines.of(self.settings, self.roots)
 
     def _in_order(self, sources: Mapping[Path, bytes]) -> list[tuple[Path, bytes]]:
         """The files with their contents in the order in which they are analysed."""
-        from trl_lint.linter.import_order import importers_first
+        from trl_lint.linter.files.import_order import importers_first
 
         return importers_first(self._tools()[0], sources)
 
@@ -215,31 +215,46 @@ class CodeLinter:
             return []
         from trl_lint.linter.locate import located
 
+        found = [each for each in found if not self._is_right(module, each)]
         there = [self._as_started(module, self._if_run(module, each)) for each in located(module, found)]
         if not self.settings.per_file_ignores:
             return there
         ignores = ignored_in(self.settings, self.documents.file_of(module.path))
         return [each for each in there if not ignores(each.rule, each.finding.consequence, each.finding.by_default)]
 
+    def _is_right(self, module: Module, found: RuleViolation) -> bool:
+        """Whether what other files of the project show makes it right: a run of each process, or no second process."""
+        from trl_lint.linter.execution.own_runs import is_of_own_run
+
+        rule, violation = found
+        if is_of_own_run(self._tools()[0], violation.event):
+            return True
+        return module.engines().no_group and not rule.fails_in_one_process(violation.event)
+
     def _as_started(self, module: Module, found: LocatedViolation) -> LocatedViolation:
         """A finding, which is not in the default set where all that starts its code in sight starts one process."""
         if not found.finding.by_default or found.rule.fails_in_one_process(found.violation.event):
             return found
-        from trl_lint.linter.one_process_code import is_of_one_process
-        from trl_lint.linter.option_branches import is_behind_option
+        from trl_lint.linter.execution.one_process_code import is_of_one_process
+        from trl_lint.linter.execution.option_branches import is_behind_option
 
         if self.documents.starts_no_processes(module.path) or is_of_one_process(module):
             return found.only_if_asked_for()
 
         engines = module.engines()
         mild = engines.some_one_process and found.finding.consequence in _MILD
-        if engines.one_process or mild or is_behind_option(module, found.violation.node, engines.alone):
+        if (
+            engines.one_process
+            or engines.no_group
+            or mild
+            or is_behind_option(module, found.violation.node, engines.alone)
+        ):
             return found.only_if_asked_for()
         return found
 
     def _if_run(self, module: Module, found: LocatedViolation) -> LocatedViolation:
         """A finding, which is not in the default set where its code is never run as it is shipped."""
-        from trl_lint.linter.not_run import never_runs
+        from trl_lint.linter.execution.not_run import never_runs
 
         if found.finding.by_default and never_runs(self._tools()[0], module, found.violation.node):
             return found.only_if_asked_for()
@@ -247,9 +262,9 @@ class CodeLinter:
 
     def dependencies(self) -> Dependencies | None:
         """What the analysis so far has found on the machine; None when it has changed meanwhile."""
-        from trl_lint.analysis.program.project import MAX_OPENED
-        from trl_lint.linter.cache import digest
-        from trl_lint.linter.dependencies import Dependencies, kinds_of
+        from trl_lint.analysis.program.project.project import MAX_OPENED
+        from trl_lint.linter.store.cache import digest
+        from trl_lint.linter.store.dependencies import Dependencies, kinds_of
 
         project, _ = self._tools()
         callers = self._callers or {}
@@ -319,7 +334,7 @@ class CodeLinter:
 
     def _tools(self) -> tuple[Project, Any]:
         if self._project is None:
-            from trl_lint.analysis.program.project import Project
+            from trl_lint.analysis.program.project.project import Project
 
             self._project = Project(self.roots)
             self._project.overlay = self.overlay
@@ -340,7 +355,7 @@ class CodeLinter:
     def _parse(self, project: Project, path: Path, source: bytes) -> Module:
         import libcst as cst
 
-        from trl_lint.analysis.program.project import DecodeError, decode
+        from trl_lint.analysis.program.project.project import DecodeError, decode
 
         known = project.loaded(path, source)
         if known is not None:
@@ -353,7 +368,7 @@ class CodeLinter:
         except TooDeep as error:
             raise SourceError(str(path), error.line, 1, str(error), GIVEN_UP) from None
         except cst.ParserSyntaxError as error:
-            from trl_lint.linter.sources import syntax_error
+            from trl_lint.linter.files.sources import syntax_error
 
             raise syntax_error(path, source, error) from None
         except cst.CSTValidationError as error:
@@ -376,7 +391,7 @@ def _given_up(path: Path) -> Iterator[None]:
     except RecursionError:
         raise SourceError(str(path), 1, 1, "nested too deeply", GIVEN_UP) from None
     except MemoryError:
-        raise SourceError(str(path), 1, 1, "it takes more memory than there is", GIVEN_UP) from None
+        raise SourceError(str(path), 1, 1, "it needs more memory than available", GIVEN_UP) from None
 
 
 @contextmanager

@@ -43,6 +43,11 @@ def interrupted() -> NoReturn:
     _leave(f"{SAID}\n", INTERRUPTED)
 
 
+def lacks(error: ModuleNotFoundError) -> str:
+    """The line that says which package is missing: somebody has installed trl-lint without what it depends on."""
+    return f"trl-lint: cannot run: `{error.name}` is not installed; to install trl-lint again brings it"
+
+
 def _end(number: int, frame: FrameType | None) -> None:
     _remove_unfinished()
     if number == signal.SIGINT:

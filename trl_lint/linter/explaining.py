@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trl_lint.findings import Note, Position
+from trl_lint.linter.results import SourceError
 
 if TYPE_CHECKING:
     import libcst as cst
     from libcst.metadata import CodeRange
 
     from trl_lint.analysis.events import Known
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.domain.provenance import Step
     from trl_lint.domain.values import Value
+    from trl_lint.linter.cells.places import CodePart
     from trl_lint.linter.linter import Linter
 
 
@@ -68,7 +70,8 @@ def facts_at(
     places = _places(module)
     asked = _asked(module, places, line)
     module.asked = {id(statement): tuple(nodes) for statement, nodes in asked.values()}
-    linter.prepare([(path, source), *others])
+    beside = {name: code for other in others for name, code in linter.modules(*other).items()}
+    linter.analyse({**({path: source} if linter.may_matter(source) else {}), **beside})
     events = linter.known(path, source)
     found: dict[int, dict[Fact, None]] = defaultdict(dict)
     reached: dict[Fact, None] = {}
@@ -80,6 +83,31 @@ def facts_at(
     nodes = (node for _, each in asked.values() for node in each)
     names = (_named(module, places, node, found[id(node)]) for node in nodes if id(node) in found)
     return LineFacts(tuple(reached), tuple(sorted(names, key=lambda each: (each.start, each.end))))
+
+
+def facts_in_cell(linter: Linter, part: CodePart, line: int, others: Iterable[tuple[Path, bytes]] = ()) -> LineFacts:
+    """What is known at a line of a notebook's module, at places in its cells; see `facts_at`.
+
+    Raises:
+        SourceError: a cell is no Python.
+    """
+    from trl_lint.linter.cells.linting import located
+    from trl_lint.linter.cells.places import moved_notes
+
+    def move(path: str, place: Position) -> tuple[str, Position]:
+        return path, part.there(place) if path == str(part.path) else place
+
+    def moved(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+        return tuple(Fact(each.text, moved_notes(each.because, move)) for each in facts)
+
+    try:
+        known = facts_at(linter, part.path, part.source, line, others)
+    except SourceError as error:
+        raise located(part, error) from None
+    names = (
+        NameFacts(each.name, part.there(each.start), part.there(each.end), moved(each.facts)) for each in known.names
+    )
+    return LineFacts(moved(known.reached), tuple(names))
 
 
 def _places(module: Module) -> Mapping[cst.CSTNode, CodeRange]:

@@ -152,7 +152,7 @@ class Linter(CodeLinter):
 
     def fix(self, path: Path, source: bytes, *, unsafe: bool = False) -> FixResult:
         """Apply the fixes that pass the gate; `unsafe` also applies the unsafe ones."""
-        from trl_lint.linter.fixing import fix_launches
+        from trl_lint.linter.rewriting.fixing import fix_launches
 
         if path in self.comments.silent:
             return FixResult(source, (), (), ())
@@ -162,7 +162,7 @@ class Linter(CodeLinter):
 
     def _fix_code_of(self, path: Path, source: bytes, *, launches: bool, unsafe: bool) -> FixResult:
         """What `fix` does to the Python code of a file of any kind."""
-        from trl_lint.linter.fixing import fix
+        from trl_lint.linter.rewriting.fixing import fix
 
         document = self.document(path, source)
         if document is None and (is_launch_file(path, source) or (launches and not self.may_matter(source))):

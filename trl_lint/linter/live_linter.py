@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.program.depth import deeply
+from trl_lint.analysis.program.project.nesting import deeply
 from trl_lint.linter.linter import Linter
 
 if TYPE_CHECKING:
     from trl_lint.analysis.events import Event
     from trl_lint.analysis.interprocedural.entry_points import Engine
-    from trl_lint.analysis.program.project import Module, Project
+    from trl_lint.analysis.program.project.project import Module, Project
 
 
 class LiveLinter(Linter):
@@ -39,7 +39,7 @@ class LiveLinter(Linter):
         What is found is that of the new text, as far as it shows without another look at what is as it was. After
         False nothing may be asked of this linter any more.
         """
-        from trl_lint.analysis.program.reparsing import Retyped
+        from trl_lint.analysis.program.project.reparsing import Retyped
 
         project, engine = self._tools()
         known = project.analysed.get(path)

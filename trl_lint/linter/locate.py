@@ -8,16 +8,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.events import steps
-from trl_lint.analysis.program.depth import deeply
+from trl_lint.analysis.program.project.nesting import deeply
 from trl_lint.domain.provenance import Returned, SourceModule
 from trl_lint.findings import Consequence, Edit, Finding, Fix, Guard, Note, Position
 from trl_lint.linter.messages import help_of, message_of, text_of
-from trl_lint.linter.planning import PlannedFix, combined, planned
 from trl_lint.linter.positions import Positions
+from trl_lint.linter.rewriting.planning import PlannedFix, combined, planned
 from trl_lint.rules.base import BaseRule, Rule, Violation
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.domain.provenance import Step
 
 # The range of every node of a file.
@@ -164,7 +164,7 @@ def _fix(places: _Places, fix: PlannedFix) -> Fix | None:
 
 @deeply
 def _edits(fix: PlannedFix) -> tuple[Edit, ...]:
-    from trl_lint.linter.regenerating import written
-    from trl_lint.linter.text_edits import edits_between, transformed
+    from trl_lint.linter.rewriting.regenerating import written
+    from trl_lint.linter.rewriting.text_edits import edits_between, transformed
 
     return edits_between(written(fix.violation.module).code, transformed([fix]))

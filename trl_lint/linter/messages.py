@@ -27,7 +27,7 @@ def help_of(rule: Rule[Any], violation: Violation, text: str, places: Mapping[An
     row = upstream.mended(rule.code, violation.module.text, _functions_around(violation, places), line)
     if row is None:
         return text
-    said = f"this is `{row.symbol}` as trl had it up to {row.last}: {row.fixed} has it mended ({row.pull})"
+    said = f"this is `{row.symbol}` as in trl up to {row.last}; {row.fixed} fixed it ({row.pull})"
     return f"{text}; {said}" if text else said
 
 

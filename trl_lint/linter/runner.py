@@ -10,11 +10,12 @@ from pathlib import Path
 from trl_lint import files
 from trl_lint.findings import Finding
 from trl_lint.launch.parsers.readers import NOTEBOOK, front_end, unread
-from trl_lint.linter import stale, suppressions
-from trl_lint.linter.directives import NEEDLE
-from trl_lint.linter.discovery import PathProblem, display_path
+from trl_lint.linter.comments import suppressions
+from trl_lint.linter.comments.directives import NEEDLE
+from trl_lint.linter.files.discovery import PathProblem, display_path
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
+from trl_lint.linter.suppression import unused_noqa
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def _read(item: Path | PathProblem, linter: Linter, named: Container[Path]) -> F
     except OSError as error:
         return FileResult(path, problem=f"{display_path(path)}: cannot read: {error.strerror}", understood=False)
     relevant = linter.matters(path, source)
-    is_kept = relevant or is_named or stale.looks_at(linter, path, source)
+    is_kept = relevant or is_named or unused_noqa.looks_at(linter, path, source)
     return FileResult(path, source if is_kept else b"", relevant=relevant)
 
 
@@ -114,7 +115,7 @@ def run_one(path: Path, source: bytes, linter: Linter, action: Action, *, named:
     path = Path(os.path.abspath(path))
     if not linter.matters(path, source):
         problem = _trouble(path, source) if named else None
-        if problem is None and stale.looks_at(linter, path, source):
+        if problem is None and unused_noqa.looks_at(linter, path, source):
             linter.comments.silent.add(path)
             result = _acted(path, source, linter, action)
             return replace(result, relevant=bool(result.findings or result.applied))
@@ -131,7 +132,7 @@ def run_one(path: Path, source: bytes, linter: Linter, action: Action, *, named:
 
 def _trouble(path: Path, source: bytes) -> str | None:
     """The line that says why a file that was named can't be looked at, if it can't."""
-    from trl_lint.linter.sources import is_known_kind, unreadable
+    from trl_lint.linter.files.sources import is_known_kind, unreadable
 
     if not is_known_kind(path, source):
         return f"{display_path(path)}: not looked at: neither Python nor a file that launch commands are read from"
@@ -145,6 +146,8 @@ def _acted(path: Path, source: bytes, linter: Linter, action: Action) -> FileRes
     except SourceError as error:
         said = display_path(path) + _one_line(str(error).removeprefix(str(path)))
         return FileResult(path, source, problem=said, understood=False)
+    except ModuleNotFoundError:  # no file can be looked at without it
+        raise
     except Exception as error:
         return FileResult(path, source, problem=internal_error(path, error), understood=False)
 
@@ -158,7 +161,7 @@ def internal_error(path: Path, error: Exception) -> str:
 def check(linter: Linter, path: Path, source: bytes) -> FileResult:
     """Lint a file."""
     found = linter.check(path, source)
-    found = sorted([*found, *stale.found_stale(linter, path, source, found)], key=lambda each: each.sort_key)
+    found = sorted([*found, *unused_noqa.found_stale(linter, path, source, found)], key=lambda each: each.sort_key)
     kept, silenced = suppressions.split(found, source, path)
     return FileResult(path, source, tuple(kept), note=_note(linter, path, source), silenced=len(silenced))
 
@@ -169,9 +172,9 @@ def propose(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileR
     if NEEDLE.search(source):
         _, silenced = suppressions.split(linter.check(path, source), source, path)
         if not set(silenced).isdisjoint(fixed.applied):
-            raise AssertionError("a fix mends what a comment silences")
-        if stale.looks_at(linter, path, source):
-            from trl_lint.linter.mending_comments import with_comments
+            raise AssertionError("a fix changes a silenced finding")
+        if unused_noqa.looks_at(linter, path, source):
+            from trl_lint.linter.suppression.comment_fixes import with_comments
 
             fixed = with_comments(linter, path, source, fixed, unsafe=unsafe)
     left, silenced = suppressions.split(fixed.remaining, fixed.source, path)
@@ -195,7 +198,7 @@ def mend(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileResu
     result = propose(linter, path, source, unsafe=unsafe)
     if result.source == source:
         return result
-    from trl_lint.linter.writing import CHANGED, write_back
+    from trl_lint.linter.files.writing import CHANGED, write_back
 
     problem = write_back(path, source, result.source, linter.roots)
     if problem is None:

@@ -11,7 +11,7 @@ from typing import ClassVar, TextIO
 
 from trl_lint import plain
 from trl_lint.findings import Applicability, Finding
-from trl_lint.linter.discovery import display_path
+from trl_lint.linter.files.discovery import display_path
 from trl_lint.linter.runner import FileResult
 from trl_lint.settings import ConfigError
 
@@ -129,7 +129,7 @@ def load(name: str, plugins: tuple[str, ...] = ()) -> type[Report]:
 
         found = report_of(name, plugins)
         if not issubclass(found, Report):
-            raise ConfigError(f"--output-format {name}: its `Report` is none of `trl_lint.reports.Report`")
+            raise ConfigError(f"--output-format {name}: its `Report` is not a `trl_lint.reports.Report`")
         return found
     report: type[Report] = import_module(f"{__name__}.{name.replace('-', '_')}").Report
     return report
@@ -158,7 +158,7 @@ def summary(tally: Tally, *, unsafe: bool, fixing: bool) -> Iterator[str]:
     safe, risky = tally.count(Applicability.SAFE), tally.count(Applicability.UNSAFE)
     now = 0 if fixing else safe + risky * unsafe
     later = 0 if unsafe else risky
-    notes = [f"{tally.uncovered} came to light by the fixes"] * bool(tally.uncovered)
+    notes = [f"{tally.uncovered} revealed by the fixes"] * bool(tally.uncovered)
     notes += [f"{now} fixable with --fix"] * bool(now)
     notes += [f"{later}{' more' * bool(now)} with --unsafe-fixes"] * bool(later)
     files = len({finding.path for finding in tally.findings})
@@ -176,9 +176,9 @@ def closing(report: Report) -> Iterator[str]:
 def looked_at(tally: Tally) -> str:
     """The very last line: of how many files all that is said is said, and what is known and not said."""
     said = [f"{many(tally.analysed, 'file')} analysed"]
-    said += [f"{tally.irrelevant} passed over as irrelevant"] * bool(tally.irrelevant)
+    said += [f"{tally.irrelevant} skipped as irrelevant"] * bool(tally.irrelevant)
     said += [f"{tally.not_understood} not understood"] * bool(tally.not_understood)
-    said += [f"{tally.left_out} left out by `exclude` or .gitignore"] * bool(tally.left_out)
+    said += [f"{tally.left_out} excluded by `exclude` or .gitignore"] * bool(tally.left_out)
     said[-1] += "".join(f"; {each}" for each in untold(tally))
     return f"{', '.join(said)}."
 

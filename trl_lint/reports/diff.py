@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from difflib import diff_bytes, unified_diff
 
 from trl_lint import plain, reports
-from trl_lint.linter.discovery import display_path
+from trl_lint.linter.files.discovery import display_path
 from trl_lint.linter.runner import FileResult
 
 
@@ -37,8 +37,8 @@ class Report(reports.Report):
         left = len(self.tally.findings)
         if left:
             them = "it" if left == 1 else "them"
-            new = f" ({self.tally.uncovered} would come to light by the fixes)" * bool(self.tally.uncovered)
-            said = f"{reports.many(left, 'finding')} would be left{new}; run without --diff to see {them}."
+            new = f" ({self.tally.uncovered} revealed by the fixes)" * bool(self.tally.uncovered)
+            said = f"{reports.many(left, 'finding')} would remain{new}; run without --diff to see {them}."
             self.say(said, sys.stderr)
 
 

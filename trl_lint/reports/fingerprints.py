@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from trl_lint.linter import fingerprints
-from trl_lint.linter.cache import digest
 from trl_lint.linter.runner import FileResult
+from trl_lint.linter.store.cache import digest
+from trl_lint.linter.suppression import fingerprints
 
 _SHORT = 32
 

@@ -1,4 +1,4 @@
-"""Workflow commands, which GitHub shows beside the lines of a pull request.
+"""Workflow commands, which GitHub shows as annotations.
 
 The log shows only what stands behind the `::`, so the place is said there once more.
 """

@@ -1,4 +1,4 @@
-"""GitLab's code quality report: a list of findings, each with a fingerprint by which GitLab knows it again."""
+"""GitLab's code quality report, with fingerprints."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The findings of each file below its name, a line for each, for people who mend file by file."""
+"""One line per finding, grouped by file."""
 
 from __future__ import annotations
 
 from trl_lint import reports
-from trl_lint.linter.discovery import display_path
+from trl_lint.linter.files.discovery import display_path
 from trl_lint.linter.runner import FileResult
 
 

@@ -1,4 +1,4 @@
-"""ruff's JSON, so that what reads ruff's findings reads ours, with additions of our own.
+"""ruff's JSON format with additional keys.
 
 ruff's is a list, which has no room for a version of its own: each finding has it, as `version`. It is counted up when
 a key is gone or means something else, not when one is added.
@@ -13,7 +13,7 @@ from typing import TextIO
 
 from trl_lint import plain, reports
 from trl_lint.findings import Finding, Fix, Guard, Note, Position
-from trl_lint.linter import suppressions
+from trl_lint.linter.comments import suppressions
 from trl_lint.linter.runner import FileResult
 from trl_lint.plain import Json
 

@@ -1,4 +1,4 @@
-"""The rows of the `json` format, one to a line as they come, for what reads logs line by line."""
+"""The objects of the `json` format, one per line."""
 
 from __future__ import annotations
 

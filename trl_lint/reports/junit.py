@@ -1,4 +1,4 @@
-"""JUnit's XML: a suite per file that was looked into, in which each finding is a test that fails."""
+"""JUnit XML: one suite per file, one failing test per finding."""
 
 from __future__ import annotations
 

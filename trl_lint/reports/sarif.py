@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, for code scanning and whatever else gathers what many tools have found.
+"""SARIF 2.1.0, for code scanning and similar services.
 
 Findings that a comment silences are left out: SARIF could carry them as suppressed, but GitHub shows those as open.
 """

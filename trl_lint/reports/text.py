@@ -1,4 +1,4 @@
-"""For people: each finding with its code, what led to it and what mends it; in colour where wanted."""
+"""For people: each finding with its code, its chain and its help, with optional colour."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from itertools import chain, groupby
 
 from trl_lint import plain, reports
 from trl_lint.findings import Applicability, Finding, Fix, Guard, Note
-from trl_lint.linter import suppressions
-from trl_lint.linter.discovery import display_path
+from trl_lint.linter.comments import suppressions
+from trl_lint.linter.files.discovery import display_path
 from trl_lint.linter.runner import FileResult
 from trl_lint.reports.frames import Line, framed, margin, shown_guard
 

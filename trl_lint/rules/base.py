@@ -15,8 +15,8 @@ from trl_lint.plugins import has_module
 if TYPE_CHECKING:
     from libcst import CSTNode
 
-    from trl_lint.analysis.program.classes import FunctionInfo
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.domain.provenance import SourceModule, Step
     from trl_lint.knowledge.mentions import Mentions
 
@@ -166,7 +166,7 @@ class LaunchRule(BaseRule):
 
 
 class CommentRule(BaseRule):
-    """A question about the comments that silence findings: `trl_lint.linter.stale` answers it, no event does."""
+    """A question about the comments that silence findings, answered by `linter.suppression.unused_noqa`."""
 
     @property
     def has_fix(self) -> bool:

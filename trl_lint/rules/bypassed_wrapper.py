@@ -1,21 +1,22 @@
-"""A training forward goes through the module inside the wrapper, and its gradients are not synchronised.
+"""A training forward bypasses the wrapper, so that its gradients are not synchronised.
 
 ## What it does
-Reports a call, with gradients enabled and in code that a training step reaches, of the module that
-`DistributedDataParallel` holds, or of a part of it: what `accelerator.unwrap_model(model)`, `model.module` or
-`self.model` of a Trainer gives, its `get_decoder()`, its `base_model_prefix`, its own methods that run a part of it.
-Of a model whose class is out of sight, a method of `model.module` is one where a backward pass starts from what it
-gives, and nothing calls the wrapper. So is what `model.module if distributed else model` gives, where the model is
-wrapped on that way. Reports a `DistributedDataParallel(model)` whose result nobody keeps, too, and an
-`accelerator.prepare(model)` that is kept in the variable of the loop around it alone (`for model in models:`): the
-model itself is not changed by it. So is an `accelerator.prepare([model, optimizer])` of a list, which it gives back
-without a look at what is in it.
+Reports a call, with gradients enabled and in code that a training step reaches, of the module inside
+`DistributedDataParallel`, or of a part of it: the result of `accelerator.unwrap_model(model)`, `model.module`,
+`self.model` of a Trainer, its `get_decoder()`, its `base_model_prefix`, or its methods that run a part of it. If the
+model's class is outside the project, a method of `model.module` counts if a backward pass starts from its result and
+nothing calls the wrapper. It also reports
+
+- `model.module if distributed else model`, where the model is wrapped on that path;
+- a `DistributedDataParallel(model)` whose result is discarded;
+- `accelerator.prepare(model)` whose result is only kept in a loop variable (`for model in models:`);
+- `accelerator.prepare([model, optimizer])`, which returns the list unchanged.
 
 ## Why is this bad?
-DDP prepares the synchronisation of the gradients in its own `forward`. When that is left out, nothing fails: each
-rank's backward pass computes gradients of its own data, nobody averages them, and every rank trains another model.
-The one that is saved has seen the data of one rank only. Under FSDP and ZeRO-3 the parameters of the module may be
-shards, which only the wrapper's forward puts together.
+DDP sets up gradient synchronisation in its own `forward`. If that is bypassed, nothing fails: each rank computes
+gradients of its own data, nothing averages them, and every rank trains a different model. The saved one has seen the
+data of one rank only. Under FSDP and ZeRO-3 the module's parameters may be shards that only the wrapper's forward
+gathers.
 
 ## Example
 ```python
@@ -30,26 +31,29 @@ def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=N
     return model(**inputs).loss
 ```
 
-Where only a part of the model is wanted (a decoder without its head, say), have the wrapper's forward run it: give the
-model a `forward` that does what you need, or redirect it for one call as TRL's `_forward_redirection(model, unwrapped,
-method, *args)` does.
+If you need only a part of the model (such as a decoder without its head), let the wrapper's forward run it: give the
+model a `forward` that does what you need, or redirect it for one call, as TRL's
+`_forward_redirection(model, unwrapped, method, *args)` does.
 
 ## Fix safety
-The fix calls the wrapped model instead. It is unsafe, as it changes what is trained (that is its purpose), and is
-only offered where the wrapped model of that very module has a name in reach, by which no other is meant. It is a hint
-where a part of the model is called, where not all ranks may get there together (DDP's forward communicates), where
-the name of the wrapped model is gone (`unet = unet.module`), and where a comment stands at the line that unwraps the
-model for that call alone. Without a comment, that line is taken out.
+The fix calls the wrapped model instead. It is *unsafe*, because it changes what is trained (that is its purpose). It
+requires an unambiguous name for the wrapped model of that very module. A line that only unwraps the model for this
+call is removed. It is a *hint* if a part of the model is called, if some ranks may not get there (DDP's forward
+communicates), if the name of the wrapped model is gone (`unet = unet.module`), or if the line to remove has a comment.
 
 ## Limits
-Silent under `torch.no_grad()` and `torch.inference_mode()`, after `.eval()` or `.requires_grad_(False)`, for copies and
-reference models, with an adapter switched off, in hooks for evaluation, in functions from which no backward pass can be
-seen, in functions that all_reduce the gradients themselves, parameter by parameter, in code for DeepSpeed or FSDP
-alone, on the main process alone, where the result goes into the wrapper's forward, or is added to what that gives,
-where it is an embedding of token ids in a file that hands such on as `inputs_embeds`, where the function that hands it
-on calls the wrapper as well, and where it is thrown away. What is called inside the wrapper's forward is right. Whether
-the loss is made of that very output is not asked. Where a project shows DeepSpeed and no other engine, findings are not
-in the default set: its hooks reduce the gradients of each parameter, whoever calls the forward.
+These are not reported:
+
+- code under `torch.no_grad()` or `torch.inference_mode()`, after `.eval()` or `.requires_grad_(False)`, for copies and
+  reference models, with an adapter disabled, in evaluation hooks, on the main process only, for DeepSpeed or FSDP
+  only, and in functions from which no backward pass is visible;
+- functions that all_reduce the gradients themselves, parameter by parameter;
+- calls whose result is discarded, goes into the wrapper's forward or is added to its result, and embeddings in a file
+  that passes them on as `inputs_embeds`;
+- functions that also call the wrapper themselves, and calls inside the wrapper's forward.
+
+Whether the loss uses that very output is not checked. If a project shows DeepSpeed and no other engine, findings are
+not in the default set, because DeepSpeed's hooks reduce each parameter's gradient whoever calls the forward.
 
 ## References
 - https://github.com/huggingface/trl/pull/5934 (GKD, GOLD: the student's decoder was called directly)
@@ -71,16 +75,14 @@ from trl_lint.findings import Consequence
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 from trl_lint.rules.base import Rule, Violation
 
-_WHERE_TO_KEEP = (
-    "under which name the wrapped model is kept, and what goes on to use the bare one, is the author's to say"
-)
-_KEEP_EACH = "keep what it returns in place of the bare ones: `models[index] = accelerator.prepare(model)`"
+_WHERE_TO_KEEP = "the code does not show where to keep the wrapped model, and what should still use the bare one"
+_KEEP_EACH = "store the result in place of the bare model: `models[index] = accelerator.prepare(model)`"
 _IN_A_LIST = (
-    "`prepare` gives a list back as it is, and looks at nothing in it: no model is wrapped, no loader is divided, and "
-    "on several GPUs each rank trains a model of its own"
+    "`prepare` returns a list unchanged: no model in it is wrapped and no loader is sharded, so that on several GPUs "
+    "each rank trains its own model"
 )
-_ONE_BY_ONE = "hand over what is in it one by one: `accelerator.prepare(*things)`"
-_HELP = "call the wrapped model, or have its forward run the part that you want"
+_ONE_BY_ONE = "pass its elements one by one: `accelerator.prepare(*things)`"
+_HELP = "call the wrapped model, or let its forward run the part that you need"
 
 
 class BypassedWrapper(Rule[ModelCalled | WrapperDropped]):
@@ -100,7 +102,7 @@ class BypassedWrapper(Rule[ModelCalled | WrapperDropped]):
             event=event,
             message=(
                 f"`{called}` is {what}, and is called where gradients are needed: DDP does not see this "
-                "forward, and on several GPUs each rank trains a model of its own"
+                "forward, and on several GPUs each rank trains its own model"
             ),
             provenance=event.model.why or Step(event.module, event.node, "it is the module inside the wrapper"),
             help=_HELP,
@@ -114,10 +116,10 @@ def _dropped(event: WrapperDropped) -> Violation:
     return Violation(
         event=event,
         message=(
-            "the wrapper is made and thrown away: the model stays as it is, DDP does not see its forward, "
-            "and on several GPUs each rank trains a model of its own"
+            "the wrapper is created and discarded: the model itself is unchanged, DDP does not see its forward, "
+            "and on several GPUs each rank trains its own model"
         ),
-        help=_KEEP_EACH if event.is_prepared else "keep what it returns, and call that: `model = DDP(model)`",
+        help=_KEEP_EACH if event.is_prepared else "keep the result and call that: `model = DDP(model)`",
         by_hand=_WHERE_TO_KEEP,
     )
 
@@ -141,8 +143,13 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
 
     Where another function takes the wrapper off and calls it as well, or hands over a loss, they may meet there.
     """
+    from trl_lint.analysis.program.idioms.result_uses import (
+        embeds_for_a_forward,
+        is_added_to,
+        meets_calls_of,
+        names_what_is_called,
+    )
     from trl_lint.analysis.program.syntax import used_names
-    from trl_lint.analysis.program.uses import embeds_for_a_forward, is_added_to, meets_calls_of, names_what_is_called
 
     root = event.owner.node if event.owner is not None else event.module.tree
     taken_off = event.model.why
@@ -161,6 +168,6 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
 
 
 def _is_dropped(event: ModelCalled) -> bool:
-    from trl_lint.analysis.program.uses import is_dropped
+    from trl_lint.analysis.program.idioms.result_uses import is_dropped
 
     return is_dropped(event.owner.node if event.owner is not None else event.module.tree, event.node)

@@ -1,24 +1,28 @@
-"""A collective that some ranks may not reach.
+"""Some ranks may not reach a collective that the others wait in.
 
 ## What it does
-Reports a call at which all ranks synchronise and which some of them may not reach: it stands under a condition that
-differs between ranks, they have left before it (`return`, `break`, `continue`, an `except` that goes on), or it is
-in a loop that the ranks go round a different number of times. Such calls are collectives (`gather`, `reduce`,
-`broadcast`, `barrier`, `wait_for_everyone`, …), what contains one (`Trainer.evaluate`, `main_process_first`, helpers
-in sight), wrapping a model (`prepare`, `DistributedDataParallel`), its forward and backward passes, those in
-`super().compute_loss(model, …)` as well. An `except` that goes on where forward and backward of a step may run out of
-memory, or where a `forward` in sight raises an exception of the project's own over its input, lets a rank skip the
-backward pass that the others wait in. What is a collective under FSDP and DeepSpeed only, such as `save_state`, is
-TRL016's.
-The finding stands at the `return`, `continue` or `break` by which ranks leave, else at the call; its chain names the
-condition, and the call that is missed. Where ranks leave, a `# noqa` at the condition silences it as well.
+Reports a call at which all ranks synchronise and that some of them may not reach, because
 
-Also a data set that is prepared under a condition on the rank, and then handed to a trainer on every rank: they go
-through different data, and one of them may have more batches than the others.
+- it is under a condition that differs between ranks;
+- some ranks leave before it (`return`, `break`, `continue`, an `except` that goes on);
+- it is in a loop whose length differs between ranks.
+
+Such calls are collectives (`gather`, `reduce`, `broadcast`, `barrier`, `wait_for_everyone`, …), functions that contain
+one (`Trainer.evaluate`, `main_process_first`, your own helpers), wrapping a model (`prepare`,
+`DistributedDataParallel`), and its forward and backward passes, including those in `super().compute_loss(model, …)`.
+An `except` that goes on after an out-of-memory error in a step, or after an exception that a `forward` of the project
+raises over its input, skips the backward pass that the other ranks wait in. Calls that are collectives only under FSDP
+and DeepSpeed, such as `save_state`, are TRL016's.
+
+The finding is at the `return`, `continue` or `break` by which ranks leave, otherwise at the call. Its chain names the
+condition and the missed call. A `# noqa` at the condition silences the former too.
+
+It also reports a data set that only some ranks prepare before every rank passes it to a trainer: the ranks go through
+different data, and one may have more batches than the others.
 
 ## Why is this bad?
-A collective returns when every rank has called it. If one does not, the others wait for it, by default for half
-an hour, or take its next collective for this one. On one GPU nothing of this shows.
+A collective returns when every rank has called it. If one does not, the others wait, by default for half an hour, or
+pair up with its next collective. On one GPU none of this shows.
 
 ## Example
 ```python
@@ -37,33 +41,34 @@ threshold = torch.quantile(gathered, 0.8)
 ```
 
 ## Fix safety
-Where all ranks come to a condition on the rank, the call is taken out of it, which is unsafe: all ranks make it. What
-the condition asks besides the rank, the same on all ranks, goes on to be asked: `if due and is_main_process:` becomes
-`if due:`, with `if is_main_process:` in it for what is left. On one process the same is done in the same order; where
-that does not follow from the condition (it is kept in a name with other things, or is false on one process), there is
-only a hint. A call whose result is used becomes a name before the condition, if what it is given is there on all ranks
-by then and only computed from what is; one whose result nobody uses
-(`barrier`, `evaluate`) moves before the condition if it comes first under it, and behind it if it comes
-last. A helper that changes an object, training, and calls that fill their argument in place are left to the author.
+If all ranks reach a condition on the rank, the call is moved out of it, so that all ranks make it. This is *unsafe*.
+Other parts of the condition that are the same on all ranks stay: `if due and is_main_process:` becomes `if due:`, with
+`if is_main_process:` inside for the rest. On one process the same happens in the same order; where that is not
+certain, there is only a hint. A call whose result is used becomes a name before the condition, if its arguments exist
+on all ranks by then. A call without a result (`barrier`, `evaluate`) moves before the condition if it comes first in
+it, and after it if it comes last. Helpers that change an object, training, and calls that fill their argument in place
+are left to you.
 
-Under a condition on data, and after an exit on data, there is only a hint: whether what stands before the call is fit
-for all ranks is for its author to say. Let the ranks agree on the condition first (gather, reduce or broadcast it).
+Under a condition on data, and after leaving because of data, there is only a *hint*. Let the ranks agree on the
+condition first (gather, reduce or broadcast it).
 
 ## Limits
-Conditions on settings, on `global_step` and `sync_gradients`, on gathered or broadcast values, and on the number of
-ranks are the same everywhere; whether anything is in a list that all ranks fill in the same places is not known to
-differ (`if len(rows):`); what is not known to differ is not reported, nor is a condition that asks for the rank and
-for something unknown. The two ways through a branch are compared: ways with the same sequence of collectives are
-right. A collective over a process group of its own under a condition on the rank is taken for one among the ranks of
-that group. A group that is made with `use_local_synchronization=True` is made by its members alone, and what fills an
-attribute where it is None may have been called before, by all ranks. An arm that raises ends the job and is no way
-out.
+Not in the default set, because they depend on the data, chance, the disk or the model (`--extend-select TRL006`):
 
-Not in the default set, as they depend on the data, on chance, the disk or the model: loops that go over each rank's own
-data, how large batches are and the texts in them, data that are not a number, files that some ranks may find, numbers
-that are drawn at random (one seed draws the same on all ranks), what only fails on some of them, and forwards without
-gradients, which synchronise the buffers of a model that has some: under DDP the next forward with gradients makes up
-for that, unless another collective comes first, or none follows. `--extend-select TRL006` reports them.
+- loops over each rank's own data, conditions on batch sizes or texts, and on data that are not a number;
+- files that some ranks may find, and random numbers (one seed draws the same on all ranks);
+- what fails on some ranks only;
+- forwards without gradients, which only synchronise a model's buffers: under DDP the next forward with gradients makes
+  up for it, unless another collective comes first or none follows.
+
+Conditions on settings, `global_step` and `sync_gradients`, gathered or broadcast values, and the number of ranks are
+the same everywhere. So is whether a list that all ranks fill in the same places is empty (`if len(rows):`). Conditions
+that are not known to differ are not reported, nor are those that combine the rank with something unknown. Branches
+that call the same collectives in the same order are correct, and a branch that raises ends the job.
+
+A collective over its own process group under a condition on the rank is assumed to be within that group. A group made
+with `use_local_synchronization=True` is made by its members alone. Code that fills an attribute where it is `None` may
+have run before, on all ranks.
 
 ## References
 - https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,
@@ -83,22 +88,22 @@ from trl_lint.findings import Consequence
 from trl_lint.knowledge.heuristics import NOT_A_NUMBER, TRAINED_NUMBER
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
-from trl_lint.wording.divergence import chain, here, missed
+from trl_lint.wording.divergence import chain, here, missed, waiting
 
 # How to mend it, by what divides the ranks. {} says how they agree on a value.
 _AGREE = "let the ranks agree on the condition first ({})"
 _SKIP_TOGETHER = (
-    "let all ranks skip the step together: behind the `try`, let them agree on a flag that says whether it worked ({})"
+    "let all ranks skip the step together: after the `try`, let them agree on a flag that says whether it worked ({})"
 )
 _HELPS = {
-    "leaves": f"call it before ranks leave, or {_AGREE}, so that all of them leave or none",
-    "forward": f"{_AGREE}, so that all of them run the forward or none",
-    "failed": f"{_SKIP_TOGETHER}, and leave where it failed on any of them",
-    "caught": f"{_SKIP_TOGETHER}, and call `backward` where it worked on all of them",
-    DividedBy.LOOP: "let the ranks agree on the number of rounds first ({}), or call it behind the loop",
-    DividedBy.EXCEPTION: "call it behind the `try`, on every rank",
+    "leaves": f"call it before ranks leave, or {_AGREE}, so that all ranks leave or none",
+    "forward": f"{_AGREE}, so that all ranks run the forward or none",
+    "failed": f"{_SKIP_TOGETHER}, and leave if it failed on any rank",
+    "caught": f"{_SKIP_TOGETHER}, and call `backward` if it worked on all ranks",
+    DividedBy.LOOP: "let the ranks agree on the number of iterations first ({}), or call it after the loop",
+    DividedBy.EXCEPTION: "call it after the `try`, on every rank",
     DividedBy.DECORATOR: "call it on every rank, outside this function",
-    DividedBy.TURNS: "call it behind the `with` block",
+    DividedBy.TURNS: "call it after the `with` block",
 }
 # What gives nothing back.
 _WITHOUT_RESULT = frozenset({"backward", "barrier", "wait_for_everyone", "save_checkpoint"})
@@ -156,7 +161,7 @@ def _asks_for_broken_data(event: Divergence, by_chance: bool) -> bool:
 
 def _asks_for_no_number(event: Divergence) -> bool:
     """`if rows >= args.rows:`, `if batch["task"] in TASKS:`: loaders make most of these alike on all ranks."""
-    from trl_lint.analysis.program.batch_conditions import asks_for_size, texts_asked_for
+    from trl_lint.analysis.program.idioms.batch_conditions import asks_for_size, texts_asked_for
 
     if event.origins != Origin.DATA or event.by is not DividedBy.CONDITION or event.owner is None:
         return False
@@ -171,14 +176,14 @@ def _of_dataset(event: DatasetParted) -> Violation:
     return Violation(
         event=event,
         message=(
-            f"only some ranks prepare `{event.name}` here: the others go on with the raw one, and where it has more or "
-            "fewer batches some wait until the time-out"
+            f"only some ranks prepare `{event.name}` here: the others use the raw one, and if the numbers of batches "
+            "differ, some ranks wait until the time-out"
         ),
         provenance=Step(event.handed.module, event.handed.node, event.handed.text, event.condition),
         help=f"prepare it on every rank, the main process first: {said('first', event)}",
         metric=event.name,
         consequence=Consequence.WRONG_TRAINING,
-        by_hand="what all ranks have to do, and in which order, is the author's to say",
+        by_hand="the code does not show what every rank must do, and in which order",
     )
 
 
@@ -186,11 +191,10 @@ def _message(event: Divergence) -> str:
     name = event.sync_point.name
     call = _NAMES.get(name, f"`{name}`")
     if event.by is DividedBy.TURNS:
-        return f"{call} is called by one rank after the other, but waits for all of them: a deadlock"
+        return f"{call} waits for all ranks, but they call it one after the other: a deadlock with several processes"
     if event.caught:
-        return f"ranks on which the `try` fails skip {call}: with several processes the others wait for them {_UNTIL}"
-    who = "the others wait for them" if event.after else "some wait for the others"
-    return f"{missed(event, call)}: with several processes {who} {_UNTIL}"
+        return f"ranks where the `try` fails skip {call}: with several processes the others wait for them {_UNTIL}"
+    return f"{missed(event, call)}: with several processes {waiting(event)} {_UNTIL}"
 
 
 def _help(event: Divergence) -> str:
@@ -208,9 +212,9 @@ def _under_condition(event: Divergence) -> str:
     if event.sync_point.kind == "forward":
         first = "run it on every rank"
         if not event.sync_point.grad:
-            first += ", or have one run the bare model"
+            first += ", or run the bare model on one"
     elif event.sync_point.name in _WITHOUT_RESULT:
         first = "call it on every rank, outside the condition"
     else:
-        first = "call it on every rank and use its result under the condition"
+        first = "call it on every rank, and use its result inside the condition"
     return first if event.origins == Origin.RANK else f"{first}, or {_AGREE}"

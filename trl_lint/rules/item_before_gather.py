@@ -1,15 +1,14 @@
-"""A Python number reaches a collective that takes tensors.
+"""A Python number is passed to a collective that takes tensors.
 
 ## What it does
-Reports a Python number (`.item()`, `float()`, `int()`, `len()`, arithmetic on them, directly or through
-locals, attributes and helpers), or a dict of them, that is handed to `gather`, `gather_for_metrics`,
-`reduce`, `pad_across_processes`, `Trainer._nested_gather` or one of torch.distributed's tensor
-collectives.
+Reports a Python number (`.item()`, `float()`, `int()`, `len()`, or arithmetic on them), or a dict of such numbers,
+that is passed to `gather`, `gather_for_metrics`, `reduce`, `pad_across_processes`, `Trainer._nested_gather` or a
+tensor collective of torch.distributed. Numbers are followed through local variables, attributes and helpers.
 
 ## Why is this bad?
-Collectives move tensors. `accelerator.gather_for_metrics(loss.item())` works under bare python, where it
-does nothing, and raises `TypeError: 'int' object is not iterable` as soon as there is a process group,
-even of one process.
+Collectives exchange tensors. `accelerator.gather_for_metrics(loss.item())` works under bare python, where it does
+nothing. As soon as there is a process group, even with one process, it fails:
+`TypeError: 'int' object is not iterable`.
 
 ## Example
 ```python
@@ -22,17 +21,19 @@ total = accelerator.gather_for_metrics(inputs["attention_mask"].sum()).sum().ite
 ```
 
 ## Fix safety
-The collective stays where its author put it; the local reduction goes inside as a tensor and is repeated
-outside, `.item()` last, so that the value on one process is the same. The fix is safe where every rank is
-known to get there together, unsafe where that is not known and where a Python float becomes a tensor (which
-rounds it), and a hint where ranks may differ, where the
-result is used as a list of one value per rank, for dicts and starred arguments, and where no reduction
-follows from the code. Leaving the local reduction out as well would gather tensors of different
-shapes, which hangs.
+The collective stays in place. The local reduction is passed as a tensor and repeated on the result, with `.item()`
+last, so that the value on one process is the same.
+
+- *Safe* if every rank is known to reach the call together.
+- *Unsafe* if that is not known, or if a Python float becomes a tensor, which rounds it.
+- A *hint* if ranks may diverge, if the result is used as a list with one value per rank, for dicts and starred
+  arguments, and if the code does not show which reduction to use.
+
+Do not drop the local reduction as well: that would gather tensors of different shapes, which hangs.
 
 ## Limits
-A number is reported only where it is certain to be one. `gather_object`, `use_gather_object=True`, and
-lists or tuples handed to `gather_for_metrics`, which gathers them as objects, are right.
+Only certain numbers are reported. Object collectives are correct: `gather_object`, `use_gather_object=True`, and lists
+or tuples passed to `gather_for_metrics`.
 
 ## References
 - https://github.com/huggingface/trl/pull/3048 and https://github.com/huggingface/trl/pull/3056
@@ -51,11 +52,11 @@ from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
 _LAUNCHES = {
-    "always": "it raises on any launch",
-    "group": "it works under bare python and raises as soon as a process group exists (torchrun, accelerate launch)",
+    "always": "it fails on any launch",
+    "group": "it works under bare python and fails as soon as a process group exists (torchrun, accelerate launch)",
 }
-_HELP = "keep the local reduction inside as a tensor, repeat it on the result, and call `.item()` last"
-_HELP_IN_PLACE = "make it a tensor {}, hand that over, and call `.item()` on it afterwards"
+_HELP = "pass the tensor itself, repeat its reduction on the result, and call `.item()` last"
+_HELP_IN_PLACE = "put it into a tensor {}, pass that, and call `.item()` on it afterwards"
 
 
 class ItemBeforeGather(Rule[CollectiveCalled]):
@@ -71,7 +72,7 @@ class ItemBeforeGather(Rule[CollectiveCalled]):
         yield Violation(
             event=event,
             message=(f"`{own_name}` gets {_what(event)}, not a tensor: {_LAUNCHES[event.row.fails]}"),
-            provenance=event.operand.why or Step(event.module, event.argument, "the number is made here"),
+            provenance=event.operand.why or Step(event.module, event.argument, "the number is computed here"),
             help=_HELP if event.row.into is None else _HELP_IN_PLACE.format(said("device", event)),
         )
 

@@ -1,14 +1,14 @@
-"""The ranks' means are averaged, although each is over its rank's own count.
+"""The ranks' means are averaged, although each rank has its own count.
 
 ## What it does
 Reports an average over the ranks (`gather(m).mean()`, `.nanmean()`, `reduce(m, "mean")`, `all_reduce` with
-`ReduceOp.AVG` or divided by the world size) of a mean that each rank took over as many elements as its own
-data gave it: a masked sum over the sum of its mask, `x[mask].mean()`, `nanmean()`, a loss that ignores labels.
+`ReduceOp.AVG` or divided by the world size) of a mean whose number of elements depends on each rank's data: a masked
+sum over the sum of its mask, `x[mask].mean()`, `nanmean()`, a loss that ignores labels.
 
 ## Why is this bad?
-A rank with ten tokens weighs as much as one with a thousand. What is logged is not the mean over all tokens, and
-it changes with the number of GPUs and with how the rows happen to fall on them. A rank with none contributes
-whatever keeps it from dividing by zero. Nothing fails.
+A rank with ten tokens counts as much as one with a thousand. The logged value is not the mean over all tokens, and it
+changes with the number of GPUs and the distribution of rows. A rank without any tokens contributes whatever prevents a
+division by zero. Nothing fails.
 
 ## Example
 ```python
@@ -24,20 +24,18 @@ self._metrics[mode]["kl"].append(mean_kl.item())
 ```
 
 ## Fix safety
-Sum and count are added up over the ranks and divided once: on one process that is the same division of the same
-numbers. What keeps a count from zero (`.clamp(min=1)`) is done to the sum of the counts. The fix is
+Sum and count are added up over the ranks and divided once. On one process that is the same division of the same
+numbers. A guard against zero (`.clamp(min=1)`) is applied to the total count.
 
-- *safe* where every rank is known to get there together;
-- *unsafe* where that is not known, and where sum or count is a Python number, which becomes a tensor;
-- a *hint* where the sum and the count don't stand in the function that averages (they come from a helper), where
-  they may have changed since, where the ranks' means are needed for more than their average, and for means of
-  selected elements.
+- *Safe* if every rank is known to get there together.
+- *Unsafe* if that is not known, or if sum or count is a Python number, which becomes a tensor.
+- A *hint* if sum and count are not in the function that averages (a helper computes them) or may have changed since,
+  if the ranks' means are used for more than their average, and for means of selected elements.
 
 ## Limits
-Means over the rows of a batch are right: all ranks have equally many. So are minima, maxima and sums, means that
-are weighted by their counts, and the loss that is trained: the ranks' gradients are averaged, so the average of
-their losses is what is optimised. `model(...).loss` is taken for that loss. A mean whose count is not known to
-depend on the data is not reported.
+Means over the rows of a batch are correct, because all ranks have equally many. So are minima, maxima and sums, means
+weighted by their counts, and the training loss (`model(...).loss`): gradients are averaged over the ranks, so the
+average of their losses is what is optimised. A mean is only reported if its count is known to depend on the data.
 
 ## References
 - https://github.com/huggingface/trl/pull/6380 (GRPO and RLOO logged means of the ranks' token means)
@@ -56,8 +54,8 @@ from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
 _MESSAGE = (
-    "the ranks' means are averaged, each over its own number of {what}: on several GPUs a rank with few of them "
-    "weighs as much as one with many"
+    "the ranks' means are averaged, although each rank has its own number of {what}: on several GPUs a rank with few "
+    "of them counts as much as one with many"
 )
 _WHAT = {
     MeanForm.RATIO: "elements",
@@ -67,7 +65,7 @@ _WHAT = {
 }
 _HELP = {
     "reduce": ("add up sum and count over the ranks, and divide once: {}, then `total / count`"),
-    "helper": "hand the sum and the count to it, not the mean: both are added up over the ranks and divided once",
+    "helper": "pass it the sum and the count instead of the mean: add up both over the ranks and divide once",
 }
 
 

@@ -1,15 +1,14 @@
 """Tensors whose shape differs between ranks are gathered without padding.
 
 ## What it does
-Reports a tensor with a dimension that this rank's own data decide on, handed to `gather`,
-`gather_for_metrics`, `reduce`, `broadcast` or one of torch.distributed's tensor collectives: a batch that is
-padded to its own longest sample, logits with one row per token of it, what a mask picks (`x[mask]`,
-`torch.nonzero`), completions.
+Reports a tensor with a dimension that depends on this rank's own data, passed to `gather`, `gather_for_metrics`,
+`reduce`, `broadcast` or a tensor collective of torch.distributed: a batch padded to its own longest sample, logits
+with one row per token of it, elements selected by a mask (`x[mask]`, `torch.nonzero`), completions.
 
 ## Why is this bad?
-Collectives of tensors take equal shapes and check nothing: gloo aborts the process without a Python
-traceback, nccl waits for ever or puts one rank's numbers in another's place. It goes well as long as the
-shapes happen to agree, as they do on one GPU.
+Tensor collectives need equal shapes and do not check them. gloo aborts the process without a Python traceback; nccl
+waits forever or mixes up the ranks' values. The code works as long as the shapes happen to match, as they do on one
+GPU.
 
 ## Example
 ```python
@@ -24,27 +23,27 @@ entropies = accelerator.gather(accelerator.pad_across_processes(entropies[mask.b
 ```
 
 ## Fix safety
-Where the result is fully reduced right after, it is reduced before as well: what travels has one element, and
-the value on one process is the same. That is safe where every rank is known to get there together; for a mean it
-is unsafe, as the mean of the ranks' means weighs them equally however many elements each has (gather the
-sum and the count where that matters). Where every use of the result in sight is shown to leave padding out (sums over
-the ragged dimension, to which zeros add nothing, and `x[x != -100]`, where -100 becomes the padding),
-`pad_across_processes` is put around the tensor along its one ragged dimension, which is unsafe: the padding is in the
-result. Where it would be counted (`.mean()`, `.std()`, `.numel()`, a division) or the result goes out of sight, there
-is a hint: add up sum and count over the ranks and divide once, or gather a mask with it. So there is where several
-dimensions are ragged, in containers, and where no `Accelerator` does the gathering.
+- If the result is fully reduced right away, the tensor is reduced before the collective too: each rank sends one
+  element, and the value on one process is the same. This is *safe* if every rank is known to get there together. For a
+  mean it is *unsafe*: the mean of the ranks' means weighs them equally, however many elements each has. Gather sum and
+  count if that matters.
+- If every visible use of the result leaves the padding out (sums over the ragged dimension, where zeros add nothing,
+  and `x[x != -100]`, with -100 as the padding), `pad_across_processes` is added along the ragged dimension. This is
+  *unsafe*, because the result contains padding.
+- It is a *hint* if the padding would be counted (`.mean()`, `.std()`, `.numel()`, a division) or the result is used in
+  code that is not visible, if several dimensions are ragged, for containers, and if no `Accelerator` does the
+  gathering.
 
 ## Limits
-Only dimensions that are known to be ragged are reported. The batch itself, dimension 0, is taken to be the same on
-all ranks, as Accelerate's loaders make it. What a loop reads from its loader is ragged only where a file shows that
-batches are padded to their longest sample: that of the loop, that which makes the loader, or that of its collator or
-data set. A file that pads to a `max_length` or cuts texts into blocks makes no ragged batches, nor does a loader or a
-trainer that is given a collator or a data set of such a file. Neither a shape that comes from code out of sight nor
-one that differs on one way only is known.
+Only dimensions that are known to be ragged are reported. Dimension 0 of a batch is assumed to be equal on all ranks,
+as Accelerate's loaders make it. A loop's batches are ragged only if a file shows that they are padded to their longest
+sample: the file of the loop, of the loader, or of its collator or data set. A file that pads to a `max_length` or cuts
+texts into blocks makes no ragged batches, and neither does a loader or trainer that gets its collator or data set from
+such a file. Shapes from code outside the project, and shapes that differ on one path only, are not known.
 
 ## References
-- https://github.com/huggingface/trl/pull/3056 (SFT), https://github.com/huggingface/trl/pull/3069 (CPO and ORPO)
-  and https://github.com/huggingface/trl/pull/3964 (GRPO)
+- https://github.com/huggingface/trl/pull/3056 (SFT), https://github.com/huggingface/trl/pull/3069 (CPO and ORPO) and
+  https://github.com/huggingface/trl/pull/3964 (GRPO)
 - https://huggingface.co/docs/accelerate/package_reference/accelerator#accelerate.Accelerator.pad_across_processes
 """
 
@@ -63,8 +62,8 @@ from trl_lint.wording import said
 
 _TRANSFERS = frozenset({"broadcast", "gathered", "reduced"})
 _HELP = (
-    "reduce it first where it is fully reduced afterwards (`gather(x.sum()).sum()`; for a mean, add up sum and count: "
-    "{}), else pad it and its mask: {}"
+    "if the result is fully reduced, reduce before gathering (`gather(x.sum()).sum()`; for a mean, add up sum and "
+    "count: {}); otherwise pad the tensor and its mask: {}"
 )
 
 
@@ -86,7 +85,7 @@ class RaggedGather(Rule[CollectiveCalled]):
             event=event,
             message=(
                 f"`{own_name}` gets a tensor whose shape differs between ranks: on several processes gloo aborts, "
-                "nccl hangs or mixes the ranks' values up"
+                "nccl hangs or mixes up the ranks' values"
             ),
             provenance=Step(event.module, event.argument, shape.reason, part.why),
             help=_HELP.format(said("add up", event), said("pad", event)),

@@ -1,17 +1,17 @@
-"""A parameter of a model that may be sharded is used outside the context that gathers it.
+"""A parameter of a model that may be sharded is used without gathering it.
 
 ## What it does
-Reports `.weight` or `.bias` of (a part of) the model that is trained, handed to a function in code that a training
-step reaches: the head's weight for a fused loss, say. It does so in a project that is shown to run under FSDP or
-DeepSpeed ZeRO-3, and names the file that shows it: a configuration of accelerate or DeepSpeed, a launch command
-(`accelerate launch --use_fsdp`), code that makes one (`FullyShardedDataParallelPlugin`,
-`TrainingArguments(fsdp="full_shard")`), or the setting `engines`.
+Reports `.weight` or `.bias` of (a part of) the trained model, passed to a function in code that a training step
+reaches, such as the head's weight for a fused loss. It does so in projects that use FSDP or DeepSpeed ZeRO-3, and
+names the file that shows it: a configuration of accelerate or DeepSpeed, a launch command
+(`accelerate launch --use_fsdp`), code (`FullyShardedDataParallelPlugin`, `TrainingArguments(fsdp="full_shard")`), or
+the setting `engines`.
 
 ## Why is this bad?
-Under DeepSpeed ZeRO-3 and FSDP each rank holds a piece of every parameter. They are put together while the module
+Under DeepSpeed ZeRO-3 and FSDP, each rank holds a part of every parameter. The parts are gathered while the module
 that owns them runs its own forward. Read from outside, `lm_head.weight` is an empty tensor (ZeRO-3), a flat shard
-(FSDP 1) or a DTensor (FSDP 2). The loss fails on its shape or its type, or is silently wrong: the norm of a DTensor is
-on each rank that of its own part. DDP keeps the parameters whole, so that tests on DDP pass.
+(FSDP 1) or a DTensor (FSDP 2). The loss fails on its shape or type, or is silently wrong: the norm of a DTensor is the
+norm of each rank's own part. DDP keeps parameters whole, so tests under DDP pass.
 
 ## Example
 ```python
@@ -24,18 +24,18 @@ with deepspeed.zero.GatheredParameters([unwrapped_model.lm_head.weight]):
     loss = self.fused_loss(hidden, unwrapped_model.lm_head.weight, labels)
 ```
 
-Under FSDP that is `FSDP.summon_full_params(model)` (FSDP 1), `weight.full_tensor()` (FSDP 2), or the wrapper's own
-forward that runs the loss. Where training needs the parameter's gradient, it has to stay gathered until the backward
-pass is through.
+Under FSDP, use `FSDP.summon_full_params(model)` (FSDP 1), `weight.full_tensor()` (FSDP 2), or let the wrapper's
+forward run the loss. If training needs the parameter's gradient, keep it gathered until the backward pass is done.
 
 ## Fix safety
-A hint: which context it needs depends on the engine, and on what is computed with the parameter.
+A *hint*: the right context depends on the engine, and on what is computed with the parameter.
 
 ## Limits
-Silent where no engine that shards parameters is shown for the project, inside a `with` statement whose context manager
-speaks of gathering (`GatheredParameters`, `summon_full_params`), for reference models, and where a function in sight
-gets the parameter, which may gather it. A bias beside the weight of the same module is not told again. Writes to
-parameters in callbacks are not seen, nor methods of the parameter (`weight.norm()`), which `trl-lint verify` judges.
+Not reported if the project shows no engine that shards parameters, inside a `with` whose context manager gathers
+(`GatheredParameters`, `summon_full_params`), for reference models, and if a function of the project receives the
+parameter, because it may gather it. A bias next to a reported weight of the same module is not reported again. Writes
+to parameters in callbacks, and methods of a parameter (`weight.norm()`), are not seen; `trl-lint verify` checks the
+latter.
 
 ## References
 - https://github.com/huggingface/trl/pull/5891 (GRPO's fused loss read `lm_head.weight` under ZeRO-3)
@@ -67,7 +67,7 @@ class ShardedParameterRead(Rule[ParameterRead]):
             event=event,
             message=(
                 f"`.{event.attribute}` is used outside the forward of the module that owns it: under "
-                f"{ENGINE_NAMES[shown.engine]} ({shown.evidence}) it is this rank's part, which may be empty"
+                f"{ENGINE_NAMES[shown.engine]} ({shown.evidence}) it is only this rank's part, which may be empty"
             ),
             provenance=event.value.why
             or Step(event.module, event.node, "it is a parameter of the model that is trained"),

@@ -1,19 +1,18 @@
-"""A sharded model is saved by some ranks only.
+"""Only some ranks save a sharded model.
 
 ## What it does
-Reports `save_state`, `get_state_dict`, `save_model` and their like where some ranks may not come to them
-(`if accelerator.is_main_process: accelerator.save_state(folder)`), in a project that is shown to run under FSDP or
-DeepSpeed. So it does a forward, or `generate`, of the model that the wrapper holds. The message names the engine and
-the file that shows it: a configuration of accelerate or DeepSpeed, a launch command (`accelerate launch --use_fsdp`,
-`deepspeed train.py`), code that makes one (`FullyShardedDataParallelPlugin`, `deepspeed.initialize`,
-`TrainingArguments(fsdp="full_shard")`), or the setting `engines`.
+Reports `save_state`, `get_state_dict`, `save_model` and the like, where some ranks may not reach them
+(`if accelerator.is_main_process: accelerator.save_state(folder)`), and a forward or `generate` of the model inside the
+wrapper there, in projects that use FSDP or DeepSpeed. The message names the engine and the file that shows it: a
+configuration of accelerate or DeepSpeed, a launch command (`accelerate launch --use_fsdp`, `deepspeed train.py`), code
+(`FullyShardedDataParallelPlugin`, `deepspeed.initialize`, `TrainingArguments(fsdp="full_shard")`), or the setting
+`engines`.
 
 ## Why is this bad?
-Where the model is sharded, each rank has a piece of every parameter, and to save the model the ranks gather them: a
-collective, in which the main process waits for the others until the time-out, or takes part in their next collective
-instead. To run the model each of its modules gathers its own parameters. DeepSpeed writes a checkpoint from all ranks
-at every stage of ZeRO, as each has a part of the optimizer. Under DDP the same code works, so that tests without the
-engine pass.
+Each rank of a sharded model holds a part of every parameter. Saving the model gathers them, which is a collective: the
+main process waits for the others until the time-out, or pairs up with their next collective. Running the model gathers
+the parameters of each module in the same way. DeepSpeed writes a checkpoint from all ranks at every ZeRO stage,
+because each holds a part of the optimizer. Under DDP the same code works, so tests without the engine pass.
 
 ## Example
 ```python
@@ -26,7 +25,7 @@ if accelerator.is_main_process:
 accelerator.save_state(folder)  # the ranks that have nothing to write know it
 ```
 
-And for the weights alone:
+For the weights alone:
 ```python
 state_dict = accelerator.get_state_dict(model)
 if accelerator.is_main_process:
@@ -34,19 +33,20 @@ if accelerator.is_main_process:
 ```
 
 ## Fix safety
-The fix is unsafe: the call is taken out of the condition on the rank, so that all ranks make it, as TRL006 does it.
-Under DDP each rank then writes its own random states beside the files of the main process. Where the condition is not
-on the rank alone, or what stands before the call may not be fit for all ranks, there is only a hint.
+The fix is *unsafe*: the call is moved out of the condition on the rank, as TRL006 does, so that all ranks make it.
+Under DDP each rank then writes its own random states next to the files of the main process. It is a *hint* if the
+condition depends on more than the rank, or if the code before the call may not work on all ranks.
 
 ## Limits
-Silent where no engine is shown for the project, where DDP alone is, and in functions that ask for the engine
-(`distributed_type`, `is_fsdp_enabled`, `deepspeed_plugin`). What is shown counts for the files of one project: the
-nearest folder with a `pyproject.toml`, `setup.py`, `setup.cfg` or `requirements.txt`. Where launch commands there start
-a program and say all that it is run with, they count for it, and for what it imports, with the settings that they name,
-and no others do. `get_state_dict`, `save_model` and what runs the model are collectives under FSDP and ZeRO-3,
-`save_state` under every stage of DeepSpeed; a stage that no file tells is taken for none that shards parameters. The
-setting `engines` says it where no file does. What only settings show that launch commands leave aside, as they name
-others, is there to be asked for.
+Not reported if the project shows no engine or only DDP, and in functions that check for the engine
+(`distributed_type`, `is_fsdp_enabled`, `deepspeed_plugin`). A project is the nearest folder with a `pyproject.toml`,
+`setup.py`, `setup.cfg` or `requirements.txt`. If its launch commands fully describe how a program is started, only
+they and the settings they name count, for the program and what it imports. Settings that launches ignore, because they
+name others, give findings outside the default set.
+
+`get_state_dict`, `save_model` and running the model are collectives under FSDP and ZeRO-3, `save_state` under every
+stage of DeepSpeed. An unknown stage is assumed not to shard parameters. If no file shows the engine, use the setting
+`engines`.
 
 ## References
 - https://huggingface.co/docs/accelerate/usage_guides/fsdp#saving-and-loading
@@ -65,7 +65,7 @@ from trl_lint.domain.sync_points import OF_SHARDS
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
-from trl_lint.wording.divergence import chain, here, missed
+from trl_lint.wording.divergence import chain, here, missed, waiting
 
 
 class ShardedSaveOnOneRank(Rule[Divergence]):
@@ -97,14 +97,14 @@ def _is_of_uneven_data(event: Divergence) -> bool:
 
 def _message(event: Divergence, shown: ShownEngine) -> str:
     call = f"`{event.sync_point.name}`"
-    who = "the others wait for them" if event.after else "some wait for the others"
-    return f"{missed(event, call)}: under {ENGINE_NAMES[shown.engine]} ({shown.evidence}) {who} until the time-out"
+    under = f"under {ENGINE_NAMES[shown.engine]} ({shown.evidence})"
+    return f"{missed(event, call)}: {under} {waiting(event)} until the time-out"
 
 
 def _help(event: Divergence) -> str:
     call = f"call `{event.sync_point.name}` on every rank"
     if event.after:
-        return f"{call}, before ranks leave, or let all of them leave or none ({said('agree', event)})"
+        return f"{call}, before ranks leave, or let all ranks leave or none ({said('agree', event)})"
     if event.sync_point.kind == "save":
-        return f"{call}, outside the condition: each writes what is its own"
-    return f"{call}, before the condition, and use its result under it"
+        return f"{call}, outside the condition: each rank writes its own part"
+    return f"{call}, before the condition, and use its result inside it"

@@ -1,17 +1,18 @@
 """`gather_for_metrics` of one value per rank drops ranks on the last uneven batch.
 
 ## What it does
-Reports `gather_for_metrics` of a tensor that is known to hold one value of this rank (a sum, a mean, a loss) where
-a batch of a prepared loader is trained on: in the steps of a trainer, and in loops that compute gradients.
+Reports `gather_for_metrics` of a tensor that is known to hold one value of this rank (a sum, a mean, a loss), where
+batches of a prepared loader are trained on: in a trainer's steps, and in loops that compute gradients.
 
 ## Why is this bad?
-Accelerate fills the last batch up, so that all ranks have equally many samples, and `gather_for_metrics` cuts
-what was added off: of what it has gathered it keeps the first `len(dataset) % (batch_size * num_processes)`
-rows. Of one value per rank that leaves out whole ranks: with 9 samples, batches of 2 and 2 ranks, it gives one
-rank's value, as if it were the sum, or the mean, of both. In the very last batch those are ranks that train on copies
-only. But transformers' `Trainer` (from 4.46 on) fetches all batches of an accumulated step at once, and with
-`gradient_accumulation_steps` above 1 the loader is at its end while the first of them is worked on: of all batches
-of an epoch's last step, ranks are left out that hold samples of their own.
+Accelerate pads the last batch so that all ranks have equally many samples, and `gather_for_metrics` cuts the padding
+off again: it keeps the first `len(dataset) % (batch_size * num_processes)` rows of what it has gathered. With one
+value per rank, that drops whole ranks. With 9 samples, batches of 2 and 2 ranks, it returns one rank's value as if it
+were the sum or mean of both.
+
+In the very last batch, the dropped ranks only train on copies. But transformers' `Trainer` (since 4.46) fetches all
+batches of an accumulated step at once. With `gradient_accumulation_steps` above 1, the loader is already at its end
+during the first of them, so in all batches of an epoch's last step, ranks with samples of their own are dropped.
 
 ## Example
 ```python
@@ -26,16 +27,16 @@ def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=N
 ```
 
 ## Fix safety
-`gather_for_metrics` becomes `gather`; everything else stays. It is safe where every rank is known to get there
-together, unsafe where that is not known, a hint where ranks may differ, and where a keyword is given that `gather`
-does not take. The value on one process is the same: a tensor without dimensions can't be cut.
+`gather_for_metrics` becomes `gather`. The value on one process is the same, because a tensor without dimensions is
+never cut. The fix is *safe* if every rank is known to get there together, *unsafe* if that is not known, and a *hint*
+if ranks may diverge or if a keyword is passed that `gather` does not accept.
 
 ## Limits
-One value per sample (`gather_for_metrics((predictions, labels))` in an evaluation loop) is what the function is
-for, and nothing is said of evaluations, which copies have no part in. Nothing is cut outside of a loader's loop, with
-`drop_last`, or where at least as many samples are left over as there are ranks; whether they are is not known
-before the run. Where all launches in sight set `dataloader_drop_last`, in their words, in the settings that they name
-or in the program, a finding is not in the default set.
+One value per sample (`gather_for_metrics((predictions, labels))` in an evaluation loop) is what the function is for.
+Evaluations are not reported, because copies do not take part in them. Nothing is cut outside a loader's loop, with
+`drop_last`, or if at least as many samples are left over as there are ranks, which is not known before the run. If all
+launches set `dataloader_drop_last` (on the command line, in the settings they name, or in the program), findings are
+not in the default set.
 
 ## References
 - https://github.com/huggingface/trl/pull/3482 (GRPO: `gather_for_metrics` to `gather`)
@@ -71,11 +72,11 @@ class TruncatedGather(Rule[CollectiveCalled]):
             event=event,
             message=(
                 f"`gather_for_metrics` gets one value per rank (`{shown_source(event.module, event.argument.value)}`): "
-                "on an epoch's last, uneven batch it keeps the first of them only, and with several processes the "
-                "values of some ranks are missing"
+                "on an epoch's last, uneven batch it keeps only the first of them, and with several processes those of "
+                "some ranks are missing"
             ),
             provenance=event.parts[0].why or Step(event.module, event.argument, "this rank's own value"),
-            help="gather values that are not one per sample with `gather`",
+            help="use `gather` for values that are not one per sample",
             by_default=False if event.module.engines().drops_last else None,
         )
 

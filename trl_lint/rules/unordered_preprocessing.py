@@ -1,15 +1,14 @@
-"""Every rank computes and caches the same data set at the same time.
+"""Every rank processes and caches the same data set at the same time.
 
 ## What it does
 Reports `map` and `filter` of a data set (of the `datasets` library) in code that every rank runs, such as the
-`__init__` of a Trainer or a script that starts one, where no rank is let in first. And the
-`local_main_process_first()` around them, under which one rank of *each node* has it.
+`__init__` of a Trainer or a script that starts one, if no rank goes first. It also reports
+`local_main_process_first()` around them, which lets one rank of *each node* go first.
 
 ## Why is this bad?
-`map` writes its result to a cache file, and whoever computes the same again reads that. Without an order all ranks
-find no file, tokenise the whole data set, eight times on eight GPUs, and write the same file. With
-`local_main_process_first()` one rank of each node does so, at the same time, and on a file system that the nodes share
-they write the same file.
+`map` writes its result to a cache file, which later calls read. Without an order, no rank finds the file: on eight
+GPUs all ranks tokenise the whole data set, eight times, and write the same file. With `local_main_process_first()`,
+one rank per node does so at the same time, and on a shared file system they write the same file.
 
 ## Example
 ```python
@@ -21,32 +20,33 @@ train_dataset = train_dataset.map(tokenize)
 with PartialState().main_process_first():
     train_dataset = train_dataset.map(tokenize)
 ```
-The main process computes, the others wait and then read its file.
+The main process computes; the others wait and then read its file.
 
 ## Fix safety
-The statement is put into the `with` block, whose barriers every rank has to reach: only what every rank is known to
-get to is reported, and on one process it does nothing. It is unsafe, as the other ranks wait in a barrier as long as
-the main process computes: where that takes longer than the collective time-out (10 minutes with nccl, 30 with gloo,
-unless `timeout=` of `init_process_group`, `InitProcessGroupKwargs` or `ddp_timeout` says otherwise), the run fails.
-Give it more time, or compute the data set once before the training is launched. In a loop, where the call is a
-part of a larger statement, and in a script for a release of Transformers without Accelerate, there is a hint.
-To let one rank of the job go first instead of one of each node is unsafe, too: nodes that share no file system then
-compute on all of their ranks. Where the comment above says that each node is meant to, there is a hint.
+The statement is put into the `with` block. Every rank must reach the block's barriers, so only code that every rank is
+known to reach is reported; on one process the block does nothing. The fix is *unsafe*, because the other ranks wait in
+a barrier while the main process computes. If that takes longer than the collective time-out (10 minutes with nccl, 30
+with gloo, unless set by `timeout=` of `init_process_group`, `InitProcessGroupKwargs` or `ddp_timeout`), the run fails.
+Increase the time-out, or process the data set once before launching the training.
+
+Letting one rank of the job go first instead of one per node is *unsafe* too: nodes without a shared file system then
+compute on all their ranks. It is a *hint* in a loop, if the call is part of a larger statement, in a script for a
+release of Transformers without Accelerate, and if the comment above says that each node is meant to compute.
 
 ## Limits
-Only what a trainer's own class prepares on all ranks at once is in the default set; `--extend-select TRL012` reports
-scripts as well, and one rank of each node that goes first, which only several nodes notice.
+Only what a trainer class prepares on all ranks is in the default set. `--extend-select TRL012` also reports scripts,
+and one rank per node going first, which only matters on several nodes.
 
-Right, and silent: streaming data sets, those made in memory (`Dataset.from_dict`), which have no file to share,
-`keep_in_memory=True` and `load_from_cache_file=False`, all of it where a linted file calls
-`datasets.disable_caching()`, shards of a rank's own, work that only some ranks get to, and
-blocks of context managers whose code is not in sight. So is the idiom of the documentation of `datasets`: some ranks
-wait in a barrier before the call, and the others come to one behind it, when they have computed. A model that is
-loaded with `device_map="auto"` is trained by one process, and a test of pytest or unittest is run by one. After a
-shuffle without a seed, or a split, nobody can read what another rank has computed, in whatever order they come; nor
-where the function reads what holds the rank (a `TrainingArguments`, arguments with `--local_rank`), as its hash names
-the file.
-`TrainingArguments.main_process_first()` is taken to be right, whatever its `local` says.
+These are correct and not reported:
+
+- streaming data sets, data sets made in memory (`Dataset.from_dict`), `keep_in_memory=True`,
+  `load_from_cache_file=False`, and projects that call `datasets.disable_caching()`;
+- shards of each rank, work that only some ranks do, and blocks of context managers from outside the project;
+- the idiom in the `datasets` documentation: some ranks wait in a barrier before the call, the others after it;
+- models loaded with `device_map="auto"`, and tests (pytest, unittest), which run as one process;
+- data after an unseeded shuffle or a split, and functions that read something with the rank in it
+  (`TrainingArguments`, arguments with `--local_rank`): their cache file differs on each rank, whatever the order;
+- `TrainingArguments.main_process_first()`, whatever its `local` is.
 
 ## References
 - https://github.com/huggingface/trl/pull/1291 and https://github.com/huggingface/trl/pull/3106
@@ -58,7 +58,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetPrepared
-from trl_lint.analysis.program.unit_tests import is_test
+from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, FirstRank, Uniformity
 from trl_lint.domain.provenance import Step
@@ -95,11 +95,11 @@ def _everybody(event: DatasetPrepared) -> Violation:
     return Violation(
         event=event,
         message=(
-            f"every rank runs this `{event.method}` at the same time: on several GPUs the whole data set is computed "
-            "once per process"
+            f"every rank runs this `{event.method}` at the same time: on several GPUs each process computes the whole "
+            "data set"
         ),
         by_default=event.in_trainer,
-        help=f"let one rank go first, so that the others read its file: {said('first', event)}",
+        help=f"let one rank go first; the others then read its cache file: {said('first', event)}",
     )
 
 

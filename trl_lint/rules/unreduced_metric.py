@@ -1,15 +1,14 @@
-"""A metric of one rank is logged as if it were the metric of all.
+"""A metric of one rank is logged as if it covered all ranks.
 
 ## What it does
-Reports a value that was computed from this rank's own data and reaches a log (`Trainer.log`,
-`accelerator.log`, wandb, TensorBoard, MLflow, trackio, a trainer's metric store) without having been
-reduced over the ranks. A metric of `evaluate` counts what its own process has fed it. A mean, a ratio or such a
-metric of an evaluation is reported where it is printed, too, as is done in scripts without a tracker.
+Reports a value that is computed from this rank's own data and reaches a log (`Trainer.log`, `accelerator.log`, wandb,
+TensorBoard, MLflow, trackio, a trainer's metric store) without a reduction over the ranks. A metric of `evaluate` only
+counts the samples of its own process. Means, ratios and `evaluate` metrics of an evaluation are also reported where
+they are printed, as scripts without a tracker do.
 
 ## Why is this bad?
-Trackers show what the main process logs. On eight GPUs that is the loss, the accuracy or the reward of
-one eighth of the batch: the curves look right, are noisier than they should be, and are wrong. Nothing
-fails.
+Trackers show what the main process logs. On eight GPUs that is the loss, accuracy or reward of one eighth of the
+batch. The curves look plausible, are noisier than they should be, and are wrong. Nothing fails.
 
 ## Example
 ```python
@@ -24,36 +23,31 @@ self.store_metrics(metrics)
 ```
 
 ## Fix safety
-What is logged is gathered up to and including its reduction, and the reduction is repeated: what travels
-has one element on every rank, and the value on one process is the same. What follows (`.cpu()`, `.item()`,
-a division by a constant) stays as it is. `sum`, `mean`, `nanmean`, `max` and `min` may be repeated; of
-`(x * m).sum() / m.sum()` the two sums are added up over the ranks and divided once. The fix is
+The value is gathered after its reduction, and the reduction is repeated: each rank sends one element, and the value on
+one process is the same. Later steps (`.cpu()`, `.item()`, division by a constant) stay. `sum`, `mean`, `nanmean`,
+`max` and `min` can be repeated. For `(x * m).sum() / m.sum()`, both sums are added up over the ranks and divided once.
+Consecutive statements that log the same value share one reduction.
 
-- *safe* where every rank is known to get there together;
-- *unsafe* where that is not known, where a Python number (`len(batch)`) becomes a tensor, where a tensor with
-  a gradient is kept in a dict that goes elsewhere (a gathered tensor has no gradient), and under a condition
-  on the rank (`if accelerator.is_main_process:`, `if accelerator.trackers:`), but not on data: the value is then
-  gathered before the outermost such condition, in every round, or where it is bound, if all that is done with it
-  is to show it or to keep it;
-- a *hint* for deviations, medians, quantiles and what is computed from several reductions; where the value is
-  read again for more than a log; where it is a plain number on some way to the log (`else: loss = 0`); where more
-  than the rank decides who logs; in lambdas, comprehensions, compiled functions and the `forward` of a module; and
-  where no `Accelerator` is in reach, as in a script for a release of Transformers whose Trainer has none.
-
-Statements that follow each other and log the same value share one reduction. A Python number that is only
-logged is mended where it is bound.
+- *Safe* if every rank is known to get there together.
+- *Unsafe* if that is not known, if a Python number (`len(batch)`) becomes a tensor, or if a tensor with a gradient is
+  kept in a dict that is used elsewhere (a gathered tensor has no gradient). Also unsafe under a condition on the rank
+  (`if accelerator.is_main_process:`, `if accelerator.trackers:`): the value is then gathered before the outermost such
+  condition, in every iteration, or where it is computed if it is only logged or stored.
+- A *hint* for deviations, medians, quantiles and combinations of several reductions; if the value is also used
+  elsewhere, or is a plain number on some path to the log (`else: loss = 0`); if more than the rank decides who logs;
+  in lambdas, comprehensions, compiled functions and the `forward` of a module; and without an `Accelerator`.
 
 ## Limits
-The bare loss that a loop with a backward pass of its own trains with is not in the default set, as to log that of one
-rank is the custom and does little harm; `--extend-select TRL003` reports it. What is a loss is read from the text of
-the function, so that one which a helper returns is reported by default.
+The plain loss in a loop with its own backward pass is not in the default set, because logging it from one rank is
+common and does little harm. `--extend-select TRL003` reports it. Such a loss is recognised in the text of the
+function, so one that a helper returns is reported by default.
 
-Values are followed through locals, containers, attributes, methods and helpers in sight. A value that comes from, or
-is handed to, code that is not in sight counts as unknown, and nothing is said of it. A model that is loaded with
-`device_map="auto"` is trained by one process. Timings, memory figures, learning rates, counters that all ranks share,
-and what `Trainer` and torchmetrics reduce themselves are right as they are; so is what a training prints, and what is
-printed beside the number of the rank, or logged by a name that has it (`rank0/loss`); so is a metric store whose `log`
-reduces it.
+Values are followed through local variables, containers, attributes, methods and helpers in the project. A value that
+comes from, or is passed to, other code is unknown and not reported. These are correct and not reported: timings,
+memory figures, learning rates, counters that all ranks share, what `Trainer` and torchmetrics reduce themselves, a
+metric store whose `log` reduces it, values printed during training, values printed next to the rank or logged under a
+name that contains it (`rank0/loss`, `tokens_per_device`) or to a wandb run that each process has for itself as one of
+a `group`, and models loaded with `device_map="auto"`, which one process trains.
 
 ## References
 - https://github.com/huggingface/trl/pull/2474 (DPO, CPO and ORPO logged the metrics of rank 0)
@@ -77,8 +71,8 @@ from trl_lint.wording import said
 if TYPE_CHECKING:
     from libcst import CSTNode
 
-    from trl_lint.analysis.program.classes import FunctionInfo
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.domain.values import Write
 
 # Where a value that is mixed with one of these differs for a reason that no reduction mends.
@@ -131,7 +125,7 @@ def _shown(event: MetricShown) -> Violation:
         provenance=event.value.why,
         help=_gathering(event, event.value.rank, "first" if event.value.rank.how else ""),
         metric=event.what,
-        by_hand="it is only shown there: what it is computed from has to be gathered before",
+        by_hand="it is only printed here; the values that it is computed from must be gathered before",
     )
 
 
@@ -151,7 +145,7 @@ def _outcome(event: Logged | MetricShown) -> str:
     divergent = event.control.uniformity is Uniformity.DIVERGENT or event.sink.startswith("accelerate.")
     if isinstance(event, MetricShown):
         return "only the main process's share is shown" if divergent else "each process shows its own share"
-    return "the log shows the main process's share only"
+    return "the log shows only the main process's share"
 
 
 def _is_reported(rank: Rank) -> bool:
@@ -180,7 +174,7 @@ def _is_training_loss(event: Logged, write: Write) -> bool:
     payload = write.payload
     if payload is None:
         return False
-    from trl_lint.analysis.program.training_loss import is_training_loss
+    from trl_lint.analysis.program.idioms.training_loss import is_training_loss
 
     function = payload.owner
     return is_training_loss(event.module.tree if function is None else function.node, payload.expression)
@@ -199,7 +193,7 @@ def _help(event: Logged, write: Write) -> str:
     # What is looked at are files of the project.
     place = replace(event, module=cast("Module", write.module), owner=_function(event, write))
     divergent = event.control.uniformity is Uniformity.DIVERGENT
-    where = "before the condition around this log, where all of them get to" if divergent else "first"
+    where = "before the condition around this log" if divergent else "first"
     return _gathering(place, write.rank, where, _logger(event) if payload is None else payload.accelerator)
 
 
@@ -213,9 +207,9 @@ def _logger(event: Logged) -> str:
 def _gathering(place: Logged | MetricShown, rank: Rank, where: str, accelerator: str = "") -> str:
     """How the ranks' values become one. where: at which point; "" for a ratio of two sums."""
     if rank.how == METRIC:
-        return f"gather the samples before they are counted: {said('gather samples', place, accelerator)}"
+        return f"gather the samples before counting them: {said('gather samples', place, accelerator)}"
     if not where:
-        return f"add up what it is computed from over the ranks first: {said('add up', place, accelerator)}"
+        return f"add up its total and its count over the ranks first: {said('add up', place, accelerator)}"
     how = rank.how if rank.state is State.PARTIAL else ""
     reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(how, "mean")
     how = said(f"gather {reduction}", place, accelerator)

@@ -1,19 +1,19 @@
-"""A data set is shuffled, split or sampled by each rank for itself, and then shared out over the ranks.
+"""Each rank shuffles, splits or samples a data set differently, and then takes its share.
 
 ## What it does
-Reports `shuffle` and `train_test_split` of the `datasets` library, `train_test_split` of scikit-learn,
-`torch.utils.data.random_split`, `torch.randperm`, `random.shuffle`, `random.sample` and `numpy.random.permutation` and
-`shuffle` without a seed, in a script that has seeded nothing before, where the ranks then take their shares of the
-result: a Trainer trains or evaluates on it, a loader of it goes through `Accelerator.prepare`, a `DistributedSampler`
-samples it. A seed that differs between ranks (`seed + rank`, `device_specific=True`) is none, nor is that of a
-`DistributedSampler`. What the `__init__` of a data set of the project's own draws counts where its `__len__` is that of
-what was drawn.
+Reports random draws without a seed, in a script that has not seeded anything before, if the ranks then take shares of
+the result: a Trainer trains or evaluates on it, a loader of it goes through `Accelerator.prepare`, or a
+`DistributedSampler` samples it. The draws are `shuffle` and `train_test_split` of `datasets`, scikit-learn's
+`train_test_split`, `torch.utils.data.random_split`, `torch.randperm`, `random.shuffle`, `random.sample`, and
+`numpy.random.permutation` and `shuffle`. A seed that differs between ranks (`seed + rank`, `device_specific=True`)
+counts as none, also as the seed of a `DistributedSampler`. Draws in the `__init__` of a data set of the project count
+if its `__len__` is that of the result.
 
 ## Why is this bad?
-Each process has random generators of its own, and without a seed each starts somewhere else. Rank 0 trains on the even
-places of one order and rank 1 on the odd places of another: some rows are seen twice, others never. After a split, what
-one rank evaluates on is what the other one has trained on, and the evaluation looks better than it is. Nothing fails,
-and on one process all is well.
+Each process has its own random generators, and without a seed each starts somewhere else. Rank 0 trains on the even
+positions of one order and rank 1 on the odd positions of another: some rows are seen twice, others never. After a
+split, one rank evaluates on what another has trained on, and the evaluation looks better than it is. Nothing fails,
+and on one process everything is fine.
 
 ## Example
 ```python
@@ -28,18 +28,20 @@ trainer = SFTTrainer(model, args=training_args, train_dataset=split["train"], ev
 ```
 
 ## Fix safety
-The call is given a seed: that of the arguments the trainer is made with, a variable called `seed`, or the constant that
-another call of the same function is given. It is unsafe, as it decides which rows come when on one process, too. Where
-no such seed is in reach, or the draw is in another file, there is a hint.
+The call gets a seed: that of the trainer's arguments, a variable called `seed`, or the constant that another call in
+the same function uses. This is *unsafe*, because it changes the order of the rows on one process as well. It is a
+*hint* if no such seed is available, or if the draw is in another file.
 
 ## Limits
-A Trainer seeds all generators when it is made, so what is drawn behind that is right; a split is before it. Silent,
-too: scripts that call `set_seed`, or whatever may seed the generator in question, before the draw; that ask for the
-seed in a condition around the draw; models loaded with `device_map="auto"`, which one process trains; draws of only
-some ranks; results whose cache files are named; data sets that stream. Code of which no script is in sight that runs
-it, such as the methods of a Trainer, is silent: its caller may have seeded. `main_process_first()` does not help:
-without a seed the result has another fingerprint on each rank, and nobody reads what another one has cached. Of rows
-that were drawn by other means, such as `numpy.random.default_rng().choice`, nothing is said.
+A Trainer seeds all generators when it is created, so draws after that are correct; a split comes before. Not reported:
+scripts that call `set_seed`, or anything that may seed the generator, before the draw; draws under a condition on the
+seed; models loaded with `device_map="auto"`, which one process trains; draws on some ranks only; results with a named
+cache file; streaming data sets. Code without a script that runs it, such as a Trainer's methods, is not reported,
+because its caller may have seeded. Rows drawn in other ways, such as `numpy.random.default_rng().choice`, are not
+seen.
+
+`main_process_first()` does not help: without a seed the result has a different fingerprint on each rank, so no rank
+reads what another has cached.
 
 ## References
 - https://github.com/huggingface/accelerate/issues/2393, https://github.com/QwenLM/Qwen3-VL/pull/1971 and
@@ -73,16 +75,20 @@ class UnseededSplit(Rule[DatasetDrawn]):
             site=Site(event.module, event.node, event.drawer),
             message=_message(event),
             provenance=event.handed,
-            help=f"draw alike on all ranks: {_advice(event)}, or call `set_seed` before it",
+            help=f"draw the same on all ranks: {_advice(event)}, or call `set_seed` before it",
         )
 
 
 def _message(event: DatasetDrawn) -> str:
-    seeded = "with a seed of each rank's own" if event.is_apart else "without a seed"
+    seeded = "with a different seed on each rank" if event.is_apart else "without a seed"
     what = "the order" if event.name == ORDER else f"`{event.name}`"
-    own = f"{seeded} {what} comes out differently on each rank, which takes its share of that"
+    own = f"{seeded} {what} differs between ranks, and each takes its share of its own result"
     is_split = event.name in ("random_split", "train_test_split")
-    lost = "rows are trained on twice, never, or evaluated on as well" if is_split else "rows are seen twice or never"
+    lost = (
+        "rows are trained on twice, never, or also evaluated on"
+        if is_split
+        else "some rows are seen twice, others never"
+    )
     return f"{own}: on several GPUs {lost}"
 
 

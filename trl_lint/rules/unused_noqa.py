@@ -1,13 +1,13 @@
-"""A comment is to silence what is not found, or names no rule.
+"""A comment silences nothing, or names no rule.
 
 ## What it does
-Reports, of comments that silence findings (`# noqa`, `# flake8: noqa`, `# trl-lint: ignore[…]`), the codes and names
-of our rules that silence nothing, and those that are misspelt or unknown. Codes of other tools, and comments that name
-nothing and so silence everything, are left alone.
+Checks comments that silence findings (`# noqa`, `# flake8: noqa`, `# trl-lint: ignore[…]`), and reports codes and
+names of trl-lint's rules that silence nothing, are misspelt or unknown. Codes of other tools, and comments without any
+code, are ignored.
 
 ## Why is this bad?
 The comment outlives the bug that it was written for, and hides the next one on its line. A misspelt name silences
-nothing, or under flake8 everything.
+nothing or, under flake8, everything.
 
 ## Example
 ```python
@@ -22,18 +22,17 @@ self.log({"shard/loss": loss.item()})  # noqa: unreduced-metric
 ```
 
 ## Fix safety
-To take away what silences nothing is *safe*: codes of others and the reason behind the codes stay. To write the rule
-that is meant in the place of a misspelt one is *unsafe*, as it silences what was reported until then. An unknown code
-that resembles none is left to you.
+Removing what silences nothing is *safe*: codes of other tools and the reason after the codes stay. Replacing a
+misspelt name with the intended rule is *unsafe*, because it silences a finding that is reported now. An unknown code
+that resembles no rule is left to you.
 
 ## Limits
-That a comment silences nothing is said of rules that this run looks for, where a folder is named that holds the whole
-project (that of the settings, else the nearest with a `pyproject.toml` or a repository): of a file or a folder alone it
-can't be told, as what is wrong in it may only show together with another one. A finding that is not in the default set,
-and one that is told together with another of the same cause, counts as silenced. Of files that are not Python, those
-are looked at in which a comment begins with `#`; notebooks and documents with code in them are not. A comment behind
-the prose of another one is taken for a part of it. Under flake8 nothing is reported, as flake8 itself decides which
-comments count.
+Unused codes are reported for rules that are selected, in a run on the whole project (the folder of the settings, or
+the nearest with a `pyproject.toml` or a repository). A run on single files cannot tell, because a finding may only
+show together with other files. Findings outside the default set, and those reported together with another of the same
+cause, count as silenced. Other files are checked if their comments start with `#`; notebooks and documents with code
+are not. A comment after the prose of another comment is part of that. Nothing is reported under flake8, which decides
+itself which comments count.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""A wrapped model is asked to generate, or a bare one is prepared for it.
+"""`generate` is called on a wrapped model, or a bare model is prepared for it.
 
 ## What it does
-Reports `generate` on a model that `DistributedDataParallel` or `DataParallel` wraps (the `model` of a Trainer's
-hooks, `self.model_wrapped`, what `accelerator.prepare` returned), and `unwrap_model_for_generation` that is given the
-bare model, as `self.model` of a Trainer is.
+Reports `generate` on a model wrapped in `DistributedDataParallel` or `DataParallel` (the `model` of a Trainer's hooks,
+`self.model_wrapped`, the result of `accelerator.prepare`), and `unwrap_model_for_generation` with the bare model, such
+as `self.model` of a Trainer.
 
 ## Why is this bad?
-DDP has no `generate`: the call works on one GPU and dies with `AttributeError` on two.
+DDP has no `generate`: the call works on one GPU and fails with `AttributeError` on two.
 
-`unwrap_model_for_generation` has to get the wrapped model: under DeepSpeed ZeRO-3 it gathers the parameters and takes
-the engine's hooks off while the model generates, and from the bare model it finds no engine. The hooks stay, each
-layer's parameters are fetched and dropped anew for every token, ranks that generate for differing lengths wait for
-each other, and the engine's record of the order of the layers is out of date in the next training step.
+`unwrap_model_for_generation` needs the wrapped model. Under DeepSpeed ZeRO-3 it gathers the parameters and removes the
+engine's hooks during generation; given the bare model, it does not find the engine. The hooks then fetch and drop each
+layer's parameters for every token, ranks that generate different lengths wait for each other, and the engine's record
+of the layer order is out of date in the next training step.
 
 ## Example
 ```python
@@ -25,23 +25,24 @@ def training_step(self, model, inputs, num_items_in_batch=None):
     ids = self.accelerator.unwrap_model(model).generate(**inputs)
 ```
 
-Where DeepSpeed ZeRO-3 may be used, `with unwrap_model_for_generation(model, self.accelerator) as unwrapped_model:` of
-TRL gathers the parameters once for all tokens.
+If DeepSpeed ZeRO-3 may be used, TRL's `with unwrap_model_for_generation(model, self.accelerator) as unwrapped_model:`
+gathers the parameters once for all tokens.
 
 ## Fix safety
-Safe, both: it is the same model on one process. `model.generate(…)` becomes
-`accelerator.unwrap_model(model).generate(…)`, which is what DeepSpeed's and FSDP's wrappers hand it on to; it is a hint
-where no `Accelerator` is in reach. `unwrap_model_for_generation(self.model, …)` becomes
+Both fixes are *safe*: on one process it is the same model. `model.generate(…)` becomes
+`accelerator.unwrap_model(model).generate(…)`, which the wrappers of DeepSpeed and FSDP forward to as well; without an
+`Accelerator` it is a *hint*. `unwrap_model_for_generation(self.model, …)` becomes
 `unwrap_model_for_generation(self.model_wrapped, …)`.
 
 ## Limits
-Generation from the bare model without that context manager is not reported, as it is right under DDP. With
-`gather_deepspeed3_params=False` it takes no hooks off, and both models are right. FSDP and DeepSpeed hand `generate`
-on: a program that asks for one of them itself (`TrainingArguments(fsdp="full_shard")`), a project whose launch commands
-all start one, or whose setting `engines` names no other, is not asked about it. Under FSDP 2 that is right, and shown
-at run time: ranks that generate for differing lengths go on with empty forwards until all are done. FSDP 1 fails there
-with an error of its own, and under ZeRO-3 it is slow with the hooks on: neither is said. The bare model for
-`unwrap_model_for_generation` is reported there as elsewhere.
+Generating with the bare model without that context manager is correct under DDP and not reported. With
+`gather_deepspeed3_params=False` the hooks stay anyway, and both models are correct.
+
+FSDP and DeepSpeed forward `generate`, so it is not reported in a program that requests one of them
+(`TrainingArguments(fsdp="full_shard")`), or in a project that only launches one of them or whose setting `engines`
+names no other. This is correct under FSDP 2, where ranks with shorter outputs run empty forwards until all are done
+(shown at run time). FSDP 1 fails there with an error of its own, and ZeRO-3 is slow with its hooks on; neither is
+reported. The bare model for `unwrap_model_for_generation` is reported in all projects.
 
 ## References
 - https://github.com/huggingface/trl/pull/2871 (GRPO gave the bare model to `unwrap_model_for_generation`)
@@ -111,11 +112,11 @@ def _unwraps(event: UnwrappedForGeneration) -> Violation:
         event=event,
         site=Site(event.module, event.argument, event.owner),
         message=(
-            "`unwrap_model_for_generation` gets the bare model: under DeepSpeed ZeRO-3 it finds no engine in it, "
-            "whose hooks stay on while the model generates"
+            "`unwrap_model_for_generation` gets the bare model: under DeepSpeed ZeRO-3 it does not find the engine, "
+            "and the engine's hooks stay on during generation, which is slow and may hang"
         ),
         provenance=event.model.why,
-        help="give it the wrapped model: `self.model_wrapped`, or the `model` that the hook gets",
+        help="pass the wrapped model: `self.model_wrapped`, or the `model` that the hook receives",
         # Ranks that have generated all they want take no part in gathering the parameters for the others.
         consequence=Consequence.DEADLOCK,
     )

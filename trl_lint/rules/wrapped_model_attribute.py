@@ -1,18 +1,18 @@
 """An attribute is read from a wrapped model, which does not have it.
 
 ## What it does
-Reports the read of an attribute such as `.config` from a model that `DistributedDataParallel` or
-`DataParallel` wraps: the `model` that Trainer hands to `training_step`, `compute_loss` and
-`prediction_step`, `self.model_wrapped`, what `accelerator.prepare` returned, and whatever these are
-handed on to. A pipeline of Diffusers that is made with such a model is reported as well: it reads the
-model's `config`. So is `if hasattr(model, "x"): model.x()` of a model that code wraps in
-`DistributedDataParallel` itself, where something in sight defines an `x` and nothing is done instead: that raises
-nothing, and is never done.
+Reports reading an attribute such as `.config` from a model wrapped in `DistributedDataParallel` or `DataParallel`: the
+`model` that Trainer passes to `training_step`, `compute_loss` and `prediction_step`, `self.model_wrapped`, the result
+of `accelerator.prepare`, and everything these are passed to. It also reports
+
+- a wrapped model passed to a pipeline of Diffusers, which reads the model's `config`;
+- `if hasattr(model, "x"): model.x()` without an alternative, for a model that the code itself wraps in
+  `DistributedDataParallel`, if something in the project defines `x`: nothing fails, but the call never happens.
 
 ## Why is this bad?
-The wrapper forwards calls, not attributes. On one GPU there is no wrapper and the code works; on two it
-dies with `AttributeError: 'DistributedDataParallel' object has no attribute 'config'`. Under DeepSpeed
-`config` is worse: the engine has one of its own, and the code goes on with the wrong one.
+The wrapper forwards calls, not attributes. On one GPU there is no wrapper and the code works. On two it fails with
+`AttributeError: 'DistributedDataParallel' object has no attribute 'config'`. DeepSpeed is worse: its engine has a
+`config` of its own, and the code continues with the wrong one.
 
 ## Example
 ```python
@@ -33,40 +33,40 @@ def training_step(self, model, inputs, num_items_in_batch=None):
 ```
 
 ## Fix safety
-Every fix is safe: it adds no collective, and on one process the value is the same as before.
+All fixes are *safe*: they add no collective, and on one process the value is the same.
 
-- A plain `model.config.x` of the model that is trained is cached: `self.x = self.model.config.x` goes right
-  behind the one `super().__init__(…)` of the class's own `__init__`, and the hook reads `self.x`. An
-  attribute that `__init__` takes from the same place already is used instead; a name that is taken gets
-  another. That is done only where nothing in sight writes `config.x`, Trainer itself does not either (it
-  does write the special tokens and `use_cache`), and either every config has an `x` or each training step
-  reads it.
-- In all other places plain data (`config`, `generation_config`, `peft_config`, `dtype`, `device`,
-  `name_or_path`, and what follows them) is read from `accelerator.unwrap_model(model)`; the config of a
-  model that stays the same in a loop is bound once, before the loop.
-- It is a hint, with the reason, where the attribute is called (`disable_adapter`), is a module
-  or a parameter, is written, or may be anything, as a property of a class of your own; and where no
-  accelerator is in reach.
+- `model.config.x` of the trained model is cached: `self.x = self.model.config.x` is inserted after the only
+  `super().__init__(…)` of the class's own `__init__`, and the hook reads `self.x`. An existing attribute with the same
+  value is reused. This requires that neither the project nor Trainer writes `config.x` (Trainer writes the special
+  tokens and `use_cache`), and that every config has an `x` or each training step reads it.
+- Elsewhere, plain data (`config`, `generation_config`, `peft_config`, `dtype`, `device`, `name_or_path`, and
+  attributes of these) is read from `accelerator.unwrap_model(model)`. If the model does not change in a loop, its
+  config is read once before the loop.
+- It is a *hint*, with the reason, if the attribute is called (`disable_adapter`), is a module or parameter, is
+  written, or may be a property of your own class; if no accelerator is available; and for pipelines and `hasattr`.
 
-`model = model.module` is never written: a forward through the bare module no longer synchronises the
-gradients.
-
-- A pipeline of Diffusers that is made with a wrapped model is a hint, and so is a test with `hasattr`.
+The fix never writes `model = model.module`, because a forward through the bare module does not synchronise gradients.
 
 ## Limits
-`self.model` of a `transformers.Trainer` is the bare model and right; in a trainer that assigns it from `prepare` it is
-the wrapper. Reads guarded by `hasattr` where something is done instead, `getattr` with a default or `except
-AttributeError` are right, and so are the attributes of `nn.Module` and of the wrapper itself, `_orig_mod` of
-`torch.compile`, attributes that the code that wraps the model puts on the wrapper (`model.hyp = hyp`), and reads on one
-way out of a test whose other way takes the model's `.module`. `generate` on a wrapped model is TRL010's. A model that
-is wrapped where a setting says so (`if args.distributed: model = DDP(model)`) is asked about, too, but not where code
-has tested anything that may be about that setting, in another function or method where it has tested anything at all.
-FSDP and DeepSpeed hand attributes on (but for `config`, of which DeepSpeed has its own, where nothing asks with
-`hasattr` what it has): code under a test for them is silent, so is what only an engine of DeepSpeed has
-(`model.optimizer`), a file that is called after an engine (`train_zero3.py`), and a project whose launch commands all
-start one of them, or whose setting `engines` names no other. Where no launch is in sight and all settings that the
-project ships are for these engines, `--extend-select TRL002` reports it. With `model_init`, what is cached is that of
-the first model that was made. Subclasses in other files that never call `super().__init__` are not seen.
+These are correct and not reported:
+
+- `self.model` of a `transformers.Trainer`, which is the bare model, unless the trainer assigns it from `prepare`;
+- reads guarded by `hasattr` with an alternative, `getattr` with a default, or `except AttributeError`;
+- attributes of `nn.Module` and of the wrapper, `_orig_mod` of `torch.compile`, attributes that the wrapping code sets
+  on the wrapper (`model.hyp = hyp`), and reads on one branch of a test whose other branch uses `.module`;
+- `generate`, which is TRL010's.
+
+If a setting decides whether the model is wrapped (`if args.distributed: model = DDP(model)`), reads are reported
+unless the code has tested something that may concern that setting; in other functions any test counts.
+
+FSDP and DeepSpeed forward attributes to the model, except that DeepSpeed has its own `config` (not reported where
+`hasattr` checks what it has). So the rule is silent under a test for these engines, for attributes that only a
+DeepSpeed engine has (`model.optimizer`), in files named after an engine (`train_zero3.py`), and in projects that only
+launch one of them or whose setting `engines` names no other. If the project has no launches and its configurations are
+all for these engines, `--extend-select TRL002` reports the finding.
+
+With `model_init`, the fix caches the value of the first model. Subclasses in other files that never call
+`super().__init__` are not seen.
 
 ## References
 - https://github.com/huggingface/trl/pull/3225 (OnlineDPO read `model.config` in its training step)
@@ -90,8 +90,8 @@ from trl_lint.wording import model_in, owner_of, said
 _CACHED = "or cache what you need in `__init__` from the bare model"
 _KEPT = "or read it before the model is wrapped"
 _FORWARD = ", but never for a forward whose gradients are needed"
-_ASKED = "whether the model has it, and what is to be done on several GPUs, is the author's to say"
-_HANDED = "the pipeline keeps the model: whether it is to be the very one that is trained is the author's to say"
+_ASKED = "the code does not show what should happen on several GPUs"
+_HANDED = "the pipeline keeps the model, which may have to be the one that is trained"
 _OF_ENGINES = OF_ENGINE | OF_MODELS | UNIQUE.keys()
 # What a DeepSpeed engine has of its own; all other attributes it takes from the model.
 _ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
@@ -115,7 +115,7 @@ def _is_handed_on(event: AttributeRead, *, likely: bool = False) -> bool:
 
 def _is_asked_first(event: AttributeRead) -> bool:
     """Whether code asks what the attribute's value has: another object is none that it fails on."""
-    from trl_lint.analysis.program.uses import is_asked_first
+    from trl_lint.analysis.program.idioms.result_uses import is_asked_first
 
     return is_asked_first(event.owner.node if event.owner is not None else event.module.tree, event.node)
 
@@ -181,23 +181,23 @@ def _asked(event: AttributeAsked) -> Violation:
     return Violation(
         event=event,
         message=(
-            f"`hasattr` asks `{model}`, a wrapped model, for `{event.attribute}`: DDP has none, "
-            "so that on several GPUs what depends on it is silently left out"
+            f"`hasattr` looks for `{event.attribute}` on `{model}`, a wrapped model: DDP does not have it, "
+            "so that on several GPUs the code that depends on it is silently skipped"
         ),
         provenance=event.model.why,
-        help=f"ask the bare model ({bare}), and take it from there",
+        help=f"ask the bare model ({bare}), and use its attribute",
         by_hand=_ASKED,
         consequence=Consequence.WRONG_TRAINING,
     )
 
 
 def _handed(event: HandedToPipeline) -> Violation:
-    what = f"the `{event.name}` of a pipeline" if event.name else "what a pipeline is made with"
+    what = f"the `{event.name}` of a pipeline" if event.name else "an argument of a pipeline"
     return Violation(
         event=event,
         site=Site(event.module, event.argument, event.owner),
-        message=f"{what} is a wrapped model: it fails under DDP and DataParallel, as it reads the model's `config`",
+        message=f"{what} is a wrapped model: the pipeline reads its `config`, which fails under DDP and DataParallel",
         provenance=event.model.why,
-        help=f"hand over the bare model ({said('bare', event, model=model_in(event.module, event.argument.value))})",
+        help=f"pass the bare model ({said('bare', event, model=model_in(event.module, event.argument.value))})",
         by_hand=_HANDED,
     )

@@ -1,22 +1,21 @@
-"""A tensor on the CPU, or on one fixed device, enters a collective.
+"""A tensor on the CPU, or on one fixed device, is passed to a collective.
 
 ## What it does
 Reports a tensor that is certain to be on the CPU (`torch.tensor(…)`, `torch.zeros(…)` and the like without `device=`,
 `.cpu()`), or on one fixed device (`cuda:0`), and
 
-- is handed to a collective of tensors: `gather`, `gather_for_metrics`, `reduce`, `pad_across_processes`,
+- is passed to a tensor collective: `gather`, `gather_for_metrics`, `reduce`, `pad_across_processes`,
   `Trainer._nested_gather`, `dist.all_reduce`, …;
-- or is returned by `prediction_step`, whose results `Trainer.evaluation_loop` gathers as they are.
+- or is returned by `prediction_step`, whose results `Trainer.evaluation_loop` gathers unchanged.
 
-And the rank in the whole job (`process_index`, `dist.get_rank()`, `$RANK`) where a device's index belongs, or in the
-text of a device (`cuda:3`) that a function returns.
+It also reports the global rank (`process_index`, `dist.get_rank()`, `$RANK`) used as a device index, or in the text of
+a device (`cuda:3`) that a function returns.
 
 ## Why is this bad?
-Each process has one GPU, and nccl moves tensors that are on it. None of these collectives moves a tensor there first.
-With a tensor on the CPU, nccl says `No backend type associated with device type cpu`; with one on `cuda:0` the other
-processes fail or wait for ever. On one process, or with gloo on a machine without GPUs, the same code passes. The rank
-in the whole job is the index of a device on the first node only: process 8 of two nodes with 8 GPUs each looks for
-`cuda:8`.
+Each process has its own GPU, and nccl only moves tensors on it. These collectives do not move a tensor there first.
+With a tensor on the CPU, nccl reports `No backend type associated with device type cpu`; with one on `cuda:0`, the
+other processes fail or wait forever. On one process, or with gloo on a machine without GPUs, the same code works. The
+global rank is a valid device index on the first node only: process 8 of two nodes with 8 GPUs each asks for `cuda:8`.
 
 ## Example
 ```python
@@ -28,27 +27,26 @@ tokens = accelerator.gather_for_metrics(torch.tensor(inputs["position_ids"].size
 length = inputs["position_ids"].size(1)
 tokens = accelerator.reduce(torch.tensor(length, device=accelerator.device), reduction="sum").item()
 ```
-and `accelerator.local_process_index` for a device's index.
+and `accelerator.local_process_index` as a device index.
 
 ## Fix safety
-A tensor that is made in the call itself is made on the accelerator's device; one that is moved to the CPU in the call
-is moved there after it; any other is moved to the accelerator's device in the call. That is safe where every rank
-is known to get there together, and unsafe where that is not known. What a collective fills in place, and what
-is used as an array right after, is left to the author. `process_index` and `$RANK` become `local_process_index` and
-`$LOCAL_RANK` by hand.
+A tensor created in the call is created on the accelerator's device. A move to the CPU in the call is done afterwards
+instead. Any other tensor is moved to the accelerator's device in the call. This is *safe* if every rank is known to
+get there together, *unsafe* if that is not known. In-place collectives, and results converted to an array right away,
+are left to you. So is replacing `process_index` and `$RANK` with `local_process_index` and `$LOCAL_RANK`.
 
 ## Limits
-A test of pytest, a file that names this machine as the address of the first process, and a program all of whose
-launches in the project say so (`--nnodes=1`, `--standalone`), are run on one node.
-The rank in the whole job as the index of a device is not in the default set, as it goes wrong on a second node only;
-`--extend-select TRL011` reports it, all places of one rank in one finding.
+The global rank as a device index is not in the default set, because it only fails on a second node;
+`--extend-select TRL011` reports it, with all uses of one rank in one finding. It is not reported in code that runs on
+one node: pytest tests, files that name this machine as the master address, and programs that are only launched on one
+node (`--nnodes=1`, `--standalone`).
 
-A tensor of which it is not known where it is, is not reported. Right, and silent: object collectives
-(`gather_object`, `broadcast_object_list`), `*_like` and `new_*` of a tensor on the device, process groups that were
-not made for nccl, `cuda:0` where the function that starts the group makes it the device of every process (each is shown
-one GPU of its own), programs that ask for gloo or for the CPU or leave the backend open, those that change the default
-device, collectives of torch.distributed where neither nccl nor a library that chooses it is started or imported, in
-their file or by a program that calls it, and unit tests, which are one process.
+A tensor on an unknown device is not reported. These are correct and not reported: object collectives (`gather_object`,
+`broadcast_object_list`), `*_like` and `new_*` of a tensor on the device, process groups that are not made for nccl,
+`cuda:0` where the function that starts the group makes it every process's device (each sees one GPU), programs that
+choose gloo or the CPU, leave the backend open or change the default device, torch.distributed collectives where
+neither nccl nor a library that chooses it is used (in the file or by a program that calls it), and unit tests, which
+run as one process.
 
 ## References
 - https://github.com/huggingface/trl/pull/3245, https://github.com/huggingface/trl/pull/513 and
@@ -63,8 +61,8 @@ from typing import Any
 
 from trl_lint.analysis.events import CollectiveCalled, DeviceChosen, StepReturned
 from trl_lint.analysis.observers.backends import is_on_one_node, sees_own_gpu, takes_gpu_only
-from trl_lint.analysis.program.unit_tests import is_one_process
-from trl_lint.analysis.transfer.tensor_devices import is_known
+from trl_lint.analysis.program.definitions.unit_tests import is_one_process
+from trl_lint.analysis.transfer.tensors.tensor_devices import is_known
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
 from trl_lint.findings import Consequence
@@ -103,13 +101,13 @@ def _communicated(event: CollectiveCalled) -> Iterator[Violation]:
         event=event,
         message=f"`{own_name}` gets a tensor on {_where(wrong)}: {_FAILS[wrong.device == 'cpu']}",
         provenance=_why(wrong),
-        help=f"make it {said('device', event)}, or move it there, before the collective",
+        help=f"create it {said('device', event)}, or move it there before the collective",
     )
 
 
 _FAILS = {
-    True: "nccl takes tensors on each process's own GPU only, so it fails on several GPUs and works on one process",
-    False: "each process has another GPU of its own, so it fails or hangs on several GPUs and works on one",
+    True: "nccl takes only tensors on the process's own GPU, so this fails on several GPUs and works on one process",
+    False: "each process has its own GPU, so this fails or hangs on several GPUs and works on one",
 }
 
 
@@ -146,7 +144,7 @@ def _returned(event: StepReturned) -> Iterator[Violation]:
             f"{it}: {_FAILS[event.value.device == 'cpu']}"
         ),
         provenance=Step(event.module, event.node.name, "what this returns is gathered by the evaluation loop"),
-        help=f"make it {said('device', event)}, or move it there, before it is returned",
+        help=f"create it {said('device', event)}, or move it there before it is returned",
         metric=event.what,
     )
 
@@ -161,11 +159,11 @@ def _chosen(event: DeviceChosen) -> Violation:
         event=event,
         site=site,
         message=(
-            "the global rank is used as the index of a GPU: on a second node it is greater than that of any GPU there "
-            "(rank 8 asks for `cuda:8`)"
+            "the global rank is used as a GPU index: on a second node there is no such GPU (with 8 GPUs per node, "
+            "rank 8 asks for `cuda:8`)"
         ),
         provenance=Step(event.module, event.node, "the device is chosen here") if site.node is not event.node else why,
-        help=f"use the index on this node: {said('local rank', event)}",
+        help=f"use the rank on this node: {said('local rank', event)}",
         by_default=False,  # most train on one node
         cause=id(event.node if why is None else why.node),
     )

@@ -15,7 +15,7 @@ import click
 
 from trl_lint import plain
 from trl_lint.linter import ending
-from trl_lint.linter.discovery import display_path
+from trl_lint.linter.files.discovery import display_path
 from trl_lint.verify.processes import environment
 from trl_lint.verify.processes.environment import Unusable
 
@@ -104,7 +104,7 @@ def _report_files(
     default="torchrun",
     show_default=True,
     type=click.Choice(["torchrun", "accelerate"]),
-    help="What starts the processes: torchrun, or accelerate launch --multi_gpu.",
+    help="The launcher: torchrun, or accelerate launch --multi_gpu.",
 )
 @click.option("--nproc", default=2, show_default=True, type=click.IntRange(1), help="Processes on this machine.")
 @click.option(
@@ -112,14 +112,14 @@ def _report_files(
     default="auto",
     show_default=True,
     type=click.Choice(["auto", "gloo", "nccl"]),
-    help="auto: nccl where there are as many GPUs as processes, else gloo.",
+    help="auto: nccl if there is a GPU for each process, otherwise gloo.",
 )
 @click.option(
     "--timeout",
     default=300.0,
     show_default=True,
     type=click.FloatRange(0, min_open=True),
-    help="Seconds that processes wait in a collective for others that are elsewhere and do nothing.",
+    help="Seconds that processes wait in a collective for others that are idle elsewhere.",
 )
 @click.option(
     "--limit",
@@ -136,28 +136,28 @@ def _report_files(
     "--keep",
     metavar="DIR",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Keep the traces there: a JSON object per line and rank, and what each rank printed.",
+    help="Keep the traces in this folder: one JSON object per line for each rank, and each rank's output.",
 )
-@click.option("--output-format", default="text", type=click.Choice(FORMATS), help="How it is shown; default: text.")
+@click.option("--output-format", default="text", type=click.Choice(FORMATS), help="Output format; default: text.")
 @click.option(
     "--report",
     "reports",
     metavar="FORMAT=FILE",
     multiple=True,
     callback=_report_files,
-    help="Write the same to a file as well, in this format; may be given several times.",
+    help="Also write the report to a file, in this format; may be repeated.",
 )
 @click.option(
     "--plot",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw the metrics by step: of rank 0, of the others, and their mean. SVG, PNG or PDF, by the ending.",
+    help="Draw the metrics by step: of rank 0, of the other ranks, and their mean. SVG, PNG or PDF, by file extension.",
 )
-@click.option("--select", metavar="RULES", help="The rules whose fixes are tried: codes, prefixes or names.")
+@click.option("--select", metavar="RULES", help="The rules whose fixes to try: codes, prefixes or names.")
 @click.option(
     "--unsafe-fixes/--no-unsafe-fixes",
     default=None,
-    help="Try unsafe fixes, too. The command that is recommended in the end makes the fixes that were tried.",
+    help="Also try unsafe fixes. The command recommended at the end applies the fixes that were tried.",
 )
 @click.option(
     "--include",
@@ -171,7 +171,7 @@ def _report_files(
     "--one-process/--no-one-process",
     default=True,
     show_default=True,
-    help="Run the script on one plain process as well, with the same global batch to compare values, and if it fails.",
+    help="Also run the script on one plain process: to compare values on the same global batch, and after a failure.",
 )
 @click.option(
     "--fork-server/--no-fork-server",
@@ -183,7 +183,7 @@ def _report_files(
     "--tidy/--no-tidy",
     default=True,
     show_default=True,
-    help="Remove what a run has made in the current folder and the project; with --keep it goes to its traces.",
+    help="Remove new files of a run in the current folder and the project; with --keep, move them to its traces.",
 )
 @click.option(
     "--bare",
@@ -192,14 +192,14 @@ def _report_files(
     "nn.DataParallel. GPUs that are not there are emulated on the CPU.",
 )
 @click.option("--config", type=click.Path(path_type=Path), help="Read [tool.trl-lint] from this file.")
-@click.option("--isolated", is_flag=True, help="Read no settings from any file.")
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 even when something does not hold.")
+@click.option("--isolated", is_flag=True, help="Ignore all settings files.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if something does not hold.")
 @click.option(
-    "--nnodes", help="Machines; handed to torchrun, as the next three are. The command is given on each of them."
+    "--nnodes", help="Number of machines; passed to torchrun, like the next three. Run the command on each machine."
 )
-@click.option("--rdzv-endpoint", metavar="HOST:PORT", help="Where the machines meet.")
-@click.option("--rdzv-backend", help="How they meet.")
-@click.option("--node-rank", type=int, help="Which of them this one is.")
+@click.option("--rdzv-endpoint", metavar="HOST:PORT", help="The rendezvous endpoint, HOST:PORT.")
+@click.option("--rdzv-backend", help="The rendezvous backend.")
+@click.option("--node-rank", type=int, help="The number of this machine.")
 def verify(**given: Any) -> None:
     """Run SCRIPT with its ARGS under torchrun, as it is and with trl-lint's fixes, and say what differs.
 
@@ -335,7 +335,7 @@ def _launch_proofs(options: VerifyOptions, path: Path) -> Iterator[Proof]:
     settings = load_settings(path, options.config, isolated=options.isolated)
     found = launches.launches(path, settings)
     if not found:
-        raise Unusable(f"{path}: it starts no training with bare python")
+        raise Unusable(f"{path}: it does not start a training with bare python")
     _require(options, NEEDED)
     with _session(options, options.launch, len(found), bare=True) as runner:
         for launch in found:

@@ -12,13 +12,13 @@ from trl_lint.domain.provenance import Step
 
 # What holds of the ranks that leave, or that make the call.
 _ON_SOME = {
-    DividedBy.EXCEPTION: "ranks on which the `try` fails",
-    DividedBy.DECORATOR: "ranks that the decorator lets in",
+    DividedBy.EXCEPTION: "ranks where the `try` fails",
+    DividedBy.DECORATOR: "ranks on which the decorator runs it",
 }
 # What is said of the place itself, where it is shown beside what divides the ranks.
 _HERE = {
-    DividedBy.LOOP: "not all ranks get here as often",
-    DividedBy.TURNS: "one rank after the other gets here",
+    DividedBy.LOOP: "ranks get here a different number of times",
+    DividedBy.TURNS: "ranks get here one after the other",
 }
 
 
@@ -32,7 +32,8 @@ def here(event: Divergence) -> str:
 def missed(event: Divergence, call: str) -> str:
     """Which ranks do not reach a call that the others wait at."""
     if event.by is DividedBy.LOOP:
-        return f"ranks run the loop with `{source_of(event.condition)}` a different number of times, {call} included"
+        source = source_of(event.condition)
+        return f"{call} is in a loop that runs a different number of times on each rank (`{source}`)"
     if not event.after:
         return f"only {_ranks(event)} reach {call}"
     if event.way_out:
@@ -40,6 +41,13 @@ def missed(event: Divergence, call: str) -> str:
             return f"{_ranks(event)} may `{event.way_out}` here and not reach {call}"
         return f"{_ranks(event)} `{event.way_out}` here and do not reach {call}"
     return f"{_ranks(event)} do not reach {call}"
+
+
+def waiting(event: Divergence) -> str:
+    """Who waits for whom, where some ranks miss a call."""
+    if event.after:
+        return "the others wait for them"
+    return "some wait for the others" if event.by is DividedBy.LOOP else "they wait for the others"
 
 
 def chain(event: Divergence) -> Step | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.program.objects import ProjectInstance
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.devices import GLOBAL_RANK, HOST, MAYBE_CPU
 from trl_lint.domain.kinds import ContainerValue, LibraryInstance, LoaderValue, ModelValue, PreparedObject
@@ -26,31 +26,31 @@ if TYPE_CHECKING:
 _ORIGINS = {
     Origin.DATA: "computed from this rank's own data",
     Origin.RANK: "depends on the rank",
-    Origin.CLOCK: "depends on when the rank gets there",
+    Origin.CLOCK: "depends on the time on this rank",
     Origin.MEMORY: "depends on this GPU's memory",
-    Origin.RNG: "drawn at random by each rank for itself",
-    Origin.IO: "depends on what the rank finds on its disk",
+    Origin.RNG: "drawn at random by each rank",
+    Origin.IO: "depends on this rank's disk",
 }
 _WRAPPINGS = {
     Wrapping.WRAPPED: "a model inside its wrapper (DDP or the like)",
     Wrapping.BARE: "a bare model",
     Wrapping.UNWRAPPED: "the bare model inside a wrapper",
-    Wrapping.MAYBE: "a model that is wrapped on one way and bare on another",
-    Wrapping.UNKNOWN: "a model; whether it is wrapped is not known",
+    Wrapping.MAYBE: "a model that is wrapped on one path and bare on another",
+    Wrapping.UNKNOWN: "a model; it is not known whether it is wrapped",
     None: "a model",
 }
 _STATES = {
     State.BOTTOM: "never has a value here",
     State.SAME: "the same on all ranks",
-    State.UNKNOWN: "not known to be the same on all ranks, nor to differ",
+    State.UNKNOWN: "not known whether it differs between ranks",
     State.SHARD: "differs between ranks: this rank's share of the data",
 }
 _NO_FACTS = frozenset({Kind.BOUND, Kind.CLASS, Kind.FUNCTION, Kind.MODULE, Kind.NONE})
 # What else makes a fact of which nothing is known worth saying.
-_UNKNOWN_BY = {"setting": "follows from settings, which all ranks share"}
+_UNKNOWN_BY = {"setting": "depends on settings, which all ranks share"}
 _REACHED = {
     Uniformity.UNIFORM: "all ranks get here together",
-    Uniformity.UNKNOWN: "whether all ranks get here together is not known",
+    Uniformity.UNKNOWN: "it is not known whether all ranks get here together",
     Uniformity.DIVERGENT: "not all ranks get here together",
 }
 
@@ -84,15 +84,15 @@ def _thing(value: Value) -> str:
             return _WRAPPINGS[value.wrapping]
         case LoaderValue():
             own = value.batch is not None and value.batch.rank.differs
-            return "a data loader" + ": each rank gets batches of its own" * own
+            return "a data loader" + ": each rank gets its own batches" * own
         case PreparedObject():
-            return "what `prepare` made of it"
+            return "the result of `prepare`"
         case LibraryInstance():
             return f"an object of `{value.name}`"
         case ProjectInstance():
             return f"an object of `{value.cls.name}`"
         case ContainerValue():
-            return "a container; what is in it has facts of its own"
+            return "a container; its contents have their own facts"
     return ""
 
 
@@ -116,4 +116,6 @@ def _place(device: str) -> str:
     """Where a tensor is, if it is no more than the accelerator's own device."""
     if device in ("", HOST, GLOBAL_RANK):
         return ""
-    return "on the CPU on some way to here" if device == MAYBE_CPU else f"on {'the CPU' if device == 'cpu' else device}"
+    return (
+        "on the CPU on some path to here" if device == MAYBE_CPU else f"on {'the CPU' if device == 'cpu' else device}"
+    )

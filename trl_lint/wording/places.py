@@ -77,13 +77,13 @@ _WORDS: dict[Surroundings, dict[str, str]] = {
         "gather sum": "`{dist}.all_reduce(value)`, then `.item()`",
         "gather max": "`{dist}.all_reduce(value, op={dist}.ReduceOp.MAX)`, then `.item()`",
         "gather min": "`{dist}.all_reduce(value, op={dist}.ReduceOp.MIN)`, then `.item()`",
-        "gather samples": "`{dist}.all_gather_object(parts, predictions)`, and the labels alike",
+        "gather samples": "`{dist}.all_gather_object(parts, predictions)`, and the labels likewise",
         "add up": "`both = torch.stack([total, count])`, `{dist}.all_reduce(both)`, `total, count = both`",
         "pad": "`F.pad`, to the longest of all ranks (`{dist}.all_reduce(length, op={dist}.ReduceOp.MAX)`)",
         "agree": "`{dist}.all_reduce` or `{dist}.broadcast` it",
         "first": (
             "`if {dist}.get_rank() > 0: {dist}.barrier()` before it, `if {dist}.get_rank() == 0: {dist}.barrier()` "
-            "behind it"
+            "after it"
         ),
         "unwrap": "`{model}.module.{what}`",
         "bare": "`{model}.module`",

@@ -27,3 +27,12 @@ def prefixed(loader, model, optimizer, mode):
     for batch in loader:
         gap = (model(**batch).loss - batch["x"].mean()).item()
         accelerator.log({f"{mode}/accuracy": gap})  # expect: TRL003
+
+
+def of_one_device(loader, model, optimizer):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        tokens = batch["x"].sum().item()
+        accelerator.log({"tokens_per_device": tokens})
+        accelerator.log({"tokens_per_sequence": tokens})  # expect: TRL003

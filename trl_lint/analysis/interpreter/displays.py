@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import assignment, other_names
-from trl_lint.analysis.interpreter.conditions import narrow, truth
-from trl_lint.analysis.interpreter.wrapping_tests import asks_for_presence
+from trl_lint.analysis.interpreter.conditions.conditions import narrow, truth
+from trl_lint.analysis.interpreter.conditions.wrapping_tests import asks_for_presence
+from trl_lint.analysis.interpreter.objects import aliases, assignment
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
@@ -89,11 +89,11 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
             return TupleValue(ranks.SAME, tuple(elements))
         return frame.allocate(node, Cell("list", dict(enumerate(elements))))
     length, taken = _bind_comprehension(frame, node.for_in, iterable)
-    given = other_names.bound(frame, node.for_in.target)
+    given = aliases.bound(frame, node.for_in.target)
     element = frame.engine.evaluate(frame, node.elt)
-    agreed = other_names.exchanged(node.elt, given, frame.memory.names)
+    agreed = aliases.exchanged(node.elt, given, frame.memory.names)
     frame.memory.names = saved
-    other_names.hand_back_all(frame, node.for_in.iter, iterable, agreed)
+    aliases.hand_back_all(frame, node.for_in.iter, iterable, agreed)
     if isinstance(node, cst.GeneratorExp):
         made: Value = IterableValue(ranks.SAME, element, ranks.picked(length, taken))
     else:

@@ -8,18 +8,10 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import (
-    assignment,
-    attributes,
-    calls,
-    displays,
-    engine_plugins,
-    operators,
-    pure_calls,
-    subscripts,
-    wrapping_tests,
-)
-from trl_lint.analysis.interpreter.conditions import (
+from trl_lint.analysis.interpreter import displays
+from trl_lint.analysis.interpreter.calls import calls
+from trl_lint.analysis.interpreter.conditions import engine_plugins, wrapping_tests
+from trl_lint.analysis.interpreter.conditions.conditions import (
     alone,
     asked,
     choose,
@@ -29,11 +21,14 @@ from trl_lint.analysis.interpreter.conditions import (
     narrow_further,
     truth,
 )
-from trl_lint.analysis.interpreter.subscripts import subscript_value
-from trl_lint.analysis.program.objects import FunctionValue
+from trl_lint.analysis.interpreter.objects import assignment, attributes, subscripts
+from trl_lint.analysis.interpreter.objects.subscripts import subscript_value
+from trl_lint.analysis.interpreter.operations import operators, pure_calls
+from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer import first_rank, gradients, job_flags
+from trl_lint.analysis.transfer.models import gradients
+from trl_lint.analysis.transfer.processes import first_rank, job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.derived import derived
@@ -135,7 +130,7 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
         if type(part) is cst.FormattedStringText:
             parts.append(part.value)
         elif type(part) is cst.FormattedStringExpression:
-            value = evaluate(frame, part.expression)
+            value = settings.count_by_name(part.expression, evaluate(frame, part.expression))
             values.append(pure_calls.text_of(value))
             known = isinstance(value.const, (str, int)) and part.conversion is None and part.format_spec is None
             parts.append(str(value.const) if known else WILDCARD)
@@ -308,7 +303,7 @@ _TESTS = ({Kind.NUMBER}, {Kind.TENSOR})
 
 
 def _comparison(frame: Frame, node: cst.Comparison) -> Value:
-    from trl_lint.analysis.interpreter.conditions import compare
+    from trl_lint.analysis.interpreter.conditions.conditions import compare
 
     return compare(frame, evaluate(frame, node.left), node, evaluate)
 

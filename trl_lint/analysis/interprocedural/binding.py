@@ -11,8 +11,8 @@ from collections.abc import Hashable
 
 import libcst as cst
 
-from trl_lint.analysis.program.classes import FunctionInfo, Parameter
-from trl_lint.analysis.program.parameter_uses import by_name
+from trl_lint.analysis.program.definitions.parameter_uses import by_name
+from trl_lint.analysis.program.project.classes import FunctionInfo, Parameter
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame

@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.transfer import first_rank
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.transfer.processes import first_rank
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.control import Control
 from trl_lint.domain.equality import Frozen, alike, alike_cells, freeze

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 import libcst as cst
 
 from trl_lint.analysis.interpreter import expressions
-from trl_lint.analysis.program.classes import FunctionInfo
-from trl_lint.analysis.program.objects import FunctionValue
+from trl_lint.analysis.program.definitions.objects import FunctionValue
+from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
@@ -39,11 +39,11 @@ def entered_by(frame: Frame, function: FunctionInfo) -> Control:
     if not function.decorators:
         return UNIFORM
     if function.decorators & RANK_DECORATORS:
-        why = frame.step(function.node, "its decorator lets only some ranks in")
+        why = frame.step(function.node, "its decorator runs it on some ranks only")
         return Control(Uniformity.DIVERGENT, why, ranks.RANK_LOCAL)
     if all(_lets_all_in(frame, each.decorator) for each in getattr(function.node, "decorators", ())):
         return UNIFORM
-    return Control(Uniformity.UNKNOWN, frame.step(function.node, "which ranks its decorator lets in is not known"))
+    return Control(Uniformity.UNKNOWN, frame.step(function.node, "which ranks its decorator runs it on is not known"))
 
 
 def _lets_all_in(frame: Frame, decorator: cst.BaseExpression) -> bool:

@@ -8,12 +8,12 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interprocedural.modules import Names, dotted_name
-from trl_lint.analysis.program import classes
-from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.objects import ClassValue, ProjectInstance, ProjectModel
-from trl_lint.analysis.program.project import Module, Project
+from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance, ProjectModel
+from trl_lint.analysis.program.project import classes
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer import data_sets
+from trl_lint.analysis.transfer.data import data_sets
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import LibraryName, ModelValue, NumberValue, PathValue, StringValue, TensorValue
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping

@@ -7,7 +7,9 @@ from collections.abc import Hashable, Iterator, Mapping
 import libcst as cst
 
 from trl_lint.analysis.events import Event, StepReturned
-from trl_lint.analysis.interpreter import calls, expressions, instantiation, row_transfers, sinks, statements
+from trl_lint.analysis.interpreter import expressions
+from trl_lint.analysis.interpreter.calls import calls, instantiation, row_transfers, sinks
+from trl_lint.analysis.interpreter.control_flow import statements
 from trl_lint.analysis.interprocedural import reachability
 from trl_lint.analysis.interprocedural.binding import bind
 from trl_lint.analysis.interprocedural.contexts import CalledWith, key_of
@@ -15,10 +17,10 @@ from trl_lint.analysis.interprocedural.function_order import callers_first, make
 from trl_lint.analysis.interprocedural.overridden_hooks import comes_by_another_hook
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.observers import all_observers
-from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, Parameter
-from trl_lint.analysis.program.objects import ClassValue, ProjectInstance
-from trl_lint.analysis.program.parameter_uses import by_name, by_use
-from trl_lint.analysis.program.project import Module, Project
+from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance
+from trl_lint.analysis.program.definitions.parameter_uses import by_name, by_use
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, Parameter
+from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import names_in
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.event_trace import EventTrace
@@ -26,7 +28,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observers, asked_of
 from trl_lint.analysis.state.refining import Domains
 from trl_lint.analysis.transfer.domains import all_domains
-from trl_lint.analysis.transfer.wrapped_models import is_wrapped
+from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.heap import Cell

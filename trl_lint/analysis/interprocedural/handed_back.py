@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import libcst as cst
 
-from trl_lint.analysis.program.classes import FunctionInfo
+from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.domain.values import Value
 

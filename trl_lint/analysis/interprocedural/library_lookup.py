@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.project import Project
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.state.interpreter import Interpreter
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Attribute, Class, Collective, Hook, Row

@@ -9,11 +9,11 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import statements
+from trl_lint.analysis.interpreter.control_flow import statements
 from trl_lint.analysis.interprocedural.library_lookup import Tables
-from trl_lint.analysis.program import late_imports
-from trl_lint.analysis.program.classes import ClassInfo
-from trl_lint.analysis.program.project import Module, Project
+from trl_lint.analysis.program.definitions import late_imports
+from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_TRUE, World
@@ -318,6 +318,7 @@ _BUILTINS: dict[str, Value] = {
             *torch_table.PURE_BUILTINS,
             "callable",
             "delattr",
+            "exec",
             "hasattr",
             "id",
             "isinstance",

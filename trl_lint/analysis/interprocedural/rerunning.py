@@ -25,11 +25,11 @@ from trl_lint.analysis.events import Event
 from trl_lint.analysis.interprocedural.contexts import CalledWith
 from trl_lint.analysis.interprocedural.entry_points import Engine
 from trl_lint.analysis.interprocedural.summaries import Summary
-from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.likeness import same
-from trl_lint.analysis.program.notes import Notes
-from trl_lint.analysis.program.project import Module, Project
-from trl_lint.analysis.program.reparsing import Retyped
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.notes import Notes
+from trl_lint.analysis.program.project.project import Module, Project
+from trl_lint.analysis.program.project.reparsing import Retyped
+from trl_lint.analysis.program.project.structural_equality import same
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.sync_points import SyncPoint

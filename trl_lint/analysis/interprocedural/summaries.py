@@ -7,7 +7,10 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import assignment, expressions, library_calls, other_names, statements
+from trl_lint.analysis.interpreter import expressions
+from trl_lint.analysis.interpreter.calls import library_calls
+from trl_lint.analysis.interpreter.control_flow import statements
+from trl_lint.analysis.interpreter.objects import aliases, assignment
 from trl_lint.analysis.interprocedural import decorators, handed_back, returned_flags
 from trl_lint.analysis.interprocedural.binding import bind, expression_of
 from trl_lint.analysis.interprocedural.contexts import (
@@ -20,16 +23,18 @@ from trl_lint.analysis.interprocedural.contexts import (
 )
 from trl_lint.analysis.interprocedural.definitions import Definitions
 from trl_lint.analysis.interprocedural.rebasing import Rebasing, origins, renamed_cell, renamed_value
-from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.objects import class_of
-from trl_lint.analysis.program.project import Project
-from trl_lint.analysis.program.settings_of_job import JobFlags
+from trl_lint.analysis.program.definitions.objects import class_of
+from trl_lint.analysis.program.definitions.settings_of_job import JobFlags
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun
-from trl_lint.analysis.transfer import first_rank, gradients, job_flags, seeded_orders
+from trl_lint.analysis.transfer.data import seeded_orders
+from trl_lint.analysis.transfer.models import gradients
+from trl_lint.analysis.transfer.processes import first_rank, job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
@@ -168,7 +173,7 @@ class Runs(Definitions):
         self._running.pop()
         frame.pending_used |= inner.pending_used
         self._tell_of_call(frame, function, CalleeRun(inner.sync_points, frame.memory.control, inner.trace), node)
-        changed = other_names.exchanged(function.node, names, inner.memory.names)
+        changed = aliases.exchanged(function.node, names, inner.memory.names)
         return self._explained(frame, value, function, node), changed
 
     def _run_body(self, frame: Frame, function: FunctionInfo) -> Value:
@@ -299,7 +304,7 @@ class Runs(Definitions):
         summary.names = names
         summary.argument_sources = origins(names, given.caller.heap)
         summary.final = self._final(frame, summary.result, inputs)
-        summary.exchanged = other_names.exchanged(function.node, names, frame.memory.names)
+        summary.exchanged = aliases.exchanged(function.node, names, frame.memory.names)
         summary.trace = frame.trace
         summary.sync_points = (frame.sync_points, control)
         summary.dependencies = frame.objects.dependencies

@@ -17,11 +17,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import CollectiveCalled, Event
-from trl_lint.analysis.program.objects import ClassValue
+from trl_lint.analysis.program.definitions.objects import ClassValue
 from trl_lint.analysis.state.called_traces import called_traces
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.analysis.transfer.groups import is_for_gpus
+from trl_lint.analysis.transfer.processes.groups import is_for_gpus
 from trl_lint.domain.kinds import DeviceValue, GpuGroup, LibraryName, LikeAllRanks, NoneValue, library_name_of
 from trl_lint.domain.values import Value
 from trl_lint.knowledge import library
@@ -42,7 +42,7 @@ from trl_lint.knowledge.schema import OWN_DEVICE
 if TYPE_CHECKING:
     import libcst as cst
 
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 

@@ -5,21 +5,21 @@
     accelerator.wait_for_everyone()                          [gathered, gathered (via log_all), barrier]
 
 `rendezvous` compares the ways through a branch by them. They say as well who waits in a barrier while others work,
-which is a part of what a function is run for (`transfer/first_rank.py`): so they are always noted.
+which is a part of what a function is run for (`transfer/processes/first_rank.py`): so they are always noted.
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.classes import FunctionInfo
-from trl_lint.analysis.program.objects import FunctionValue, class_of
+from trl_lint.analysis.program.definitions.objects import FunctionValue, class_of
+from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class, own_attribute
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
-from trl_lint.analysis.transfer.groups import groups_of
-from trl_lint.analysis.transfer.trained_apart import are_trained_apart
+from trl_lint.analysis.transfer.models.trained_apart import are_trained_apart
+from trl_lint.analysis.transfer.processes.groups import groups_of
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import SHARDS_PARAMETERS, TrainingEngine

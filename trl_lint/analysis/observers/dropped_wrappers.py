@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import WrapperDropped
+from trl_lint.analysis.program.definitions.unit_tests import is_test
+from trl_lint.analysis.program.idioms.result_uses import is_lost_in_loop
 from trl_lint.analysis.program.syntax import callee_of, last_name
-from trl_lint.analysis.program.unit_tests import is_test
-from trl_lint.analysis.program.uses import is_lost_in_loop
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.kinds import ContainerValue, LibraryInstance, TupleValue
 from trl_lint.domain.values import Kind

@@ -17,18 +17,19 @@ from dataclasses import replace
 import libcst as cst
 
 from trl_lint.analysis.events import Event, ModelCalled, ParameterRead
-from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.hand_reduction import only_reads_gradients, reduces_gradients
-from trl_lint.analysis.program.objects import class_of
-from trl_lint.analysis.program.only_forwards import is_only_forward
+from trl_lint.analysis.program.definitions.objects import class_of
+from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients, reduces_gradients
+from trl_lint.analysis.program.idioms.only_forwards import is_only_forward
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import below, of_class, own_attribute
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observer, Reached
-from trl_lint.analysis.transfer import wrapped_models
+from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.domain.kinds import TensorValue
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
+from trl_lint.knowledge.heuristics import SETTINGS_OBJECT
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 
@@ -101,10 +102,13 @@ def _needs_no_wrapper(frame: Frame, node: cst.CSTNode) -> bool:
 
 
 def _given_with_gradients(frame: Frame) -> frozenset[str]:
-    """The parameters, but for `self`, that may be tensors which the caller has computed with gradients."""
+    """The parameters, but for `self`, that may be tensors which the caller has computed with gradients.
+
+    Settings are none, which a loss is weighed with: `loss + args.prior_loss_weight * prior_loss`.
+    """
     function = frame.function
     own = () if function is None else function.parameters[frame.cls is not None :]
-    values = ((each.name, frame.memory.names.get(each.name)) for each in own)
+    values = ((each.name, frame.memory.names.get(each.name)) for each in own if not SETTINGS_OBJECT.fits(each.name))
     return frozenset(name for name, value in values if value is not None and value.kind in _MAY_BE_LOSS and value.grad)
 
 

@@ -5,6 +5,7 @@ What is told of a script:
     unet = accelerator.prepare(unet)
     DiffusionPipeline.from_pretrained(path, unet=unet)      HandedToPipeline
     DiffusionPipeline.from_pretrained(path, unet=accelerator.unwrap_model(unet))    nothing: the bare model
+    OwnPipeline.from_pretrained(path, light_encoder=encoder)    nothing: no pipeline of Diffusers has such a part
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import HandedToPipeline
-from trl_lint.analysis.program.objects import ClassValue
+from trl_lint.analysis.program.definitions.objects import ClassValue
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.analysis.transfer import wrapped_models
+from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.domain.kinds import PreparedObject
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value
 from trl_lint.knowledge.heuristics import PIPELINE
+from trl_lint.knowledge.models import PIPELINE_MODELS
 
 if TYPE_CHECKING:
     import libcst as cst
 
-    from trl_lint.analysis.program.classes import ClassInfo
+    from trl_lint.analysis.program.project.classes import ClassInfo
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 
@@ -51,6 +53,8 @@ def _tell(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     if frame.attribute_error_depth or frame.memory.control.engine:
         return
     for key, value in args.named():
+        if isinstance(key, str) and key not in PIPELINE_MODELS:
+            continue
         argument = args.nodes.get(key)
         model = value if argument is None or wrapped_models.is_scheduler(argument.value) else _as_model(value)
         if argument is not None and model.kind is Kind.MODEL and model.wrapping in WRAPPED_ON_SOME_WAY:

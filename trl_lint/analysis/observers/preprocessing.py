@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetParted, DatasetPrepared, Event
-from trl_lint.analysis.program.objects import FunctionValue
+from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.syntax import names_in, used_names
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.domain import ranks
@@ -31,7 +31,7 @@ from trl_lint.knowledge.heuristics import ARGUMENTS_WITH_RANK, SETTINGS_OBJECT
 from trl_lint.knowledge.schema import Preparation
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.project import Project
+    from trl_lint.analysis.program.project.project import Project
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.knowledge.schema import Row
@@ -74,7 +74,7 @@ def _look_through(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         why = value.why
         if why is None or not is_dataset(value) or value.rank != ranks.RANK_LOCAL or why.module is not frame.module:
             continue
-        handed = frame.step(node, f"every rank goes through its own `{name}` here")
+        handed = frame.step(node, f"every rank uses its own `{name}` here")
         frame.emit(DatasetParted, why.node, tag=name, condition=why, handed=handed, name=name)
 
 

@@ -26,7 +26,7 @@ from trl_lint.analysis.events import (
     MetricShown,
     SideEffect,
 )
-from trl_lint.analysis.program.parameter_uses import text_unless_given
+from trl_lint.analysis.program.definitions.parameter_uses import text_unless_given
 from trl_lint.analysis.state.called_traces import called_traces
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.observing import Observer
@@ -37,7 +37,7 @@ from trl_lint.knowledge.process_starts import SET_UP_SCRIPTS
 if TYPE_CHECKING:
     import libcst as cst
 
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 

@@ -4,7 +4,7 @@
     Trainer(train_dataset=train)          DatasetDrawn: each rank takes its share of another list
     set_seed(42)                          before the split: nothing, all generators draw alike
 
-What a draw gives is marked by `transfer/draws.py`. Which generators have been seeded by then, a walk over the calls of
+`transfer/data/draws.py` marks what a draw gives. Which generators have been seeded by then, a walk over the calls of
 the whole program says, once all runs are known.
 """
 
@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn, Event
-from trl_lint.analysis.program.objects import FunctionValue
-from trl_lint.analysis.program.parameter_uses import is_none_unless_given
+from trl_lint.analysis.program.definitions.objects import FunctionValue
+from trl_lint.analysis.program.definitions.parameter_uses import is_none_unless_given
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.analysis.transfer.draws import Draw, Seeding, all_of, draws_of, is_apart
+from trl_lint.analysis.transfer.data.draws import Draw, Seeding, all_of, draws_of, is_apart
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LibraryName, library_name_of
@@ -31,8 +31,8 @@ from trl_lint.knowledge import random_draws as table
 from trl_lint.knowledge.schema import Function
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.classes import FunctionInfo
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.event_trace import EventTrace
     from trl_lint.analysis.state.frame import Frame
@@ -159,7 +159,7 @@ def _tell_own_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     if len(args.positional) > 1 or not is_whole or (shuffle is not None and shuffle.const is not True):
         return
     how = table.DrawRow(generator="", gives="", seeds=((-1, "seed"),), keyword="seed={seed}")
-    draw = Draw(frame, node, table.ORDER, how, args, "each rank shuffles by a seed of its own here")
+    draw = Draw(frame, node, table.ORDER, how, args, "each rank shuffles with its own seed here")
     frame.emit(DatasetDrawn, node, draw=draw, is_apart=True, how=how, name=table.ORDER, handed=seed.why)
 
 

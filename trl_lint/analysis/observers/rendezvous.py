@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.events import Divergence, DividedBy, Event, source_step
-from trl_lint.analysis.program.orders import are_awaited
-from trl_lint.analysis.program.path_conditions import (
+from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
+from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
     conditions_around,
     contradiction,
@@ -44,11 +44,11 @@ from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import alone_of
 from trl_lint.domain.provenance import OwnFile
 from trl_lint.domain.ranks import Origin
-from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
+from trl_lint.domain.sync_points import HIDDEN, SyncPoint
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.classes import FunctionInfo
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.project import Module
 
 # So many ways through the forks of a function are told apart, else none.
 _MAX_ALTERNATIVES = 16
@@ -413,7 +413,7 @@ def _comes_after(point: SyncPoint, ways: Ways) -> bool:
     """Whether a point is reached past the branch: the branch is one of the conditions of its place."""
     if point.unroll_index[: len(ways.unroll_index)] != ways.unroll_index:
         return False
-    return any(place_of(each) is ways.branch.test for each in point.control.conditions)
+    return id(ways.branch.test) in point.tests
 
 
 OBSERVER = Rendezvous()

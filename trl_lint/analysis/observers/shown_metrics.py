@@ -27,7 +27,7 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.loggers import SHOWS
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.event_trace import EventTrace
     from trl_lint.analysis.state.frame import Frame

@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import DividedBy, Event, SideEffect, source_step
-from trl_lint.analysis.program.classes import FunctionInfo
-from trl_lint.analysis.program.path_conditions import alternatives, are_in_two_arms
-from trl_lint.analysis.program.path_endings import ending
+from trl_lint.analysis.events import DividedBy, Event, Logged, SideEffect, source_step
+from trl_lint.analysis.program.definitions.unit_tests import is_test
+from trl_lint.analysis.program.idioms.path_conditions import alternatives, are_in_two_arms
+from trl_lint.analysis.program.idioms.path_endings import ending
+from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of_class
-from trl_lint.analysis.program.unit_tests import is_test
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.called_traces import called_traces
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer, Reached
-from trl_lint.analysis.transfer import job_flags, wide_conditions
+from trl_lint.analysis.transfer.processes import job_flags, wide_conditions
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LibraryInstance, LoadedFiles, PathValue
@@ -67,7 +67,7 @@ from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Class, Collective, Effect, Hook, Parameter, Row
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.project import Module
 
 
 class OwnRuns:
@@ -79,6 +79,7 @@ class OwnRuns:
 
 class SideEffects(Observer["Frame"]):
     emits = frozenset({SideEffect})
+    needed_by = frozenset({Logged})  # what each process logs to its own run is no metric of one of them
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in MADE_BY_EACH:
@@ -149,11 +150,17 @@ class SideEffects(Observer["Frame"]):
         are_right = any(each.notes.of(OwnRuns).started for each in called_traces(program))
 
         def logs_to_its_own(event: Event) -> bool:
-            if not isinstance(event, SideEffect) or event.name not in LOGS_TO_RUN:
+            if not isinstance(event, (Logged, SideEffect)) or _logged_to(event) not in LOGS_TO_RUN:
                 return False
-            return event.owner in starters or are_right or event.module.notes.of(OwnRuns).started
+            if are_right or event.module.notes.of(OwnRuns).started:
+                return True
+            return isinstance(event, SideEffect) and event.owner in starters
 
-        return [each for each in events if not logs_to_its_own(each)] if told else events
+        return [each for each in events if not logs_to_its_own(each)]
+
+
+def _logged_to(event: Logged | SideEffect) -> str:
+    return event.sink if isinstance(event, Logged) else event.name
 
 
 def _hands_on(frame: Frame, row: Row) -> bool:
@@ -369,7 +376,10 @@ def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNod
     if on_disk and control.uniformity is not Uniformity.UNIFORM:
         here = (each for each in frame.sync_points if not are_in_two_arms(frame.root, each.node, node))
         control = agreed(control, (*frame.engine.met, *here))
-    return all(_lets_all_in(frame, each, effect) for each in control.conditions)
+    return all(
+        _lets_all_in(frame, each, effect) or wide_conditions.leaves_for_more(each, control, node)
+        for each in control.conditions
+    )
 
 
 def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
+from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.state.frame import Frame
 
 

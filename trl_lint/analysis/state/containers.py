@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.program.mappings import read_by_key
+from trl_lint.analysis.program.idioms.mappings import read_by_key
 from trl_lint.analysis.state import records
 from trl_lint.analysis.state.frame import Frame, Place
 from trl_lint.domain import ranks, shapes

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trl_lint.analysis.events import Event
-from trl_lint.analysis.program.notes import Notes
+from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.domain.provenance import Step
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trl_lint.analysis.events import Event
-from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, load_attribute
-from trl_lint.analysis.program.notes import Notes
-from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
+from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, load_attribute
+from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
@@ -31,7 +31,7 @@ from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE
 if TYPE_CHECKING:
     import libcst as cst
 
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.interpreter import Interpreter
     from trl_lint.analysis.state.observing import End, Exit
 

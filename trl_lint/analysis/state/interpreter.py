@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from trl_lint.analysis.events import Event
-    from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
-    from trl_lint.analysis.program.project import Module, Project
-    from trl_lint.analysis.program.settings_of_job import JobFlags
+    from trl_lint.analysis.program.definitions.settings_of_job import JobFlags
+    from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+    from trl_lint.analysis.program.project.project import Module, Project
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.analysis.state.observing import Observers

@@ -15,8 +15,8 @@ from trl_lint.domain.ranks import Origin
 if TYPE_CHECKING:
     import libcst as cst
 
-    from trl_lint.analysis.program.classes import FunctionInfo
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.event_trace import EventTrace
     from trl_lint.domain.control import Control

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.classes import ClassInfo, decorators_of
-from trl_lint.analysis.program.objects import ProjectInstance
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.program.project.classes import ClassInfo, decorators_of
 from trl_lint.domain.kinds import StringValue
 from trl_lint.domain.values import UNKNOWN, Value
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Concatenate, Generic, NamedTuple, Pa
 if TYPE_CHECKING:
     import libcst as cst
 
-    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.domain.ranks import Rank
     from trl_lint.domain.values import Value

@@ -37,8 +37,8 @@ from trl_lint.knowledge.heuristics import (
 from trl_lint.knowledge.schema import WORLD
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.classes import FunctionInfo
-    from trl_lint.analysis.program.project import Project
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.program.project.project import Project
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 
@@ -83,6 +83,12 @@ def may_be_own(frame: Frame, node: cst.Attribute) -> bool:
 def is_assigned(frame: Frame, name: str) -> bool:
     """Whether the file assigns to an attribute of this name, of whatever object."""
     return bool(_assigned(frame, name))
+
+
+def count_by_name(stands: cst.BaseExpression, value: Value) -> Value:
+    """What a text is made with; as a count of what all ranks do together, where only its name is known."""
+    is_count = value.rank == ranks.UNKNOWN and value.kind in _KINDS and COUNTER.fits(last_name(stands))
+    return value.but(rank=ranks.SETTING) if is_count else value
 
 
 def parameter_by_name(name: str, value: Value) -> Value:
@@ -277,6 +283,8 @@ _KEY_SET = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)""")
 _KEY_PUT = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)[ \t]*([^\n]*)""")
 _OPTION = re.compile(r"""(?:\w+\.[\w.]+|["'][^"']*["']|[\d.e-]+|True|False|None)[ \t]*(?:#.*)?""")
 _OWNED = re.compile(r"\.(\w+)[ \t]*,")
+# What a line goes on from that is no statement of its own.
+_OPEN = ("(", "[", "{", ",")
 # How much of a line is read for a word that tells of the rank.
 _MOST_READ = 400
 
@@ -289,6 +297,8 @@ def _all_assigned(text: str) -> dict[str, list[str]]:
     for match in _SET_BY_NAME.finditer(text):
         found[match[2]].append(f"{match[1]}.{match[2]} ={match[3]}")
     for match in _TARGETS.finditer(text):
+        if text[max(0, match.start() - _MOST_READ) : match.start()].rstrip().endswith(_OPEN):
+            continue  # a call's arguments: `args.output_dir, is_main_process=accelerator.is_main_process`
         for target in _OWNED.finditer(text, match.start(1), match.end(1)):
             found[target[1]].append(_from_owner(text, target.start()))
     return found

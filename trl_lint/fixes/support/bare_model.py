@@ -14,8 +14,8 @@ from trl_lint.fixes.support.caching import constructor_call
 from trl_lint.fixes.support.scope import bound_targets, contains, dotted
 from trl_lint.fixes.support.tree import with_argument
 
-NO_ACCELERATOR = "no accelerator is in reach that could unwrap the model"
-TOO_EARLY = "the accelerator is not there yet: `super().__init__` comes later"
+NO_ACCELERATOR = "no accelerator is available here to unwrap the model"
+TOO_EARLY = "there is no accelerator yet: `super().__init__` comes later"
 
 
 def receiver(node: cst.CSTNode) -> cst.BaseExpression | None:

@@ -17,9 +17,9 @@ from trl_lint.fixes.support.node_types import BLOCKS, Block, Path, Scope
 from trl_lint.fixes.support.scope import binders, binds, nodes
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.project import Module
 
-NO_PLACE = NoFix("there is no place for an import behind what the file sets up for its imports")
+NO_PLACE = NoFix("there is no place for an import after what the file sets up for its imports")
 _Kind = TypeVar("_Kind", bound=cst.BaseStatement)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import last_name
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.scope import binds, bound_names, bound_targets, dotted, leaves, nodes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
+from trl_lint.analysis.transfer.tensors.tensor_devices import may_be_cpu
 from trl_lint.domain.values import Value
 from trl_lint.fixes.support.edits import Import
 from trl_lint.fixes.support.importing import has_place

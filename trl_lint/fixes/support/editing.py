@@ -16,7 +16,7 @@ from trl_lint.fixes.support.sharing import edits_of
 from trl_lint.fixes.support.wrapping import fits, lines_of, wrapped
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.project import Module
 
 # What statements that new ones are put beside are in LibCST, of which each has its leading lines.
 _Statement: TypeAlias = cst.SimpleStatementLine | cst.BaseCompoundStatement

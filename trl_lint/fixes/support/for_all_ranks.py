@@ -44,11 +44,11 @@ def for_all_ranks(event: Divergence) -> FixPlan | NoFix:
     if event.origins != Origin.RANK or event.by is DividedBy.TURNS or not event.missing:
         return NoFix("the code before the call may not work on every rank")
     if not all(point.symmetric and point.certain for point in event.missing):
-        return NoFix("as it is, this call may not work on every rank")
+        return NoFix("this call may not work on every rank")
     if not all(_is_kept_away_by(event.condition.node, point) for point in event.missing):
         return NoFix("the call depends on more than this condition")
     if not all(_leaves_no_trace(step) for point in event.missing for step in _helpers(point)):
-        return NoFix("the function that makes the call does more, which may not be for all ranks")
+        return NoFix("the function that makes the call does more, which may not be meant for all ranks")
     try:
         return hoisted(_region(event))
     except LeftToAuthor as left:
@@ -119,13 +119,13 @@ def _in_expression(
     root = scope_of(event.owner, event.module)
     own = own_line(root, choice)
     if own is None or not always_reached((own.statement, *ancestors(own.statement, choice)[1:]), choice):
-        raise LeftToAuthor("there is no line of its own before which it could be called")
+        raise LeftToAuthor("there is no line to put the call before")
     if isinstance(choice, cst.BooleanOperation):
         holds = isinstance(choice.operator, cst.And)
     else:
         holds = contains(choice.body, event.missing[0].node)
     if shared_conjuncts(event, test, holds):
-        raise LeftToAuthor("a part of the condition that is the same on all ranks decides on the call as well")
+        raise LeftToAuthor("the call also depends on a part of the condition that is the same on all ranks")
     return _of_lines(event, test, own.statement, (own.statement,))
 
 
@@ -134,7 +134,7 @@ def _inside(event: Divergence, test: cst.BaseExpression, guard: cst.If) -> Diver
     holds = contains(guard.body, event.missing[0].node)
     arm = guard.body if holds else guard.orelse.body if guard.orelse is not None else None
     if not isinstance(arm, cst.IndentedBlock):
-        raise LeftToAuthor("there is no line of its own that could be moved")
+        raise LeftToAuthor("the call is not on a line of its own that could be moved")
     region = _of_lines(event, test, guard, arm.body)
     region.ends = not leaves(guard)
     shared = shared_conjuncts(event, test, holds)
@@ -150,7 +150,7 @@ def _behind(
 ) -> DivergentRegion:
     """What follows an `if` that returns."""
     if guard.orelse is not None or not _returns(guard.body) or _is_in_loop(line.around):
-        raise LeftToAuthor("what follows may have to be done by all ranks")
+        raise LeftToAuthor("the code after it may be meant for all ranks")
     shared_conjuncts(event, test, False)
     return _of_lines(event, test, guard, line.siblings[line.index + 1 :])
 

@@ -46,7 +46,7 @@ def inputs_of(region: DivergentRegion, index: int, call: cst.Call) -> Inputs:
         LeftToAuthor: it may be another thing there, or making it may do more.
     """
     if not all(_is_plain(region, arg.value) for arg in call.args):
-        raise LeftToAuthor("what it is given is computed by a call that may do more")
+        raise LeftToAuthor("an argument is computed by a call that may do more")
     names = {name for each in _operands(region, call) for name in used_names(each)}
     makers: list[cst.SimpleStatementLine] = []
     for line in reversed(region.lines[:index]):
@@ -56,10 +56,10 @@ def inputs_of(region: DivergentRegion, index: int, call: cst.Call) -> Inputs:
             makers.append(_maker(region, line))
             names |= used_names(line)
         elif not _leaves_alone(line, names):
-            raise LeftToAuthor("what it is given may be changed under the condition")
+            raise LeftToAuthor("an argument may be changed under the condition")
     given = {text for each in (*_operands(region, call), *makers) for text in _reads(each)}
     if any(_overlap(one, other) for one in given for other in region.reads):
-        raise LeftToAuthor("the condition asks for what it is given")
+        raise LeftToAuthor("the condition depends on an argument")
     return Inputs(names, makers)
 
 
@@ -68,7 +68,7 @@ def check_bound(region: DivergentRegion, names: set[str]) -> None:
     made = {name for line in region.moved for name in bound_names(line)}
     for name in names - made - {"self"}:
         if not certainly_bound(region.root, name, region.guard) or may_be_none(region.root, name):
-            raise LeftToAuthor("what it is given may have no value on all ranks")
+            raise LeftToAuthor("an argument may have no value on some ranks")
 
 
 def check_order(region: DivergentRegion, line: cst.SimpleStatementLine, call: cst.Call) -> None:
@@ -84,7 +84,7 @@ def check_order(region: DivergentRegion, line: cst.SimpleStatementLine, call: cs
         if isinstance(node, cst.NamedExpr) or (
             isinstance(node, cst.Call) and id(node) not in exempt and not (_only_computes(node) or _unwraps(node))
         ):
-            raise LeftToAuthor("what stands before it in the line may have to come first")
+            raise LeftToAuthor("code before it on the line may have to come first")
 
 
 def check_alone(region: DivergentRegion) -> None:
@@ -97,9 +97,9 @@ def check_alone(region: DivergentRegion) -> None:
     if region.shared is not None:
         return
     if has_comment(guard.test):
-        raise LeftToAuthor("a comment stands in the condition")
+        raise LeftToAuthor("there is a comment in the condition")
     if guard.orelse is not None or _has_comment_of_its_own(guard.body):
-        raise LeftToAuthor("nothing but the call stands under the condition")
+        raise LeftToAuthor("the call is all that is under the condition")
 
 
 def is_private(region: DivergentRegion, line: cst.SimpleStatementLine) -> bool:
@@ -141,7 +141,7 @@ def _maker(region: DivergentRegion, line: cst.BaseStatement) -> cst.SimpleStatem
             region, value
         ):
             return line
-    raise LeftToAuthor("what it is given is made under the condition")
+    raise LeftToAuthor("an argument is created under the condition")
 
 
 def _reads(node: cst.CSTNode) -> Iterator[str]:

@@ -18,9 +18,9 @@ from trl_lint.fixes.support.placing import base_name
 from trl_lint.fixes.support.scope import binders, contains, free_name, nodes
 from trl_lint.fixes.support.tree import text_of
 
-_BEFORE = "it is called before the condition, whenever the condition is asked, so that all ranks take part"
-_BEHIND = "it is called behind the condition, whenever the condition is asked, so that all ranks take part"
-_PARTED = "it is called wherever the rest of the condition holds, so that all ranks take part"
+_BEFORE = "it is called before the condition, each time the condition is reached, so that all ranks take part"
+_BEHIND = "it is called after the condition, each time the condition is reached, so that all ranks take part"
+_PARTED = "it is called whenever the rest of the condition holds, so that all ranks take part"
 
 
 def hoisted(region: DivergentRegion) -> FixPlan:
@@ -38,7 +38,7 @@ def hoisted(region: DivergentRegion) -> FixPlan:
         _hoist(region, index, line, calls)
     below = {id(node) for line in region.lines for node in nodes(line)}
     if not below.issuperset(region.called):
-        raise LeftToAuthor("ranks diverge before more calls than those under the condition")
+        raise LeftToAuthor("ranks diverge before other calls, too")
     check_alone(region)
     if region.shared is not None:
         return FixPlan((*region.edits, region.shared), caution=_PARTED)
@@ -52,7 +52,7 @@ def _calls(region: DivergentRegion, line: cst.BaseStatement) -> list[cst.Call]:
     for node in nodes(line):
         if id(node) in region.called and not any(contains(outer, node) for outer in found):
             if not isinstance(node, cst.Call):
-                raise LeftToAuthor("ranks diverge before more calls than those under the condition")
+                raise LeftToAuthor("ranks diverge before other calls, too")
             found.append(node)
     return found
 
@@ -64,7 +64,7 @@ def _hoist(region: DivergentRegion, index: int, line: cst.SimpleStatementLine, c
         _move_statement(region, index, line, calls[0])
         return
     if any(region.called[id(call)].kind == "barrier" for call in calls):
-        raise LeftToAuthor("the call stands in a larger statement")
+        raise LeftToAuthor("the call is part of a larger statement")
     for call in calls:
         check_order(region, line, call)
         _move_inputs(region, index, call)
@@ -86,10 +86,10 @@ def _move_statement(region: DivergentRegion, index: int, line: cst.SimpleStateme
         _move(region, line)
         return
     if region.lines[index + 1 :] or not region.ends:
-        raise LeftToAuthor("it stands between what only some ranks do")
+        raise LeftToAuthor("it is between things that only some ranks do")
     names = used_names(call)
     if any(binders(each, names) for each in stay):
-        raise LeftToAuthor("what it is given is made under the condition")
+        raise LeftToAuthor("an argument is created under the condition")
     check_bound(region, names)
     _move(region, line, behind=True)
 
@@ -104,7 +104,7 @@ def _move_inputs(region: DivergentRegion, index: int, call: cst.Call) -> None:
 
 def _move(region: DivergentRegion, line: cst.SimpleStatementLine, behind: bool = False) -> None:
     if not isinstance(region.guard, cst.If):
-        raise LeftToAuthor("there is no line of its own that could be moved")
+        raise LeftToAuthor("the call is not on a line of its own that could be moved")
     region.edits.append(Move(line, region.guard, behind))
     region.moved.append(line)
 

@@ -20,7 +20,7 @@ from trl_lint.fixes.support.scope import dotted, nodes
 from trl_lint.fixes.support.tree import text_of
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project.project import Module
 
 _ImportStatement: TypeAlias = cst.Import | cst.ImportFrom
 # The key by which the imports of one section are sorted.

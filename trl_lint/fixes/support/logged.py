@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.project import Module
+from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.ranks import SCALABLE, State
 from trl_lint.domain.values import Kind, Payload, Value

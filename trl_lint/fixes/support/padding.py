@@ -21,8 +21,8 @@ from trl_lint.knowledge.torch_ops import AveragingTransfer, HandsOn, of_method
 _HANDS_ON = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.INTEGERS, HandsOn.MOVED, HandsOn.AWAY})
 _DIVISIONS = (cst.Divide, cst.FloorDivide, cst.Modulo)
 
-COUNTED = "the padding would be counted in what follows"
-UNKNOWN_USE = "whether what follows leaves the padding out is not known"
+COUNTED = "the code after it would count the padding"
+UNKNOWN_USE = "it is not known whether the code after it leaves the padding out"
 
 
 def padding_for(root: cst.CSTNode, node: cst.CSTNode, dim: int) -> int | str:

@@ -35,11 +35,11 @@ def placed(place: LogSite, found: Gathered) -> FixPlan | NoFix:
     if found.lines:
         target = own_line(place.root, place.statement)
         if target is None:
-            return NoFix("there is no line of its own before which the sums could be added up")
+            return NoFix("there is no line before which the sums could be added up")
         if not is_pure(place.payload.expression) or _changes_something(target.statement):
-            return NoFix("the statement does more than to log it")
+            return NoFix("the statement does more than log it")
         edits += [Insert(target.statement, line, root=place.root) for line in found.lines]
-    caution = NOT_KNOWN if control.uniformity else "a Python number becomes a tensor in between" * found.is_number
+    caution = NOT_KNOWN if control.uniformity else "a Python number becomes a tensor" * found.is_number
     return FixPlan((*edits, *found.imports), reduced, caution, dividing(control, Uniformity.UNKNOWN))
 
 
@@ -57,12 +57,12 @@ def _outermost_guard(place: LogSite, conditions: tuple[Control, ...]) -> _Guard 
         return None
     inside = conditions[divergent[0] :]
     if any(each.uniformity is Uniformity.DIVERGENT and each.rank.state is State.SAME for each in inside):
-        return NoFix("one rank after the other gets here")
+        return NoFix("ranks get here one after the other")
     others = [
         each for each in inside if each.uniformity is not Uniformity.DIVERGENT or each.rank.origins != Origin.RANK
     ]
     if others:
-        reason = f"{DIVERGENT}, and more than the rank decides on that"
+        reason = f"{DIVERGENT}, and that depends on more than the rank"
         return NoFix(reason, conditions=tuple(each.why for each in others if each.why is not None))
     test = conditions[divergent[0]].why.node
     around = ancestors(place.root, test)
@@ -101,7 +101,7 @@ def _before_guard(place: LogSite, found: Gathered, guard: _Guard) -> FixPlan | N
         lines.append(f"{name} = {text_of(reduced)}")
         edits.append(Replace(node, call_of(cst.Name(name), "item") if found.ends_here else cst.Name(name)))
     edits += [Insert(guard, line, root=place.root) for line in lines]
-    caution = "it is gathered before the condition, in every round, so that all ranks take part"
+    caution = "it is gathered before the condition, in every iteration, so that all ranks take part"
     return FixPlan((*edits, *found.imports), caution=caution)
 
 
@@ -127,11 +127,11 @@ def _why_not_before(place: LogSite, found: Gathered, guard: _Guard) -> str:
     if not is_before(place.root, guard, place.statement):
         return "it is computed before the condition"
     if data & used_names(_test_of(guard)):
-        return "the condition asks for what is logged"
+        return "the condition depends on what is logged"
     around = ancestors(place.root, place.statement)
     between = around[around.index(guard) + 1 :] if guard in around else ()
     if any(isinstance(node, (cst.For, cst.While, cst.Try)) or _asks_for(node, data) for node in between):
-        return "more than the rank's condition stands between all ranks and the log"
+        return "there is more than a condition on the rank around the log"
     if any(not certainly_bound(place.root, name, guard) or may_be_none(place.root, name) for name in names):
         return "what is logged is not computed on all ranks before the condition"
     if not all(is_pure(node) for node, _ in found.replaced):

@@ -8,7 +8,7 @@ from trl_lint.findings import Applicability
 from trl_lint.fixes.support.edits import FixPlan, NoFix
 
 NOT_KNOWN = "it is not known whether all ranks get here together"
-DIVERGENT = "not all ranks may get here together"
+DIVERGENT = "some ranks may not get here"
 _BY_UNIFORMITY = {
     Uniformity.UNIFORM: (Applicability.SAFE, ""),
     Uniformity.UNKNOWN: (Applicability.UNSAFE, NOT_KNOWN),

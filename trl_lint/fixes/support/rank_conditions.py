@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import Divergence
-from trl_lint.analysis.interpreter.conditions import alone
+from trl_lint.analysis.interpreter.conditions.conditions import alone
 from trl_lint.analysis.program.syntax import children
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
@@ -44,11 +44,11 @@ def shared_conjuncts(event: Divergence, test: cst.BaseExpression, holds: bool) -
         LeftToAuthor: what the condition says on one process, or besides the rank, is not known or not the same.
     """
     if any(isinstance(node, (cst.NamedExpr, cst.Await, cst.Yield)) for node in nodes(test)):
-        raise LeftToAuthor("the condition does more than to ask")
+        raise LeftToAuthor("the condition does more than test something")
     parts = conjuncts(test) if holds else [test]
     answers = [_on_one_process(event.seen, part) for part in parts]
     if any(answer is None and _reads_rank(event.seen, part) for part, answer in zip(parts, answers, strict=True)):
-        raise LeftToAuthor("what the condition asks besides the rank decides on the call as well")
+        raise LeftToAuthor("the call also depends on the rest of the condition")
     if not all(answer is None or answer is holds for answer in answers):
         _check_without_effect(event.missing, parts)
     return [part for part, answer in zip(parts, answers, strict=True) if answer is None]
@@ -61,14 +61,14 @@ def split(guard: cst.If, shared: Sequence[cst.BaseExpression]) -> Part:
         LeftToAuthor: it can't be written as two conditions that ask the same in the same order.
     """
     if guard.orelse is not None:
-        raise LeftToAuthor("an `else` belongs to the condition")
+        raise LeftToAuthor("the condition has an `else`")
     if has_comment(guard.test):
-        raise LeftToAuthor("a comment stands in the condition")
+        raise LeftToAuthor("there is a comment in the condition")
     all_of = conjuncts(guard.test)
     own = without(all_of, shared)
     first = next(index for index, part in enumerate(all_of) if part is own[0])
     if not all(is_pure(part) for part in all_of[first:] if not _is_one_of(part, own)):
-        raise LeftToAuthor("what the condition asks behind the rank may do more")
+        raise LeftToAuthor("the rest of the condition may have side effects")
     return Part(guard, _only(guard.test, shared), _only(guard.test, own))
 
 
@@ -113,7 +113,7 @@ def _on_one_process(seen: Mapping[int, Value], test: cst.BaseExpression) -> bool
         return None if inner is None else not inner
     value = seen.get(id(test))
     if value is None or not (value.rank.state is State.SAME or alone(value)):
-        raise LeftToAuthor("what the condition says on one process is not known")
+        raise LeftToAuthor("it is not known whether the condition holds on one process")
     answer = alone(value)
     return None if answer is None else bool(answer.value)
 
@@ -132,7 +132,7 @@ def _check_without_effect(collectives: Sequence[SyncPoint], parts: Sequence[cst.
     plain = all(each.via is None and each.kind in _WITHOUT_EFFECT for each in collectives)
     mixed = any(isinstance(node, cst.BooleanOperation) for part in parts for node in nodes(part))
     if not plain or mixed:
-        raise LeftToAuthor("one process does nothing of this, and would")
+        raise LeftToAuthor("one process skips this today, and would run it")
 
 
 def _only(test: cst.BaseExpression, kept: Sequence[cst.BaseExpression]) -> cst.BaseExpression:

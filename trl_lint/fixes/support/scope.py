@@ -15,7 +15,7 @@ from trl_lint.knowledge.heuristics import CHANGES_IN_PLACE
 from trl_lint.knowledge.torch_ops import of_method
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.program.project.classes import FunctionInfo
 
 # What is inside runs at other times, or in a scope of its own.
 _SCOPES = (cst.FunctionDef, cst.Lambda, cst.BaseComp)
@@ -66,11 +66,11 @@ def is_before(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
     return order[node] < order[other]
 
 
-def bound_targets(root: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+# Loops are asked about for each finding in them.
+@lru_cache(maxsize=256)
+def bound_targets(root: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
     """All that is assigned to, deleted or otherwise bound below a node: names, attributes and items."""
-    for node in nodes(root):
-        for target in _targets(node):
-            yield from _parts(target)
+    return tuple(part for node in nodes(root) for target in _targets(node) for part in _parts(target))
 
 
 def _targets(node: cst.CSTNode) -> list[cst.BaseExpression]:
@@ -207,9 +207,10 @@ def sole_binding(root: cst.CSTNode, name: cst.CSTNode) -> Binding | None:
     return as_binding(ancestors(root, only)[-1]) if isinstance(only, cst.AssignTarget) else None
 
 
-def bound_names(root: cst.CSTNode) -> set[str]:
+@lru_cache(maxsize=256)
+def bound_names(root: cst.CSTNode) -> frozenset[str]:
     """The names that code below a node binds (those that it declares `global` or `nonlocal` as well)."""
-    return {each.value for each in bound_targets(root) if isinstance(each, cst.Name)}
+    return frozenset(each.value for each in bound_targets(root) if isinstance(each, cst.Name))
 
 
 def declared_names(root: cst.CSTNode) -> set[str]:
@@ -265,18 +266,20 @@ def _is_optional(outer: cst.CSTNode, inner: cst.CSTNode, through_loops: bool) ->
         case cst.BaseComp() | cst.Lambda() | cst.Match() | cst.Try() | cst.TryStar() | cst.Assert():
             return True
         case cst.IndentedBlock() | cst.Module():
-            return _may_be_left(outer.body, inner)
+            return _may_be_left(outer, inner)
     return False
 
 
-def _may_be_left(statements: Sequence[cst.CSTNode], inner: cst.CSTNode) -> bool:
+def _may_be_left(block: cst.IndentedBlock | cst.Module, inner: cst.CSTNode) -> bool:
     """Whether a statement before this one may leave the block."""
-    for statement in statements:
-        if statement is inner:
-            return False
-        if leaves(statement):
-            return True
-    return False
+    first = _first_to_leave(block)
+    reached = next((each for each in block.body if each is inner or each is first), inner)
+    return reached is not inner
+
+
+@lru_cache(maxsize=256)
+def _first_to_leave(block: cst.IndentedBlock | cst.Module) -> cst.CSTNode | None:
+    return next(filter(leaves, block.body), None)
 
 
 def leaves(node: cst.CSTNode, in_loop: bool = False) -> bool:

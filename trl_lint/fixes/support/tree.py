@@ -7,39 +7,21 @@ from typing import Any, NamedTuple, TypeVar
 
 import libcst as cst
 
+from trl_lint.analysis.program.syntax import ancestors, below
 from trl_lint.fixes.support.node_types import Path, Replacement
+from trl_lint.fixes.support.scope import is_before, names_spelled
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 _Expression = TypeVar("_Expression", bound=cst.BaseExpression)
 
 
-class _NameUses(cst.CSTVisitor):
-    """Collects, for one name, the nodes around each of its uses that come after a node in the text."""
-
-    def __init__(self, name: str, after: cst.CSTNode) -> None:
-        super().__init__()
-        self.name = name
-        self.after = after
-        self.passed = False
-        self.stack: list[cst.CSTNode] = []
-        self.uses: list[Path] = []
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        if self.passed and isinstance(node, cst.Name) and node.value == self.name:
-            self.uses.append((*self.stack, node))
-        self.stack.append(node)
-        return True
-
-    def on_leave(self, original_node: cst.CSTNode) -> None:
-        self.stack.pop()
-        self.passed = self.passed or original_node is self.after
-
-
 def uses_of(root: cst.CSTNode, name: str, *, after: cst.CSTNode) -> list[Path]:
     """Each use of a name in the text after a node: the nodes around it, and the name itself last."""
-    finder = _NameUses(name, after)
-    root.visit(finder)
-    return finder.uses
+    if not ancestors(root, after):
+        return []
+    inside = set(map(id, below(after)))
+    behind = (each for each in names_spelled(root, name) if id(each) not in inside and is_before(root, after, each))
+    return [(*ancestors(root, each), each) for each in behind]
 
 
 class MethodCall(NamedTuple):

@@ -10,7 +10,7 @@ from trl_lint.frontends.terminal import fail
 
 
 @click.command(short_help="Run the language server, for editors.")
-@click.option("--stdio", is_flag=True, help="Speak over standard input and output, as it always does.")
+@click.option("--stdio", is_flag=True, help="Use standard input and output; always on.")
 def server(stdio: bool) -> None:
     """Run the language server: diagnostics while typing, quick fixes, and what is known of a name.
 

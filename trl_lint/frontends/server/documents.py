@@ -13,7 +13,7 @@ from trl_lint.findings import Edit, Finding, Position
 from trl_lint.frontends.flake8_plugin import encoded
 from trl_lint.frontends.server.coordinates import Coordinates
 from trl_lint.linter.results import SourceError
-from trl_lint.linter.text_edits import edits_between
+from trl_lint.linter.rewriting.text_edits import edits_between
 
 # By the URI of a document: the number of a state of it, and what was found in it.
 Told = dict[str, tuple[int, tuple[types.Diagnostic, ...]]]

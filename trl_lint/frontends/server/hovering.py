@@ -14,8 +14,8 @@ from trl_lint.frontends.server.documents import Linted, Version
 from trl_lint.frontends.server.linting import reuse_trees
 from trl_lint.frontends.server.projects import Projects
 from trl_lint.linter.cells.places import CodePart
-from trl_lint.linter.discovery import display_path
 from trl_lint.linter.explaining import NameFacts, facts_at
+from trl_lint.linter.files.discovery import display_path
 from trl_lint.linter.linter import Linter
 from trl_lint.rules.base import BaseRule
 

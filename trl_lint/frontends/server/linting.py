@@ -9,17 +9,17 @@ from lsprotocol import types
 
 from trl_lint import files
 from trl_lint.analysis.interprocedural.rerunning import Interrupted
-from trl_lint.analysis.program.reparsing import reparsed
+from trl_lint.analysis.program.project.reparsing import reparsed
 from trl_lint.findings import Edit, Finding, Position
 from trl_lint.frontends.server.coordinates import Coordinates
 from trl_lint.frontends.server.diagnostics import TRUST, diagnostic, place_of, syntax_error
 from trl_lint.frontends.server.documents import Linted, Version
 from trl_lint.frontends.server.projects import Projects
 from trl_lint.linter import runner
+from trl_lint.linter.comments.suppressions import decode
 from trl_lint.linter.linter import Linter
-from trl_lint.linter.noting import silencing
 from trl_lint.linter.results import SourceError
-from trl_lint.linter.suppressions import decode
+from trl_lint.linter.suppression.add_noqa import silencing
 
 
 def lint(projects: Projects, version: Version, is_stale: Callable[[], bool], *, afresh: bool = False) -> Linted:

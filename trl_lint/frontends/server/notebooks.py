@@ -19,7 +19,7 @@ from trl_lint.frontends.server.documents import Version
 from trl_lint.launch.parsers.notebook_json import FORMAT
 from trl_lint.linter.cells.notebook import opened
 from trl_lint.linter.cells.places import ended
-from trl_lint.linter.text_edits import edited, edits_between
+from trl_lint.linter.rewriting.text_edits import edited, edits_between
 
 # All cells are asked for: those of text count, too, and only the cells say which language they are in.
 SYNC = types.NotebookDocumentSyncOptions(

@@ -11,13 +11,13 @@ import libcst as cst
 
 from trl_lint.analysis.events import Event
 from trl_lint.config import Selection, load_settings, selection
-from trl_lint.linter import baseline
-from trl_lint.linter.baseline import Baseline
-from trl_lint.linter.discovery import import_roots, is_excluded
-from trl_lint.linter.engines import ProjectEngines
+from trl_lint.linter.execution.engines import ProjectEngines
+from trl_lint.linter.files.discovery import import_roots, is_excluded
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.live_linter import LiveLinter
 from trl_lint.linter.runner import FileResult
+from trl_lint.linter.suppression import baseline
+from trl_lint.linter.suppression.baseline import Baseline
 from trl_lint.rules import find_rule
 from trl_lint.rules.base import BaseRule
 from trl_lint.settings import ConfigError, Settings

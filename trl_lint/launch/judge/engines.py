@@ -6,13 +6,16 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import pairwise
 from pathlib import PurePath
 from typing import NamedTuple
 
-from trl_lint.analysis.program.source_text import code_of
+from trl_lint.analysis.program.project.source_text import code_of
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.knowledge.engines import (
     ACCELERATE,
+    ASKS_FOR_GROUP,
     CONFIGURATION_OPTIONS,
     COUNTS,
     DEEPSPEED_LAUNCHERS,
@@ -33,6 +36,7 @@ from trl_lint.knowledge.engines import (
     SPAWNS,
     SPAWNS_RANKS,
     STARTS,
+    STARTS_GROUP,
     CountOption,
     Sign,
 )
@@ -83,6 +87,17 @@ class LaunchEngines:
     pattern: str = ""
 
 
+class Group(str, Enum):
+    """What code does about process groups: it may start one, or else asks for one that others may have started.
+
+    NONE: it asks for none, and whether it starts one was not looked up.
+    """
+
+    NONE = ""
+    ASKS = "asks"
+    STARTS = "starts"
+
+
 class BareStart(NamedTuple):
     """A program that bare python starts, as a path, and the names of the options that it is given."""
 
@@ -98,7 +113,7 @@ class FileEngines:
     python. spawns: whether code makes processes itself, so that bare python starts several.
     spawns_ranks: whether these are the ranks of a job for certain. one_process: whether Accelerate's settings in it
     are for one process, None where it has none. drops_last: whether settings in it, or code, ask for full batches only.
-    names: the files of DeepSpeed's settings that those of Accelerate name.
+    names: the files of DeepSpeed's settings that those of Accelerate name. group: what code does about process groups.
     """
 
     beside: tuple[TrainingEngine, ...] = ()
@@ -110,11 +125,12 @@ class FileEngines:
     one_process: bool | None = None
     drops_last: bool = False
     names: frozenset[str] = frozenset()
+    group: Group = Group.NONE
 
     @property
     def is_silent(self) -> bool:
         """Whether it shows nothing of how anything is run."""
-        return replace(self, program=False) == _NOTHING
+        return replace(self, program=False, group=Group.NONE) == _NOTHING
 
     @property
     def engines(self) -> tuple[TrainingEngine, ...]:
@@ -125,6 +141,8 @@ class FileEngines:
 _NOTHING = FileEngines()
 # Where Accelerate's settings leave the rest to those of DeepSpeed.
 _DEEPSPEED_FILE = re.compile(rb"""^[ \t]*deepspeed_config_file:[ \t]*["']?([^\s"'#]+)""", re.MULTILINE)
+# The dotted name of a module, which no file of settings or data has: `package.train`, but not `config.yaml`.
+_MODULE = re.compile(r"(?!.*\.(?:ya?ml|json|toml|txt|sh|cfg|ini|csv|log|pt|bin|ipynb)$)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _VARIABLE = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$\w+")
 # How much of the text in front of a word may belong to it: `["accelerate",` on the line above.
 _BEFORE = 40
@@ -157,7 +175,8 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         program = is_program(data)
         launches, bare = _starts(own_commands(path, data)) if program else ((), frozenset())
         drops_last = DROPS_LAST_IN_CODE.search(data) is not None
-        return FileEngines(_in_order(_of_code(data)), launches, program, bare, spawns, ranks, drops_last=drops_last)
+        engines, group = _in_order(_of_code(data)), _group_of(data)
+        return FileEngines(engines, launches, program, bare, spawns, ranks, drops_last=drops_last, group=group)
     drops_last = path.suffix in (JSON, *YAML) and DROPS_LAST_IN_SETTINGS.search(data) is not None
     starts, one_process = STARTS.search(data) is not None, _is_for_one_process(path, data)
     if not starts and one_process is None and not MENTIONS.search(data):
@@ -175,6 +194,18 @@ def _is_for_one_process(path: PurePath, data: bytes) -> bool | None:
     if path.suffix not in YAML or ACCELERATE.search(data) is None:
         return None
     return SEVERAL_PROCESSES.search(data) is None
+
+
+def _group_of(data: bytes) -> Group:
+    """Of code that asks for no group it is not looked up whether it starts one: see `may_start_group`."""
+    if ASKS_FOR_GROUP.search(data) is None:
+        return Group.NONE
+    return Group.STARTS if may_start_group(data) else Group.ASKS
+
+
+def may_start_group(data: bytes) -> bool:
+    """Whether code may start a process group, or have a library do so."""
+    return STARTS_GROUP.search(data.lower()) is not None
 
 
 def _spawns(data: bytes) -> bool:
@@ -358,6 +389,10 @@ def _started(words: Sequence[Word]) -> tuple[int, str]:
             return place, word.tail
         if word.value in ("-m", "--module") and place + 1 < len(words):
             return place, _file_of(words[place + 1].tail)
+    # `accelerate launch --config_file one.yaml package.train`: the `-m` is forgotten.
+    for place, (before, word) in enumerate(pairwise(words), 1):
+        if _MODULE.fullmatch(word.value or "") and not before.raw.startswith("-"):
+            return place, _file_of(word.value or "")
     return len(words), ""
 
 

@@ -38,7 +38,7 @@ class CodeDocument:
 
 def edits_there(part: CodePart, finding: Finding) -> tuple[Edit, ...]:
     """The edits of a finding's fix as those of the file; none where it can't be made in the file."""
-    from trl_lint.linter.text_edits import edited
+    from trl_lint.linter.rewriting.text_edits import edited
 
     if finding.fix is None:
         return ()
@@ -50,7 +50,7 @@ def edits_there(part: CodePart, finding: Finding) -> tuple[Edit, ...]:
 
 
 def _edit(part: CodePart, change: Change) -> Edit:
-    from trl_lint.linter.text_edits import smallest
+    from trl_lint.linter.rewriting.text_edits import smallest
 
     found = smallest(ended(part.texts[change.cell]), change.first, change.last, "".join(change.lines))
     start, end = (Position(each.line, each.column, cell=change.cell) for each in (found.start, found.end))

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from trl_lint.analysis.program.source_text import end_of_long
+from trl_lint.analysis.program.project.source_text import end_of_long
 
 # Cell magics below which stands Python that runs in the notebook. What is below the others is no code of it.
 RUN_PYTHON = frozenset({"capture", "debug", "ipytest", "memit", "prun", "scalene", "time", "timeit", "wandb"})

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from trl_lint.findings import Finding, Position
-from trl_lint.linter.accounting import Account, Counted, account
 from trl_lint.linter.cells.notebook import all_cells
 from trl_lint.linter.cells.places import CodePart, moved
+from trl_lint.linter.rewriting.accounting import Account, Counted, account
 
 
 def accounted(

@@ -34,7 +34,7 @@ def check(linter: Linter, document: CodeDocument) -> list[Finding]:
         try:
             found += map(with_place, linter.check_code(part.path, part.source))
         except SourceError as error:
-            raise _located(part, error) from None
+            raise located(part, error) from None
     return found
 
 
@@ -52,7 +52,7 @@ def _there(
     return (path, place) if part is None else (str(part.file), part.there(place))
 
 
-def _located(part: CodePart, error: SourceError) -> SourceError:
+def located(part: CodePart, error: SourceError) -> SourceError:
     """What is wrong about a part, at its place in the file; in a notebook, at the first cell that is no Python."""
     place, message = part.there(Position(error.line, error.column)), error.message
     broken = broken_cell(part)
@@ -64,7 +64,7 @@ def _located(part: CodePart, error: SourceError) -> SourceError:
 def broken_cell(part: CodePart) -> tuple[Position, str] | None:
     """The first place of a part that is no Python, cell by cell, and why it is none; None if all is Python."""
     from trl_lint.linter.cells.notebook import cell_of
-    from trl_lint.linter.sources import python_error
+    from trl_lint.linter.files.sources import python_error
 
     for number in part.texts:
         text, above = cell_of(part, number) if number else (part.text, 0)
@@ -86,7 +86,7 @@ def fix(linter: Linter, document: CodeDocument, *, unsafe: bool) -> FixResult:
     Raises:
         SourceError: a part is no Python.
     """
-    from trl_lint.linter import fixing
+    from trl_lint.linter.rewriting import fixing
 
     changes: list[Change] = []
     results: dict[Path, tuple[FixResult, CodePart]] = {}
@@ -94,7 +94,7 @@ def fix(linter: Linter, document: CodeDocument, *, unsafe: bool) -> FixResult:
         try:
             result = fixing.fix(linter, part.path, part.source, unsafe=unsafe)
         except SourceError as error:
-            raise _located(part, error) from None
+            raise located(part, error) from None
         changes += part.changes(result.source.decode())
         results[part.path] = result, part
     if not results:

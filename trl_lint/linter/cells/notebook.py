@@ -133,7 +133,7 @@ def _characters(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
 
 def _spans(old: str, new: str) -> Iterator[tuple[int, int, str | None]]:
     """The pieces of a text, in order, and what becomes of each; None: it stays."""
-    from trl_lint.linter.hunks import hunks
+    from trl_lint.linter.rewriting.hunks import hunks
 
     before, after = lines_of(old), lines_of(new)
     starts = [0]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from trl_lint.findings import Edit, Finding, Fix, Guard, Note, Position, Related
 from trl_lint.linter.cells.ipython import lines_of
-from trl_lint.linter.hunks import Hunk, hunks
+from trl_lint.linter.rewriting.hunks import Hunk, hunks
 
 # The prompt of a Python session, at the end of what stands before a line.
 _PROMPT = re.compile(r"(?:>>>|\.\.\.) ?\Z")
@@ -130,7 +130,7 @@ class _Changes:
     def _replaced(self, hunk: Hunk) -> Change:
         lines = self.part.lines[hunk.first : hunk.last]
         if not all(each.own for each in lines):
-            raise NotInside("it would change a line that is not written as Python")
+            raise NotInside("it would change a line that is not plain Python")
         first, last = lines[0], lines[-1]
         # Between lines that follow on each other in the module, the file may have others, such as output.
         if last.cell != first.cell or last.number - first.number != len(lines) - 1:
@@ -143,13 +143,13 @@ class _Changes:
         below = self._goes_below(hunk)
         lines = self.part.lines
         if below is None:
-            raise NotInside("there is no line of Python beside it")
+            raise NotInside("there is no line of Python next to it")
         if below:
             line = lines[self._next_own(hunk.first)]
             return self._change(hunk, line.cell, line.number - 1, line.number - 1, [line.prefix])
         line = lines[self._last_own(hunk.first)]
         if self.prompts is not None and _is_filled(self.part.texts[line.cell], line.number):
-            raise NotInside("it would part a line from its output")
+            raise NotInside("it would separate a line from its output")
         return self._change(hunk, line.cell, line.number, line.number, [line.prefix])
 
     def _goes_below(self, hunk: Hunk) -> bool | None:
@@ -249,7 +249,7 @@ def moved(finding: Finding, move: Move, edits: Callable[[Finding], tuple[Edit, .
         path=path,
         start=start,
         end=move(finding.path, finding.end)[1],
-        because=_notes(finding.because, move),
+        because=moved_notes(finding.because, move),
         fix=fix,
         also=tuple(_related(each, move) for each in finding.also),
         branches=tuple(move(finding.path, each)[1] for each in finding.branches),
@@ -264,10 +264,11 @@ def _guard(guard: Guard, move: Move) -> Guard:
 
 def _fix(finding: Finding, fix: Fix, move: Move, edits: Callable[[Finding], tuple[Edit, ...]] | None) -> Fix:
     built = fix.edits if edits is None else partial(edits, finding)
-    return replace(fix, edits=built, conditions=_notes(fix.conditions, move))
+    return replace(fix, edits=built, conditions=moved_notes(fix.conditions, move))
 
 
-def _notes(notes: Iterable[Note], move: Move) -> tuple[Note, ...]:
+def moved_notes(notes: Iterable[Note], move: Move) -> tuple[Note, ...]:
+    """The places that lead to something as they are elsewhere."""
     places = ((each, move(each.path, each.start)) for each in notes)
     return tuple(replace(each, path=path, start=start) for each, (path, start) in places)
 

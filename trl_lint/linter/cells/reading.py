@@ -26,7 +26,7 @@ def settled(document: CodeDocument, part: CodePart, text: str) -> tuple[str, str
         return text, str(reason)
     parts = _opened(document.path, changed).parts
     if len(parts) != len(document.parts):
-        return text, "it would make other blocks of the file"
+        return text, "it would change the blocks of the file"
     return parts[document.parts.index(part)].text, ""
 
 
@@ -42,7 +42,7 @@ def _opened(path: Path, source: bytes) -> CodeDocument:
 
 def _without_broken(document: CodeDocument, may_matter: Callable[[bytes], bool]) -> CodeDocument:
     """Examples may have gaps: a block that is no Python is passed over, and said."""
-    from trl_lint.linter.sources import python_error
+    from trl_lint.linter.files.sources import python_error
 
     errors = {part: python_error(part.source) for part in document.parts if may_matter(part.source)}
     broken = {part: error for part, error in errors.items() if error is not None}
@@ -50,5 +50,7 @@ def _without_broken(document: CodeDocument, may_matter: Callable[[bytes], bool])
         return document
     part, (line, column, message) = next(iter(broken.items()))
     more = f" (and {len(broken) - 1} more)" * (len(broken) > 1)
-    remark = f"not looked at: the block at {part.there(Position(line, column))}, which is no Python: {message}{more}"
+    remark = (
+        f"not looked at: the block at {part.there(Position(line, column))}, which is not valid Python: {message}{more}"
+    )
     return replace(document, remark=remark, broken=frozenset(each.path for each in broken))

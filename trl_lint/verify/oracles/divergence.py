@@ -53,7 +53,7 @@ class RanksPart:
         each = [f"{named(way.ranks)} {way.text}" for way in self.ways]
         if all(way.line is not None for way in self.ways) and self.kind != "except":  # "goes" is said once
             each[1:] = [_GO.sub(" to line", way, count=1) for way in each[1:]]
-        return f"the ranks part {self.at}: {', '.join(each)}"
+        return f"the ranks diverge {self.at}: {', '.join(each)}"
 
     @property
     def data(self) -> dict[str, Evidence]:

@@ -11,7 +11,7 @@ from trl_lint.launch.checker import JudgedLaunch, checked
 from trl_lint.launch.commands.commands import Word
 from trl_lint.launch.judge.gpus import VISIBLE
 from trl_lint.launch.training.launch_project import LaunchProject
-from trl_lint.linter.discovery import import_roots
+from trl_lint.linter.files.discovery import import_roots
 from trl_lint.settings import Settings
 from trl_lint.verify.processes.launcher import LaunchError
 from trl_lint.verify.proof.session import BARE, Subject

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from trl_lint.config import selection
 from trl_lint.findings import Finding
-from trl_lint.linter.discovery import PathProblem, find_files, import_roots
+from trl_lint.linter.files.discovery import PathProblem, find_files, import_roots
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.runner import Action, FileResult, propose, run, run_one
 from trl_lint.rules.base import Rule

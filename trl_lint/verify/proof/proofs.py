@@ -11,7 +11,7 @@ from pathlib import Path
 from trl_lint.findings import Finding
 from trl_lint.launch.checker import JudgedLaunch
 from trl_lint.launch.training.trainers import Trainers
-from trl_lint.linter.discovery import import_roots
+from trl_lint.linter.files.discovery import import_roots
 from trl_lint.settings import Settings
 from trl_lint.verify.oracles import termination
 from trl_lint.verify.processes.interrupts import RunInterrupted

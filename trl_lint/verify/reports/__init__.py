@@ -119,7 +119,7 @@ def emulated(proof: Proof) -> list[str]:
 def conclusion(proof: Proof) -> str:
     """What the runs of a user's program come to, in a sentence."""
     if proof.is_interrupted:
-        return "Interrupted: that is what was seen until then."
+        return "Interrupted: this is what was seen until then."
     if proof.alone is not None:
         return f"It fails on one process as well: not a multi-process bug. There: {_line(proof.alone)}."
     before, *after = [column for column in proof.columns if not column.is_bare]
@@ -130,7 +130,7 @@ def conclusion(proof: Proof) -> str:
     if before.holds:
         left = many(proof.not_reached, "finding")
         missed = f"; {left} {'was' if proof.not_reached == 1 else 'were'} not reached" * bool(proof.not_reached)
-        return f"Nothing wrong was seen{missed}. That is no proof: a run shows what it reaches."
+        return f"Nothing wrong was seen{missed}. That is no proof: a run only shows what it reaches."
     if not after:
         return "It fails, and trl-lint has no fix to try."
     if not after[0].holds:
@@ -138,7 +138,7 @@ def conclusion(proof: Proof) -> str:
     if proof.shown is not None and proof.shown.outcome is not Outcome.PASSED:
         return f"It failed as it is and passed when fixed, but {proof.shown.summary}."
     if proof.compared is not None and proof.compared.failed:
-        return "It fails as it is and passes when fixed, but the fix changes what is trained: see whether it should."
+        return "It fails as it is and passes when fixed, but the fix changes what is trained: check whether it should."
     return f"It fails as it is and passes when fixed: run `{proof.command}`."
 
 

@@ -4,7 +4,7 @@
     gather(loss)                             the ranks' means, side by side
     gather(loss).mean()                      their mean, in which each rank counts as much: told
 
-What operations do is in `transfer/tensor_averages.py`.
+What operations do is in `transfer/tensors/tensor_averages.py`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.analysis.state.refining import Domain, FunctionCall
-from trl_lint.analysis.transfer import tensor_averages
+from trl_lint.analysis.transfer.tensors import tensor_averages
 
 if TYPE_CHECKING:
     import libcst as cst
 
-    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.ranks import Rank

@@ -4,7 +4,7 @@
     x = rows.cpu()                   cpu, also where nothing else is known of `rows`
     f"cuda:{dist.get_rank()}"        a text that holds a rank
 
-What operations do is in `transfer/tensor_devices.py`; what is derived from several is where these are
+What operations do is in `transfer/tensors/tensor_devices.py`; what is derived from several is where these are
 (`domain/devices.py`).
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain, FunctionCall
-from trl_lint.analysis.transfer import device_steps, tensor_devices
+from trl_lint.analysis.transfer.tensors import device_steps, tensor_devices
 from trl_lint.knowledge import torch_ops
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@
     torch.randperm(len(rows))        the indices come from this draw
     DataLoader(drawn)                the loader goes through what was drawn
 
-What draws is in `transfer/draws.py`.
+What draws is in `transfer/data/draws.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain, FunctionCall
-from trl_lint.analysis.transfer import draws
+from trl_lint.analysis.transfer.data import draws
 from trl_lint.domain.derived import of_drawn_table
 from trl_lint.domain.values import Kind
 from trl_lint.knowledge.random_draws import ROWS_OF_TABLES

@@ -40,7 +40,7 @@ def _stamped(frame: Frame, args: Arguments, node: cst.CSTNode, value: Value) -> 
     form = args.get(0, "format")
     if form is None or not isinstance(form.const, str) or any(part in form.const for part in PARTS_OF_A_SECOND):
         return value
-    return value.but(why=SharedName(frame.module, node, "each rank asks for the time here, in whole seconds"))
+    return value.but(why=SharedName(frame.module, node, "each rank reads the time here, in whole seconds"))
 
 
 DOMAIN = NameDomain()

@@ -4,8 +4,8 @@
     x[:, 0]                          (same)
     model(**batch).logits            (same, ragged, same)
 
-What operations do is in `transfer/tensor_shapes.py`, subscripts in `transfer/subscript_shapes.py`, batches and models
-in `transfer/batch_shapes.py`.
+`transfer/tensors/` has what operations do (`tensor_shapes.py`), subscripts (`subscript_shapes.py`), and batches and
+models (`batch_shapes.py`).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain, FunctionCall
-from trl_lint.analysis.transfer import batch_lengths, batch_shapes, subscript_shapes, tensor_shapes
-from trl_lint.analysis.transfer.tensor_sizes import shaped, sized
+from trl_lint.analysis.transfer.tensors import batch_lengths, batch_shapes, subscript_shapes, tensor_shapes
+from trl_lint.analysis.transfer.tensors.tensor_sizes import shaped, sized
 from trl_lint.knowledge.torch_ops import ShapeTransfer
 
 if TYPE_CHECKING:
     import libcst as cst
 
-    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value

@@ -1,0 +1,35 @@
+"""The code bases of first runs: each named with a commit, in one run only, so that none measures code seen before."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+CASES = Path(__file__).parents[2] / "evaluation" / "cases"
+RUNS = json.loads((CASES / "first_runs.json").read_text(encoding="utf-8"))
+
+
+def named(runs: list[dict]) -> list[str]:
+    """The repositories of runs; GitHub takes their capitals for small letters."""
+    return [each["repository"].lower() for run in runs for each in run["code_bases"]]
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"run-{run['run']}")
+def test_every_entry_is_well_formed(run):
+    assert list(run) == ["run", "found_by", "state", "code_bases"]
+    assert run["found_by"].strip() and run["state"].strip() and run["code_bases"]
+    for each in run["code_bases"]:
+        assert list(each) == ["repository", "commit"]
+        assert re.fullmatch(r"[\w-]+/[\w.-]+", each["repository"]), each
+        assert re.fullmatch(r"[0-9a-f]{40}", each["commit"]), each
+
+
+def test_runs_are_numbered_in_their_order():
+    numbers = [run["run"] for run in RUNS]
+    assert numbers == [None, *range(1, len(RUNS))]
+
+
+def test_no_code_base_is_named_twice():
+    assert [name for name, times in Counter(named(RUNS)).items() if times > 1] == []

@@ -1,0 +1,62 @@
+"""What is logged to the runs of a group, started in another file: each process has one, which is right."""
+
+from __future__ import annotations
+
+import pytest
+from small_projects import written
+
+from trl_lint import api
+from trl_lint.settings import EVERY_RULE, Settings
+
+TRAINER = """\
+import wandb
+from transformers import TrainerCallback
+
+class OwnCallback(TrainerCallback):
+    def on_step_end(self, args, state, control, **others):
+        wandb.log({"step": state.global_step})
+
+class OwnTrainer:
+    def __init__(self, accelerator, model, loader):
+        self.accelerator = accelerator
+        self.model, self.loader = accelerator.prepare(model, loader)
+
+    def train(self):
+        for batch in self.loader:
+            gap = (self.model(**batch).loss - batch["x"].mean()).item()
+            wandb.log({"gap": gap})
+"""
+STARTS = """\
+import wandb
+from accelerate import Accelerator
+from made_by_name import trainer_of
+
+def begin(args):
+    {}
+
+def main(args):
+    accelerator = Accelerator()
+    {}
+    trainer_of(args.name)(accelerator).train()
+"""
+IN_GROUP = "wandb.init(project='x', group=args.stamp)"
+
+
+@pytest.mark.parametrize(
+    ("start", "call", "is_told"),
+    [
+        (IN_GROUP, "begin(args)", False),
+        ("pass", IN_GROUP, False),
+        ("pass", f"if args.track:\n        {IN_GROUP}", False),
+        ("pass", f"if accelerator.is_main_process:\n        {IN_GROUP}", True),
+        (IN_GROUP, "if accelerator.is_main_process:\n        begin(args)", True),
+        ("wandb.init(project='x', group=args.stamp, name='best')", "begin(args)", True),
+        (f"wandb.init(project='x')\n    {IN_GROUP}", "begin(args)", True),
+        ("pass", "begin(args)", True),
+    ],
+)
+def test_what_is_logged_where_each_process_has_a_run(start, call, is_told, tmp_path):
+    folder = written(tmp_path, {"trainer.py": TRAINER, "train.py": STARTS.format(start, call)})
+    findings = api.check(folder, Settings(root=folder, select=(EVERY_RULE,)))
+    in_trainer = {each.code for each in findings if each.path.endswith("trainer.py")}
+    assert in_trainer == ({"TRL003", "TRL008"} if is_told else set())

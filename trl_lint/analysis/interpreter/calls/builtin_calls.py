@@ -1,0 +1,421 @@
+"""Python's builtin functions, as far as they tell something about ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.interpreter.conditions import lists_of_models
+from trl_lint.analysis.interpreter.objects import attributes, own_wrappers, read_settings
+from trl_lint.analysis.interpreter.operations import dict_constructors
+from trl_lint.analysis.interpreter.operations.pure_calls import text_of
+from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_names
+from trl_lint.analysis.state import containers, settings
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models import wrapped_models
+from trl_lint.analysis.transfer.tensors import tensor_functions, tensors
+from trl_lint.analysis.transfer.tensors.operands import size_of
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_TRUE, World
+from trl_lint.domain.derived import derived
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.joins import join
+from trl_lint.domain.kinds import (
+    BLANKS,
+    NONE,
+    BasePrefix,
+    ContainerValue,
+    IterableValue,
+    LoaderValue,
+    NumberValue,
+    PreparedObject,
+    SizesValue,
+    TupleValue,
+)
+from trl_lint.domain.ranks import Rank, State
+from trl_lint.domain.shapes import RAGGED
+from trl_lint.domain.values import SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
+from trl_lint.knowledge import library, models
+from trl_lint.knowledge import torch as table
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    """The value of `name(...)`."""
+    if name in _OBSERVED:
+        for observe in frame.observers.library_call:
+            observe(frame, f"builtins.{name}", args, node)
+    handler = BUILTINS.get(name)
+    if handler is not None and args.positional and args.star is None:
+        return handler(frame, args, node)
+    if name == "zip" and args.star is not None and not args.positional:
+        return _unzipped(frame, args.star, node)
+    if handler is not None and args.star is not None:
+        return derived(_spread_rank(frame, args), Kind.UNKNOWN, *args.all())
+    if name in table.PURE_BUILTINS and name not in ("dict", "list", "set"):
+        return tensor_functions.builtin(
+            name, [text_of(value) for value in args.all()] if name in _TEXTS else args.all()
+        )
+    if name in _SILENT:
+        return NONE if name == "print" else SAME
+    if name == "open":
+        return read_settings.opened(args)
+    if name == "exec":
+        _forget_constants(frame, args)
+    if name in ("dict", "list", "set"):
+        made = Cell("dict", dict_constructors.entries_of(frame, args)) if name == "dict" else Cell(name)
+        return frame.allocate(node, made)
+    return frame.engine.unresolved(frame, args, node)
+
+
+def _forget_constants(frame: Frame, args: Arguments) -> None:
+    """`exec(open("configurator.py").read())`: what stands there may bind the names of settings anew."""
+    text = args.positional[0] if args.positional else UNKNOWN
+    if isinstance(text.const, str) or len(args.all()) != 1:
+        return
+    names = frame.memory.names
+    names.update((name, value.but(const=MISSING)) for name, value in names.items() if type(value.const) in _SET)
+
+
+_SET = frozenset({bool, float, int, str})
+_TEXTS = frozenset({"format", "repr", "str"})
+# What the observers are told of.
+_OBSERVED = frozenset({"open", "print"})
+_SILENT = frozenset({"print", "isinstance", "issubclass", "callable", "type", "id", "hasattr", "setattr", "delattr"})
+
+
+def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    value = args.positional[0]
+    if isinstance(value, ContainerValue):
+        frame.consume(value)
+        rank = ranks.SAME
+        cells = frame.memory.cells(value)
+        for cell in cells:
+            rank = ranks.join(rank, cell.length)
+        if containers.gathered_on_one_way(cells) or (rank.state is State.SAME and _may_be_others(cells)):
+            rank = ranks.UNKNOWN
+        return _counted(frame, settings.length_by_name(frame, args.expression(0), rank), value, node)
+    if isinstance(value, IterableValue):
+        return _counted(frame, value.length, value, node)
+    if isinstance(value, (TupleValue, LoaderValue, SizesValue)):
+        return NumberValue(ranks.SAME, scalar=True, dtype="int")
+    return _counted(frame, value.rank, value, node)
+
+
+def _may_be_others(cells: Sequence[Cell]) -> bool:
+    """Whether a container is one of several, of which not all have as many entries: some ranks may have one of them."""
+    return len(cells) > 1 and len({len(cell.entries) if cell.rest is None else -1 for cell in cells}) > 1
+
+
+def _counted(frame: Frame, rank: Rank, value: Value, node: cst.CSTNode) -> Value:
+    if rank.differs:
+        rank = Rank(State.PARTIAL, rank.origins, "count")
+    why = value.why or frame.step(node, "the number of elements differs between ranks")
+    return NumberValue(rank, scalar=True, dtype="int", why=why if rank.differs else None, writes=value.writes)
+
+
+def _sum(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    value = args.positional[0]
+    if value.kind in (Kind.TENSOR, Kind.BATCH) or value.kind is Kind.UNKNOWN:
+        return tensors.summed(value) if value.rank.differs else value.as_a(BLANKS.get(value.kind, Value))
+    result = _reduced(frame, args, "sum")
+    start = args.positional[1] if len(args.positional) > 1 else args.keywords.get("start")
+    if result.rank.state is State.BOTTOM:  # of nothing
+        return start or NumberValue(ranks.SAME, scalar=True, dtype="int")
+    if start is None:
+        return result
+    return tensors.arithmetic(ranks.combine_linear(result.rank, start.rank), result, start, False)
+
+
+def _extreme(name: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
+    def handler(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+        if len(args.positional) > 1:
+            return _strongest(args.positional)
+        result = _reduced(frame, args, name)
+        default = args.keywords.get("default")
+        return result if default is None else join(result, default)
+
+    return handler
+
+
+def _strongest(values: list[Value]) -> Value:
+    facts = [value.rank for value in values]
+    rank = ranks.of_counts(ranks.nonlinear(ranks.combine_all(facts)), facts)
+    kind = values[0].kind if len({value.kind for value in values}) == 1 else Kind.UNKNOWN
+    return derived(rank, kind, *values, scalar=all(value.scalar for value in values), dtype=_common([*values]))
+
+
+def _common(values: list[Value]) -> str:
+    dtypes = {value.dtype for value in values}
+    return dtypes.pop() if len(dtypes) == 1 else ""
+
+
+def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
+    """A reduction of an iterable in Python: of tensors it is a tensor, of numbers a number."""
+    element, length = containers.iterate(frame, args.positional[0])
+    rank = element.rank
+    if length.how == ranks.HELD:
+        rank = ranks.nonlinear(length)
+    elif length.differs and rank.state is State.SAME:
+        rank = Rank(State.PARTIAL, length.origins, how)
+    elif rank.state is State.PARTIAL and rank.how != how and not _adds_up(rank, length, how):
+        rank = Rank(State.LOCAL, rank.origins)
+    elif rank.state is State.LOCAL and not _adds_up(rank, length, how):
+        known = how in ("max", "min") or rank.how in ("", how)
+        rank = Rank(State.LOCAL, rank.origins, how if known else "")
+    elif rank.state is State.SHARD:
+        rank = Rank(State.PARTIAL, rank.origins, how)
+    elif length.state is State.UNKNOWN and rank.state is State.SAME:
+        rank = ranks.UNKNOWN
+    kind = Kind.NUMBER if element.kind is Kind.NUMBER else element.kind
+    if how in ("any", "all"):
+        return derived(ranks.nonlinear(rank), Kind.NUMBER, element, scalar=True, dtype="bool")
+    dtype = "int" if element.dtype == "bool" and how == "sum" else element.dtype
+    return derived(rank, kind, element, scalar=element.scalar, dtype=dtype)
+
+
+def _adds_up(rank: Rank, length: Rank, how: str) -> bool:
+    """Whether a sum of partial means (equally many on all ranks) is a partial mean."""
+    return how == "sum" and rank.how in ranks.ADDITIVE and length.state is State.SAME
+
+
+def _quantified(how: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
+    def handler(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+        return _reduced(frame, args, how)
+
+    return handler
+
+
+def _sequence(shape: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
+    """`list(x)`, `sorted(x)`, `set(x)`: a new container of the same elements."""
+
+    def handler(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+        value = args.positional[0]
+        if isinstance(value, TupleValue) and shape == "list":
+            return frame.allocate(node, Cell("list", dict(enumerate(value.items))))
+        view = containers.as_view(frame, value, args.expression(0))
+        if isinstance(view, IterableValue) and view.view is not None:
+            return view  # `sorted(d)`, `list(d.items())`: still the entries of that dict
+        element, length = containers.iterate(frame, view)
+        return frame.allocate(node, Cell(shape, rest=element, length=length))
+
+    return handler
+
+
+def _tuple(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    value = args.positional[0]
+    if value.kind is Kind.TUPLE:
+        return value
+    return _sequence("list")(frame, args, node)
+
+
+def _range(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    rank = ranks.nonlinear(args.rank())
+    # Rows that a mask has picked are not as many on all ranks.
+    if all(size_of(value) is not RAGGED for value in args.all()):
+        rank = ranks.of_counts(rank, (value.rank for value in args.all()))
+    # `range(rank, total, world)`; epochs that start where a checkpoint says are counted alike.
+    starts_apart = len(args.positional) > 1 and args.positional[0].rank.differs
+    number = ranks.nonlinear(args.positional[0].rank) if starts_apart else ranks.SAME
+    return IterableValue(ranks.SAME, NumberValue(number, scalar=True, dtype="int"), rank)
+
+
+def _enumerate(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    columns = containers.as_columns(frame, args.positional[0], args.expression(0))
+    element, length = containers.iterate(frame, columns)
+    index = NumberValue(ranks.SAME, scalar=True, dtype="int")
+    return IterableValue(ranks.SAME, TupleValue(ranks.SAME, (index, element)), length)
+
+
+def _zip(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    rows = lists_of_models.zipped(frame, args.positional)
+    if rows is not None:
+        return rows
+    pairs = [containers.iterate(frame, value) for value in args.positional]
+    lengths = [pair[1] for pair in pairs]
+    length = ranks.of_counts(ranks.combine_all(lengths), lengths)
+    row = containers.tuple_of(frame, [pair[0] for pair in pairs], (node, "row"))
+    return IterableValue(ranks.SAME, row, length)
+
+
+def _unzipped(frame: Frame, row: Value, node: cst.CSTNode) -> Value:
+    """`zip(*rows)`: the columns, one by one where the rows are tuples in sight."""
+    if isinstance(row, TupleValue):
+        columns = [frame.allocate((node, index), Cell("list", rest=item)) for index, item in enumerate(row.items)]
+        return TupleValue(ranks.SAME, tuple(columns))
+    element, length = containers.iterate(frame, row)
+    column = frame.allocate(node, Cell("list", rest=element))
+    return IterableValue(ranks.SAME, column, length)
+
+
+def _spread_rank(frame: Frame, args: Arguments) -> Rank:
+    """The fact of a call with a star: of the elements where a container is given."""
+    found = []
+    for value in args.all():
+        container = value.kind in (Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE)
+        found.append(containers.iterate(frame, value)[0].rank if container else value.rank)
+    return ranks.nonlinear(ranks.combine_all(found))
+
+
+def _map(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    elements, lengths = [], []
+    for value in args.positional[1:]:
+        element, length = containers.iterate(frame, value)
+        elements.append(element)
+        lengths.append(length)
+    result = frame.engine.call_value(frame, args.positional[0], Arguments(elements), node)
+    return IterableValue(ranks.SAME, result, ranks.combine_all(lengths))
+
+
+def _filter(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    element, length = containers.iterate(frame, args.positional[-1])
+    return IterableValue(ranks.SAME, element, ranks.combine(length, element.rank))
+
+
+def _iter(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    value = args.positional[0]
+    if value.kind is Kind.LOADER or len(args.positional) > 1:
+        return value
+    return IterableValue(ranks.SAME, *containers.iterate(frame, value))
+
+
+def _next(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    element = containers.iterate(frame, args.positional[0])[0]
+    return join(element, args.positional[1]) if len(args.positional) > 1 else element
+
+
+def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """On a wrapped model only what the wrapper itself has is there."""
+    owner = args.positional[0]
+    name = args.positional[1].const if len(args.positional) > 1 else None
+    if owner.kind is Kind.MODEL and owner.wrapping in WRAPPED_ON_SOME_WAY and isinstance(name, str):
+        attributes.asked_for(frame, owner, name, node)
+    if owner.kind is Kind.MODEL and isinstance(name, str) and own_wrappers.has(owner, name):
+        return NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool")
+    if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and isinstance(name, str):
+        found = WORLD_TRUE if name in library.WRAPPER_ATTRIBUTES else WORLD_FALSE
+        return NumberValue(ranks.SAME, const=found, scalar=True, dtype="bool")
+    if isinstance(owner, PreparedObject) and isinstance(name, str):
+        # Whichever of the things that are prepared it is: with several ranks it has what those have.
+        there = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
+        const = MISSING if there else WORLD_FALSE
+        return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
+    return _told_apart(owner)
+
+
+def _told_apart(owner: Value) -> Value:
+    """What a question for the class of a value says: another one where something stands in for it on some ranks."""
+    stands_in = owner.kind is Kind.INSTANCE and owner.rank == ranks.RANK_LOCAL
+    return derived(owner.rank if stands_in else ranks.SAME, Kind.NUMBER, owner, scalar=True, dtype="bool")
+
+
+def _getattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    owner = args.positional[0]
+    name = args.positional[1].const if len(args.positional) > 1 else None
+    default = args.positional[2] if len(args.positional) > 2 else None
+    if owner.kind is Kind.MODEL and len(args.positional) > 1 and _names_a_part(args.positional[1], default):
+        # Under an engine that forwards attributes it is the part even of a wrapped one.
+        whole = wrapped_models.inside(frame, owner, node) if owner.wrapping is Wrapping.WRAPPED else owner
+        return wrapped_models.part(whole)
+    if not isinstance(name, str) or "\0" in name:
+        return SAME if owner.kind is Kind.INSTANCE and owner.rank.state is State.SAME and default is None else UNKNOWN
+    if owner.kind is Kind.MODEL and own_wrappers.has(owner, name):
+        return UNKNOWN
+    if owner.kind is Kind.MODEL and default is not None and not (owner.wrapping and owner.wrapping.is_bare):
+        if owner.wrapping is Wrapping.WRAPPED and name not in library.WRAPPER_ATTRIBUTES:
+            return default
+        if name == models.INNER_MODEL:
+            return attributes.of_model(frame, owner, name, node)
+    if default is not None:
+        frame.attribute_error_depth += 1
+    value = attributes.read(frame, owner, name, node)
+    if default is not None:
+        frame.attribute_error_depth -= 1
+        if isinstance(value, BasePrefix):
+            return value
+        if value.rank.state is State.SAME and value.kind is Kind.UNKNOWN and value.const is MISSING:
+            return join(value, default)
+    return value
+
+
+def _names_a_part(name: Value, default: Value | None) -> bool:
+    """Whether `getattr(model, name, default)` asks for the submodule without the head."""
+    if isinstance(name, BasePrefix):
+        return True
+    return not isinstance(name.const, str) and default is not None and default.kind is Kind.MODEL
+
+
+def _setattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`setattr(self, "name", value)` with a constant name is an assignment."""
+    owner, name, value = [*args.positional, UNKNOWN, UNKNOWN, UNKNOWN][:3]
+    if isinstance(owner, ProjectInstance) and isinstance(name.const, str) and "\0" not in name.const:
+        frame.write_attribute(owner.cls, name.const, value)
+    return NONE
+
+
+def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    owner = args.positional[0]
+    wanted = args.positional[1] if len(args.positional) > 1 else UNKNOWN
+    const: World | bool | None = None
+    names = class_names(wanted)
+    if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and names:
+        if not models.WRAPPER_CLASSES.isdisjoint(names):
+            const = WORLD_TRUE
+        elif all(name in models.PLAIN_CLASSES or library.is_model_class(f"transformers.{name}") for name in names):
+            const = WORLD_FALSE
+    if names == ["Tensor"] and owner.kind in _TENSOR_OR_NOT:
+        const = owner.kind is Kind.TENSOR
+    if const is not None:
+        return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
+    return _told_apart(owner)
+
+
+# Of these it is known whether they are tensors.
+_TENSOR_OR_NOT = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.NUMBER_LIST, Kind.STRING, Kind.CONTAINER})
+
+
+def is_tensor(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`torch.is_tensor(x)`: what `isinstance(x, torch.Tensor)` says."""
+    owner = args.get(0, "obj") or UNKNOWN
+    if owner.kind not in _TENSOR_OR_NOT:
+        return SAME
+    return NumberValue(ranks.SAME, const=owner.kind is Kind.TENSOR, scalar=True, dtype="bool")
+
+
+def _absolute(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    value = args.positional[0]
+    return derived(ranks.nonlinear(value.rank), value.kind, value, scalar=value.scalar, dtype=value.dtype)
+
+
+BUILTINS: dict[str, Callable[[Frame, Arguments, cst.CSTNode], Value]] = {
+    "abs": _absolute,
+    "all": _quantified("all"),
+    "any": _quantified("any"),
+    "dict": dict_constructors.made,
+    "dict.fromkeys": dict_constructors.from_keys,
+    "enumerate": _enumerate,
+    "filter": _filter,
+    "frozenset": _sequence("set"),
+    "getattr": _getattr,
+    "hasattr": _hasattr,
+    "isinstance": _isinstance,
+    "iter": _iter,
+    "len": _len,
+    "list": _sequence("list"),
+    "map": _map,
+    "max": _extreme("max"),
+    "min": _extreme("min"),
+    "next": _next,
+    "range": _range,
+    "reversed": _sequence("list"),
+    "set": _sequence("set"),
+    "setattr": _setattr,
+    "sorted": _sequence("list"),
+    "sum": _sum,
+    "tuple": _tuple,
+    "vars": dict_constructors.of_record,
+    "zip": _zip,
+}

@@ -1,0 +1,77 @@
+"""Functions that are handed to libraries, which call them with values of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.kinds import BoundMethod, ContainerValue, TupleValue
+from trl_lint.domain.partial_calls import PartialCall
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge import library
+from trl_lint.knowledge.schema import Class
+
+# A function, the class of the object that it is called on, and the arguments by name that it was made partial with.
+_Handed: TypeAlias = tuple[FunctionInfo, ClassInfo | None, dict[str, Value]]
+
+
+def hand_over(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
+    """A trainer in sight is built: functions given to it are called by its library base."""
+    for base in cls.library_bases():
+        row = frame.engine.class_row(base)
+        if row is not None:
+            hand_over_to(frame, row, args)
+
+
+def hand_over_to(frame: Frame, row: Class, args: Arguments) -> None:
+    for parameter, facts_of in _callbacks(frame, row).items():
+        value = args.keywords.get(parameter)
+        if value is not None:
+            for function, cls, named in _functions(frame, value):
+                frame.engine.enter(function, {**facts_of, **named}, cls)
+
+
+def _callbacks(frame: Frame, row: Class) -> dict[str, Mapping[str, Value]]:
+    merged: dict[str, Mapping[str, Value]] = {}
+    for name in library.mro(row.name, frame.engine.versions):
+        each = frame.engine.class_row(name)
+        if each is not None:
+            for parameter, facts_of in each.callbacks.items():
+                merged.setdefault(parameter, facts_of)
+    return merged
+
+
+def _functions(frame: Frame, value: Value) -> Iterable[_Handed]:
+    """The functions that a value is, or holds; an object of the project may be called, or one of its methods."""
+    match value:
+        case FunctionValue():
+            yield value.function, None, {}
+        case PartialCall() if not value.positional:
+            for function, cls, _ in _functions(frame, value.callee):
+                yield function, cls, dict(value.keywords)
+        case BoundMethod(owner=ProjectInstance(cls=cls), name=name):
+            yield from _method(cls, name)
+        case ProjectInstance(cls=cls):
+            yield from _method(cls, "__call__")
+        case TupleValue():
+            for item in value.items:
+                yield from _functions(frame, item)
+        case ContainerValue():
+            for cell in frame.memory.cells(value):
+                for item in cell.values():
+                    if item.kind in _CALLED:
+                        yield from _functions(frame, item)
+
+
+# Kinds of what may be called.
+_CALLED = frozenset({Kind.BOUND, Kind.FUNCTION, Kind.INSTANCE})
+
+
+def _method(cls: ClassInfo, name: str) -> Iterable[_Handed]:
+    method = cls.find(name)
+    if method is not None and method.decorators.isdisjoint(("classmethod", "staticmethod")):
+        yield method, cls, {}

@@ -1,0 +1,201 @@
+"""Calls: which function is meant, and what it returns."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.events import Revealed
+from trl_lint.analysis.interpreter.calls import (
+    builtin_calls,
+    instantiation,
+    keyword_calls,
+    library_calls,
+    method_calls,
+    row_transfers,
+)
+from trl_lint.analysis.interpreter.calls.call_arguments import evaluated
+from trl_lint.analysis.interpreter.calls.model_calls import forward
+from trl_lint.analysis.interpreter.objects import assignment
+from trl_lint.analysis.interpreter.operations import pure_calls
+from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
+from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance
+from trl_lint.analysis.program.project.classes import FunctionInfo
+from trl_lint.analysis.program.syntax import callee_of, last_name
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models import wrapped_models
+from trl_lint.domain.choices import OneOfOwnClasses
+from trl_lint.domain.heap import unknown_cell
+from trl_lint.domain.joins import join_all
+from trl_lint.domain.kinds import (
+    BoundMethod,
+    ContainerValue,
+    InstanceValue,
+    LibraryInstance,
+    LibraryName,
+    LoadedFiles,
+    ModelValue,
+    PreparedObject,
+    PureObject,
+)
+from trl_lint.domain.partial_calls import PartialCall
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
+from trl_lint.knowledge import engines, models
+from trl_lint.knowledge.heuristics import KEEPS_ITS_ARGUMENT
+from trl_lint.knowledge.python import GIVE_FIRST_ARGUMENT
+from trl_lint.knowledge.schema import SOME_MODEL
+
+
+def call(frame: Frame, node: cst.Call) -> Value:
+    """The value of a call expression."""
+    func = node.func
+    if type(func) is cst.Attribute:
+        if _is_super(func.value):
+            return _call_super(frame, func.attr.value, evaluated(frame, node), node)
+        owner = frame.engine.evaluate(frame, func.value)
+        if func.attr.value == "backward":
+            frame.trace.backward = True
+        return method_calls.call_member(frame, owner, func.attr.value, evaluated(frame, node), node)
+    if type(func) is cst.Name:
+        callee = frame.engine.lookup(frame, func.value)
+        if callee is None:
+            return _call_unbound(frame, func.value, node)
+        return call_value(frame, callee, evaluated(frame, node), node)
+    return call_value(frame, frame.engine.evaluate(frame, func), evaluated(frame, node), node)
+
+
+def _call_unbound(frame: Frame, name: str, node: cst.Call) -> Value:
+    """A call of a name that nothing in sight defines."""
+    args = evaluated(frame, node)
+    if name == "reveal_rank" and args.positional:
+        frame.emit(Revealed, node, value=args.positional[0])
+        return args.positional[0]
+    if name == "reveal_shape" and args.positional:
+        frame.emit(Revealed, node, value=args.positional[0], shape=True)
+        return args.positional[0]
+    return unresolved(frame, args, node)
+
+
+def _is_super(node: cst.CSTNode) -> bool:
+    return type(node) is cst.Call and type(node.func) is cst.Name and node.func.value == "super"
+
+
+def _call_super(frame: Frame, name: str, args: Arguments, node: cst.Call) -> Value:
+    """`super().name(...)`: the method of a base in sight, or what the tables say of a library's."""
+    function = frame.function
+    outer = frame
+    while function is not None and function.cls is None and outer.outer is not None:
+        outer = outer.outer
+        function = outer.function
+    cls = frame.cls or outer.cls
+    if function is None or function.cls is None or cls is None:
+        return unresolved(frame, args, node)
+    owner = ProjectInstance(cls)
+    is_mixin = frame.engine.is_mixed_in(function.cls, cls)
+    above = cls.find_above(name, function.cls) if is_mixin else function.cls.find_above(name)
+    if above is not None:
+        receiver = cls if above.shows or frame.engine.is_mixed_in(above.cls, cls) else above.cls
+        return frame.engine.call(frame, above, args, node, ProjectInstance(receiver or cls))
+    return library_calls.call_inherited(frame, owner, cls if is_mixin else function.cls, name, args, node)
+
+
+def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) -> Value:
+    """The value of calling a value."""
+    callee = frame.engine.settle(callee)
+    match callee:
+        case FunctionValue(function=function):
+            if function.name in models.FOR_GENERATION:
+                row_transfers.for_generation(frame, args, node)
+            if function.decorators & GIVE_FIRST_ARGUMENT:
+                args = _completed(PartialCall(callee, (UNKNOWN,)), args)
+            returned = frame.engine.call(frame, function, args, node, None)
+            for refine in frame.domains.project_function:
+                returned = refine(frame, function, args, returned)
+            return returned
+        case LibraryName():
+            return _call_dotted(frame, callee.name, args, node)
+        case BoundMethod():
+            return method_calls.call_member(frame, callee.owner, callee.name, args, node)
+        case PartialCall():
+            return call_value(frame, callee.callee, _completed(callee, args), node)
+        case ClassValue():
+            return instantiation.instantiate(frame, callee.cls, args, node)
+        case OneOfOwnClasses():
+            return join_all([call_value(frame, option, args, node) for option in callee.options])
+        case ModelValue():
+            return _call_model(frame, callee, args, node)
+        case InstanceValue():
+            return _call_instance(frame, callee, args, node)
+        case LoadedFiles():
+            return loaded_result(frame, args) or unresolved(frame, args, node)
+    return BOTTOM if callee.rank.state is State.BOTTOM else unresolved(frame, args, node)
+
+
+def _completed(callee: PartialCall, args: Arguments) -> Arguments:
+    """The arguments of a call, with those that the callee was made partial with."""
+    shift = len(callee.positional)
+    both = Arguments((*callee.positional, *args.positional), {**dict(callee.keywords), **args.keywords})
+    both.star, both.double = args.star, args.double
+    both.nodes = {key + shift if isinstance(key, int) else key: arg for key, arg in args.nodes.items()}
+    return both
+
+
+def _call_model(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> Value:
+    for observe in frame.observers.model_call:
+        observe(frame, model, node)
+    return forward(frame, model, args)
+
+
+def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: cst.CSTNode) -> Value:
+    if wrapped_models.redirects(callee):
+        return wrapped_models.redirected(frame, args, node)
+    match callee:
+        case ProjectInstance(cls=cls):
+            method = cls.find("__call__")
+            if method is not None:
+                return method_calls.call_method(frame, callee, cls, method, args, node)
+        case PreparedObject():
+            return _call_model(frame, callee, args, node)
+        case LibraryInstance(name=engines.ENGINE):
+            return _call_model(frame, SOME_MODEL, args, node)
+        case LibraryInstance(name=name) if name.startswith("torch.nn."):
+            return pure_calls.module_output(name, args)
+        case PureObject():
+            return pure_result(pure_calls.spread(frame, args))
+    return unresolved(frame, args, node)
+
+
+def _call_dotted(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode) -> Value:
+    if dotted.startswith("builtins."):
+        name = dotted[9:]
+        value = builtin_calls.call(frame, name, args, node)
+        for refine in frame.domains.builtin:
+            value = refine(frame, name, args, node, value)
+        return value
+    return library_calls.call_function(frame, dotted, args, node)
+
+
+def call_property(frame: Frame, owner: Value, method: FunctionInfo, node: cst.CSTNode) -> Value:
+    return frame.engine.call(frame, method, Arguments(), node, owner)
+
+
+def unresolved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """A call of code that is not in sight: its result is unknown, and so is what it may have changed in place.
+
+    Unless the names of its arguments tell what it is.
+    """
+    told = keyword_calls.result(frame, args, node)
+    if told is not None:
+        return told
+    for observe in frame.observers.call_out_of_sight:
+        observe(frame, args, node)
+    for value in args.all():
+        if isinstance(value, ContainerValue) and not frame.is_stored(value):
+            frame.update(value, unknown_cell)
+    may_reduce = frame.discarded is node and not KEEPS_ITS_ARGUMENT.fits(last_name(callee_of(node)))
+    for key, value in args.named():
+        arg = args.nodes.get(key)
+        if arg is not None and may_reduce and value.kind is Kind.TENSOR and value.rank.differs:
+            assignment.rebind(frame, arg.value, UNKNOWN)
+    return UNKNOWN

@@ -1,0 +1,212 @@
+"""Collectives: what each gives back, and what the ranks have exchanged in it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import libcst as cst
+
+from trl_lint.analysis.events import CollectiveCalled, NumberEntry
+from trl_lint.analysis.interpreter.objects import assignment
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame, Place, explain
+from trl_lint.analysis.transfer.processes import first_rank, groups
+from trl_lint.analysis.transfer.tensors import tensor_shapes
+from trl_lint.domain import ranks
+from trl_lint.domain.derived import derived
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.kinds import BLANKS, NONE, ContainerValue, TensorValue, TupleValue, library_name_of
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
+from trl_lint.knowledge.schema import ANY, Collective
+
+
+def collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> Value:
+    """A collective: told to the rules, and applied to the facts."""
+    for observe in frame.observers.collective:
+        observe(frame, row, args, node)
+    if row.result == "barrier":
+        first_rank.note_barrier(frame)
+        return NONE
+    if row.operand is ANY:
+        return _own_collective(frame, row, args, node)
+    operand = args.get(*row.operand)
+    if operand is None:
+        return _starred_collective(frame, row, args, node)
+    result = _communicated(frame, row, args, operand, node)
+    if row.into is not None:
+        target = args.node(*row.into)
+        receiver = args.get(*row.into)
+        if target is not None and receiver is not None:
+            _receive(frame, target.value, receiver, result)
+        return result if row.returned else NONE
+    return result
+
+
+# What a function of the user's own may be given besides what it communicates.
+_BESIDES = frozenset({
+    Kind.BOUND, Kind.CLASS, Kind.FUNCTION, Kind.INSTANCE, Kind.LOADER, Kind.MODEL, Kind.MODULE, Kind.NONE, Kind.STRING,
+})  # fmt: skip
+
+
+def _own_collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> Value:
+    """A collective whose parameters are not known: the first data among its arguments are its operand."""
+    operand = next((value for value in args.all() if value.kind not in _BESIDES), None)
+    if frame.discarded is node:
+        _work_in_place(frame, row, args, operand, node)
+    return Value(ranks.REDUCED) if operand is None else _result(frame, row, operand, node)
+
+
+def _work_in_place(frame: Frame, row: Collective, args: Arguments, operand: Value | None, node: cst.CSTNode) -> None:
+    """A collective whose result is thrown away changes what it is given: a tensor as it says, others somehow."""
+    argument = next((args.nodes.get(key) for key, value in args.named() if value is operand), None)
+    told = row.result in ("broadcast", "reduced")
+    if told and argument is not None and operand is not None and operand.kind in (Kind.TENSOR, Kind.UNKNOWN):
+        assignment.rebind(frame, argument.value, _result(frame, row, operand, node))
+    else:
+        frame.engine.unresolved(frame, args, node)
+
+
+def _starred_collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> Value:
+    """`gather(*values)`: what is communicated is one of them."""
+    starred = next((arg for arg in node.args if arg.star == "*"), None) if isinstance(node, cst.Call) else None
+    if args.star is None or starred is None or not row.fails:
+        return SAME if args.all() else UNKNOWN
+    frame.emit(CollectiveCalled, node, row=row, operand=args.star, argument=starred, parts=(args.star,))
+    return _result(frame, row, args.star, node)
+
+
+def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value, node: cst.CSTNode) -> Value:
+    objects = args.get(*row.objects) if row.objects is not None else None
+    if objects is not None and objects.const is not False:
+        return _gathered_objects(frame, operand, node)
+    argument = args.node(*row.operand)
+    if argument is not None and row.fails:
+        frame.emit(
+            CollectiveCalled,
+            node,
+            row=row,
+            operand=operand,
+            argument=argument,
+            numbers=_numbers(frame, operand),
+            parts=parts_of(frame, operand),
+            received=_received(frame, row, args),
+            accelerator=frame.accelerator(),
+            stepping=frame.stepping,
+            groups=tuple(groups.groups_of(row, args)),
+        )
+    return _result(frame, row, operand, node, _reduction(row, args), args)
+
+
+def _reduction(row: Collective, args: Arguments) -> str:
+    """How a collective reduces: "" when it does not, "?" when that is not known."""
+    if row.reduction is None:
+        return ""
+    given = args.get(*row.reduction[:2])
+    if given is None:
+        return row.reduction[2]
+    said = given.const if isinstance(given.const, str) else library_name_of(given)
+    name = said.rpartition(".")[2].lower() if said else "?"
+    return {"avg": "mean"}.get(name, name)
+
+
+def parts_of(frame: Frame, operand: Value, depth: int = 2) -> tuple[Value, ...]:
+    """The tensors that a collective is given: the operand, or what the containers that it is hold."""
+    if isinstance(operand, TupleValue) and depth:
+        return tuple(part for item in operand.items for part in parts_of(frame, item, depth - 1))
+    if isinstance(operand, ContainerValue) and depth:
+        cells = frame.memory.cells(operand)
+        return tuple(part for cell in cells for item in cell.values() for part in parts_of(frame, item, depth - 1))
+    return (operand,)
+
+
+def _received(frame: Frame, row: Collective, args: Arguments) -> tuple[Value, ...]:
+    """The tensors that a collective fills, where they are not those that it is given."""
+    receiver = args.get(*row.into) if row.into is not None and row.into != row.operand else None
+    return () if receiver is None else parts_of(frame, receiver)
+
+
+def _numbers(frame: Frame, operand: Value) -> tuple[NumberEntry, ...]:
+    """The entries of a dict (or the items of a list) that are Python numbers."""
+    if not isinstance(operand, ContainerValue):
+        return ()
+    found = []
+    for cell in frame.memory.cells(operand):
+        for key, value in cell.entries.items():
+            if value.kind in (Kind.NUMBER, Kind.NUMBER_LIST):
+                found.append(NumberEntry(cell.shape, str(key)))
+        if cell.rest is not None and cell.rest.kind in (Kind.NUMBER, Kind.NUMBER_LIST):
+            found.append(NumberEntry(cell.shape))
+    return tuple(found)
+
+
+def _result(
+    frame: Frame, row: Collective, operand: Value, node: cst.CSTNode, reduction: str = "", args: Arguments | None = None
+) -> Value:
+    if operand.rank.state is State.BOTTOM:
+        return operand
+    if row.result == "padded":
+        return tensor_shapes.padded(frame, operand, args or Arguments(), node)
+    if row.result == "objects":
+        return _gathered_objects(frame, operand, node)
+    if row.result == "messages":
+        return UNKNOWN  # one for each rank, which may say the same to all
+    if row.result == "scattered":
+        return explain(frame, TensorValue(ranks.SHARD), node, "each rank receives its own part")
+    how = reduction or (row.reduction[2] if row.reduction is not None else row.result)
+    return gathered(frame, operand, node, scalar=row.result in ("reduced", "broadcast"), how=how)
+
+
+def gathered(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: str = "gathered") -> Value:
+    """A value after a collective that gathers or reduces: the same on all ranks, containers entry by entry."""
+
+    def communicated(item: Value, _: Place) -> Value:
+        return _communicated_item(frame, item, node, scalar, how)
+
+    def renewed(cell: Cell, entries: dict[Hashable, Value], rest: Value | None) -> Cell:
+        return Cell(cell.shape, entries, rest)
+
+    return containers.each(frame, value, node, communicated, renewed)
+
+
+def _communicated_item(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: str) -> Value:
+    if value.kind is Kind.CONTAINER:
+        return Value(ranks.REDUCED)
+    kind = Kind.TENSOR if value.kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST) else value.kind
+    made = derived(ranks.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar)
+    return _refined(frame, value, how, node, made)
+
+
+def _refined(frame: Frame, operand: Value, how: str, node: cst.CSTNode, value: Value) -> Value:
+    for refine in frame.domains.collected:
+        value = refine(frame, operand, how, node, value)
+    return value
+
+
+def _gathered_objects(frame: Frame, operand: Value, node: cst.CSTNode) -> Value:
+    """Every rank's Python objects in one list."""
+    is_several = operand.kind in (Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE)
+    element = containers.iterate(frame, operand)[0] if is_several else operand
+    return frame.allocate(node, Cell("list", rest=_agreed(frame, element, node)))
+
+
+def _agreed(frame: Frame, element: Value, node: cst.CSTNode) -> Value:
+    if isinstance(element, TupleValue):
+        return TupleValue(ranks.REDUCED, tuple(_agreed(frame, item, node) for item in element.items))
+    cls = BLANKS[element.kind] if element.kind in (Kind.NUMBER, Kind.TENSOR, Kind.STRING) else Value
+    made = cls(ranks.REDUCED, dtype=element.dtype, scalar=element.kind is Kind.NUMBER)
+    return _refined(frame, element, "gathered", node, made)
+
+
+def _receive(frame: Frame, target: cst.CSTNode, receiver: Value, result: Value) -> None:
+    """A collective that fills its argument in place: useless on a temporary."""
+    if isinstance(receiver, ContainerValue):
+        element = result
+        if result.kind is Kind.CONTAINER:
+            element = containers.iterate(frame, result)[0]
+        frame.update(receiver, lambda cell: Cell(cell.shape, rest=element))
+    else:
+        if result.kind is Kind.CONTAINER:
+            result = Value(ranks.REDUCED)
+        assignment.rebind(frame, target, result)

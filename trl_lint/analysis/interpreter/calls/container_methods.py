@@ -1,0 +1,242 @@
+"""Methods of lists, dicts and sets on the abstract heap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import partial
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.objects import subscripts
+from trl_lint.analysis.program import syntax
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING
+from trl_lint.domain.heap import Cell, read_key, with_key
+from trl_lint.domain.joins import join, join_elements
+from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, NumberValue, StringValue, TupleValue
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
+
+
+def call(frame: Frame, owner: ContainerValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    """The value of `container.name(...)`, after what it does to the container."""
+    handler = METHODS.get(name)
+    return UNKNOWN if handler is None else handler(frame, owner, args, node)
+
+
+def _append(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    """`append`, `add`, `insert`, `appendleft`: one more element."""
+    if not args.positional:
+        return NONE
+    value = args.positional[-1]
+    length = _division(frame)
+    if frame.is_stored(owner):
+        value = frame.written(value, _name_of(frame, owner), args.expression(-1))
+        length = ranks.SAME
+    weak = len(owner.identities) > 1
+    at_end = len(args.positional) == 1 and "appendleft" not in _called(node)
+
+    def change(cell: Cell) -> Cell:
+        if (
+            at_end
+            and cell.rest is None
+            and not weak
+            and len(cell.entries) < 16
+            and cell.shape == "list"
+            and not frame.loops
+        ):
+            return Cell("list", {**cell.entries, len(cell.entries): value}, None, cell.factory, _longer(cell, length))
+        rest = join_elements(cell.element(), value)
+        return Cell(cell.shape, rest=rest, factory=cell.factory, length=_longer(cell, length))
+
+    frame.update(owner, change)
+    return NONE
+
+
+def _called(node: cst.CSTNode) -> str:
+    return node.func.attr.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else ""
+
+
+def _longer(cell: Cell, length: ranks.Rank) -> ranks.Rank:
+    return ranks.join_lengths(cell.length, length)
+
+
+def _division(frame: Frame) -> ranks.Rank:
+    """Whether all ranks add an element here; in a loop over the samples of a batch, as many as they have samples."""
+    divided = [each.rank for each in frame.memory.control.conditions if each.rank.differs]
+    if divided and all(each.how == "count" for each in divided):
+        return divided[0]
+    return ranks.nonlinear(frame.memory.control.rank)
+
+
+def _name_of(frame: Frame, owner: ContainerValue) -> str:
+    """The key under which a list of values stands in a store, where it is known."""
+    for identity in owner.identities:
+        for other, cell in frame.memory.heap.items():
+            if other in frame.objects.class_cells:
+                for key, value in cell.entries.items():
+                    if isinstance(value, ContainerValue) and identity in value.identities and isinstance(key, str):
+                        return key.replace("\0", "…")
+    return ""
+
+
+def _extend(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    if not args.positional:
+        return NONE
+    element, length = containers.iterate(frame, args.positional[0])
+    if frame.is_stored(owner):
+        element = frame.written(element, _name_of(frame, owner), syntax.only_element(args.expression(0)))
+    grown = ranks.join_lengths(length, _division(frame))
+    frame.update(
+        owner,
+        lambda cell: Cell(
+            cell.shape, rest=join_elements(cell.element(), element), length=ranks.join_lengths(cell.length, grown)
+        ),
+    )
+    return NONE
+
+
+def _update(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    stored = frame.is_stored(owner)
+    for other in args.positional:
+        frame.update(owner, partial(_merged, frame, other))
+    for key, value in args.keywords.items():
+        kept = frame.written(value, key, args.expression(key)) if stored or value.rank.differs else value
+        frame.update(owner, partial(_with_entry, key, kept))
+    if args.double is not None:
+        double = args.double
+        frame.update(owner, lambda cell: with_key(cell, MISSING, double))
+    return NONE
+
+
+def _merged(frame: Frame, other: Value, cell: Cell) -> Cell:
+    return containers.merged_into(frame, cell, other)
+
+
+def _with_entry(key: str, value: Value, cell: Cell) -> Cell:
+    return with_key(cell, key, value)
+
+
+def _get(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    key = containers.constant_key(args.positional[0]) if args.positional else MISSING
+    result: Value = BOTTOM
+    for cell in frame.memory.cells(owner):
+        entry = read_key(cell, key)
+        if entry is not None:
+            result = join(result, entry)
+    frame.consume(owner)
+    default = args.positional[1] if len(args.positional) > 1 else NONE
+    if result is BOTTOM:
+        return default if len(args.positional) > 1 else UNKNOWN
+    if key is MISSING and args.positional and subscripts.is_of_some_entry(frame, owner, args.positional[0]):
+        result = result.but(rank=ranks.UNKNOWN)
+    found = join(subscripts.by_name(frame, owner, key, result), default)
+    return subscripts.chosen_by(args.positional[0], found) if args.positional else found
+
+
+def _pop(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    if any(cell.shape == "list" for cell in frame.memory.cells(owner)):
+        frame.consume(owner)
+        result: Value = BOTTOM
+        for cell in frame.memory.cells(owner):
+            result = join(result, cell.element())
+        return result
+    result = _get(frame, owner, args, node)
+    key = containers.constant_key(args.positional[0]) if args.positional else MISSING
+    if key is not MISSING and len(owner.identities) == 1:
+        frame.update(owner, lambda cell: _without(cell, key))
+    return result
+
+
+def _without(cell: Cell, key: Hashable) -> Cell:
+    entries = {name: value for name, value in cell.entries.items() if name != key}
+    return cell.holding(entries, cell.rest)
+
+
+def _clear(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    if len(owner.identities) == 1:
+        frame.update(owner, lambda cell: Cell(cell.shape, factory=cell.factory))
+    return NONE
+
+
+def _setdefault(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    key = containers.constant_key(args.positional[0]) if args.positional else MISSING
+    default = args.positional[1] if len(args.positional) > 1 else NONE
+    result: Value = BOTTOM
+    for identity in owner.identities:
+        cell = frame.memory.heap.get(identity)
+        if cell is None:
+            continue
+        found = read_key(cell, key)
+        if found is None:
+            found = default
+            frame.memory.heap[identity] = with_key(cell, key, default, args.positional[0].rank)
+            if identity in frame.objects.class_cells:
+                frame.touch(identity)
+                for inner in default.identities if isinstance(default, ContainerValue) else ():
+                    frame.objects.class_cells[inner] = frame.objects.class_cells[identity]
+                    frame.touch(inner)
+        result = join(result, found)
+    return UNKNOWN if result is BOTTOM else result
+
+
+def _view(form: str) -> Callable[[Frame, ContainerValue, Arguments, cst.CSTNode], Value]:
+    """`items()`, `values()` or `keys()`: an iterable that remembers whose entries it gives."""
+
+    def view(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+        frame.consume(owner)
+        element: Value = BOTTOM
+        length = ranks.SAME
+        for cell in frame.memory.cells(owner):
+            element = join(element, cell.element())
+            length = ranks.join(length, cell.length)
+        key = StringValue(containers.naming(frame, owner))
+        shapes = {"items": TupleValue(ranks.SAME, (key, element)), "values": element, "keys": key}
+        return IterableValue(ranks.SAME, shapes[form], length, (owner, form))
+
+    return view
+
+
+def _copy(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    cells = frame.memory.cells(owner)
+    if len(cells) != 1:
+        return owner
+    return frame.allocate(node, cells[0])
+
+
+def _count(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    frame.consume(owner)
+    element, length = containers.iterate(frame, owner)
+    rank = ranks.nonlinear(ranks.combine(element.rank, length))
+    return NumberValue(rank, scalar=True, dtype="int", why=element.why)
+
+
+def _nothing(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    return NONE
+
+
+METHODS: dict[str, Callable[[Frame, ContainerValue, Arguments, cst.CSTNode], Value]] = {
+    "add": _append,
+    "append": _append,
+    "appendleft": _append,
+    "clear": _clear,
+    "copy": _copy,
+    "count": _count,
+    "extend": _extend,
+    "get": _get,
+    "index": _count,
+    "insert": _append,
+    "items": _view("items"),
+    "keys": _view("keys"),
+    "pop": _pop,
+    "popitem": _pop,
+    "popleft": _pop,
+    "remove": _nothing,
+    "reverse": _nothing,
+    "setdefault": _setdefault,
+    "sort": _nothing,
+    "update": _update,
+    "values": _view("values"),
+}

@@ -1,0 +1,83 @@
+"""Methods of tensors and of batches."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.calls import container_methods
+from trl_lint.analysis.interpreter.objects import assignment, attributes
+from trl_lint.analysis.program.syntax import callee_of
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.tensors import tensors
+from trl_lint.domain import ranks, shapes
+from trl_lint.domain.derived import derived
+from trl_lint.domain.kinds import (
+    NONE,
+    BatchRole,
+    IterableValue,
+    TupleValue,
+    role_of,
+)
+from trl_lint.domain.values import SAME, Kind, Value
+from trl_lint.knowledge import torch_ops
+from trl_lint.knowledge.models import BATCH_FLAGS
+from trl_lint.knowledge.torch_ops import Operation, RankTransfer
+
+
+def call(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    """A method of a tensor, or of data whose class is not known."""
+    row = torch_ops.of_method(name)
+    if row.rank is RankTransfer.NOTHING:
+        return NONE
+    target = callee_of(node)
+    if owner.kind is Kind.BATCH and name == "update" and isinstance(target, cst.Attribute):
+        promoted = assignment.as_dict(frame, owner, target.value, node)
+        return container_methods.call(frame, promoted, name, args, node)
+    if owner.kind is Kind.BATCH and name in ("items", "keys", "values", "get", "pop", "copy", "setdefault"):
+        value = _call_on_batch(owner, name, args)
+        for refine_entry in frame.domains.entry:
+            value = refine_entry(frame, owner, name, args, value)
+        return value
+    if row.in_place is not None:
+        return _in_place(frame, owner, row, args, node)
+    if role_of(owner) is BatchRole.OUTPUT and name == "to_tuple":
+        return owner
+    value = tensors.method(row, owner, args.positional, args.keywords)
+    for refine in frame.domains.tensor_method:
+        value = refine(frame, row, owner, args, node, value)
+    return value
+
+
+def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
+    element = derived(
+        owner.rank,
+        Kind.BATCH,
+        owner,
+        shape=shapes.of_fields(owner.shape) if role_of(owner) is BatchRole.WHOLE else None,
+    )
+    if name == "items":
+        return IterableValue(ranks.SAME, TupleValue(ranks.SAME, (SAME, element)), ranks.SAME)
+    if name == "values":
+        return IterableValue(ranks.SAME, element, ranks.SAME)
+    if name == "keys":
+        return SAME
+    if name == "copy":
+        return owner
+    if args.positional and args.positional[0].const in BATCH_FLAGS:
+        return SAME
+    told = None
+    if name in ("get", "pop") and args.positional and role_of(owner) is not BatchRole.WHOLE:
+        told = attributes.output_entry(owner, args.positional[0].const)
+    return element.but(shape=None) if told is None else told
+
+
+def _in_place(frame: Frame, owner: Value, row: Operation, args: Arguments, node: cst.CSTNode) -> Value:
+    """`x.add_(y)`: the tensor itself changes."""
+    result = tensors.in_place(row, owner, args)
+    for refine in frame.domains.in_place:
+        result = refine(frame, row, owner, result)
+    target = callee_of(node)
+    if isinstance(target, cst.Attribute):
+        assignment.rebind(frame, target.value, result)
+    return result

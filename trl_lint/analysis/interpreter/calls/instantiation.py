@@ -1,0 +1,103 @@
+"""Objects that are made: of classes in sight, and by the factories of defaultdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.calls import callbacks
+from trl_lint.analysis.interpreter.objects import own_wrappers
+from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance, ProjectModel
+from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
+from trl_lint.analysis.state import records
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
+from trl_lint.domain import ranks
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.kinds import (
+    ContainerValue,
+    LibraryName,
+    NumberValue,
+    StoreFactory,
+)
+from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
+
+# Larger classes are programs, of which there is one object.
+MAX_METHODS = 12
+
+
+def instance_of(cls: ClassInfo) -> Value:
+    if is_module_class(cls):
+        return ProjectModel(cls, wrapping=Wrapping.BARE)
+    return ProjectInstance(cls)
+
+
+def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:
+    wrapped = own_wrappers.made(frame, cls, args, node)
+    return wrapped if wrapped is not None else _instantiate(frame, cls, args, node)
+
+
+def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:
+    made: Value = instance_of(cls.allocated_at(id(node)) if _is_told_apart(frame, cls) else cls)
+    if made.kind is Kind.MODEL:
+        _build_around_wrapped(frame, cls, args, node)
+        return made
+    for base in cls.library_bases():
+        for observe in frame.observers.instantiate:
+            observe(frame, base, args, node)
+    callbacks.hand_over(frame, cls, args)
+    if frame.engine.is_subclass(cls, "transformers.Trainer"):
+        frame.trace.launched = True
+    init = cls.find("__init__")
+    if init is not None and init.cls is cls and not frame.engine.is_entry_class(cls):
+        frame.engine.call(frame, init, args, node, made)
+    elif init is None:
+        _fill_record(frame, cls, args)
+    for refine in frame.domains.made:
+        made = refine(frame, cls.library_bases(), args, made)
+    return made
+
+
+def _build_around_wrapped(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:
+    """A module that is built around a wrapped model may ask it for what only the bare one has."""
+    init = cls.find("__init__")
+    if init is not None and init.cls is cls and any(map(is_wrapped, args.all())):
+        frame.engine.call(frame, init, args, node, ProjectInstance(cls))
+
+
+def _is_told_apart(frame: Frame, cls: ClassInfo) -> bool:
+    """Whether objects of a class are told apart by their allocation sites: small ones that keep numbers, say."""
+    if "__init__" not in cls.methods or len(cls.methods) > MAX_METHODS or frame.engine.is_entry_class(cls):
+        return False
+    return not cls.bases
+
+
+def _fill_record(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
+    """A dataclass or NamedTuple keeps what it is given under the names that its body, and those of its bases, list."""
+    names = records.fields_of(cls) or list(cls.variables)
+    for name, value in (*zip(names, args.positional, strict=False), *args.keywords.items()):
+        if name in names:
+            frame.write_attribute(cls, name, value)
+
+
+def call_factory(frame: Frame, factory: Value | None, key: Hashable) -> Value:
+    """What a defaultdict's factory makes; `key` tells its entries apart."""
+    if factory is None:
+        return UNKNOWN
+    name = factory.name if isinstance(factory, LibraryName) else ""
+    identity = frame.made_at(key)
+    made = ContainerValue(ranks.SAME, frozenset((identity,)))
+    if isinstance(factory, StoreFactory):
+        frame.memory.heap[identity] = Cell("dict", factory=factory)
+        return made
+    if name in ("builtins.list", "builtins.dict", "builtins.set", "collections.deque"):
+        shape = "dict" if name.endswith("dict") else "list"
+        frame.memory.heap[identity] = Cell(shape)
+        return made
+    if name in ("builtins.int", "builtins.float"):
+        return NumberValue(ranks.SAME, scalar=True, dtype=name[9:])
+    if isinstance(factory, FunctionValue) and isinstance(factory.function.node, cst.Lambda):
+        return frame.engine.evaluate(frame, factory.function.node.body)
+    return UNKNOWN

@@ -1,0 +1,209 @@
+"""Calls of library code: what the knowledge tables say happens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.calls import registered_hooks, row_transfers, special_calls
+from trl_lint.analysis.interpreter.calls.callbacks import hand_over_to
+from trl_lint.analysis.interpreter.calls.collectives import collective
+from trl_lint.analysis.interpreter.calls.sinks import show
+from trl_lint.analysis.interpreter.objects import attributes
+from trl_lint.analysis.interpreter.operations import pure_calls
+from trl_lint.analysis.interpreter.operations.pure_calls import spread
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.refining import FunctionCall
+from trl_lint.analysis.transfer.models import gradients
+from trl_lint.analysis.transfer.processes import first_rank, job_flags
+from trl_lint.analysis.transfer.tensors import tensor_functions
+from trl_lint.domain import ranks
+from trl_lint.domain.equality import alike
+from trl_lint.domain.kinds import (
+    BatchRole,
+    BatchValue,
+    FirstRankContext,
+    LibraryInstance,
+    LibraryName,
+    TupleValue,
+    role_of,
+)
+from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.knowledge import heuristics, library, torch_ops
+from trl_lint.knowledge.evaluation import synchronised_metric
+from trl_lint.knowledge.process_starts import START_GROUP
+from trl_lint.knowledge.schema import (
+    Class,
+    Collective,
+    Function,
+    Hook,
+    OpaqueCall,
+    Row,
+    Sink,
+)
+from trl_lint.knowledge.transformers import CALLS_HOOKS
+
+
+def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode) -> Value:
+    """A call of a library's function or class by its dotted name."""
+    name = library.canonical(dotted)
+    for observe in frame.observers.library_call:
+        observe(frame, name, args, node)
+    for known_to in frame.domains.library_call:
+        known = known_to(frame, name, args, node)
+        if known is not None:
+            return known
+    if name in START_GROUP:
+        job_flags.note_start(frame, node)
+    special = special_calls.SPECIAL.get(name)
+    if special is not None:
+        return special(frame, args, node)
+    row = library.function(name, frame.engine.versions)
+    if row is not None and not isinstance(row, (OpaqueCall, Hook)):
+        return apply(frame, (row,), args, node, None)
+    for observe_row in frame.observers.row:
+        observe_row(frame, name, row, args, node, None)
+    made: Value | str | None = library.maker(name) or synchronised_metric(name, args.keywords)
+    if made is None:
+        made = library.constructor(name, frame.engine.versions)
+    if isinstance(made, Value):
+        return made
+    if name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper():
+        return LibraryInstance(name)
+    return _computed(frame, name, args, node)
+
+
+def _computed(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    """What a function of torch (or one like it) makes of its arguments."""
+    flat = spread(frame, args)
+    tensor_row = torch_ops.of_function(name)
+    found = tensor_functions.function(tensor_row, name, flat.positional, flat.keywords)
+    if found is None:
+        own = name.rpartition(".")[2]
+        if heuristics.tells_rank(own) and not args.all():
+            return attributes.named_rank(frame, own)
+        return frame.engine.unresolved(frame, args, node)
+    value = pure_calls.functional_loss(name, found, args)
+    call = FunctionCall(tensor_row, name, args, flat, node)
+    for refine in frame.domains.function:
+        value = refine(frame, call, value)
+    return _explained(frame, value, node, name)
+
+
+def _explained(frame: Frame, value: Value, node: cst.CSTNode, name: str) -> Value:
+    if value.rank.differs and value.why is None:
+        return value.but(why=frame.step(node, "`{}` differs between ranks"))
+    return value
+
+
+def call_method(frame: Frame, owner: Value, cls: str, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    """A method of an instance of a library's class."""
+    found = frame.engine.library_method(cls, name)
+    if found is not None:
+        return apply(frame, found[1], args, node, owner)
+    value = frame.engine.library_attribute(cls, name)
+    if value is not None and value.value.kind is not Kind.UNKNOWN:
+        return frame.engine.call_value(frame, value.value, args, node)
+    return frame.engine.unresolved(frame, args, node)
+
+
+def call_inherited(frame: Frame, owner: Value, cls: ClassInfo, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    """A method that a class in sight has from a base out of sight."""
+    if name == "__init__":
+        for observe in frame.observers.instantiate:
+            observe(frame, "", args, node)
+    for base in cls.library_bases():
+        found = frame.engine.library_method(base, name)
+        if found is not None:
+            value = apply(frame, found[1], args, node, owner)
+            if name in CALLS_HOOKS and isinstance(owner, ProjectInstance):
+                frame.hooks_called(owner.cls)
+            return value
+    unique = library.unique_method(name)
+    if unique is not None and frame.engine.library_method(unique, name) is not None:
+        return call_method(frame, owner, unique, name, args, node)
+    return frame.engine.unresolved(frame, args, node)
+
+
+def call_through_class(frame: Frame, owner: LibraryName, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
+    """`Trainer.log(self, logs)`: the method of a base out of sight, of an object in sight; None if it is none."""
+    this = args.positional[0] if args.positional else None
+    cls = library.canonical(owner.name)
+    if not isinstance(this, ProjectInstance) or not frame.engine.is_subclass(this.cls, cls):
+        return None
+    found = frame.engine.library_method(cls, name)
+    if found is None or name == "__init__":
+        return None
+    value = apply(frame, found[1], args.behind_first(), node, this)
+    if name in CALLS_HOOKS:
+        frame.hooks_called(this.cls)
+    return value
+
+
+def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode, owner: Value | None) -> Value:
+    """What the rows of one function say its call does and returns."""
+    row = next((each for each in rows if isinstance(each, Sink)), rows[-1])
+    for observe_row in frame.observers.row:
+        observe_row(frame, row.name, row, args, node, owner)
+    if isinstance(row, Sink):
+        return show(frame, row, args, node)
+    if isinstance(row, Collective):
+        return collective(frame, row, args, node)
+    if isinstance(row, Class):
+        frame.trace.launched |= library.is_subclass(row.name, "transformers.Trainer", frame.engine.versions)
+        for observe in frame.observers.instantiate:
+            observe(frame, row.name, args, node)
+        hand_over_to(frame, row, args)
+        return row_transfers.constructed(frame, row, args, node)
+    if isinstance(row, (Function, Hook)):
+        spans = [each for each in rows if isinstance(each, (Function, Hook))]
+        value = _returned(frame, spans, args, node)
+        if isinstance(row, Function):
+            if row.registers:
+                registered_hooks.register(frame, row, args)
+            registered_hooks.run(frame, row.name, node)
+            for refine in frame.domains.library_function:
+                value = refine(frame, row, args, node, owner, value)
+        return value
+    return UNKNOWN
+
+
+def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, node: cst.CSTNode) -> Value:
+    """What a call returns by its rows: one per span of releases that may be in use."""
+    row = rows[-1]
+    returns: Value | str = row.returns
+    for other in rows[:-1]:
+        returns = _common(returns, other.returns)
+    if row.switch is not None:
+        switch = args.get(*row.switch)
+        if switch is not None and switch.const is not False:
+            returns = row.switched if switch.const is True else UNKNOWN
+    if isinstance(row, Function) and row.first_rank:
+        first_rank.note_context(frame, node, row.first_rank)
+        return FirstRankContext(row.first_rank)
+    if isinstance(row, Function) and row.frozen:
+        gradients.note_no_train(frame, node)
+    if row.yields is not None:
+        frame.context_values[id(node)] = row_transfers.transferred(frame, row.yields, args, node, row.name)
+    return row_transfers.transferred(frame, returns, args, node, row.name)
+
+
+def _common(a: Value | str, b: Value | str) -> Value | str:
+    """What holds in both of two spans of releases; where they disagree, and the one in use is not known, nothing."""
+    if isinstance(a, str) or isinstance(b, str):
+        return a if a == b else UNKNOWN
+    return _common_value(a, b)
+
+
+def _common_value(a: Value, b: Value) -> Value:
+    if alike(a, b):
+        return a
+    if isinstance(a, TupleValue) and isinstance(b, TupleValue) and len(a.items) == len(b.items):
+        return TupleValue(ranks.SAME, [_common_value(x, y) for x, y in zip(a.items, b.items, strict=True)])
+    if role_of(a) is role_of(b) is BatchRole.METRICS:
+        return BatchValue(ranks.UNKNOWN, BatchRole.METRICS)
+    return UNKNOWN

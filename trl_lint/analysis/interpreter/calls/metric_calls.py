@@ -1,0 +1,68 @@
+"""Metrics that are fed batch by batch: what they say is of this rank's batches, if those were not gathered.
+
+metric = evaluate.load("accuracy")
+metric.add_batch(predictions=preds, references=labels)     preds: shard
+metric.compute()["accuracy"]                               local(data)
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.operations.pure_calls import spread
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain import ranks
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.kinds import NONE, MetricObject, NumberValue
+from trl_lint.domain.ranks import METRIC, Rank, State
+from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.knowledge.evaluation import COMPUTES, FEEDS
+
+
+def made(frame: Frame, node: cst.CSTNode) -> Value:
+    """A metric that nothing has been fed yet."""
+    return MetricObject(ranks.SAME, frame.allocate(node, Cell("list")).identities)
+
+
+def call(frame: Frame, owner: MetricObject, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    if name in FEEDS:
+        fed = _counted(frame, args, node)
+        if fed is not None:
+            frame.update(owner, lambda cell: Cell("list", rest=fed if cell.rest is None else _both(cell.rest, fed)))
+        return NONE
+    if name not in COMPUTES:
+        return frame.engine.unresolved(frame, args, node)
+    found = [cell.rest for cell in frame.memory.cells(owner) if cell.rest is not None]
+    given = _counted(frame, args, node)
+    result: Value | None = None
+    for value in (*found, given) if given is not None else found:
+        result = value if result is None else _both(result, value)
+    frame.update(owner, lambda cell: Cell("list"))
+    return UNKNOWN if result is None else frame.allocate(node, Cell("dict", rest=result))
+
+
+def _counted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
+    """What a metric over some samples is; None where it is given none."""
+    flat = spread(frame, args)
+    given = flat.all()
+    if not given:
+        return None
+    rank = flat.rank()
+    if not rank.differs:
+        return NumberValue(rank, scalar=True)
+    first = flat.differing()
+    why = None if first is None else first.why
+    step = frame.step(node, "it counts only this rank's own samples", why)
+    return NumberValue(Rank(State.LOCAL, rank.origins, METRIC), scalar=True, why=step)
+
+
+def _both(one: Value, other: Value) -> Value:
+    """A metric over two lots of samples."""
+    main = one if one.rank.differs or not other.rank.differs else other
+    return main.but(rank=one.rank if one.rank == other.rank else _combined(one.rank, other.rank))
+
+
+def _combined(one: Rank, other: Rank) -> Rank:
+    rank = ranks.combine(one, other)
+    return rank._replace(how=METRIC) if rank.state is State.LOCAL else rank

@@ -1,0 +1,95 @@
+"""Methods of models: the forward, what generates, what returns the model or a part of it."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.objects import attributes, own_wrappers
+from trl_lint.analysis.program.definitions.learned_outputs import learned_parts
+from trl_lint.analysis.program.definitions.objects import ProjectModel
+from trl_lint.analysis.program.syntax import callee_of
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models import gradients, wrapped_models
+from trl_lint.domain import ranks
+from trl_lint.domain.derived import derived
+from trl_lint.domain.kinds import BatchRole, TupleValue, in_role
+from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.knowledge import models
+from trl_lint.knowledge.heuristics import PART_OF_MODEL
+
+
+def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    """A method of a model: the ones that return the model, and those that compute."""
+    callee = callee_of(node)
+    if name in models.RETURN_THE_MODEL:
+        target = callee.value if isinstance(callee, cst.Attribute) else None
+        return wrapped_models.switched(frame, owner, name, args, target)
+    if name in models.LIST_PARTS:
+        return SAME
+    if name == models.INNER_MODEL:
+        inner = attributes.of_model(frame, owner, name, callee)
+        for observe in frame.observers.model_method:
+            observe(frame, inner, "forward", node)
+        return forward(frame, owner, args)
+    if own_wrappers.has(owner, name):
+        return UNKNOWN
+    attributes.of_model(frame, owner, name, callee, called=True)
+    if name in models.ADD_WHAT_IS_TRAINED:
+        wrapped_models.switched(frame, owner, name, args, callee.value if isinstance(callee, cst.Attribute) else None)
+    if name in models.REFERENCE_CONTEXTS:
+        gradients.note_no_train(frame, node)
+    if PART_OF_MODEL.fits(name) and not args.differing():
+        return wrapped_models.part(owner)
+    for observe in frame.observers.model_method:
+        observe(frame, owner, name, node)
+    if name in models.GENERATES:
+        return generated(frame, args)
+    if _gives_itself(owner, name):
+        return owner
+    if name == "forward" or (owner.wrapping and owner.wrapping.is_bare):
+        return forward(frame, owner, args)
+    return UNKNOWN if args.differing() else SAME
+
+
+def _gives_itself(owner: Value, name: str) -> bool:
+    """Whether a method of a bare model in sight builds it further, and gives it back: `Net(config).create()`."""
+    method = owner.cls.find(name) if isinstance(owner, ProjectModel) else None
+    return method is not None and method.gives_itself and owner.wrapping is Wrapping.BARE
+
+
+def forward(frame: Frame, model: Value, args: Arguments) -> Value:
+    """What a forward of a model returns."""
+    value = _output(frame, args)
+    for refine in frame.domains.forward:
+        value = refine(frame, model, args, value)
+    return _with_learned_parts(frame, model, value)
+
+
+def _with_learned_parts(frame: Frame, model: Value, output: Value) -> Value:
+    """The output of a model in sight, whose forward may return parameters beside what it makes of its inputs."""
+    parts = learned_parts(model.cls) if isinstance(model, ProjectModel) and output.rank.differs else ()
+    if not any(parts):
+        return output
+    computed = containers.iterate(frame, output)[0]
+    return TupleValue(output.rank, [attributes.LEARNED if each else computed for each in parts], why=output.why)
+
+
+def generated(frame: Frame, args: Arguments) -> Value:
+    """The token ids that a model makes of its inputs."""
+    value = _output(frame, args)
+    for refine in frame.domains.generated:
+        value = refine(frame, args, value)
+    return value
+
+
+def _output(frame: Frame, args: Arguments) -> Value:
+    """What a model makes of its inputs: weights are the same everywhere, so it differs as they do."""
+    rank = args.rank()
+    for value in args.all():
+        if value.kind is Kind.CONTAINER:
+            rank = ranks.combine(rank, containers.iterate(frame, value)[0].rank)
+    rank = ranks.nonlinear(rank)
+    made = derived(rank, Kind.BATCH, *args.all(), device="", grad=True).but(writes=NO_WRITES)
+    return in_role(made, BatchRole.OUTPUT)

@@ -1,0 +1,99 @@
+"""Functions that are registered with a library's object, which calls them in another of its methods.
+
+accelerator.register_save_state_pre_hook(save_models)
+if accelerator.is_main_process:
+    accelerator.save_state(path)        save_models(models, weights, path) runs here, on the main process alone
+
+What a method of a class registers is run where another method of that class calls the library's.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
+from trl_lint.analysis.program.project.notes import Notes
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain import ranks
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.kinds import BoundMethod
+from trl_lint.domain.partial_calls import PartialCall
+from trl_lint.domain.values import SAME, UNKNOWN, Value
+from trl_lint.knowledge import library
+from trl_lint.knowledge.schema import Function
+
+
+class RegisteredHooks:
+    """The functions that a run, or the methods of a class, have registered, by the method that will call them."""
+
+    def __init__(self) -> None:
+        self.by_method: dict[str, list[tuple[Value, Function]]] = defaultdict(list)
+
+
+def register(frame: Frame, row: Function, args: Arguments) -> None:
+    """Keep what is registered here for those who call the method in this run, or in another one of this class."""
+    hook = next(iter(args.all()), UNKNOWN)
+    if _code_of(hook) is None:
+        return
+    _keep(frame.notes, row, hook)
+    if frame.cls is None:
+        return
+    if _keep(frame.cls.notes, row, hook):
+        frame.cls.count(row.registers)
+    frame.engine.noted(RegisteredHooks, frame.cls, row.registers, _code_of(hook))
+
+
+def _keep(notes: Notes, row: Function, hook: Value) -> bool:
+    """Keep a hook, unless it is there already: whether it is a new one."""
+    known = notes.of(RegisteredHooks).by_method[row.registers]
+    is_new = all(_code_of(each) != _code_of(hook) for each, _ in known)
+    if is_new:
+        known.append((hook, row))
+    return is_new
+
+
+def _code_of(hook: Value) -> Hashable:
+    """What tells one hook in sight from another; None of what is not in sight."""
+    match hook:
+        case FunctionValue(function=function):
+            return function
+        case BoundMethod(owner=ProjectInstance(cls=cls), name=name):
+            return cls, name
+        case PartialCall(callee=callee):
+            return _code_of(callee)
+    return None
+
+
+def run(frame: Frame, name: str, node: cst.CSTNode) -> None:
+    """Call what was registered for a method."""
+    if name not in library.RUNNING_HOOKS:
+        return
+    scope: Frame | None = frame
+    called: set[Hashable] = set()
+    while scope is not None:
+        for notes in (scope.notes, *_notes_of(scope, name)):
+            for hook, row in notes.of(RegisteredHooks).by_method.get(name, ()):
+                if _code_of(hook) not in called:
+                    called.add(_code_of(hook))
+                    frame.engine.call_value(frame, hook, _given(frame, node, row.lists), node)
+        scope = scope.outer
+
+
+def _notes_of(frame: Frame, name: str) -> Iterator[Notes]:
+    """Those of the class in whose method this stands, to be run again if another one registers more."""
+    if frame.cls is not None:
+        frame.objects.dependencies[(frame.cls, name)] = frame.cls.version(name)
+        yield from (cls.notes for cls in frame.cls.in_sight())
+
+
+def _given(frame: Frame, node: cst.CSTNode, elements: tuple[Value, ...]) -> Arguments:
+    """Lists of what a hook is given, and the folder."""
+    lists: list[Value] = [
+        frame.allocate((node, "handed to a hook", index), Cell("list", rest=element, length=ranks.SAME))
+        for index, element in enumerate(elements)
+    ]
+    return Arguments([*lists, SAME])

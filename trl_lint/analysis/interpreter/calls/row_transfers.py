@@ -1,0 +1,332 @@
+"""What a row says that a call returns, made of the arguments: wrapped, unwrapped, copied, sharded, constructed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import partial
+
+import libcst as cst
+
+from trl_lint.analysis.events import UnwrappedForGeneration
+from trl_lint.analysis.interpreter.calls import metric_calls
+from trl_lint.analysis.interpreter.operations import dict_constructors
+from trl_lint.analysis.interpreter.operations.pure_calls import pure_result, spread
+from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectModel
+from trl_lint.analysis.program.idioms.weights_only import takes_weights_only
+from trl_lint.analysis.program.project.classes import has_forward
+from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.callees import function_of
+from trl_lint.analysis.state.frame import ACCELERATOR, Frame, explain
+from trl_lint.analysis.transfer.models import trained_apart, wrapped_models
+from trl_lint.domain import ranks
+from trl_lint.domain.accelerators import ShardingAccelerator
+from trl_lint.domain.constants import MADE, WORLD_SIZE
+from trl_lint.domain.devices import MAYBE_FROZEN, Device
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.kinds import (
+    BatchRole,
+    BatchValue,
+    InstanceValue,
+    IterableValue,
+    LibraryInstance,
+    LoadedFiles,
+    LoaderValue,
+    ModelRole,
+    ModelValue,
+    PreparedObject,
+    TupleValue,
+    library_name_of,
+    role_of,
+)
+from trl_lint.domain.model_roles import is_data_parallel, is_replicated
+from trl_lint.domain.provenance import FullBatches
+from trl_lint.domain.small_tuples import is_small
+from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
+from trl_lint.knowledge import library
+from trl_lint.knowledge.accelerate import FSDP_PLUGIN
+from trl_lint.knowledge.schema import (
+    BARE_MODEL,
+    BATCH,
+    LOADED_BATCH,
+    LOADER,
+    PREPARED_BATCH,
+    WRAPPED_MODEL,
+    Class,
+    Transfer,
+)
+
+_NOT_OF_MODELS = library.OPTIMIZER_LOADER_ATTRIBUTES - library.WRAPPER_ATTRIBUTES
+_PREPARED = "`prepare` returns it here: a wrapped model, or a loader with this rank's own batches"
+
+
+def transferred(frame: Frame, returns: Value | str, args: Arguments, node: cst.CSTNode, name: str) -> Value:
+    """The value of a row's `returns` for these arguments."""
+    if isinstance(returns, Value):
+        if isinstance(returns, TupleValue) or role_of(returns) is BatchRole.METRICS:
+            return opened(
+                frame,
+                explain(frame, returns, node, f"`{name.rpartition('.')[2]}` returns each rank's own values"),
+                node,
+            )
+        if returns.rank.differs and returns.why is None:
+            short = name.rpartition(".")[2]
+            given = explain(frame, returns, node, f"`{short}` returns this rank's own value")
+            return given.but(device=Device(given.device, given.why)) if given.device else given
+        return returns
+    return _TRANSFERS[Transfer(returns)](frame, args, node)
+
+
+def opened(frame: Frame, value: Value, node: cst.CSTNode | tuple[Hashable, ...]) -> Value:
+    """A table's dicts of metrics as containers in sight, which may get more entries."""
+    if isinstance(value, TupleValue):
+        return value.having(tuple(opened(frame, item, (node, index)) for index, item in enumerate(value.items)))
+    if role_of(value) is BatchRole.METRICS:
+        return frame.allocate(node, Cell("dict", rest=value.as_a(BatchValue)))
+    return value
+
+
+def _pure(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    return pure_result(spread(frame, args))
+
+
+def _fields(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    if args.positional or args.star is not None or args.double is not None:
+        return _pure(frame, args, node)  # which of its fields are meant is not known here
+    return frame.allocate(node, Cell("dict", dict_constructors.entries_of(frame, args)))
+
+
+def _first(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    values = args.all()
+    return values[0] if values else UNKNOWN
+
+
+def _second(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    values = args.all()
+    return values[1] if len(values) > 1 else UNKNOWN
+
+
+def _adapted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    model = _first(frame, args, node)
+    return model.but(grad=True) if model.kind is Kind.MODEL and not model.grad else model
+
+
+def _copied(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    return wrapped_models.copied(_first(frame, args, node))
+
+
+def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`accelerator.prepare(a, b)`: each wrapped according to what it is."""
+    rest = _rest_of(frame, args, node)
+    if rest is None:
+        return UNKNOWN
+    wrapped_models.wrapped_here(frame, args, node)
+    results = tuple(prepared(frame, value, node) for value in (*args.positional, *rest))
+    if len(results) == 1:
+        return results[0]
+    return TupleValue(ranks.SAME, results) if results and is_small(results) else UNKNOWN
+
+
+def _rest_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Sequence[Value] | None:
+    """What a star behind all other arguments adds to them; None where it isn't known how much that is.
+
+    In `model, *loaders = prepare(model, *loaders)` the names that it is unpacked into say so.
+    """
+    if args.star is None:
+        return ()
+    given = node.args if isinstance(node, cst.Call) else ()
+    if [each.star for each in given] != [""] * len(args.positional) + ["*"]:
+        return None
+    items = containers.positions_of(frame, frame.node_values.get(id(given[-1].value), UNKNOWN))
+    if items is not None:
+        return items
+    assigned = (each for each in of_class(frame.statement, cst.Assign) if each.value is node)
+    targets = [target.target for each in assigned for target in each.targets]
+    if len(targets) != 1 or not isinstance(targets[0], (cst.Tuple, cst.List)):
+        return None
+    return [args.star] * (len(targets[0].elements) - len(args.positional))
+
+
+def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
+    """What `accelerator.prepare` makes of one of its arguments."""
+    if isinstance(value, ProjectModel) and not has_forward(value.cls):
+        return PreparedObject(ranks.SAME, why=frame.step(node, _PREPARED))
+    if isinstance(value, ModelValue):
+        is_other = wrapped_models.may_be_left(frame, value, node) or _shards(frame, node)
+        wrapping = None if value.wrapping is None else Wrapping.UNKNOWN if is_other else Wrapping.WRAPPED
+        why = frame.step(node, "`prepare` wraps it here")
+        return value.with_facts_of(Value(ranks.SAME, wrapping=wrapping, why=why, grad=value.grad, device=value.device))
+    if isinstance(value, LoaderValue):
+        batch = explain(frame, PREPARED_BATCH, node, _OWN_BATCHES)
+        if value.batch is not None:
+            batch = (_full(batch) if isinstance(value.batch.why, FullBatches) else batch).but(shape=value.batch.shape)
+        return LOADER.having(batch)
+    if trained_apart.holds_models(frame, value):
+        return value.but(wrapping=Wrapping.BARE)
+    if value.kind in (Kind.TUPLE, Kind.CONTAINER, Kind.NONE) or isinstance(value, LoadedFiles):
+        return value
+    if library_name_of(value).startswith("torch.nn.") and isinstance(value, LibraryInstance):
+        why = frame.step(node, "`prepare` wraps it here")
+        return ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED, why=why)
+    if isinstance(value, InstanceValue) and not isinstance(value, PreparedObject):
+        return value
+    is_left = value.device == MAYBE_FROZEN and wrapped_models.may_be_left(frame, value, node)
+    return PreparedObject(ranks.SAME, why=frame.step(node, _PREPARED), grad=value.grad and not is_left)
+
+
+def _shards(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether it is an Accelerator that wraps in FSDP whose `prepare` is called here."""
+    function = node.func if isinstance(node, cst.Call) else None
+    owner = function.value if isinstance(function, cst.Attribute) else None
+    return owner is not None and isinstance(frame.node_values.get(id(owner)), ShardingAccelerator)
+
+
+def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    model = next(iter(args.all()), UNKNOWN)
+    if isinstance(model, PreparedObject):
+        wrapped = wrapped_models.narrowed_at(frame, model, node)
+        name = args.expression(0)
+        if isinstance(name, cst.Name) and frame.memory.names.get(name.value) is model:
+            if _is_no_model(frame, name.value):
+                return model
+            frame.memory.names[name.value] = wrapped  # few unwrap anything else
+        return wrapped_models.inside(frame, wrapped, node)
+    if model.kind is not Kind.MODEL:
+        return BARE_MODEL
+    if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):
+        return wrapped_models.inside(frame, model, node)
+    return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
+
+
+def _is_no_model(frame: Frame, name: str) -> bool:
+    """Whether a function asks something for what optimizers and loaders have, and wrapped models don't."""
+    return any(
+        isinstance(read.value, cst.Name) and read.value.value == name and read.attr.value in _NOT_OF_MODELS
+        for read in of_class(frame.root, cst.Attribute)
+    )
+
+
+def _for_generation(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    for_generation(frame, args, node)
+    return _unwrapped(frame, args, node)
+
+
+def for_generation(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+    """A context manager that generates with a wrapped model gets one. Where it gathers nothing, it leaves all hooks."""
+    gathers = args.keywords.get("gather_deepspeed3_params", UNKNOWN)
+    if gathers.const is False or _runs_nothing(frame, node):
+        return
+    model, argument = args.get(0, "model"), args.node(0, "model")
+    if model is not None and model.kind is Kind.MODEL and argument is not None:
+        frame.emit(UnwrappedForGeneration, node, model=model, argument=argument, cls=frame.cls)
+
+
+def _runs_nothing(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether the block of a `with` statement only takes weights out of the model that this item binds."""
+    block = frame.statement
+    if not isinstance(block, cst.With):
+        return False
+    bound = next((item.asname for item in block.items if item.item is node), None)
+    if bound is None or not isinstance(bound.name, cst.Name):
+        return False
+    return takes_weights_only(block.body, bound.name.value, partial(function_of, frame))
+
+
+def _for_training(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`self._wrap_model(model, training=False)` gives the model back: DDP has nothing to do in an evaluation."""
+    training = args.get(1, "training")
+    return _first(frame, args, node) if training is not None and training.const is False else WRAPPED_MODEL
+
+
+def _shard(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    piece = explain(frame, BATCH, node, "each rank gets its own part")
+    return IterableValue(ranks.SAME, piece, ranks.SAME) if _is_divided_evenly(frame) else piece
+
+
+def _is_divided_evenly(frame: Frame) -> bool:
+    """Whether a function asks what is left over of a division by the number of ranks, so as to cut that off."""
+    left_over = (each for each in of_class(frame.root, cst.BinaryOperation) if isinstance(each.operator, cst.Modulo))
+    divisors = (frame.node_values.get(id(each.right)) for each in left_over)
+    return any(divisor is not None and divisor.const is WORLD_SIZE for divisor in divisors)
+
+
+def _on_some_ranks(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    value = _first(frame, args, node)
+    if not isinstance(value, FunctionValue):
+        return UNKNOWN
+    return value.having(frame.engine.on_some_ranks(value.function))
+
+
+def _metric(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    return metric_calls.made(frame, node)
+
+
+def _moved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    value = _first(frame, args, node)
+    return value.but(device="") if value.device else value
+
+
+_TRANSFERS = {
+    Transfer.ADAPTED: _adapted,
+    Transfer.COPIED: _copied,
+    Transfer.FIELDS: _fields,
+    Transfer.FIRST: _first,
+    Transfer.FOR_GENERATION: _for_generation,
+    Transfer.FOR_TRAINING: _for_training,
+    Transfer.METRIC: _metric,
+    Transfer.MOVED: _moved,
+    Transfer.PREPARED: _prepared,
+    Transfer.PURE: _pure,
+    Transfer.ON_SOME_RANKS: _on_some_ranks,
+    Transfer.SECOND: _second,
+    Transfer.SHARD: _shard,
+    Transfer.UNWRAPPED: _unwrapped,
+}
+
+
+def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) -> Value:
+    made = row.makes
+    if isinstance(made, str):
+        if not made:
+            if row.name != ACCELERATOR:
+                return LibraryInstance(row.name)
+            is_told = library_name_of(args.keywords.get("fsdp_plugin")) == FSDP_PLUGIN
+            return (ShardingAccelerator if is_told else LibraryInstance)(row.name).but(const=MADE)
+        return transferred(frame, made, args, node, row.name)
+    if isinstance(made, ModelValue) and made.wrapping is Wrapping.WRAPPED:
+        inner = args.positional[0] if args.positional else UNKNOWN
+        if row.name == "torch.nn.DataParallel":  # one process, whose gradients nobody has to synchronise
+            return made.having(ModelRole.DATA_PARALLEL).but(why=frame.step(node, "it is wrapped here"))
+        by_ddp = is_replicated(made)
+        wrapped_models.wrapped_here(frame, args, node, by_ddp)
+        made = made.but(why=frame.step(node, "it is wrapped here"))
+        if isinstance(inner, ModelValue):
+            made = inner.with_facts_of(made.but(grad=inner.grad, device=inner.device))
+        return wrapped_models.replicated(made) if by_ddp else made
+    if made.kind is Kind.LOADER:
+        loader = _loader(frame, args, node)
+        for refine in frame.domains.made:
+            loader = refine(frame, (row.name,), args, loader)
+        return loader
+    return made
+
+
+def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """A DataLoader gives each rank its own batches only with a sampler that shards; `prepare` adds one."""
+    sampler = args.keywords.get("sampler") or args.keywords.get("batch_sampler")
+    is_sharded = library_name_of(sampler) == "torch.utils.data.DistributedSampler"
+    batch = explain(frame, LOADED_BATCH if is_sharded else BatchValue(ranks.UNKNOWN), node, _OWN_BATCHES)
+    dropped = args.keywords.get("drop_last")
+    if dropped is not None and dropped.const is True:
+        return LOADER.having(_full(batch))
+    return LOADER.having(batch if is_sharded else batch.but(why=None))
+
+
+_OWN_BATCHES = "each rank gets its own batches from this loader"
+
+
+def _full(batch: Value) -> Value:
+    """Batches of a loader that drops what does not fill one."""
+    why = batch.why
+    return batch if why is None else batch.but(why=FullBatches(why.module, why.node, why.text, why.before))

@@ -1,0 +1,101 @@
+"""Sinks: what is handed to a log, and which of its entries differ between ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import libcst as cst
+
+from trl_lint.analysis.events import Logged
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import NUMERIC, Frame
+from trl_lint.analysis.transfer.models.trained_apart import are_trained_apart
+from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.schema import ANY, Sink
+
+
+def show(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> Value:
+    """A call that shows metrics: each value in it that differs between ranks is told to the rules."""
+    frame.trace.shows = True
+    if row.payload is ANY:
+        _show_all(frame, row, args, node)
+        return NONE
+    payload = args.get(*row.payload)
+    if payload is not None:
+        tag = args.positional[0].const if args.positional and row.form == "value" else ""
+        named = tag.replace("\0", "…") if isinstance(tag, str) else ""
+        argument = args.node(*row.payload)
+        stands = None if argument is None else argument.value
+        report(frame, row.name, payload, node, mapping=row.form == "mapping", named=named, stands=stands)
+    elif row.form == "mapping":
+        for value in args.keywords.values():
+            report(frame, row.name, value, node, mapping=True)
+    return NONE
+
+
+def _show_all(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> None:
+    """A sink whose parameters are not known shows all it is given: a name, if there is one, comes first."""
+    first = args.positional[0].const if args.positional else ""
+    tag = first.replace("\0", "…") if isinstance(first, str) else ""
+    for index, value in enumerate(args.positional):
+        report(frame, row.name, value, node, mapping=True, named=tag, stands=args.expression(index))
+    for rest in (args.star, args.double):
+        if rest is not None:
+            report(frame, row.name, rest, node, mapping=True, named=tag)
+    for name, value in args.keywords.items():
+        report(frame, row.name, value, node, mapping=True, named=tag or name, stands=args.expression(name))
+
+
+def report(
+    frame: Frame,
+    sink: str,
+    payload: Value,
+    node: cst.CSTNode,
+    *,
+    mapping: bool,
+    named: str = "",
+    stands: cst.CSTNode | None = None,
+) -> None:
+    """Tell the rules of every value that differs in what a sink is given.
+
+    If it is one value, `named` is its name and `stands` the expression that it is the value of. Where no statement
+    does so, the one that put a value there is told of, if it is in sight.
+    """
+    for key, value in islice(entries(frame, payload, 3 if mapping else 1), _MAX_SHOWN):
+        what = key or named
+        if frame.statement is None and not value.writes:
+            continue
+        if value.rank.differs and value.kind in NUMERIC and not are_trained_apart(frame):
+            marked = frame.written(value, what, stands if value is payload else None)
+            frame.emit(
+                Logged,
+                node,
+                tag=(sink, what, value.writes),
+                sink=sink,
+                what=what,
+                value=value,
+                writes=marked.writes,
+            )
+
+
+# How many metrics of one call are looked at: containers may hold each other.
+_MAX_SHOWN = 10_000
+
+
+def entries(frame: Frame, payload: Value, depth: int) -> Iterator[tuple[str, Value]]:
+    """The metrics inside what a sink is given, by name."""
+    if isinstance(payload, ContainerValue) and depth > 0:
+        frame.consume(payload)
+        for cell in frame.memory.cells(payload):
+            for key, value in cell.entries.items():
+                name = key.replace("\0", "…") if isinstance(key, str) else ""
+                for inner, found in entries(frame, value, depth - 1):
+                    yield inner or name, found
+            if cell.rest is not None:
+                yield from entries(frame, cell.rest, depth - 1)
+    elif isinstance(payload, IterableValue):
+        yield from entries(frame, payload.element, depth - 1)
+    elif payload.kind not in (Kind.CONTAINER, Kind.TUPLE):
+        yield "", payload

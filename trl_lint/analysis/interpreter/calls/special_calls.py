@@ -1,0 +1,168 @@
+"""Functions of libraries with a meaning that no row can say, by canonical name."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.calls import builtin_calls, row_transfers
+from trl_lint.analysis.interpreter.objects import assignment, attributes, read_settings
+from trl_lint.analysis.interpreter.operations import dict_constructors, paths, pure_calls
+from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
+from trl_lint.analysis.state import containers, settings
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models import gradients
+from trl_lint.analysis.transfer.processes import groups
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, WORLD_FALSE
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.joins import join
+from trl_lint.domain.kinds import (
+    NONE,
+    ContainerValue,
+    NumberValue,
+    TupleValue,
+)
+from trl_lint.domain.partial_calls import PartialCall
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.knowledge import library
+from trl_lint.knowledge.schema import GLOBAL_RANK_INDEX, RANK_INDEX
+
+
+def _own_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    name = "torch.distributed.new_group"
+    for observe in frame.observers.row:
+        observe(frame, name, library.function(name, frame.engine.versions), args, node, None)
+    return groups.own_group(SAME, args)
+
+
+def _rank_in_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`dist.get_rank(group)`: the number of this process in a group is none in the whole job."""
+    given = args.expression(0) or args.expression("group")
+    number = GLOBAL_RANK_INDEX if getattr(given, "value", "None") == "None" else RANK_INDEX
+    return row_transfers.transferred(frame, number, args, node, "torch.distributed.get_rank")
+
+
+def _import_module(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """A module that a setting names: nothing is known of it, but that it is the same one everywhere."""
+    frame.engine.unresolved(frame, args, node)
+    return settings.SETTING if args.rank().is_alike else UNKNOWN
+
+
+def _getenv(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    return attributes.environment(frame, args.positional[0]) if args.positional else SAME
+
+
+def _replaced(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`dataclasses.replace(settings, rank=rank)`: another object of the class, with what is given written over."""
+    made = args.positional[0] if args.positional else UNKNOWN
+    if not isinstance(made, ProjectInstance):
+        return pure_calls.pure_result(pure_calls.spread(frame, args))
+    for name, value in args.keywords.items():
+        before = attributes.read(frame, made, name, node)
+        frame.write_attribute(made.cls, name, join(before, value))
+    return made
+
+
+def _default_dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    factory = args.positional[0] if args.positional else None
+    cell = Cell("dict", factory=factory)
+    if len(args.positional) > 1:
+        cell = containers.merged_into(frame, cell, args.positional[1])
+    return frame.allocate(node, cell)
+
+
+def _deque(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    if args.positional and args.positional[0].kind is not Kind.NONE:
+        element, length = containers.iterate(frame, args.positional[0])
+        return frame.allocate(node, Cell("list", rest=element, length=length))
+    return frame.allocate(node, Cell("list"))
+
+
+def _ordered_dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    cell = Cell("dict")
+    for value in args.positional:
+        cell = containers.merged_into(frame, cell, value)
+    return frame.allocate(node, cell)
+
+
+# How many arguments are remembered: what is made partial again and again is given up.
+_MAX_GIVEN = 20
+
+
+def _partial(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    if not args.positional or args.star is not None or args.double is not None:
+        return UNKNOWN
+    callee, *given = args.positional
+    if not given and not args.keywords:
+        return callee
+    named = args.keywords
+    if isinstance(callee, PartialCall):
+        given, named = [*callee.positional, *given], {**dict(callee.keywords), **named}
+        callee = callee.callee
+    if len(given) + len(named) > _MAX_GIVEN:
+        return UNKNOWN
+    return PartialCall(callee, given, tuple(named.items()))
+
+
+def _spawn(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """A function that is run in a process of its own per rank, whose number comes first."""
+    callee, given = args.get(0, "fn"), args.get(1, "args")
+    if isinstance(callee, FunctionValue) and callee.function.closure is None:
+        rank = RANK_INDEX.but(why=frame.step(node, "it runs once per process and gets the number of the process"))
+        values = (rank, *(given.items if isinstance(given, TupleValue) else ()))
+        names = [parameter.name for parameter in callee.function.parameters if not parameter.star]
+        handed = {
+            name: UNKNOWN if isinstance(value, ContainerValue) else value
+            for name, value in zip(names, values, strict=False)
+        }
+        frame.engine.enter(callee.function, handed)
+    return frame.engine.unresolved(frame, args, node)
+
+
+def _started(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`init_process_group(rank=rank)`: what the process is told to be is its number."""
+    rank, stands = args.keywords.get("rank"), args.expression("rank")
+    if isinstance(stands, cst.Name) and rank is not None and rank.rank.state is State.UNKNOWN:
+        assignment.rebind(frame, stands, GLOBAL_RANK_INDEX.but(why=frame.step(node, "this is the process's number")))
+    return NONE
+
+
+def _is_peft_model(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """It asks for the class, which on a wrapped model is the wrapper's."""
+    model = args.positional[0] if args.positional else UNKNOWN
+    wrapped = model.kind is Kind.MODEL and model.wrapping is Wrapping.WRAPPED
+    return NumberValue(ranks.SAME, const=WORLD_FALSE if wrapped else MISSING, scalar=True, dtype="bool")
+
+
+SPECIAL = {
+    "importlib.import_module": _import_module,
+    "accelerate.utils.is_peft_model": _is_peft_model,
+    "peft.is_peft_model": _is_peft_model,
+    "transformers.trainer.is_peft_model": _is_peft_model,
+    "trl.models.utils.is_peft_model": _is_peft_model,
+    "trl.trainer.utils.is_peft_model": _is_peft_model,
+    "collections.OrderedDict": _ordered_dict,
+    "collections.defaultdict": _default_dict,
+    "collections.deque": _deque,
+    "dataclasses.asdict": dict_constructors.of_record,
+    "dataclasses.fields": dict_constructors.listed_fields,
+    "dataclasses.replace": _replaced,
+    "functools.partial": _partial,
+    "os.environ.get": _getenv,
+    "torch.distributed.init_process_group": _started,
+    "torch.distributed.get_rank": _rank_in_group,
+    "torch.distributed.new_group": _own_group,
+    "torch.multiprocessing.spawn": _spawn,
+    "os.getenv": _getenv,
+    **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), paths.on_disk),
+    **dict.fromkeys(("pathlib.Path", "pathlib.PosixPath", "pathlib.PurePath"), paths.made),
+    **dict.fromkeys(("pathlib.Path.cwd", "pathlib.Path.home"), paths.made),
+    **read_settings.HANDLERS,
+    "torch.is_tensor": builtin_calls.is_tensor,
+    "torch.enable_grad": gradients.enable_grad,
+    "torch.inference_mode": gradients.no_grad,
+    "torch.no_grad": gradients.no_grad,
+    "torch.set_grad_enabled": gradients.set_grad_enabled,
+}

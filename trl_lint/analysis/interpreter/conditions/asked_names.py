@@ -1,0 +1,160 @@
+"""What a test asks for by name: its settings, those that they were made of, and whether it asks for the rank.
+
+if args.distributed and is_main_process():       distributed; the rank is left out
+use_ddp = args.gpus > 1
+if use_ddp:                                      use_ddp, gpus
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import TypeAlias
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.objects.attributes import ENVIRON
+from trl_lint.analysis.program.idioms.path_conditions import beside_none
+from trl_lint.analysis.program.syntax import below, loop_targets, of_class
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.kinds import library_name_of
+from trl_lint.domain.ranks import Origin
+from trl_lint.domain.values import UNKNOWN, Kind
+from trl_lint.knowledge.heuristics import COUNTER
+
+# How far the names in a condition are followed to what they were made of: `ddp = world_size > 1`.
+_FOLLOWED = 2
+
+
+def names_asked(frame: Frame, test: cst.BaseExpression) -> frozenset[str]:
+    """The names that a test asks for, and those that they were made of in this function.
+
+    A rank tells the processes of one run apart, and these wrap a model on all of them or on none.
+    """
+    return frozenset(map(_own, _all_asked(frame, test)))
+
+
+def _all_asked(frame: Frame, test: cst.BaseExpression) -> list[_Asked]:
+    found = [each for each in _asked(frame, test) if not is_of_rank(frame, each)]
+    if beside_none(test) is not None:
+        return found  # whether it is there at all does not lie in what it was made of
+    made = assigned(frame)
+    for _ in range(_FOLLOWED):
+        names = set(map(_own, found))
+        found += [each for target, value in made if target in names for each in _made_of(frame, value)]
+    return found
+
+
+def asks_for(frame: Frame, test: cst.BaseExpression, key: str | tuple[Hashable, str]) -> bool:
+    """Whether a test asks for a model itself, which `args.model` is not for `model`."""
+    if not isinstance(key, str):
+        return key[1] in names_asked(frame, test)
+    return any(isinstance(each, cst.Name) and each.value == key for each in _all_asked(frame, test))
+
+
+class Assigned:
+    """The names that the code of a frame assigns, each with an expression that it is bound to."""
+
+    def __init__(self) -> None:
+        self.pairs: tuple[tuple[str, cst.BaseExpression], ...] | None = None
+
+
+def assigned(frame: Frame) -> tuple[tuple[str, cst.BaseExpression], ...]:
+    known = frame.notes.of(Assigned)
+    if known.pairs is None:
+        known.pairs = tuple(
+            (target.target.value, node.value)
+            for node in of_class(frame.root, cst.Assign)
+            for target in node.targets
+            if isinstance(target.target, cst.Name)
+        )
+    return known.pairs
+
+
+_Asked: TypeAlias = cst.Attribute | cst.Name | cst.SimpleString
+
+
+def _made_of(frame: Frame, value: cst.BaseExpression) -> Iterator[_Asked]:
+    """The names in what a name was made of: of `args.get("ddp")`, all but the method's, which many have."""
+    methods = {id(each.func) for each in below(value) if isinstance(each, cst.Call) and each.args}
+    return (each for each in _asked(frame, value) if isinstance(each, cst.Name) or id(each) not in methods)
+
+
+def _asked(frame: Frame, node: cst.CSTNode) -> Iterator[_Asked]:
+    """The names in an expression, less those of the objects whose attributes they are: of `args.ddp`, `ddp`.
+
+    Texts are names as well: of `os.environ.get("DDP")`, `DDP` alone.
+    """
+    parts = {id(part) for each in below(node) if isinstance(each, cst.Attribute) for part in (each.value, each.attr)}
+    for each in below(node):
+        match each:
+            case cst.Name(value=name) if id(each) not in parts and name not in _CONSTANTS:
+                yield each
+            case cst.Attribute(value=owner) if not (_is_environment(frame, each) or _is_environment(frame, owner)):
+                yield each
+            case cst.SimpleString():
+                yield each
+
+
+_CONSTANTS = frozenset({"False", "None", "True"})
+
+
+def _own(asked: _Asked) -> str:
+    match asked:
+        case cst.Attribute():
+            return asked.attr.value
+        case cst.SimpleString():
+            return asked.raw_value
+    return asked.value
+
+
+def _is_environment(frame: Frame, node: cst.CSTNode) -> bool:
+    return library_name_of(frame.node_values.get(id(node))) == ENVIRON
+
+
+def is_of_rank(frame: Frame, asked: cst.CSTNode) -> bool:
+    value = frame.node_values.get(id(asked), UNKNOWN)
+    return value.rank.differs and value.rank.origins == Origin.RANK
+
+
+def is_alike(frame: Frame, asked: cst.CSTNode) -> bool:
+    return frame.node_values.get(id(asked), UNKNOWN).rank.is_alike
+
+
+def settings_asked(frame: Frame, test: cst.BaseExpression) -> frozenset[str] | None:
+    """The names in a test, less what loops bind and the parts that the rank answers; None where one may be anything.
+
+    What a caller hands over as `n` may be the number of processes; `epoch` is not, nor what a text is looked up in, nor
+    the batch that a loop is at.
+    """
+    names: set[str] = set()
+    for part in _questions(frame, test):
+        if any(_may_be_anything(frame, each) for each in _asked(frame, part) if not _is_looked_through(part, each)):
+            return None
+        names |= names_asked(frame, part)
+    return frozenset(names - loop_targets(frame.root))
+
+
+def _may_be_anything(frame: Frame, asked: _Asked) -> bool:
+    if not isinstance(asked, cst.Name) or COUNTER.fits(asked.value):
+        return False
+    is_unknown = frame.node_values.get(id(asked), UNKNOWN).kind is Kind.UNKNOWN
+    return is_unknown and asked.value not in loop_targets(frame.root)
+
+
+def _is_looked_through(part: cst.BaseExpression, asked: _Asked) -> bool:
+    """Whether a test asks whether something is in what a name stands for: `"val" in data`."""
+    match part:
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.In() | cst.NotIn(), comparator=listed)]):
+            return listed is asked
+    return False
+
+
+def _questions(frame: Frame, test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What a test asks besides the rank."""
+    if isinstance(test, cst.BooleanOperation):
+        yield from _questions(frame, test.left)
+        yield from _questions(frame, test.right)
+    elif isinstance(test, cst.UnaryOperation):
+        yield from _questions(frame, test.expression)
+    elif not is_of_rank(frame, test):
+        yield test

@@ -1,0 +1,439 @@
+"""Conditions: which of them are decided, what they tell about names, and how they divide the ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.conditions import emptiness_tests, narrowed_calls, none_tests, wrapping_tests
+from trl_lint.analysis.interpreter.conditions.tpu_tests import for_bare_runs
+from trl_lint.analysis.program.definitions.parameter_uses import is_none_unless_given
+from trl_lint.analysis.program.syntax import identifiers
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.observing import Branch
+from trl_lint.analysis.transfer.tensors import tensors
+from trl_lint.analysis.transfer.tensors.operands import size_of
+from trl_lint.domain import ranks, shapes
+from trl_lint.domain.constants import (
+    ALONE_FALSE,
+    ALONE_TRUE,
+    MADE,
+    MISSING,
+    WORLD_FALSE,
+    WORLD_KIND,
+    WORLD_SIZE,
+    WORLD_TRUE,
+    Alone,
+    World,
+)
+from trl_lint.domain.control import UNIFORM, Control, Uniformity
+from trl_lint.domain.derived import derived
+from trl_lint.domain.heap import WILDCARD
+from trl_lint.domain.joins import join_all
+from trl_lint.domain.kinds import (
+    BatchRole,
+    ContainerValue,
+    NoneValue,
+    NumberValue,
+    TupleValue,
+    alone_of,
+    library_name_of,
+    on_one_process,
+    role_of,
+)
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.values import SAME, Kind, Value, Wrapping
+from trl_lint.knowledge import heuristics
+from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK, RANK_FIELD
+from trl_lint.knowledge.schema import RANK_INDEX
+
+
+def truth(frame: Frame, value: Value) -> bool | None:
+    """Whether a value is known to be true or false on every rank of more than one; None when it is not."""
+    const = value.const
+    if const is MISSING:
+        return None
+    if const is MADE:
+        return True
+    if isinstance(const, World):
+        return const is not WORLD_FALSE
+    if const is None or isinstance(const, bool):
+        return bool(const)
+    return None
+
+
+def alone(value: Value, negated: bool = False) -> Alone | None:
+    """Whether a question for the rank is answered with yes where there is one process only: an `Alone`, or None."""
+    known = alone_of(value)
+    if not value.rank.differs or known is None:
+        return None
+    return ALONE_TRUE if bool(known.value) is not negated else ALONE_FALSE
+
+
+def asked(value: Value) -> Value:
+    """A value as a condition: of a whole batch it can only be asked whether there is one."""
+    is_batch = value.rank.origins == Origin.DATA and role_of(value) is BatchRole.WHOLE
+    return Value(ranks.UNKNOWN) if is_batch else value
+
+
+def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
+    """How a condition with this value divides the ranks.
+
+    A thing of no known kind is nothing that was computed or compared: `batch.get("flag")`, else a setting.
+    """
+    value = asked(value)
+    of_data = value.rank.differs and value.rank.origins == Origin.DATA
+    if of_data and (value.kind is Kind.UNKNOWN or emptiness_tests.is_alike(frame, test)):
+        return _not_known(frame, test)
+    if value.rank.differs:
+        why = frame.step(test, "`{}` differs between ranks", value.why)
+        return Control(Uniformity.DIVERGENT, why, value.rank)
+    if value.rank.state is State.UNKNOWN:
+        if value.rank == ranks.GUARDED:
+            return Control(
+                Uniformity.DIVERGENT,
+                frame.step(test, "`{}` depends on the rank, among other things", value.why),
+                ranks.GUARDED,
+            )
+        return _not_known(frame, test, ranks.SETTING if value.rank == ranks.SETTING else ranks.UNKNOWN)
+    is_told = value.const is not MISSING or value.rank == ranks.REDUCED
+    if not is_told and any(map(MAY_ASK_FOR_RANK.fits, identifiers(test))):
+        return _not_known(frame, test)
+    return UNIFORM
+
+
+def _not_known(frame: Frame, test: cst.CSTNode, rank: ranks.Rank = ranks.UNKNOWN) -> Control:
+    why = frame.step(test, "whether `{}` is the same on all ranks is not known")
+    return Control(Uniformity.UNKNOWN, why, rank)
+
+
+_ORDER: dict[type, Callable[[int, int], bool]] = {
+    cst.GreaterThan: lambda a, b: a > b,
+    cst.GreaterThanEqual: lambda a, b: a >= b,
+    cst.LessThan: lambda a, b: a < b,
+    cst.LessThanEqual: lambda a, b: a <= b,
+    cst.Equal: lambda a, b: a == b,
+    cst.NotEqual: lambda a, b: a != b,
+}
+_MIRROR: dict[type, type] = {
+    cst.GreaterThan: cst.LessThan,
+    cst.GreaterThanEqual: cst.LessThanEqual,
+    cst.LessThan: cst.GreaterThan,
+    cst.LessThanEqual: cst.GreaterThanEqual,
+}
+# What comparing a rank with a number says on every rank of a distributed run.
+_RANKS: dict[tuple[type, int], World] = {
+    (cst.Equal, -1): WORLD_FALSE,
+    (cst.NotEqual, -1): WORLD_TRUE,
+    (cst.GreaterThan, -1): WORLD_TRUE,
+    (cst.GreaterThanEqual, 0): WORLD_TRUE,
+    (cst.LessThan, 0): WORLD_FALSE,
+}
+# World sizes whose answers must agree for a comparison to be decided.
+_SIZES = (2, 3, 8, 1024)
+
+
+def other_ranks(frame: Frame, test: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Whether `elif rank > 0` takes all ranks that `if rank == 0` leaves: it is an `else`."""
+    return (
+        _compares_with_zero(test, cst.Equal)
+        and _compares_with_zero(other, cst.GreaterThan, cst.NotEqual)
+        and isinstance(test, cst.Comparison)
+        and isinstance(other, cst.Comparison)
+        and test.left.deep_equals(other.left)
+        and frame.node_values[id(test)].rank.origins == Origin.RANK
+    )
+
+
+def _compares_with_zero(test: cst.CSTNode, *operators: type) -> bool:
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    target = test.comparisons[0]
+    return isinstance(target.operator, operators) and getattr(target.comparator, "value", "") == "0"
+
+
+def compare(
+    frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[[Frame, cst.BaseExpression], Value]
+) -> Value:
+    """The value of a comparison, possibly chained."""
+    known = wrapping_tests.decided(frame, node)
+    if known is not None:
+        return known
+    result: Value | None = None
+    for target in node.comparisons:
+        right = evaluate(frame, target.comparator)
+        if result is None and _is_field_of_rank(frame, node.left, left, right):
+            left = RANK_INDEX.but(why=frame.step(node.left, "`{}` differs between ranks"))
+        part = _compare_once(frame, left, target.operator, right)
+        if right.const is None and left.kind is Kind.CONTAINER and is_none_unless_given(frame.function, node.left):
+            part = part.but(const=isinstance(target.operator, (cst.IsNot, cst.NotEqual)))
+        result = part if result is None else _both(result, part)
+        left = right
+    assert result is not None
+    bare = for_bare_runs(frame, node)
+    return result if bare is None else result.but(const=bare)
+
+
+def _is_field_of_rank(frame: Frame, stands: cst.BaseExpression, left: Value, right: Value) -> bool:
+    """Whether `args.rank` is compared with the first rank, in the job or (`args.rank % gpus`) on a node."""
+    if left.rank.differs or left.const is not MISSING:
+        return False
+    listed = containers.positions_of(frame, right)
+    consts = [right.const] if listed is None else [item.const for item in listed]
+    if not consts or any(type(const) is not int or const not in (-1, 0) for const in consts):
+        return False
+    if isinstance(stands, cst.BinaryOperation) and isinstance(stands.operator, cst.Modulo):
+        stands = stands.left
+    return isinstance(stands, cst.Attribute) and RANK_FIELD.fits(stands.attr.value)
+
+
+def _both(a: Value, b: Value) -> Value:
+    return derived(ranks.combine(a.rank, b.rank), Kind.NUMBER if a.kind is Kind.NUMBER else b.kind, a, b, dtype="bool")
+
+
+def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Value:
+    if WORLD_KIND in (left.const, right.const):
+        return _kind_of_run(left, operator, right)
+    kind_of_test = type(operator)
+    if kind_of_test is cst.Is or kind_of_test is cst.IsNot:
+        return _identity(left, operator, right)
+    if kind_of_test is cst.In or kind_of_test is cst.NotIn:
+        return _membership(frame, left, operator, right)
+    are_equal = kind_of_test in (cst.Equal, cst.NotEqual)
+    const = _decided(left.const, kind_of_test, right.const)
+    if const is MISSING and are_equal:
+        const = _same_text(left, right, kind_of_test)
+    if left.rank == ranks.RANK_LOCAL and left.kind is Kind.NUMBER and right.const in (-1, 0):
+        # A rank of -1 stands for a run without any others.
+        const = _RANKS.get((type(operator), right.const), const)
+    rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
+    if const is not MISSING:
+        return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
+    if Kind.STRING in (left.kind, right.kind) and left.rank.state is State.UNKNOWN:
+        rank = rank if rank == ranks.SETTING else ranks.UNKNOWN
+    if rank.differs and (all(map(_is_as_large, (left, right))) or (are_equal and _are_of_one_time(left, right))):
+        rank = ranks.UNKNOWN
+    kinds = {left.kind, right.kind}
+    tensor = kinds & {Kind.TENSOR, Kind.BATCH}
+    # Two unknown values may be tensors, too.
+    kind = Kind.TENSOR if tensor else Kind.NUMBER if kinds != {Kind.UNKNOWN} else Kind.UNKNOWN
+    scalar = not tensor or (left.scalar and right.scalar)
+    value = derived(rank, kind, left, right, scalar=scalar, dtype="bool")
+    if rank.differs:
+        value = on_one_process(value, _compared_alone(left, type(operator), right))
+    for refine in frame.domains.comparison:
+        value = refine(frame, left, right, value)
+    return value
+
+
+def _is_as_large(value: Value) -> bool:
+    """Whether a number is, as a rule, as large on all ranks: how many rows a loader hands out to each of them."""
+    return not value.rank.differs or (value.rank.how == "count" and size_of(value) is shapes.SAME)
+
+
+def _are_of_one_time(left: Value, right: Value) -> bool:
+    """Whether two names hold a time each, as those of folders do: of one rank they hold the same one."""
+    return all(each.rank.origins & ~Origin.IO == Origin.CLOCK for each in (left, right))
+
+
+def _compared_alone(left: Value, operator: type, right: Value) -> Alone | None:
+    """What a comparison of the rank with a number says where there is one process only; None when that is open."""
+    if alone_of(right) is not None and alone_of(left) is None:
+        left, right, operator = right, left, _MIRROR.get(operator, operator)
+    known = alone_of(left)
+    if known is None or type(right.const) not in (bool, int) or operator not in _ORDER:
+        return None
+    return ALONE_TRUE if _ORDER[operator](known.value, right.const) else ALONE_FALSE
+
+
+def _decided(left: Any, operator: type, right: Any) -> Any:
+    """The constant result of comparing a world size, or what follows from it; MISSING when it is open."""
+    if right in (WORLD_SIZE, WORLD_TRUE, WORLD_FALSE) and not isinstance(left, World):
+        left, right, operator = right, left, _MIRROR.get(operator, operator)
+    if left is WORLD_SIZE and type(right) is int and operator in _ORDER:
+        answers = {_ORDER[operator](size, right) for size in (*_SIZES, max(right, 2), max(right, 2) + 1)}
+        if len(answers) == 1:
+            return WORLD_TRUE if answers.pop() else WORLD_FALSE
+    return MISSING
+
+
+def _same_text(left: Value, right: Value, operator: type) -> Any:
+    """The constant result of comparing two texts: a mode that a function is called with decides what it does.
+
+    And of comparing `None` with a number or a text: `rank == 0` where a function is called without a rank. A list is
+    no text, either: `training_args.report_to == "wandb"`.
+    """
+    texts = (left.const, right.const)
+    if Kind.NONE in (left.kind, right.kind) and any(type(const) in (int, str) for const in texts):
+        return operator is cst.NotEqual
+    if Kind.ITERABLE in (left.kind, right.kind) and any(isinstance(const, str) for const in texts):
+        return operator is cst.NotEqual
+    if not all(isinstance(text, str) and WILDCARD not in text for text in texts):
+        return MISSING  # of a text that is put together only a part is known
+    return (left.const == right.const) is (operator is cst.Equal)
+
+
+def _kind_of_run(left: Value, operator: cst.CSTNode, right: Value) -> Value:
+    """`accelerator.distributed_type != DistributedType.NO`: with several ranks it is not NO."""
+    other = right if left.const is WORLD_KIND else left
+    is_listed = isinstance(operator, (cst.In, cst.NotIn)) and isinstance(other, TupleValue)
+    options = other.items if is_listed and isinstance(other, TupleValue) else (other,)
+    if all(library_name_of(each).endswith("DistributedType.NO") for each in options):
+        if isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn)):
+            return NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool")
+        if isinstance(operator, (cst.Equal, cst.Is, cst.In)):
+            return NumberValue(ranks.SAME, const=WORLD_FALSE, scalar=True, dtype="bool")
+    return NumberValue(ranks.SAME, scalar=True, dtype="bool")
+
+
+def _identity(left: Value, operator: cst.CSTNode, right: Value) -> Value:
+    if right.kind is Kind.NONE and right.const is None:
+        return none_tests.answer(left, isinstance(operator, cst.IsNot))
+    rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
+    return derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
+
+
+# Of these nothing else is known; what is read from a model counts as a part of it.
+_MAY_BE_KEYS = frozenset({Kind.UNKNOWN, Kind.MODEL})
+
+
+def _membership(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Value:
+    """`key in batch` is decided by the data set's schema; `x in data` is not."""
+    if right.kind in (Kind.BATCH, Kind.CONTAINER, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
+        return NumberValue(ranks.SAME, const=_is_among(frame, left, operator, right), scalar=True, dtype="bool")
+    if right.kind is Kind.BATCH and left.kind in _MAY_BE_KEYS and not left.rank.differs:
+        return NumberValue(ranks.UNKNOWN, scalar=True, dtype="bool")  # it may be a key
+    if right.kind is Kind.UNKNOWN and _may_be_mapping(left, right):
+        return NumberValue(ranks.UNKNOWN, scalar=True, dtype="bool")  # a batch, or what it holds
+    elements = _elements(frame, right)
+    rank = tensors.collapsed(ranks.combine(left.rank, elements.rank))
+    value = derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool")
+    return on_one_process(value, _among_alone(frame, left, operator, right)) if rank.differs else value
+
+
+def _may_be_mapping(left: Value, right: Value) -> bool:
+    """Whether it may be asked for a key of what differs: `name in parts[rank]` of dicts with the same keys."""
+    if left.rank.state is State.SAME and right.rank.origins == Origin.DATA:
+        return True
+    is_key = not left.rank.differs and (left.kind is Kind.STRING or left.kind in _MAY_BE_KEYS)
+    return is_key and right.rank.differs
+
+
+def _is_among(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> object:
+    """Whether a text is one of those of a list that is written out: `key in ("loss", "entropy")`."""
+    items = containers.positions_of(frame, right)
+    if items is None or left.const is MISSING or any(not isinstance(item.const, str) for item in items):
+        return MISSING
+    return (left.const in [item.const for item in items]) is isinstance(operator, cst.In)
+
+
+def _among_alone(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Alone | None:
+    """`rank in (-1, 0)`, where there is one process only."""
+    known = alone_of(left)
+    cells = frame.memory.cells(right) if isinstance(right, ContainerValue) else []
+    items = right.items if isinstance(right, TupleValue) else [item for cell in cells for item in cell.values()]
+    consts = [item.const for item in items]
+    if known is None or len(cells) > 1 or any(type(const) is not int for const in consts):
+        return None
+    return ALONE_TRUE if (known.value in consts) is isinstance(operator, cst.In) else ALONE_FALSE
+
+
+def _elements(frame: Frame, value: Value) -> Value:
+    """What `in` compares with: the items of a container in sight, the keys of a dict."""
+    if isinstance(value, TupleValue):
+        return join_all(value.items) if value.items else SAME
+    if not isinstance(value, ContainerValue):
+        return value
+    frame.consume(value)
+    items = join_all(cell.element() for cell in frame.memory.cells(value) if cell.shape != "dict")
+    return SAME if items.rank.state is State.BOTTOM else items
+
+
+def choose(frame: Frame, test: cst.BaseExpression, value: Value, marks: tuple[int, int]) -> None:
+    """A part of an expression is evaluated only if `test` says so: from one mark to the next, and from that on."""
+    end = len(frame.sync_points)
+    if value.rank.differs and end > marks[0]:
+        why = frame.step(test, "`{}` differs between ranks", value.why)
+        for observe in frame.observers.branch:
+            observe(frame, Branch(test, why, (*marks, end), origins=value.rank.origins))
+
+
+# --- narrowing ------------------------------------------------------------------------------------------
+
+
+def engine_arm(frame: Frame, test: cst.CSTNode) -> bool | None:
+    """Which outcome of a test means that such an engine wraps the model; None when it does not ask for one."""
+    known = frame.engine.engine_arms
+    if id(test) not in known:
+        known[id(test)] = _engine_arm(test)
+    arm = known[id(test)]
+    frame.asks_for_engine |= arm is not None
+    return arm
+
+
+def _engine_arm(test: cst.CSTNode) -> bool | None:
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        inner = _engine_arm(test.expression)
+        return None if inner is None else not inner
+    if not any(map(heuristics.NAMES_ENGINE.fits, identifiers(test))):
+        return None
+    return not (isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.Is)))
+
+
+def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
+    """Refine what is known of names where `test` has come out as `taken`."""
+    if engine_arm(frame, test) is taken:
+        _under_engine(frame)
+    wrapping_tests.narrow(frame, test, taken)
+    _narrow(frame, test, taken)
+
+
+def narrow_further(frame: Frame, part: cst.BaseExpression, taken: bool, asks: bool | None) -> bool:
+    """Refine it where one more part of a chain of `and` or `or` has come out as `taken`.
+
+    asks: whether a part before asks for an engine; None for the first part. Returns whether one does by now.
+    """
+    arm = engine_arm(frame, part)
+    mentioned = bool(asks) or arm is not None
+    if arm is taken if asks is None else mentioned and taken:
+        _under_engine(frame)
+    wrapping_tests.narrow(frame, part, taken)
+    _narrow(frame, part, taken)
+    return mentioned
+
+
+def _under_engine(frame: Frame) -> None:
+    """Under DeepSpeed or FSDP the wrapper has attributes that DDP does not have."""
+    for name, value in frame.memory.names.items():
+        if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
+            frame.memory.names[name] = value.but(wrapping=Wrapping.UNKNOWN)
+
+
+def _narrow(frame: Frame, test: cst.CSTNode, taken: bool) -> None:
+    if type(test) is cst.Comparison:
+        _narrow_none(frame, test, taken)
+    elif type(test) is cst.Call:
+        if taken:
+            narrowed_calls.narrow(frame, test)
+    elif type(test) is cst.BooleanOperation:
+        if isinstance(test.operator, cst.And) is taken:
+            _narrow(frame, test.left, taken)
+            _narrow(frame, test.right, taken)
+        elif taken:
+            narrowed_calls.narrow_to_one_of(frame, test)
+    elif type(test) is cst.UnaryOperation and isinstance(test.operator, cst.Not):
+        _narrow(frame, test.expression, not taken)
+
+
+def _narrow_none(frame: Frame, test: cst.Comparison, taken: bool) -> None:
+    if len(test.comparisons) != 1 or type(test.left) is not cst.Name:
+        return
+    operator, right = type(test.comparisons[0].operator), test.comparisons[0].comparator
+    if not (type(right) is cst.Name and right.value == "None" and (operator is cst.Is or operator is cst.IsNot)):
+        return
+    value = frame.memory.names.get(test.left.value)
+    if value is not None and (operator is cst.Is) is taken:
+        frame.memory.names[test.left.value] = NoneValue(ranks.SAME, const=None)

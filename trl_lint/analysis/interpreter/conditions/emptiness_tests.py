@@ -1,0 +1,69 @@
+"""`if len(rows):` of a list that all ranks fill in the same places: it is empty on all of them, or on none.
+
+for batch in loader:                 what `prepare` makes gives each rank as many batches
+    if "ids" in batch:
+        ids.extend(batch["ids"])     other ids on each rank
+if len(ids):                         the same answer on all: how many there are is another question
+    accelerator.gather(ids)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.conditions.batch_rows import asks_for_rows, counted_in
+from trl_lint.analysis.program.syntax import ancestors, of_class
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.values import UNKNOWN
+
+# Not in torch_ops: methods of lists.
+_FILL = frozenset({"append", "extend", "insert"})
+
+
+def is_alike(frame: Frame, test: cst.CSTNode) -> bool:
+    """Whether a test asks only whether anything is in a batch as it came, or in a list, of which all that fills it is
+    run by all ranks alike.
+    """
+    if asks_for_rows(frame, test):
+        return True
+    name = _list_of(test)
+    fills = list(_fills(frame, name)) if name else []
+    return bool(fills) and not any(_is_of_own_data(frame, each) for each in fills) and not _leaves_by_own_data(frame)
+
+
+def _list_of(test: cst.CSTNode) -> str:
+    """The name of what a test asks to have anything in it; "" where it asks for something else."""
+    match counted_in(test) or test:
+        case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=cst.Name(name))]):
+            return name
+    return ""
+
+
+def _fills(frame: Frame, name: str) -> Iterator[cst.CSTNode]:
+    """What puts something into a list of this name."""
+    for call in of_class(frame.root, cst.Call):
+        match call.func:
+            case cst.Attribute(value=cst.Name(owner), attr=cst.Name(method)) if owner == name and method in _FILL:
+                yield call
+    for added in of_class(frame.root, cst.AugAssign):
+        if isinstance(added.target, cst.Name) and added.target.value == name:
+            yield added
+
+
+def _is_of_own_data(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether a condition on this rank's own values is around a place."""
+    around = ancestors(frame.root, node)
+    return any(isinstance(each, (cst.While, cst.Try)) or _differs(frame, each) for each in around)
+
+
+def _leaves_by_own_data(frame: Frame) -> bool:
+    """Whether such a condition decides anywhere in the function whether the rest of a round is run."""
+    ways_out = (*of_class(frame.root, cst.Continue), *of_class(frame.root, cst.Break))
+    return any(_is_of_own_data(frame, each) for each in ways_out)
+
+
+def _differs(frame: Frame, node: cst.CSTNode) -> bool:
+    test = node.test if isinstance(node, (cst.If, cst.IfExp)) else None
+    return test is not None and frame.node_values.get(id(test), UNKNOWN).rank.differs

@@ -1,0 +1,77 @@
+"""Lists of models that `prepare` has made on one way only, and loops that go over several lists at once.
+
+if len(encoders) == 1:
+    encoder, loader = accelerator.prepare(encoder, loader)      `encoders` still holds what is inside the wrapper
+else:
+    one, two, loader = accelerator.prepare(*encoders, loader)
+    encoders = [one, two]
+for tokenizer, encoder in zip(tokenizers, encoders):            run once per item, as the models are told apart
+    encoder.get_input_embeddings()                              MAYBE: an error where there are two
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.conditions import wrapping_tests
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.transfer.models import wrapped_models
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.kinds import ContainerValue, PreparedObject, TupleValue
+from trl_lint.domain.ranks import SAME, State
+from trl_lint.domain.small_tuples import is_small
+from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.heap import Memory
+
+
+def divided(
+    frame: Frame, test: cst.BaseExpression, taken: Memory, skipped: Memory, names: Iterable[str]
+) -> dict[str, Value]:
+    """Those of some names that are lists of what is prepared at the end of one way, and who knows what at the other."""
+    found: dict[str, Value] = {}
+    for memory, other in ((taken, skipped), (skipped, taken)):
+        for name in names:
+            value, beside = memory.names[name], other.names[name]
+            if beside.kind is not Kind.UNKNOWN or beside.rank.state is not State.UNKNOWN:
+                continue
+            items = _prepared_items(memory, value)
+            if items:
+                made = [_on_one_way(frame, test, item, memory is taken) for item in items]
+                found[name] = frame.allocate((test, name), Cell("list", dict(enumerate(made))))
+    return found
+
+
+def _prepared_items(memory: Memory, value: Value) -> Sequence[Value]:
+    """The items of a list of which all are known, and are what `prepare` has made."""
+    cells = memory.cells(value) if isinstance(value, ContainerValue) else []
+    if len(cells) != 1 or cells[0].shape != "list" or cells[0].rest is not None:
+        return ()
+    items = tuple(cells[0].entries.values())
+    return items if all(isinstance(item, PreparedObject) for item in items) else ()
+
+
+def _on_one_way(frame: Frame, test: cst.BaseExpression, item: Value, is_taken: bool) -> Value:
+    model = wrapped_models.narrowed_to_model(item)
+    either = wrapping_tests.either_way(frame, test, *((model, UNKNOWN) if is_taken else (UNKNOWN, model)))
+    return item if either is None else item.but(wrapping=Wrapping.MAYBE, why=either.why)
+
+
+def zipped(frame: Frame, values: Sequence[Value]) -> Value | None:
+    """The rows of `zip(…)` one by one, where one of the lists has models; what it is zipped with is as long."""
+    known = [containers.positions_of(frame, value) for value in values]
+    lengths = {len(items) for items in known if items is not None}
+    if len(lengths) != 1 or not any(items is not None and any(map(containers.has_model, items)) for items in known):
+        return None
+    (length,) = lengths
+    columns = [
+        [containers.iterate(frame, value)[0]] * length if items is None else items
+        for value, items in zip(values, known, strict=True)
+    ]
+    rows = [TupleValue(SAME, row) for row in zip(*columns, strict=True)]
+    return TupleValue(SAME, rows) if is_small(rows) else None

@@ -1,0 +1,73 @@
+"""What a test that is a call tells of the name that it asks about, where it has come out as true.
+
+isinstance(reward, nn.Module)      a model, wrapped or not, where nothing was known of it
+isinstance(data, IterableDataset)  a data set of that class
+isinstance(model, FSDP)            a wrapper of which it is not known what it forwards
+isinstance(layer, Own) or isinstance(layer, Other)      no wrapper, as one of these it is
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.objects import class_names
+from trl_lint.analysis.program.idioms.path_conditions import alternatives
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.data import data_sets
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import Kind, Value, Wrapping
+from trl_lint.knowledge import datasets
+from trl_lint.knowledge.models import MODEL_CLASSES, WRAPPER_CLASSES
+from trl_lint.knowledge.schema import SOME_MODEL
+
+
+def narrow(frame: Frame, test: cst.Call) -> None:
+    """Refine what is known of a name that `isinstance` or `hasattr` has been asked about, with yes for an answer."""
+    name = _subject(test, "isinstance", "hasattr")
+    if name:
+        _refine(frame, name, _classes(frame, test) if _asks(test, "isinstance") else None)
+
+
+def narrow_to_one_of(frame: Frame, test: cst.BooleanOperation) -> None:
+    """The same of a name that `isinstance` has been asked about several times, with yes for one of the answers."""
+    asked = [each for each in alternatives(test) if isinstance(each, cst.Call)]
+    names = {_subject(each, "isinstance") for each in asked}
+    classes = [_classes(frame, each) for each in asked]
+    if len(asked) == len(alternatives(test)) and len(names) == 1 and all(classes):
+        _refine(frame, names.pop(), [name for each in classes for name in each])
+
+
+def _refine(frame: Frame, name: str, classes: list[str] | None) -> None:
+    value = frame.memory.names.get(name)
+    narrowed = None if value is None else _narrowed(value, classes)
+    if narrowed is not None:
+        frame.memory.names[name] = narrowed
+
+
+def _asks(test: cst.Call, *functions: str) -> bool:
+    return isinstance(test.func, cst.Name) and test.func.value in functions
+
+
+def _subject(test: cst.Call, *functions: str) -> str:
+    """The name that one of these functions is asked about; "" for another expression, or another call."""
+    subject = test.args[0].value if _asks(test, *functions) and test.args else None
+    return subject.value if isinstance(subject, cst.Name) else ""
+
+
+def _narrowed(value: Value, classes: list[str] | None) -> Value | None:
+    """classes: the own names of those that it is of; None where it was asked for something else than its class."""
+    if classes is not None and datasets.is_dataset(value):
+        return data_sets.narrowed(value, classes)
+    if value.kind is Kind.UNKNOWN and classes and MODEL_CLASSES.issuperset(classes):
+        differs = value.rank.state not in (State.SAME, State.UNKNOWN)
+        return None if differs else SOME_MODEL.but(rank=value.rank, grad=value.grad)
+    if value.kind is not Kind.MODEL or value.wrapping is not Wrapping.WRAPPED:
+        return None
+    if classes is not None and WRAPPER_CLASSES.isdisjoint(classes):
+        return value.but(wrapping=Wrapping.UNKNOWN)
+    return None
+
+
+def _classes(frame: Frame, test: cst.Call) -> list[str]:
+    """The own names of the classes in the second argument of isinstance; empty when one is unknown."""
+    return class_names(frame.node_values.get(id(test.args[1].value))) if len(test.args) > 1 else []

@@ -1,0 +1,448 @@
+"""Models that are wrapped on one way only, and the tests by which code tells the two apart.
+
+if distributed:
+    model = DDP(model)
+model.config                                            MAYBE: an error where `distributed` holds
+if hasattr(model, "module"): …                          WRAPPED in here, BARE in the `else`
+if type(model) == DDP: …                                the same
+model.module.config if distributed else model.config    the same: the condition under which it was wrapped
+if args.distributed_backend: …                          `distributed` may follow from it or not: silent in here
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from typing import TypeVar
+
+import libcst as cst
+from libcst.helpers import get_full_name_for_node
+
+from trl_lint.analysis.interpreter.conditions.asked_names import (
+    asks_for,
+    assigned,
+    is_alike,
+    is_of_rank,
+    names_asked,
+    settings_asked,
+)
+from trl_lint.analysis.program.definitions.objects import class_names
+from trl_lint.analysis.program.idioms.path_conditions import beside_none
+from trl_lint.analysis.program.idioms.result_uses import seen_as_wrappers
+from trl_lint.analysis.program.project.classes import FunctionInfo
+from trl_lint.analysis.program.syntax import own_attribute
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
+from trl_lint.domain.heap import Memory
+from trl_lint.domain.kinds import LibraryInstance, NumberValue, PreparedObject, PureObject, library_name_of
+from trl_lint.domain.provenance import NeededOutcome, Step, WrappedWhere
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
+from trl_lint.knowledge import library, models
+from trl_lint.knowledge.engines import ENGINE
+from trl_lint.knowledge.heuristics import MAY_ASK_FOR_WRAPPER
+from trl_lint.knowledge.schema import BARE_MODEL
+
+_Key = TypeVar("_Key", str, tuple[Hashable, str])
+
+_EITHER = frozenset({Wrapping.BARE, Wrapping.MAYBE, Wrapping.WRAPPED})
+_NOTHING_KNOWN = frozenset({State.SAME, State.UNKNOWN})
+
+
+# --- what makes such a model ----------------------------------------------------------------------------
+
+
+def divided(
+    frame: Frame, test: cst.BaseExpression, taken: Mapping[_Key, Value], skipped: Mapping[_Key, Value]
+) -> dict[_Key, Value]:
+    """What is bound to a wrapped model on one way of an `if` and to a bare one on the other."""
+    found = {}
+    for name, value in taken.items():
+        other = skipped.get(name)
+        if other is not None and other is not value and Kind.MODEL in (value.kind, other.kind):
+            either = either_way(frame, test, value, other)
+            if either is not None:
+                found[name] = either
+    return found
+
+
+def either_way(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) -> Value | None:
+    """The model that is wrapped on one way out of a test and bare on the other; None where it is not."""
+    yes, no = _beside(yes, no), _beside(no, yes)
+    if is_of_rank(frame, test) or any(_is_parted_elsewhere(frame, each) for each in (yes, no)):
+        yes, no = _taken_out(yes), _taken_out(no)
+    if yes.kind is not Kind.MODEL or no.kind is not Kind.MODEL or yes.wrapping is no.wrapping:
+        return None
+    if yes.wrapping not in _EITHER or no.wrapping not in _EITHER:
+        return None
+    wrapped, other = (no, yes) if yes.wrapping is Wrapping.BARE else (yes, no)
+    if wrapped.why is other.why and isinstance(wrapped.why, WrappedWhere):
+        # The test has told them apart, and something was done to one: `if distributed: model.train()`.
+        return wrapped.but(wrapping=Wrapping.MAYBE, grad=yes.grad or no.grad)
+    test, is_true = _without_not(test, yes.wrapping is not Wrapping.BARE)
+    asked = names_asked(frame, test)
+    known = [each for value in (yes, no) if (each := _condition(value)) is not None]
+    outcomes: tuple[NeededOutcome, ...] = ()
+    if other.wrapping is Wrapping.BARE and all(each.outcomes for each in known):
+        outcomes = (NeededOutcome(test, is_true, asked), *(outcome for each in known for outcome in each.outcomes))
+    why = WrappedWhere(
+        frame.module,
+        test,
+        "whether it is wrapped depends on `{}`",
+        wrapped.why,
+        names=asked.union(*(each.names for each in known)),
+        function=frame.function,
+        outcomes=outcomes,
+    )
+    frame.engine.wraps_on_one_way = True
+    frame.engine.noted("wraps on one way")
+    return wrapped.but(wrapping=Wrapping.MAYBE, why=why, grad=yes.grad or no.grad)
+
+
+def _beside(value: Value, other: Value) -> Value:
+    """What a value is, beside a model of the same name on the other way.
+
+    What is prepared is then a model, too, and what is not known, or an engine, beside a wrapped one is bare.
+    """
+    if other.kind is not Kind.MODEL:
+        return value
+    if isinstance(value, PreparedObject):
+        return narrowed_to_model(value)
+    is_wrapped = other.wrapping is Wrapping.MAYBE or other.wrapping is Wrapping.WRAPPED
+    is_unknown = value.kind is Kind.UNKNOWN and value.rank.state in _NOTHING_KNOWN
+    is_module = isinstance(value, (LibraryInstance, PureObject))  # of a class that the tables don't know for a model
+    return BARE_MODEL if is_wrapped and (is_unknown or is_module or library_name_of(value) == ENGINE) else value
+
+
+def _is_parted_elsewhere(frame: Frame, value: Value) -> bool:
+    """Whether a model is wrapped on one way that parted in another function."""
+    condition = _condition(value)
+    return condition is not None and condition.function is not frame.function
+
+
+def _taken_out(value: Value) -> Value:
+    """What some ranks, or one way, have taken out of its wrapper is bare there, and may be wrapped elsewhere."""
+    return _bare(value) if value.wrapping is Wrapping.UNWRAPPED else value
+
+
+def _condition(value: Value) -> WrappedWhere | None:
+    """The condition under which a model is wrapped, where it is wrapped on one way only."""
+    step: Step | None = value.why if value.wrapping is Wrapping.MAYBE else None
+    while step is not None:
+        if isinstance(step, WrappedWhere):
+            return step
+        step = step.before
+    return None
+
+
+# --- what tells them apart ------------------------------------------------------------------------------
+
+
+def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
+    """Refine what is known of models that are wrapped on one way only, where a test has come out as `taken`."""
+    _look_at_own(frame, test)
+    _note_tested(frame, test)
+    if not (frame.engine.wraps_on_one_way and _any_on_one_way(frame.memory)):
+        return
+    test, taken = _without_not(test, taken)
+    asks = question(frame, test)
+    subject = asks[0].value if asks is not None and isinstance(asks[0], cst.Name) else ""
+    own = (frame.cls, own_attribute(asks[0])) if asks is not None and frame.cls is not None else None
+    names, attributes = frame.memory.names, frame.memory.attributes
+    asked = names.get(subject, UNKNOWN) if own is None or not own[1] else attributes.get(own, UNKNOWN)
+    _narrow(frame, names, test, taken)
+    _narrow(frame, attributes, test, taken)
+    if asks is not None and asked.wrapping is Wrapping.MAYBE:
+        told = asked.but(wrapping=Wrapping.WRAPPED if asks[1] is taken else Wrapping.BARE)
+        if own is not None and own[1]:
+            attributes[own] = told
+        else:
+            names[subject] = told
+
+
+def _look_at_own(frame: Frame, test: cst.BaseExpression) -> None:
+    """On each way out of the first test, look at the attributes of `self` of which a method takes the `.module`.
+
+    They are what they were before it; what is read later on may be told by what was tested.
+    """
+    if frame.cls is None or not frame.engine.wraps_on_one_way:
+        return
+    frame.first_test = frame.first_test or test
+    if frame.first_test is not test:
+        return
+    tested, frame.tested = frame.tested, set()
+    has_tested, frame.has_tested = frame.has_tested, False
+    for name in {own_attribute(each) for each in seen_as_wrappers(frame.root)} - {""}:
+        frame.read_attribute(frame.cls, name)
+    frame.tested, frame.has_tested = tested, has_tested
+
+
+def _note_tested(frame: Frame, test: cst.BaseExpression) -> None:
+    """Of what is read from here on for the first time, a test may have told whether it is wrapped."""
+    if frame.has_tested:
+        return
+    names = settings_asked(frame, test) if frame.engine.wraps_on_one_way else None
+    if names is None or _may_ask_for_wrapper(frame, names):
+        frame.has_tested = True
+    else:
+        frame.tested |= names
+
+
+def _may_ask_for_wrapper(frame: Frame, names: Collection[str]) -> bool:
+    """Whether a test of these settings may be one for a wrapper, whatever decides about that."""
+    return (bool(names) and any(seen_as_wrappers(frame.root))) or any(map(MAY_ASK_FOR_WRAPPER.fits, names))
+
+
+def _any_on_one_way(memory: Memory) -> bool:
+    """Whether there is such a model: where there is none, as nearly everywhere, no test says anything of it."""
+    for values in (memory.names, memory.attributes):
+        for value in values.values():
+            if value.wrapping is Wrapping.MAYBE:
+                return True
+    return False
+
+
+def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, taken: bool) -> None:
+    asked: frozenset[str] | None = None
+    present: str | None = None
+    for name, value in values.items():
+        if value.kind is not Kind.MODEL or value.wrapping is not Wrapping.MAYBE:
+            continue
+        own = name if isinstance(name, str) else name[1]
+        condition = _condition(value)
+        if condition is not None and _is_about_something_else(frame, test, name, condition):
+            continue
+        decisive = _decisive(frame, test, condition) if condition is not None else None
+        if condition is not None and decisive is not None:
+            values[name] = _come_about(value, condition, decisive) if decisive.is_true is taken else _bare(value)
+            continue
+        if condition is not None and condition.function is frame.function:
+            asked = names_asked(frame, test) if asked is None else asked
+            present = _whose_presence(test) if present is None else present
+            # Of a test that may be of the rank, too, it is not known whether it lets the same ones in.
+            of_rank = is_of_rank(frame, condition.node) and not is_alike(frame, test)
+            is_other = asked.isdisjoint(condition.names) and not asks_for(frame, test, name)
+            if not of_rank and (own == present or is_other):
+                continue
+        values[name] = value.but(wrapping=Wrapping.UNKNOWN)
+
+
+def _decisive(frame: Frame, test: cst.BaseExpression, condition: WrappedWhere) -> NeededOutcome | None:
+    """The outcome that is needed for the wrapper of which a test asks.
+
+    In another function than the one that wraps the model, `config.distributed` and `self.config.distributed` are what
+    was called so there, and in one of the same class `self.distributed` is.
+    """
+    if condition.function is frame.function:
+        return next((each for each in condition.outcomes if _asks_the_same(frame, test, each.node)), None)
+    if not isinstance(test, cst.Attribute):
+        return None
+    is_of_class = isinstance(condition.function, FunctionInfo) and condition.function.cls is frame.cls
+    asked = _setting(test, is_of_class)
+    return next((each for each in condition.outcomes if asked and _setting(each.node, is_of_class) == asked), None)
+
+
+def _setting(test: cst.CSTNode, is_of_class: bool) -> str:
+    """How a setting is read, less the object that keeps what a method was given: `config.ddp` of `self.config.ddp`."""
+    name = get_full_name_for_node(test) or ""
+    if not name.startswith("self."):
+        return name if "." in name else ""
+    rest = name.removeprefix("self.")
+    return rest if "." in rest else name if is_of_class else ""
+
+
+def _is_about_something_else(frame: Frame, test: cst.BaseExpression, key: _Key, condition: WrappedWhere) -> bool:
+    """Whether a test in another function than the one that wraps the model can't be of what decides about the wrapper.
+
+    It asks for the rank, by which the processes of one run differ and their wrappers do not, or for settings of other
+    names than the condition, none of which speaks of how the program is run. A condition without names is on the rank.
+    """
+    if condition.function is frame.function or not condition.names or asks_for(frame, test, key):
+        return False
+    names = settings_asked(frame, test)
+    return names is not None and names.isdisjoint(condition.names) and not _may_ask_for_wrapper(frame, names)
+
+
+def _without_not(test: cst.BaseExpression, taken: bool) -> tuple[cst.BaseExpression, bool]:
+    """What a test negates, and what comes of that where the test has come out as `taken`."""
+    while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        test, taken = test.expression, not taken
+    return test, taken
+
+
+def _asks_the_same(frame: Frame, test: cst.BaseExpression, other: cst.CSTNode) -> bool:
+    """Whether two tests are one, or one asks for the name that was made of the other."""
+    if test.deep_equals(other):
+        return True
+    if isinstance(test, cst.Name) is isinstance(other, cst.Name):
+        return False
+    name, whole = (test, other) if isinstance(test, cst.Name) else (other, test)
+    made = [value for target, value in assigned(frame) if isinstance(name, cst.Name) and target == name.value]
+    return len(made) == 1 and made[0].deep_equals(whole)
+
+
+def _bare(value: Value) -> Value:
+    return value.but(wrapping=Wrapping.BARE)
+
+
+def _come_about(value: Value, condition: WrappedWhere, outcome: NeededOutcome) -> Value:
+    """A model that is wrapped on one way, where one of the outcomes that are needed for it has come about."""
+    needed = tuple(each for each in condition.outcomes if each is not outcome)
+    if not needed:
+        return value.but(wrapping=Wrapping.WRAPPED)
+    why = WrappedWhere(
+        condition.module,
+        condition.node,
+        condition.text,
+        condition.before,
+        names=frozenset().union(*(each.names for each in needed)),
+        function=condition.function,
+        outcomes=needed,
+    )
+    return value.but(why=why)
+
+
+def told_by_other_way(frame: Frame, other: cst.CSTNode | None) -> dict[str, Value]:
+    """Names of wrapped models of which the other way out of a test takes the `.module`, with what they are on this way.
+
+    if args.parallel_mode.value == "distributed":
+        model.module.encode(x)
+    else:
+        model.encode(x)                 the test asks for the wrapper, however it does: nothing is known of one here
+    """
+    found: dict[str, Value] = {}
+    if other is None or not frame.module.mentions(_TAKES_MODULE):
+        return found
+    for name in sorted(taken_out(other)):
+        value = frame.engine.lookup(frame, name)
+        if isinstance(value, PreparedObject):
+            found[name] = UNKNOWN
+        elif value is not None and value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
+            found[name] = value.but(wrapping=Wrapping.UNKNOWN)
+    return found
+
+
+def taken_out(code: cst.CSTNode) -> set[str]:
+    """The names of models of which some code takes the `.module`."""
+    return {each.value for each in seen_as_wrappers(code) if isinstance(each, cst.Name)}
+
+
+_TAKES_MODULE = rb"\.%b\b" % models.INNER_MODEL.encode()
+
+
+class ToldOfAttributes:
+    """What tests inside of an expression say of attributes that are wrapped on one way, which holds in there alone."""
+
+    def __init__(self, frame: Frame, test: cst.BaseExpression) -> None:
+        _look_at_own(frame, test)
+        self._frame = frame
+        self._before: dict[tuple[Hashable, str], Value] = {}
+        if frame.engine.wraps_on_one_way:
+            self._before = {
+                name: value for name, value in frame.memory.attributes.items() if value.wrapping is Wrapping.MAYBE
+            }
+        self._told: dict[tuple[Hashable, str], Value] = {}
+
+    def note(self) -> None:
+        """A test has just been taken to have come out in some way."""
+        attributes = self._frame.memory.attributes
+        self._told = {name: attributes[name] for name in self._before if name in attributes}
+
+    def forget(self) -> None:
+        """Here that is not known any more; what was assigned since stays."""
+        attributes = self._frame.memory.attributes
+        for name, value in self._told.items():
+            if attributes.get(name) is value:
+                attributes[name] = self._before[name]
+
+
+def _whose_presence(test: cst.BaseExpression) -> str:
+    """The own name of what a test asks to be there, and no more: `if model`, `if self.model is not None`."""
+    match beside_none(test) or test:
+        case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
+            return name
+    return ""
+
+
+def asks_for_presence(test: cst.BaseExpression) -> bool:
+    return bool(_whose_presence(test))
+
+
+def changed(before: Memory, memory: Memory) -> dict[str, Value]:
+    """The names of models that are wrapped on one way, of which a test says more: with what it says.
+
+    What is None there has not become wrapped at the end.
+    """
+    models = {
+        name: memory.names.get(name, value)
+        for name, value in before.names.items()
+        if value.kind is Kind.MODEL and value.wrapping is Wrapping.MAYBE
+    }
+    return {
+        name: value for name, value in models.items() if value is not before.names[name] and value.kind is not Kind.NONE
+    }
+
+
+def question(frame: Frame, test: cst.CSTNode) -> tuple[cst.BaseExpression, bool] | None:
+    """The model whose wrapper a test asks for, and whether a yes means that there is one."""
+    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        return _of_class(frame, test.left, test.comparisons[0])
+    if not (isinstance(test, cst.Call) and isinstance(test.func, cst.Name) and len(test.args) == 2):
+        return None
+    subject, wanted = test.args[0].value, frame.node_values.get(id(test.args[1].value))
+    if test.func.value == "isinstance":
+        return _of_one(subject, class_names(wanted), True)
+    if test.func.value == "hasattr" and wanted is not None and isinstance(wanted.const, str):
+        if wanted.const in models.ONLY_WRAPPERS_HAVE:
+            return subject, True
+        return None if wanted.const in library.WRAPPER_ATTRIBUTES else (subject, False)
+    return None
+
+
+_HOLDS_FOR = frozenset({cst.Equal, cst.Is, cst.In})
+_HOLDS_NOT_FOR = frozenset({cst.NotEqual, cst.IsNot, cst.NotIn})
+
+
+# `type(model)` and `model.__class__`.
+_TELLS_CLASS = frozenset({cst.Call, cst.Attribute})
+
+
+def _of_class(
+    frame: Frame, left: cst.BaseExpression, target: cst.ComparisonTarget
+) -> tuple[cst.BaseExpression, bool] | None:
+    """`type(model) == DDP`, `type(model) in (DDP, DP)`, `model.__class__ is DDP`."""
+    holds = type(target.operator) in _HOLDS_FOR
+    if type(left) not in _TELLS_CLASS or not (holds or type(target.operator) in _HOLDS_NOT_FOR):
+        return None
+    match left:
+        case cst.Call(func=cst.Name("type"), args=[cst.Arg(value=subject)]):
+            pass
+        case cst.Attribute(value=subject, attr=cst.Name("__class__")):
+            pass
+        case _:
+            return None
+    names = class_names(frame.engine.evaluate(frame, target.comparator))
+    return _of_one(subject, names, holds)
+
+
+def _of_one(subject: cst.BaseExpression, names: list[str], holds: bool) -> tuple[cst.BaseExpression, bool] | None:
+    if not names:
+        return None
+    if not models.WRAPPER_CLASSES.isdisjoint(names):
+        return subject, holds
+    plain = all(name in models.PLAIN_CLASSES or library.is_model_class(f"transformers.{name}") for name in names)
+    return (subject, not holds) if plain else None
+
+
+def decided(frame: Frame, node: cst.Comparison) -> Value | None:
+    """What `type(model) == DDP` says of a model that is known to be wrapped; None of all else."""
+    asks = question(frame, node)
+    if asks is None:
+        return None
+    model = frame.engine.evaluate(frame, asks[0])
+    if isinstance(model, PreparedObject):
+        model = narrowed_to_model(model)  # one asks so of models alone
+    if model.kind is not Kind.MODEL or model.wrapping is not Wrapping.WRAPPED:
+        return None
+    return NumberValue(ranks.SAME, const=WORLD_TRUE if asks[1] else WORLD_FALSE, scalar=True, dtype="bool")

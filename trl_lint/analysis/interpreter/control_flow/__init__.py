@@ -1,0 +1,1 @@
+"""Statements, in program order: branches, loops, `try`, `with`, and what ends a process."""

@@ -1,0 +1,320 @@
+"""Branches: both ways are run from the same state, and joined behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import libcst as cst
+
+from trl_lint.analysis.events import source_step
+from trl_lint.analysis.interpreter.conditions import engine_plugins, lists_of_models, wrapping_tests
+from trl_lint.analysis.interpreter.conditions.conditions import divides, engine_arm, narrow, other_ranks, truth
+from trl_lint.analysis.interpreter.conditions.tpu_tests import is_on_tpu
+from trl_lint.analysis.interpreter.control_flow import process_exits
+from trl_lint.analysis.interpreter.expressions import evaluate
+from trl_lint.analysis.program.idioms.path_conditions import alternatives, parts_of
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.observing import Branch, Exits
+from trl_lint.analysis.transfer.data import data_sets
+from trl_lint.analysis.transfer.processes import first_rank, job_flags
+from trl_lint.domain import ranks
+from trl_lint.domain.control import UNIFORM, Control, Uniformity
+from trl_lint.domain.heap import Memory
+from trl_lint.domain.kinds import alone_of
+from trl_lint.domain.provenance import LauncherVariable, NoneWhere
+from trl_lint.domain.ranks import Origin, Rank
+from trl_lint.domain.values import Kind, Value
+
+
+def run_body(frame: Frame, body: cst.BaseSuite) -> bool:
+    return frame.engine.run_block(frame, body.body)
+
+
+@dataclass
+class Arm:
+    """One way through an `if`: its state at the end, and whether that is reached.
+
+    exits: how many ways out there were by then. end: how many synchronisation points. narrowed: the names of which its
+    condition says more. data_sets: those at its start, where the condition is on the rank. only_raises: whether it ends
+    the job, and synchronises nowhere before.
+    """
+
+    through: bool
+    memory: Memory
+    exits: int
+    end: int
+    narrowed: dict[str, Value]
+    data_sets: dict[str, Value]
+    only_raises: bool
+
+
+def run_if(frame: Frame, node: cst.If) -> bool:
+    engine_plugins.leave_out(frame, node)
+    test = evaluate(frame, node.test)
+    known = truth(frame, test)
+    if known is not None and not job_flags.is_for_the_first_time(frame, node, known):
+        return _decided(frame, node, known)
+    before, exits, start = frame.memory, len(frame.exits), len(frame.sync_points)
+    division = divides(frame, node.test, test)
+    engine = engine_arm(frame, node.test)
+    inside = before.control.under(division)
+    is_other = [engine is taken or is_on_tpu(frame, node.test, taken) for taken in (True, False)]
+    taken = _arm(frame, node, before, division, inside.under_engine() if is_other[0] else inside, True)
+    skipped = _arm(frame, node, before, division, inside.under_engine() if is_other[1] else inside, False)
+    both = taken.through and skipped.through
+    if both:
+        _widen_both(before, node, taken, skipped)
+    set_on_some = _set_on_some(frame, taken.memory, skipped.memory) if both and division.rank.differs else []
+    either = _wrapped_on_one_way(frame, node, taken.memory, skipped.memory) if both else ({}, {})
+    if division.rank.differs:
+        ways_out = (process_exits.ways_out(frame, exits, taken.exits), process_exits.ways_out(frame, taken.exits))
+        _tell(frame, node, division, (start, taken.end, skipped.end), (taken.through, skipped.through), ways_out)
+    elif not (frame.loops or taken.only_raises or skipped.only_raises):
+        for note in frame.observers.fork:
+            note(frame, node.test, (start, taken.end, skipped.end), (taken.through, skipped.through))
+    of_some_ranks = _of_some_ranks(before, taken, skipped, division) if both else {}
+    absent = _none_on_some(taken.memory, skipped.memory, division) if both else ()
+    asked_for = _agreed_where_asked(node, taken.memory, skipped.memory, test, division) if both else ()
+    after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
+    arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))
+    goes_on = joined_arms(frame, arms, inside, after, test.rank)
+    frame.memory.names.update({name: frame.memory.names[name].but(rank=ranks.UNKNOWN) for name in asked_for})
+    frame.memory.names.update(of_some_ranks)
+    frame.memory.names.update(either[0])
+    _note_absent(frame, node, absent, division)
+    frame.memory.attributes.update(either[1])
+    _note_set(frame, set_on_some, division)
+    if goes_on:
+        _note_leader(frame, before.control, arms, (start, taken.end), division)
+    return goes_on
+
+
+def _note_leader(
+    frame: Frame,
+    before: Control,
+    arms: tuple[tuple[bool, Memory], ...],
+    marks: tuple[int, int],
+    division: Control,
+) -> None:
+    ends = [memory.control for reached, memory in arms if reached]
+    waits = (frame.sync_points[marks[0] : marks[1]], frame.sync_points[marks[1] :])
+    leader = first_rank.behind(before, ends, waits, division)
+    frame.memory.control = frame.memory.control.with_first_rank(leader)
+
+
+def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: Control, taken: bool) -> Arm:
+    """Run one way through an `if`."""
+    frame.memory = before.fork()
+    frame.memory.control = inside
+    narrow(frame, node.test, taken)
+    if division.uniformity is Uniformity.DIVERGENT:
+        narrowed = _narrowed(before, frame.memory)
+    else:
+        narrowed = wrapping_tests.changed(before, frame.memory) if frame.engine.wraps_on_one_way else {}
+    told = wrapping_tests.told_by_other_way(frame, node.orelse if taken else node.body)
+    frame.memory.names.update(told)
+    sets = data_sets.marked(frame.memory, narrowed) if _is_by_rank(division) else {}
+    start = (len(frame.exits), len(frame.sync_points))
+    written = frame.objects.fork()
+    through = run_body(frame, node.body) if taken else otherwise(frame, node.orelse, node.test)
+    frame.objects.merge(written)
+    end = (len(frame.exits), len(frame.sync_points))
+    _widen(before, frame.memory, told)
+    return Arm(through, frame.memory, *end, narrowed, sets, only_raises=not through and start == end)
+
+
+def _is_by_rank(division: Control) -> bool:
+    return division.rank.differs and division.rank.origins == Origin.RANK
+
+
+def _agreed_where_asked(
+    node: cst.If, taken: Memory, skipped: Memory, test: Value, division: Control
+) -> tuple[str, ...]:
+    """The names that ranks agree on where a flag holds that they have agreed on: whoever asks for it has the same.
+
+    stops = agreed(stops)
+    if stops: steps = agreed(steps)
+
+    Or on some of the ranks, where those that have told the others keep their own.
+
+    told = agreed(stops)
+    if rank != 0: stops = told
+
+    Or where there are others to agree with, which a setting says.
+
+    if args.distributed: loss = agreed(loss)
+    """
+    is_asked = test.rank == ranks.REDUCED or _is_by_rank(division)
+    if not is_asked and not (not test.rank.differs and job_flags.asks_for_job(node.test)):
+        return ()
+    return tuple(
+        name
+        for name, value in taken.names.items()
+        if (other := skipped.names.get(name)) is not None
+        and ranks.REDUCED in (value.rank, other.rank)
+        and (value.rank.differs or other.rank.differs)
+    )
+
+
+def _none_on_some(taken: Memory, skipped: Memory, division: Control) -> tuple[str, ...]:
+    """The names that are None on the ranks that took one arm, where this rank's own data decided on it."""
+    if not division.rank.differs or division.rank.origins & ~(Origin.DATA | Origin.RNG):
+        return ()
+    return tuple(
+        name
+        for name, value in taken.names.items()
+        if (other := skipped.names.get(name)) is not None and (value.kind is Kind.NONE) is not (other.kind is Kind.NONE)
+    )
+
+
+def _note_absent(frame: Frame, node: cst.If, names: tuple[str, ...], division: Control) -> None:
+    for name in names:
+        value = frame.memory.names[name]
+        if value.rank.differs:
+            text = "`{}` differs between ranks, and on some of them it stays None"
+            why = NoneWhere(frame.module, node.test, text, value.why, division.rank)
+            frame.memory.names[name] = value.but(why=why)
+
+
+def _set_on_some(frame: Frame, taken: Memory, skipped: Memory) -> list[tuple[Hashable, str]]:
+    """The numbers and flags of objects that one arm alone assigns, on some of the ranks.
+
+    if loss > self.best: self.stops = True
+
+    On the others they keep the value that they had before, which is read for that. A constructor has found none.
+    """
+    if frame.function is not None and frame.function.name == "__init__":
+        return []
+    found: list[tuple[Hashable, str]] = []
+    for changed, other in ((skipped, taken), (taken, skipped)):
+        frame.memory = other
+        for key, value in changed.attributes.items():
+            if value.kind is Kind.NUMBER and key not in other.attributes and key in frame.objects.attribute_writes:
+                frame.read_attribute(*key)
+                found.append(key)
+    return found
+
+
+def _note_set(frame: Frame, attributes: list[tuple[Hashable, str]], division: Control) -> None:
+    for key in attributes:
+        value = frame.memory.attributes[key]
+        if value.rank.differs and value.why is None:
+            frame.memory.attributes[key] = value.but(why=division.why)
+
+
+def _wrapped_on_one_way(
+    frame: Frame, node: cst.If, taken: Memory, skipped: Memory
+) -> tuple[dict[str, Value], dict[tuple[Hashable, str], Value]]:
+    """The names and the attributes that are a wrapped model at the end of one arm only."""
+    others = skipped.names
+    parted = {name: value for name, value in taken.names.items() if others.get(name, value) is not value}
+    names: dict[str, Value] = {}
+    if parted:
+        names = wrapping_tests.divided(frame, node.test, parted, others)
+        names.update(lists_of_models.divided(frame, node.test, taken, skipped, parted))
+    return names, wrapping_tests.divided(frame, node.test, taken.attributes, skipped.attributes)
+
+
+def _of_some_ranks(before: Memory, taken: Arm, skipped: Arm, division: Control) -> dict[str, Value]:
+    arms = ((taken.memory, taken.data_sets), (skipped.memory, skipped.data_sets))
+    return data_sets.of_some_ranks(before, arms, division)
+
+
+def _tell(
+    frame: Frame,
+    node: cst.If,
+    division: Control,
+    marks: tuple[int, int, int],
+    through: tuple[bool, bool],
+    ways_out: tuple[Exits, Exits],
+) -> None:
+    parts = (part for each in parts_of(node.test) for part in alternatives(each))
+    asked = (frame.node_values.get(id(part)) for part in (node.test, *parts))
+    asks_rank = any(value is not None and alone_of(value) is not None for value in asked)
+    asks_rank |= division.rank.origins == Origin.RANK and isinstance(source_step(division.why), LauncherVariable)
+    branch = Branch(node.test, division.why, marks, through, ways_out, division.rank.origins, asks_rank=asks_rank)
+    for observe in frame.observers.branch:
+        observe(frame, branch)
+
+
+def _narrowed(before: Memory, memory: Memory) -> dict[str, Value]:
+    """The names of which an arm knows more than the code before it, by what the condition says of them."""
+    return {name: value for name, value in memory.names.items() if before.names.get(name) is not value}
+
+
+def _widen_both(before: Memory, node: cst.If, taken: Arm, skipped: Arm) -> None:
+    narrowed = _only_narrowed(taken, skipped, node.orelse), _only_narrowed(skipped, taken, node.body)
+    _widen(before, taken.memory, narrowed[0])
+    _widen(before, skipped.memory, narrowed[1])
+
+
+def _only_narrowed(arm: Arm, other: Arm, code: cst.CSTNode | None) -> dict[str, Value]:
+    """What the condition of an arm said of names, without the models that the other arm has taken out of a wrapper.
+
+    There it goes on to matter: `if args.distributed: model = model.module` leaves no wrapper on either way.
+    code: what the other arm runs.
+    """
+    rebound = {name for name, value in other.narrowed.items() if other.memory.names.get(name) is not value}
+    if rebound and code is not None:
+        rebound &= wrapping_tests.taken_out(code)
+    return {name: value for name, value in arm.narrowed.items() if value.kind is not Kind.MODEL or name not in rebound}
+
+
+def _widen(before: Memory, memory: Memory, narrowed: dict[str, Value]) -> None:
+    """Forget at the end of an arm what its condition said: no rank has bound another value to these names."""
+    for name, value in narrowed.items():
+        if memory.names.get(name) is not value:
+            continue
+        if name in before.names:
+            memory.names[name] = before.names[name]
+        else:  # of a function around this one
+            del memory.names[name]
+
+
+def joined_arms(
+    frame: Frame, arms: tuple[tuple[bool, Memory], ...], inside: Control, after: Control, divided: Rank
+) -> bool:
+    """The state after a branch: the join of the arms that reach its end."""
+    reached: Memory | None = None
+    for through, memory in arms:
+        if through:
+            if len(memory.control.conditions) > len(inside.conditions):
+                after = after.under(memory.control)  # some have left on the way, under conditions of the arm
+            reached = memory if reached is None else reached.merge(memory, divided)
+    if reached is None:
+        return False
+    reached.control = after
+    frame.memory = reached
+    return True
+
+
+def _decided(frame: Frame, node: cst.If, known: bool) -> bool:
+    job_flags.note_asked(frame, node)
+    if known:
+        return run_body(frame, node.body)
+    return otherwise(frame, node.orelse)
+
+
+def otherwise(frame: Frame, orelse: cst.If | cst.Else | None, test: cst.BaseExpression | None = None) -> bool:
+    if orelse is None:
+        return True
+    if isinstance(orelse, cst.If) and not (test is not None and other_ranks(frame, test, orelse.test)):
+        return run_if(frame, orelse)
+    return run_body(frame, orelse.body)
+
+
+def run_match(frame: Frame, node: cst.Match) -> bool:
+    subject = evaluate(frame, node.subject)
+    division = divides(frame, node.subject, subject)
+    before, exits = frame.memory, len(frame.exits)
+    inside = before.control.under(division)
+    arms: list[tuple[bool, Memory]] = []
+    for case in node.cases:
+        frame.memory = before.fork()
+        frame.memory.control = inside
+        arms.append((run_body(frame, case.body), frame.memory))
+    frame.memory = before.fork()
+    arms.append((True, frame.memory))
+    after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
+    return joined_arms(frame, tuple(arms), inside, after, subject.rank)

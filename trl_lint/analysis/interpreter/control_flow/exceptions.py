@@ -1,0 +1,180 @@
+"""`try`: only ranks on which something raises get into an `except` clause."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.events import DividedBy
+from trl_lint.analysis.interpreter.control_flow import process_exits
+from trl_lint.analysis.interpreter.control_flow.branches import run_body
+from trl_lint.analysis.interpreter.objects.assignment import bind_target
+from trl_lint.analysis.program.definitions.objects import ClassValue
+from trl_lint.analysis.program.syntax import below, identifiers, last_name
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.observing import Branch
+from trl_lint.domain import ranks
+from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.heap import Memory
+from trl_lint.domain.values import UNKNOWN
+from trl_lint.knowledge.python import MET_BY_ALL_RANKS, NOT_INSTALLED, OUT_OF_MEMORY
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Module
+
+_CATCHES_MISSING = ("AttributeError", "Exception", "BaseException")
+
+
+_CAUGHT = "only ranks where an exception is raised get here"
+
+
+def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
+    before = frame.memory.fork()
+    if not all(map(_keeps_together, node.handlers)):
+        # A rank on which something raises leaves the body and goes on behind it.
+        left = frame.step(node, "a rank where an exception is raised does not reach the end of this")
+        frame.memory.control = before.control.under(Control(Uniformity.UNKNOWN, left, ranks.UNKNOWN))
+    forgiving = any(_forgives(handler) for handler in node.handlers)
+    frame.attribute_error_depth += forgiving
+    start = len(frame.sync_points)
+    through = run_body(frame, node.body)
+    body = (start, len(frame.sync_points))
+    frame.attribute_error_depth -= forgiving
+    done = frame.memory
+    arms: list[tuple[bool, Memory]] = []
+    caught = Control(Uniformity.DIVERGENT, frame.step(node, _CAUGHT), ranks.UNKNOWN)
+    after = before.control
+    for handler in node.handlers:
+        frame.memory = before.fork().merge(done)
+        frame.memory.control = before.control.under(caught)
+        through_handler, leaves = _run_handler(frame, node, handler, body)
+        arms.append((through_handler, frame.memory))
+        if leaves and not _asks_for_package(handler):
+            left = frame.step(handler, "a rank where an exception is raised leaves here")
+            after = after.under(Control(Uniformity.UNKNOWN, left, ranks.UNKNOWN))
+    frame.memory = done
+    if through and node.orelse is not None:
+        through = run_body(frame, node.orelse.body)
+    arms.append((through, frame.memory))
+    reached = _joined(arms)
+    frame.memory = reached or done
+    frame.memory.control = after
+    if node.finalbody is not None and not run_body(frame, node.finalbody.body):
+        return False
+    return reached is not None
+
+
+def _run_handler(
+    frame: Frame, node: cst.Try | cst.TryStar, handler: cst.ExceptHandler | cst.ExceptStarHandler, body: tuple[int, int]
+) -> tuple[bool, bool]:
+    """Run an `except` clause: whether its end is reached, and whether it may leave."""
+    exits, start = len(frame.exits), len(frame.sync_points)
+    if handler.name is not None:
+        bind_target(frame, handler.name.name, UNKNOWN)
+    through = run_body(frame, handler.body)
+    # A process that an exception ends is one that failed, whatever its status says.
+    own = process_exits.ways_out(frame, exits)
+    frame.exits[exits:] = own
+    if (own or not _raises_again(handler)) and _is_of_some_ranks(handler):
+        marks = (start, len(frame.sync_points), len(frame.sync_points))
+        why = frame.step(handler, _CAUGHT)
+        refused = _is_raised_in_a_forward(frame, handler)
+        skipped = body if refused or _catches(handler, OUT_OF_MEMORY) else (0, 0)
+        branch = Branch(
+            handler,
+            why,
+            marks,
+            (through, True),
+            (own, ()),
+            by=DividedBy.EXCEPTION,
+            tried=node.body,
+            skipped=skipped,
+            refused=refused,
+        )
+        for observe in frame.observers.branch:
+            observe(frame, branch)
+    return through, bool(own)
+
+
+def _joined(arms: Iterable[tuple[bool, Memory]]) -> Memory | None:
+    reached: Memory | None = None
+    for alive, memory in arms:
+        if alive:
+            reached = memory if reached is None else reached.merge(memory)
+    return reached
+
+
+def _is_of_some_ranks(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """Whether what an `except` clause catches may be raised on some ranks only."""
+    if handler.type is None:
+        return True
+    own = {
+        each.attr.value if isinstance(each, cst.Attribute) else getattr(each, "value", "") for each in _caught(handler)
+    }
+    return not own & MET_BY_ALL_RANKS and "" not in own
+
+
+def _keeps_together(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """Whether no rank leaves the body for this clause and goes on behind it while others go on in it."""
+    names = {last_name(each) for each in _caught(handler)}
+    return _raises_again(handler) or _asks_for_package(handler) or (bool(names) and names <= MET_BY_ALL_RANKS)
+
+
+def _asks_for_package(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """Whether an `except` clause catches only that a package is missing: it is there on all ranks, or on none."""
+    names = [last_name(each) for each in _caught(handler)]
+    return bool(names) and all(name in NOT_INSTALLED for name in names)
+
+
+def _is_raised_in_a_forward(frame: Frame, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """Whether what is caught is an exception of the project's own, by which a module in sight refuses its input."""
+    values = [frame.engine.evaluate(frame, each) for each in _caught(handler) if isinstance(each, cst.Name)]
+    classes = [value.cls for each in values if isinstance(value := frame.engine.settle(each), ClassValue)]
+    return any(cls.name in _known_in_forwards(cls.module) for cls in classes)
+
+
+def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.BaseExpression]:
+    kind = handler.type
+    if kind is None:
+        return []
+    return [element.value for element in kind.elements] if isinstance(kind, cst.Tuple) else [kind]
+
+
+def _known_in_forwards(module: Module) -> frozenset[str]:
+    return module.notes.worked_out(_raised_in_forwards, partial(_raised_in_forwards, module))
+
+
+def _raised_in_forwards(module: Module) -> frozenset[str]:
+    """The names of what the classes of a file that have a forward raise."""
+    nodes = below(module.tree) if module.mentions(rb"\bdef\s+forward\b") else ()
+    classes = (each for each in nodes if isinstance(each, cst.ClassDef) and _has_forward(each))
+    return frozenset(
+        name
+        for cls in classes
+        for each in below(cls)
+        if isinstance(each, cst.Raise) and each.exc is not None
+        for name in identifiers(each.exc.func if isinstance(each.exc, cst.Call) else each.exc)
+    )
+
+
+def _has_forward(cls: cst.ClassDef) -> bool:
+    return any(isinstance(each, cst.FunctionDef) and each.name.value == "forward" for each in cls.body.body)
+
+
+def _raises_again(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    body = handler.body.body
+    last = body[-1] if body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Raise)
+
+
+def _forgives(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    return _catches(handler, _CATCHES_MISSING)
+
+
+def _catches(handler: cst.ExceptHandler | cst.ExceptStarHandler, names: Collection[str]) -> bool:
+    return handler.type is None or any(name in names for name in identifiers(handler.type))

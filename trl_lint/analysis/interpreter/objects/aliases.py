@@ -1,0 +1,137 @@
+"""Tensors that the ranks exchange in place under another name than their own.
+
+def sync(x): dist.all_reduce(x)                    sync(total) has reduced `total`
+for x in (total, count): dist.all_reduce(x)        and so has this loop
+for x in sums.values(): dist.all_reduce(x)         here it is what the dict holds
+[dist.all_reduce(x) for x in (total, count)]       a comprehension does what a loop does
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.objects import assignment
+from trl_lint.analysis.program.syntax import names_in, of_class
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.kinds import ContainerValue, IterableValue, TupleValue
+from trl_lint.domain.values import Kind, Value
+
+# Loops over so many tensors at most are run once for each.
+_MAX_TENSORS = 8
+
+
+def exchanged(code: cst.CSTNode, given: Mapping[str, Value], now: Mapping[str, Value]) -> dict[str, Value]:
+    """The names of tensors that differed before some code, and do not behind it, with what they are then.
+
+    A name that the code binds anew stands for another tensor from there on.
+    """
+    found = {
+        name: now[name]
+        for name, value in given.items()
+        if name in now and value.kind is Kind.TENSOR and value.rank.differs and not now[name].rank.differs
+    }
+    if found:
+        for name in _bound_in(code):
+            found.pop(name, None)
+    return found
+
+
+def _bound_in(code: cst.CSTNode) -> Iterator[str]:
+    targets: list[cst.CSTNode] = [each.target for each in of_class(code, cst.AssignTarget)]
+    targets += (each.target for each in of_class(code, cst.AnnAssign))
+    targets += (each.target for each in of_class(code, cst.For))
+    targets += (each.target for each in of_class(code, cst.NamedExpr))
+    for target in targets:
+        if isinstance(target, (cst.List, cst.Name, cst.Tuple)):
+            yield from names_in(target)
+
+
+# --- loops ----------------------------------------------------------------------------------------------
+
+
+def each_by_itself(frame: Frame, node: cst.For | cst.CompFor, iterable: Value) -> list[Value] | None:
+    """The items of a tuple or list of a few tensors which a loop hands to some function one by one."""
+    items = containers.positions_of(frame, iterable)
+    if not items or len(items) > _MAX_TENSORS or not isinstance(node.target, cst.Name):
+        return None
+    return list(items) if any(item.kind is Kind.TENSOR and item.rank.differs for item in items) else None
+
+
+def hand_back(frame: Frame, node: cst.For, iterable: Value, entry: Value, index: int) -> None:
+    """What has been exchanged in a round of a loop, in what the loop goes through, and where else it has a name.
+
+    index: of the round, where there is one for each item.
+    """
+    given = dict(_variables(node.target, entry))
+    for name, value in exchanged(node.body, given, frame.memory.names).items():
+        for other, known in frame.memory.names.items():
+            if known is given[name]:
+                frame.memory.names[other] = value
+        _replace(frame, iterable, given[name], value)
+        stands = _expression(node.iter, index)
+        if stands is not None:
+            assignment.rebind(frame, stands, value)
+
+
+def bound(frame: Frame, target: cst.CSTNode) -> dict[str, Value]:
+    """The variables of a loop or comprehension, by what they stand for at the start of a round."""
+    return {name: frame.memory.names[name] for name in names_in(target) if name in frame.memory.names}
+
+
+def hand_back_all(frame: Frame, listed: cst.BaseExpression, iterable: Value, agreed: Mapping[str, Value]) -> None:
+    """What one round for all items has exchanged (by variable), in all that the loop goes through.
+
+    listed: the expression of what it goes through.
+    """
+    for value in agreed.values():
+        for old in list(_differing(frame, iterable)):
+            for other, known in frame.memory.names.items():
+                if known is old:
+                    frame.memory.names[other] = value
+            _replace(frame, iterable, old, value)
+        elements: Sequence[cst.BaseElement] = listed.elements if isinstance(listed, (cst.List, cst.Tuple)) else ()
+        for element in elements:
+            assignment.rebind(frame, element.value, value)
+
+
+def _differing(frame: Frame, iterable: Value) -> Iterator[Value]:
+    if isinstance(iterable, IterableValue) and iterable.view is not None:
+        iterable = iterable.view[0]
+    items: Sequence[Value] = iterable.items if isinstance(iterable, TupleValue) else ()
+    if isinstance(iterable, ContainerValue):
+        items = [item for cell in frame.memory.cells(iterable) for item in cell.values()]
+    yield from (item for item in items if item.kind is Kind.TENSOR and item.rank.differs)
+
+
+def _variables(target: cst.CSTNode, entry: Value) -> Iterator[tuple[str, Value]]:
+    if isinstance(target, cst.Name):
+        yield target.value, entry
+    elif isinstance(target, (cst.List, cst.Tuple)) and isinstance(entry, TupleValue):
+        for element, item in zip(target.elements, entry.items, strict=False):
+            yield from _variables(element.value, item)
+
+
+def _expression(listed: cst.BaseExpression, index: int) -> cst.BaseExpression | None:
+    """What stands at a place of a list or tuple that is written out."""
+    elements: Sequence[cst.BaseElement] = listed.elements if isinstance(listed, (cst.List, cst.Tuple)) else ()
+    is_plain = index < len(elements) and not any(isinstance(each, cst.StarredElement) for each in elements)
+    return elements[index].value if is_plain else None
+
+
+def _replace(frame: Frame, iterable: Value, old: Value, new: Value) -> None:
+    """Put one value in place of another in a container, or in the dict that is looked at."""
+    if isinstance(iterable, IterableValue) and iterable.view is not None:
+        iterable = iterable.view[0]
+    if not isinstance(iterable, ContainerValue):
+        return
+
+    def replaced(cell: Cell) -> Cell:
+        entries = {key: new if value is old else value for key, value in cell.entries.items()}
+        rest = new if cell.rest is old else cell.rest
+        return cell.holding(entries, rest)
+
+    frame.update(iterable, replaced)

@@ -1,0 +1,199 @@
+"""Assignment: to names, attributes, subscripts and patterns of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.objects import attributes, given_fields, subscripts
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.tensors import tensors
+from trl_lint.domain import ranks, shapes
+from trl_lint.domain.constants import MISSING
+from trl_lint.domain.derived import derived
+from trl_lint.domain.heap import Cell, read_key, with_key
+from trl_lint.domain.joins import join, join_all
+from trl_lint.domain.kinds import BatchRole, ContainerValue, NumberValue, SizesValue, in_role, library_name_of, role_of
+from trl_lint.domain.values import UNKNOWN, Kind, Value
+
+
+def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
+    """Assign a value to a name, attribute, subscript or a pattern of them."""
+    if type(target) is cst.Name:
+        if target.value in frame.nonlocals:
+            _assign_outside(frame, target.value, value)
+        else:
+            frame.memory.names[target.value] = value
+            given_fields.forget(frame, target.value)
+    elif type(target) is cst.Attribute:
+        owner = frame.engine.evaluate(frame, target.value)
+        if isinstance(owner, ContainerValue) or role_of(owner) is BatchRole.OUTPUT:
+            _assign_part(frame, owner, target, value)
+        else:
+            attributes.assign_attribute(frame, owner, target, value)
+    elif type(target) is cst.Subscript:
+        _assign_subscript(frame, target, value)
+    elif type(target) is cst.Tuple or type(target) is cst.List:
+        _unpack(frame, target, value)
+    elif isinstance(target, cst.StarredElement):
+        bind_target(frame, target.value, value)
+
+
+def _assign_part(frame: Frame, output: Value, target: cst.Attribute, value: Value) -> None:
+    """`outputs.loss = x`, of what a model returns, which is a dict in sight from then on."""
+    if not isinstance(output, ContainerValue):
+        if not isinstance(target.value, cst.Name):
+            return
+        output = as_dict(frame, output, target.value, target)
+    weak = len(output.identities) > 1
+    frame.update(output, lambda cell: _put(cell, target.attr.value, value, weak))
+
+
+def _assign_outside(frame: Frame, name: str, value: Value) -> None:
+    """Assign to a name of an enclosing function, or of the module, which other calls may have assigned as well."""
+    scope = frame.outer
+    while scope is not None and name not in scope.memory.names:
+        scope = scope.outer
+    names = scope.memory.names if scope is not None else frame.engine.global_names(frame.module)
+    known = names.get(name)
+    names[name] = value if known is None or scope is not None else join(known, value)
+
+
+def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
+    elements = target.elements
+    stars = [index for index, element in enumerate(elements) if isinstance(element, cst.StarredElement)]
+    known = containers.positions_of(frame, value)
+    for index, element in enumerate(elements):
+        if isinstance(element, cst.StarredElement):
+            taken = () if known is None else known[index : len(known) - len(elements) + index + 1]
+            rest = join_all(taken) if taken else containers.iterate(frame, value)[0]
+            bind_target(frame, element.value, frame.allocate(element, Cell("list", rest=rest)))
+        elif known is not None and (not stars or index < stars[0]) and index < len(known):
+            bind_target(frame, element.value, known[index])
+        elif known is not None and stars and index > stars[0] and len(elements) - index <= len(known):
+            bind_target(frame, element.value, known[index - len(elements)])
+        elif isinstance(value, SizesValue) and (not stars or index < stars[0]):
+            bind_target(frame, element.value, _size_at(value, index, len(elements)))
+        else:
+            name = element.value
+            is_learned = isinstance(name, cst.Name) and attributes.is_learned_scale(value, name.value)
+            item = attributes.LEARNED if is_learned else containers.iterate(frame, value)[0]
+            bind_target(frame, name, item)
+
+
+def _size_at(shape: SizesValue, index: int, dimensions: int) -> Value:
+    """One of the sizes of a tensor of so many dimensions: `batch, channels, height, width = images.shape`.
+
+    The tokens of a text follow its rows. Of what is behind these, and in images, it is not known to differ.
+    """
+    size = tensors.dimension(shape, NumberValue(ranks.SAME, const=index, scalar=True, dtype="int"))
+    may_be_alike = index > 0 and (dimensions > 3 or index > 1)
+    return size.but(rank=ranks.UNKNOWN) if may_be_alike and size.rank.differs else size
+
+
+def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None:
+    container = frame.engine.evaluate(frame, target.value)
+    index = subscripts.subscript_value(frame, target)
+    if isinstance(container, ContainerValue):
+        key = containers.constant_key(index)
+        stored = frame.is_stored(container)
+        is_dict = any(cell.shape == "dict" for cell in frame.memory.cells(container))
+        if stored or is_dict:
+            value = frame.written(value, containers.key_text(key), _assigned(frame, target))
+        if isinstance(value, ContainerValue) and stored:
+            _write_elements(frame, value, containers.key_text(key))
+        if index.const is MISSING and len(container.identities) == 1:
+            key = MISSING
+        is_view = isinstance(key, containers.ViewKey) and key.cells == container.identities
+        weak = len(container.identities) > 1 and not is_view
+        frame.update(container, lambda cell: _put(cell, key, value, weak, index.rank))
+    elif library_name_of(container) == attributes.ENVIRON:
+        attributes.set_variable(frame, index, value)
+    elif container.kind is Kind.BATCH and isinstance(index.const, str) and isinstance(target.value, cst.Name):
+        key = containers.constant_key(index)
+        promoted = as_dict(frame, container, target.value, target)
+        value = frame.written(value, containers.key_text(key), _assigned(frame, target))
+        frame.update(promoted, lambda cell: with_key(cell, key, value, index.rank))
+    elif container.kind in (Kind.TENSOR, Kind.BATCH, Kind.UNKNOWN, Kind.NUMBER_LIST):
+        # A buffer holds what was put into any part of it.
+        merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN
+        if container.kind is Kind.TENSOR:
+            rank = ranks.combine(container.rank, ranks.combine(value.rank, index.rank))
+            rank = ranks.nonlinear(rank)
+            # What is put in comes to where the buffer is.
+            device, dtype = container.device, container.dtype
+            merged = derived(rank, Kind.TENSOR, container, value, index, dtype=dtype, device=device)
+        rebind(frame, target.value, merged if container.shape is None else merged.but(shape=container.shape))
+
+
+def _assigned(frame: Frame, target: cst.CSTNode) -> cst.BaseExpression | None:
+    """The expression that the current statement assigns to this target, as it is; None for what is unpacked."""
+    statement = frame.statement
+    match statement:
+        case cst.Assign(targets=[cst.AssignTarget(target=only)]) | cst.AnnAssign(target=only) if only is target:
+            return statement.value
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple(elements=all_of))], value=cst.Tuple(elements=given)):
+            pairs = zip(all_of, given, strict=False) if len(all_of) == len(given) else ()
+            return next((value.value for each, value in pairs if each.value is target), None)
+    return None
+
+
+# What is known of the parts of a model's output by their names.
+_OF_OUTPUTS = ("loss", "logits")
+
+
+def as_dict(frame: Frame, batch: Value, target: cst.CSTNode, node: cst.CSTNode) -> ContainerValue:
+    """A batch, or a dict of metrics, is about to get more entries: from here on it is a dict in sight."""
+    shape = shapes.of_fields(batch.shape)
+    element = in_role(derived(batch.rank, Kind.BATCH, batch, shape=shape), BatchRole.FIELD)
+    told = _OF_OUTPUTS if role_of(batch) is BatchRole.OUTPUT else ()
+    entries: dict[Hashable, Value] = {name: attributes.read(frame, batch, name, node) for name in told}
+    promoted = frame.allocate(node, Cell("dict", entries, rest=element))
+    rebind(frame, target, promoted)
+    return promoted
+
+
+def _write_elements(frame: Frame, value: ContainerValue, what: str) -> None:
+    """`self._metrics[mode][key] = [v]`: the list's items came into the store by this statement."""
+
+    def mark(cell: Cell) -> Cell:
+        entries = {key: frame.written(item, what, _listed(frame, key)) for key, item in cell.entries.items()}
+        rest = None if cell.rest is None else frame.written(cell.rest, what)
+        return cell.holding(entries, rest)
+
+    frame.update(value, mark)
+
+
+def _listed(frame: Frame, index: Hashable) -> cst.BaseExpression | None:
+    """The element at a position of the list that the current statement assigns, if it writes one out."""
+    listed = getattr(frame.statement, "value", None)
+    if isinstance(listed, cst.List) and isinstance(index, int) and index < len(listed.elements):
+        return listed.elements[index].value
+    return None
+
+
+def _put(cell: Cell, key: Hashable, value: Value, weak: bool, naming: ranks.Rank = ranks.SAME) -> Cell:
+    if weak:
+        old = read_key(cell, key)
+        value = value if old is None else join(old, value)
+    return with_key(cell, key, value, naming)
+
+
+def rebind(frame: Frame, target: cst.CSTNode, value: Value) -> None:
+    """Give the variable behind an expression a new value, after something changed it in place."""
+    if isinstance(target, cst.Name):
+        if target.value in frame.memory.names:
+            frame.memory.names[target.value] = value
+    elif isinstance(target, cst.Attribute):
+        owner = frame.engine.evaluate(frame, target.value)
+        if owner.kind is Kind.INSTANCE:
+            attributes.assign_attribute(frame, owner, target, value)
+    elif isinstance(target, cst.Subscript):
+        container = frame.engine.evaluate(frame, target.value)
+        if isinstance(container, ContainerValue):
+            key = containers.constant_key(subscripts.subscript_value(frame, target))
+            frame.update(container, lambda cell: _put(cell, key, value, len(container.identities) > 1))
+        elif container.kind in (Kind.TENSOR, Kind.BATCH):
+            rebind(frame, target.value, join(container, value))

@@ -1,0 +1,417 @@
+"""Attributes: of models, of objects in sight, of instances of library classes."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.events import AttributeAsked, AttributeRead, steps
+from trl_lint.analysis.interpreter.objects import given_fields, handed_models, own_wrappers, wrapped_before
+from trl_lint.analysis.interpreter.operations import dict_constructors, paths
+from trl_lint.analysis.program.definitions import call_order, wrapper_attributes
+from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, class_of
+from trl_lint.analysis.program.idioms.result_uses import has_no_module, is_left_out
+from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.project.import_lines import is_defined_in_reach
+from trl_lint.analysis.state import settings
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.records import Field
+from trl_lint.analysis.transfer.models import wrapped_models
+from trl_lint.analysis.transfer.tensors import tensors
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, WORLD_SIZE
+from trl_lint.domain.derived import derived, of_drawn_table
+from trl_lint.domain.devices import GLOBAL_RANK, Device
+from trl_lint.domain.heap import Cell, read_key
+from trl_lint.domain.joins import join_all
+from trl_lint.domain.kinds import (
+    BasePrefix,
+    BatchRole,
+    BoundMethod,
+    ContainerValue,
+    InstanceValue,
+    LibraryInstance,
+    LibraryName,
+    ModelValue,
+    NumberValue,
+    PathValue,
+    PreparedObject,
+    ProjectName,
+    PureObject,
+    SizesValue,
+    StoreFactory,
+    StringValue,
+    TensorValue,
+    library_name_of,
+    role_of,
+)
+from trl_lint.domain.model_roles import is_data_parallel, is_replicated
+from trl_lint.domain.provenance import LauncherVariable
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
+from trl_lint.knowledge import datasets, heuristics, library, models
+from trl_lint.knowledge.datasets import DATASET
+from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
+from trl_lint.knowledge.random_draws import PARTS_OF_TABLES
+from trl_lint.knowledge.schema import LOADED, OWN_DEVICE, RANK_GUARD, RANK_INDEX, SETTING, WORLD
+from trl_lint.knowledge.torch import ALIKE_OF_DEVICES
+from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
+
+ENVIRON = "os.environ"
+
+
+def read(frame: Frame, owner: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
+    """The value of `owner.name`."""
+    owner = frame.engine.settle(owner)
+    match owner:
+        case LibraryName() | ProjectName():
+            return frame.engine.member(owner, name)
+        case InstanceValue():
+            return _of_instance(frame, owner, name, node, called)
+        case ModelValue():
+            return of_model(frame, owner, name, node, called)
+        case PathValue():
+            return paths.attribute(owner, name)
+        case Field():
+            return owner.as_a(StringValue) if name == "name" else UNKNOWN
+    if owner.rank.state is State.BOTTOM:
+        return BOTTOM
+    if owner.kind in _DATA or owner.rank.differs:
+        value = _of_data(owner, name)
+        for refine in frame.domains.attribute:
+            value = refine(frame, owner, name, value)
+        return value
+    match owner:
+        case ClassValue():
+            return _of_class(frame, owner, name)
+        case ContainerValue():
+            part = None if called else _part_of_dict(frame, owner, name)
+            return BoundMethod(owner, name) if part is None else part
+    return _of_something(frame, owner, name, node)
+
+
+def _part_of_dict(frame: Frame, owner: ContainerValue, name: str) -> Value | None:
+    """`outputs.loss`, of what a model returns, where something was put into it; a plain dict has no such attributes."""
+    cells = frame.memory.cells(owner)
+    found = [read_key(cell, name) for cell in cells if cell.shape == "dict" and not hasattr(dict, name)]
+    known = [value for value in found if value is not None]
+    return join_all(known) if known and len(known) == len(cells) else None
+
+
+_DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST})
+# A parameter that a model returns.
+LEARNED = TensorValue(ranks.SAME)
+
+
+def _of_something(frame: Frame, owner: Value, name: str, node: cst.CSTNode) -> Value:
+    """An attribute of what is of no known class: its name may tell."""
+    kind = owner.kind
+    put = given_fields.read(frame, node) if kind is Kind.UNKNOWN else None
+    if put is not None:
+        return put
+    unique = library.unique_method(name)
+    if unique is not None and kind is Kind.UNKNOWN:
+        found = _library_attribute(frame, unique, name, LibraryInstance(unique))
+        if found is not None:
+            return found
+    if kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.tells_rank(name):
+        return named_rank(frame, name)
+    if kind is Kind.UNKNOWN and heuristics.WORLD_FIELD.fits(name):
+        return WORLD
+    if kind is Kind.UNKNOWN and name == "shape" and owner.rank.state is State.UNKNOWN:
+        return SizesValue(ranks.UNKNOWN, dtype="int")
+    if kind is Kind.UNKNOWN and name == models.INNER_MODEL and owner.rank.state is State.UNKNOWN:
+        return UNKNOWN
+    if kind is Kind.NONE:
+        return UNKNOWN  # a subclass or a caller out of sight has put something else there
+    value = SAME if owner.rank.state is State.SAME else UNKNOWN
+    return of_drawn_table(owner, value) if name in PARTS_OF_TABLES else value
+
+
+def named_rank(frame: Frame, name: str) -> Value:
+    """What only its name says something about: the place of this process among all of them."""
+    number = RANK_GUARD if heuristics.MAIN_PROCESS.fits(name) else RANK_INDEX
+    return number.but(why=frame.step(frame.statement, f"`{name}` depends on the rank"))
+
+
+def of_unknown_library(frame: Frame, value: LibraryName) -> Value:
+    """What is read from a file out of sight, and not called: `from options import args; args.local_rank`."""
+    name = value.name.rpartition(".")[2]
+    is_known = not heuristics.tells_rank(name) or name.startswith("get_") or library.rows(library.canonical(value.name))
+    return value if is_known else named_rank(frame, name)
+
+
+def _of_data(owner: Value, name: str) -> Value:
+    if role_of(owner) is BatchRole.OUTPUT:
+        return output_attribute(owner, name)
+    found = tensors.attribute(owner, name)
+    if found is not None:
+        return found
+    return derived(owner.rank, Kind.BATCH if owner.kind is not Kind.TENSOR else Kind.TENSOR, owner)
+
+
+def output_attribute(owner: Value, name: str) -> Value:
+    """A field of a model's output: its loss is a local mean over an unknown count."""
+    if is_learned_scale(owner, name):
+        return LEARNED
+    if name in ("loss", "aux_loss"):
+        rank = ranks.Rank(State.LOCAL, owner.rank.origins, "mean") if owner.rank.differs else owner.rank
+        return derived(rank, Kind.TENSOR, owner, scalar=True, dtype="float")
+    return derived(owner.rank, Kind.BATCH, owner)
+
+
+def output_entry(owner: Value, key: object) -> Value | None:
+    """`outputs["loss"]`: a part of what a model returns, or of metrics, where its name tells what it is."""
+    if isinstance(key, str) and (key == "loss" or is_learned_scale(owner, key)):
+        return output_attribute(owner, key)
+    return None
+
+
+def is_learned_scale(owner: Value, name: str) -> bool:
+    """Whether a part of this name of a model's output is a parameter, as CLIP returns one beside the features."""
+    return role_of(owner) is BatchRole.OUTPUT and heuristics.LEARNED_SCALE.fits(name)
+
+
+# --- models ---------------------------------------------------------------------------------------------
+
+
+def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
+    """An attribute of a model; what the wrapper does not forward is told to the rules."""
+    if name == models.INNER_MODEL:
+        if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):
+            return wrapped_models.inside(frame, model, node)
+        return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
+    if name in ("training",):
+        return NumberValue(ranks.SAME, scalar=True, dtype="bool")
+    if own_wrappers.has(model, name) or own_wrappers.is_asked_about(frame, model, node):
+        return UNKNOWN
+    is_there = model.wrapping not in WRAPPED_ON_SOME_WAY or _is_there(frame, name, node)
+    if not is_there and not _is_wrapped_later(frame, model) and not _is_put_on(frame, model, name):
+        frame.emit(
+            AttributeRead,
+            node,
+            model=model,
+            attribute=name,
+            called=called,
+            cls=frame.cls,
+            accelerator=frame.accelerator(),
+        )
+    if name in models.LASTING:
+        return LOADED
+    if name in models.DATA:
+        return SAME
+    if name in library.WRAPPER_ATTRIBUTES:
+        return BoundMethod(model, name)
+    if name == models.BASE_PREFIX:
+        return BasePrefix(ranks.SAME)
+    if heuristics.MAKES_INPUTS.fits(name):
+        return UNKNOWN
+    if name in models.PARAMETERS and model.wrapping is Wrapping.UNWRAPPED:
+        return wrapped_models.parameter(frame, model, name, node)
+    return wrapped_models.part(model)
+
+
+def _is_there(frame: Frame, name: str, node: cst.CSTNode) -> bool:
+    """Whether the wrapper has the attribute, or the code is prepared for its absence or for another engine."""
+    if name in library.WRAPPER_ATTRIBUTES or frame.attribute_error_depth > 0 or frame.memory.control.engine:
+        return True
+    if not isinstance(node, cst.Attribute):
+        return False
+    return any(each.deep_equals(node) for each in frame.given) or has_no_module(frame.root, node)
+
+
+def asked_for(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
+    """`if hasattr(model, name): …` of a wrapped model: where DDP wraps it, that is never done, and nothing instead."""
+    if name in library.WRAPPER_ATTRIBUTES or not is_replicated(model) or frame.memory.control.engine:
+        return
+    if own_wrappers.has(model, name):
+        return
+    if not isinstance(node, cst.Call) or not _is_plain(node) or not is_left_out(frame.root, node, name):
+        return
+    # Boilerplate asks for what no model here has. Who hands the model over knows what it is of.
+    paths = (frame.module.path, *(step.module.path for step in steps(model.why)))
+    is_of_models = name in models.ONLY_MODELS_HAVE or is_defined_in_reach(frame.engine.project, paths, name)
+    if is_of_models and not _is_wrapped_later(frame, model) and not _is_put_on(frame, model, name):
+        frame.emit(AttributeAsked, node, model=model, attribute=name)
+
+
+def _is_plain(node: cst.Call) -> bool:
+    """`hasattr(model, "x")`, as it is written, and not through `functools.partial`."""
+    return isinstance(node.func, cst.Name) and len(node.args) > 1 and not any(each.star for each in node.args)
+
+
+def _is_wrapped_later(frame: Frame, model: Value) -> bool:
+    """Whether the class calls this method before the one that wraps the model."""
+    method = frame.function
+    return method is not None and any(call_order.is_done_before(method, step.node) for step in steps(model.why))
+
+
+def _is_put_on(frame: Frame, model: Value, name: str) -> bool:
+    """Whether code that wraps the model puts an attribute of that name on the wrapper, for other functions to read."""
+    return any(wrapper_attributes.is_put_on(each.module.tree, each.node, name, frame.root) for each in steps(model.why))
+
+
+# --- instances ------------------------------------------------------------------------------------------
+
+
+def _of_instance(frame: Frame, owner: Value, name: str, node: cst.CSTNode, called: bool) -> Value:
+    match owner:
+        case ProjectInstance():
+            return _of_object(frame, owner, name, node)
+        case PreparedObject() if isinstance(node, cst.Attribute) and wrapped_models.is_scheduler(node.value):
+            return UNKNOWN
+        case PreparedObject():
+            if name in models.ONLY_MODELS_HAVE or name == models.INNER_MODEL:
+                return of_model(frame, wrapped_models.narrowed_at(frame, owner, node), name, node, called)
+            if name in library.OPTIMIZER_LOADER_ATTRIBUTES:
+                return SAME
+            if isinstance(node, cst.Attribute) and wrapped_models.is_run(frame, node.value):
+                return of_model(frame, wrapped_models.narrowed_at(frame, owner, node), name, node, called)
+            return UNKNOWN
+        case LibraryInstance():
+            if owner.name in DICTS_OF_ATTRIBUTES:
+                put = given_fields.read(frame, node)
+                return put or (
+                    named_rank(frame, name) if heuristics.tells_rank(name) else settings.attribute_of(owner, name)
+                )
+            if owner.name == OWN_DEVICE.name:
+                return SAME if name in ALIKE_OF_DEVICES else UNKNOWN
+            return _library_attribute(frame, owner.name, name, owner) or UNKNOWN
+    return SAME if isinstance(owner, PureObject) else UNKNOWN
+
+
+def _of_object(frame: Frame, owner: ProjectInstance, name: str, node: cst.CSTNode) -> Value:
+    cls = owner.cls
+    own = frame.engine.custom_attribute(cls, name) if frame.engine.custom else None
+    if own is not None:
+        return own.value
+    value = frame.read_attribute(cls, name)
+    if value is not None and value.kind is Kind.UNKNOWN:
+        value = handed_models.held(frame, cls, name) or value
+    if value is not None:
+        value = wrapped_before.held(frame, cls, name, value)
+    if value is not None and value.rank.state is State.SAME and heuristics.MAIN_PROCESS.fits(name):
+        return UNKNOWN  # what is left to its default is for a caller to say
+    if value is not None and (value.rank.state is not State.BOTTOM or cls.state != "new"):
+        return _before_assignment(frame, owner, name) if value.rank.state is State.BOTTOM else value
+    method = cls.find(name)
+    if method is not None:
+        if method.is_property:
+            return frame.engine.call_property(frame, owner, method, node)
+        return BoundMethod(owner, name)
+    if name == "__dict__":
+        return dict_constructors.of_fields(frame, owner, node) or UNKNOWN
+    for base in cls.library_bases():
+        found = _library_attribute(frame, base, name, owner)
+        if found is not None:
+            if value is not None and found.wrapping is Wrapping.UNWRAPPED:
+                return wrapped_models.part(found).but(
+                    wrapping=Wrapping.BARE
+                )  # the class assigns another one of its own
+            return _remember(frame, cls, name, found, node)
+    return frame.engine.class_variable(cls, name) or UNKNOWN
+
+
+def _before_assignment(frame: Frame, owner: ProjectInstance, name: str) -> Value:
+    """What an attribute holds before the first assignment in sight: a data set, or a wrapped model, of a base's."""
+    found = (_library_attribute(frame, base, name, owner) for base in owner.cls.library_bases())
+    return next((each for each in found if each is not None and _is_replaced(each)), BOTTOM)
+
+
+def _is_replaced(value: Value) -> bool:
+    """Whether it is often put away, to have something made of it for a while, or for good."""
+    return datasets.is_dataset(value) or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED)
+
+
+def _remember(frame: Frame, cls: ClassInfo, name: str, found: Value, node: cst.CSTNode) -> Value:
+    """A metric store of a base out of sight: one container that all methods of the class share."""
+    if found.kind is not Kind.CONTAINER:
+        return found
+    frame.write_attribute(cls, name, found)
+    return found
+
+
+def _library_attribute(frame: Frame, cls: str, name: str, owner: Value) -> Value | None:
+    row = frame.engine.library_attribute(cls, name)
+    if row is not None:
+        value = SETTING if row.at_first and settings.is_assigned(frame, name) else row.value
+        if value.rank.differs and value.why is None:
+            differs = "depends on the rank" if value.rank.origins == Origin.RANK else "differs between ranks"
+            why = frame.step(frame.statement, f"`.{name}` {differs}")
+            return value.but(why=why, device=Device(value.device, why) if value.device else "")
+        if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
+            return value.but(why=frame.step(frame.statement, f"`.{name}` is the wrapped model"))
+        return value
+    if library.store(cls, name, frame.engine.versions) is not None:
+        return _opened_store(frame, owner, name)
+    if frame.engine.library_method(cls, name) is not None:
+        return BoundMethod(owner, name)
+    return None
+
+
+def _opened_store(frame: Frame, owner: Value, name: str) -> Value:
+    """The container of metrics that a library's trainer keeps; how deep it is nested, its users show."""
+    identity = frame.engine.store_identity(class_of(owner) or library_name_of(owner), name)
+    frame.memory.heap.setdefault(identity, Cell("dict", factory=StoreFactory(ranks.SAME)))
+    return ContainerValue(ranks.SAME, frozenset((identity,)))
+
+
+def _of_class(frame: Frame, owner: ClassValue, name: str) -> Value:
+    method = owner.cls.find(name)
+    if method is not None:
+        return FunctionValue(method)
+    return frame.engine.class_variable(owner.cls, name) or SAME
+
+
+def library_item(frame: Frame, container: Value, index: Value) -> Value:
+    """`x[key]` of a library's object: the environment knows this rank and the world."""
+    if library_name_of(container) == ENVIRON:
+        return environment(frame, index)
+    if datasets.is_dataset(container) and index.kind is Kind.STRING:
+        return DATASET.with_facts_of(container) if container.rank.state is State.UNKNOWN else DATASET
+    return SAME if container.rank.state is State.SAME else UNKNOWN
+
+
+class OwnVariables:
+    """The environment variables into which a file puts something of this rank's own."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+
+def set_variable(frame: Frame, name: Value, value: Value) -> None:
+    """`os.environ[name] = value`."""
+    if value.rank.differs and isinstance(name.const, str):
+        frame.module.notes.of(OwnVariables).names.add(name.const)
+        frame.engine.noted(OwnVariables, frame.module, name.const)
+
+
+def environment(frame: Frame, name: Value) -> Value:
+    """The value of an environment variable; of one whose name is not known it may be this rank's number."""
+    if name.const is MISSING:
+        return UNKNOWN
+    if name.const in RANK_VARIABLES:
+        why = LauncherVariable(frame.module, frame.statement, f"`{name.const}` is the number of this rank")
+        place = Device(GLOBAL_RANK, why) if name.const in GLOBAL_RANK_VARIABLES else ""
+        return StringValue(ranks.RANK_LOCAL, why=why, device=place)
+    if name.const in WORLD_VARIABLES:
+        return StringValue(ranks.SAME, const=WORLD_SIZE)
+    return UNKNOWN if name.const in frame.module.notes.of(OwnVariables).names else SAME
+
+
+# --- assignment -----------------------------------------------------------------------------------------
+
+
+_MAY_BE_WRAPPED = {*WRAPPED_ON_SOME_WAY, Wrapping.UNKNOWN}
+
+
+def assign_attribute(frame: Frame, owner: Value, target: cst.Attribute, value: Value) -> None:
+    """`owner.name = value`."""
+    if target.attr.value == "requires_grad" and value.const is not False:
+        wrapped_models.parameter_trained(frame, target.value)
+    frame.asks_for_engine |= heuristics.NAMES_ENGINE.fits(target.attr.value)  # `args.deepspeed = None` turns it off
+    if isinstance(owner, PreparedObject) or (isinstance(owner, ModelValue) and owner.wrapping in _MAY_BE_WRAPPED):
+        frame.given.append(target)
+    if isinstance(owner, ProjectInstance):
+        frame.write_attribute(owner.cls, target.attr.value, value.but(pending=frozenset()) if value.pending else value)
+    elif owner.kind is Kind.UNKNOWN or library_name_of(owner) in DICTS_OF_ATTRIBUTES:
+        given_fields.assign(frame, target, value)

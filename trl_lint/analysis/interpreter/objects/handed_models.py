@@ -1,0 +1,91 @@
+"""Wrapped models that an object of a class in sight is handed by code that does not know its class.
+
+# train.py
+self.network = FAMILIES[args.family](args)                 of no known class
+self.network.set_prepared(accelerator.prepare(model))      noted: `set_prepared` is handed a wrapped model
+# networks.py, in the only class that has a `set_prepared`, or in one below it
+def set_prepared(self, model): self.model = model
+def predict(self, x):
+    return self.model(x, self.model.config.scale)          WRAPPED: what is run here is what was handed over
+
+Before that, the attribute may hold the bare model, and code that sets it up may read from that: what counts is code
+that runs the model itself, which a training step does with the wrapped one.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.project import Project
+from trl_lint.analysis.program.syntax import of_class, own_attribute
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.models import wrapped_models
+from trl_lint.domain.kinds import ModelValue
+from trl_lint.domain.provenance import Step
+from trl_lint.domain.ranks import SAME
+from trl_lint.domain.values import Value, Wrapping
+
+
+class Handed:
+    """By the name of a method, at which of its positions it is handed a wrapped model, and where."""
+
+    def __init__(self) -> None:
+        self.by_method: dict[str, dict[int, Step]] = {}
+
+
+def note(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    """A method of an object of no known class is called."""
+    for index, value in enumerate(args.positional):
+        if wrapped_models.is_wrapped(value):
+            known = frame.engine.project.notes.of(Handed).by_method.setdefault(name, {})
+            known[index] = frame.step(node, "the wrapped model is passed here", value.why)
+            frame.engine.noted(Handed, name, index, known[index])
+
+
+def held(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
+    """The wrapped model that `self.name` is where a method runs it, if it was handed over by such a call."""
+    handed = frame.engine.project.notes.of(Handed)
+    if not handed.by_method or frame.function is None or not frame.memory.control.grad:
+        return None
+    for method, positions in handed.by_method.items():
+        setter = cls.find(method)
+        at = None if setter is None else _kept(setter).get(name)
+        if setter is None or at not in positions or setter is frame.function:
+            continue
+        if _runs(frame.function, name) and _is_the_only_one(frame.engine.project, method):
+            return ModelValue(SAME, wrapping=Wrapping.WRAPPED, why=positions[at])
+    return None
+
+
+def _kept(method: FunctionInfo) -> dict[str, int]:
+    """What a method keeps of its parameters: the attributes, each with the position."""
+    return method.module.notes.worked_out((_kept, method), partial(_kept_by, method))
+
+
+def _kept_by(method: FunctionInfo) -> dict[str, int]:
+    given = {parameter.name: index for index, parameter in enumerate(method.parameters[1:])}
+    return {
+        name: given[assign.value.value]
+        for assign in of_class(method.node, cst.Assign)
+        for target in assign.targets
+        if isinstance(assign.value, cst.Name) and assign.value.value in given and (name := own_attribute(target.target))
+    }
+
+
+def _runs(function: FunctionInfo, name: str) -> bool:
+    return any(own_attribute(call.func) == name for call in of_class(function.node, cst.Call))
+
+
+def _is_the_only_one(project: Project, method: str) -> bool:
+    """Whether no other class of the project has a method of this name, and nobody else calls one."""
+    return project.notes.worked_out((_is_the_only_one, method), partial(_most_often, project, method)) == 1
+
+
+def _most_often(project: Project, method: str) -> int:
+    """How many functions of the project have a name, or how often one is called, whichever is more."""
+    texts = (f"def {method}(", f".{method}(")
+    return max(sum(project.count(path, text) for path in project.linted) for text in texts)

@@ -1,0 +1,207 @@
+"""Containers: their keys, entries and elements, and what reading them gives."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.objects import attributes
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.program.idioms import even_shares
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.containers import constant_key, iterate
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.tensors import tensors
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING
+from trl_lint.domain.derived import derived, of_drawn_table
+from trl_lint.domain.heap import Cell, read_key, with_key
+from trl_lint.domain.joins import join
+from trl_lint.domain.kinds import (
+    BatchRole,
+    BatchValue,
+    ContainerValue,
+    Identity,
+    InstanceValue,
+    IterableValue,
+    ModelValue,
+    NumberListValue,
+    TupleValue,
+    in_role,
+)
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
+
+
+def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
+    """The value of `container[index]`."""
+    container = frame.engine.settle(container)
+    match container:
+        case ContainerValue():
+            return _item_of_cells(frame, container, index, node)
+        case TupleValue():
+            return _item_of_tuple(frame, container, index, node)
+        case ModelValue():
+            return container
+        case IterableValue():
+            return container.element
+        case NumberListValue():
+            return derived(ranks.nonlinear(ranks.combine(container.rank, index.rank)), Kind.NUMBER, container, index)
+        case BatchValue():
+            return _item_of_batch(container, index)
+        case ProjectInstance(cls=cls) if (method := cls.find("__getitem__")) is not None:
+            return frame.engine.call(frame, method, Arguments([index]), node, container)
+        case InstanceValue() if not isinstance(container, ProjectInstance):
+            return attributes.library_item(frame, container, index)
+    item = of_drawn_table(container, tensors.indexed(container, index))
+    if container.kind is Kind.UNKNOWN and item.rank.differs and even_shares.is_even(frame.root, node):
+        return frame.allocate(node, Cell("list", rest=item))
+    return item
+
+
+def _item_of_batch(batch: BatchValue, index: Value) -> Value:
+    if batch.role is BatchRole.FIELD and isinstance(index.const, int):
+        # One entry of a field: collators also put there what is the same on all ranks (a count, a flag).
+        return UNKNOWN
+    if batch.role is BatchRole.WHOLE and isinstance(index.const, str):
+        return in_role(tensors.indexed(batch, index), BatchRole.FIELD)
+    told = attributes.output_entry(batch, index.const) if batch.role is BatchRole.OUTPUT else None
+    return tensors.indexed(batch, index) if told is None else told
+
+
+def _is_slice(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Subscript) and any(isinstance(element.slice, cst.Slice) for element in node.slice)
+
+
+def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: cst.CSTNode) -> Value:
+    if _is_slice(node):
+        return _sliced(frame, container, index, node)
+    key = constant_key(index)
+    result: Value = BOTTOM
+    missing = False
+    for identity in container.identities:
+        cell = frame.memory.heap.get(identity)
+        if cell is None:
+            return UNKNOWN
+        found = read_key(cell, key)
+        if found is None and cell.factory is not None:
+            found = _make_missing(frame, identity, index, cell, cell.factory, node)
+        if found is not None:
+            result = join(result, found)
+        elif identity not in frame.objects.class_cells:
+            missing = True
+    if missing and result is BOTTOM:
+        return UNKNOWN
+    if result.kind is not Kind.CONTAINER:
+        frame.consume(container)
+    result = by_name(frame, container, key, result)
+    if key is MISSING and is_of_some_entry(frame, container, index):
+        return result.but(rank=ranks.UNKNOWN)
+    return chosen_by(index, result)
+
+
+def by_name(frame: Frame, container: ContainerValue, key: object, result: Value) -> Value:
+    """An entry that is taken out by its name (key; MISSING for none): no logged entry, but this place's own value.
+
+    On an object there are metrics, which stay what was put there, and batches, whose fields are none.
+    """
+    if key is MISSING or not result.writes:
+        return result
+    is_field = result.kind in (Kind.TENSOR, Kind.BATCH, Kind.UNKNOWN) and not result.scalar
+    return result.but(writes=NO_WRITES) if is_field or not frame.is_stored(container) else result
+
+
+def chosen_by(index: Value, result: Value) -> Value:
+    """An item that an index has chosen: another one on each rank if that is this rank's own."""
+    if not index.rank.differs or result.rank.differs or result.kind is Kind.CONTAINER:
+        return result
+    rank = ranks.combine(result.rank, ranks.nonlinear(index.rank))
+    return result.with_facts_of(derived(rank, result.kind, index))
+
+
+def is_of_some_entry(frame: Frame, container: ContainerValue, key: Value) -> bool:
+    """Whether nobody can tell which entry of a dictionary a key reads, and some differ between ranks, others do not."""
+    if key.rank != ranks.SETTING and key.rank.state is not State.UNKNOWN:
+        return False
+    cells = frame.memory.cells(container)
+    found = {value.rank.differs for cell in cells if cell.shape == "dict" for value in cell.values()}
+    return len(found) > 1
+
+
+def _make_missing(
+    frame: Frame, identity: Identity, index: Value, cell: Cell, factory: Value, node: cst.CSTNode
+) -> Value:
+    """`d[key]` of a defaultdict makes the entry."""
+    key = constant_key(index)
+    made = frame.engine.call_factory(frame, factory, (id(node), identity, key if key is not MISSING else None))
+    frame.memory.heap[identity] = with_key(cell, key, made, index.rank)
+    if identity in frame.objects.class_cells:
+        owner = frame.objects.class_cells[identity]
+        frame.touch(identity)
+        if isinstance(made, ContainerValue):
+            for inner in made.identities:
+                frame.objects.class_cells[inner] = owner
+                frame.touch(inner)
+    return made
+
+
+def _sliced(frame: Frame, container: ContainerValue, index: Value, node: cst.CSTNode) -> Value:
+    cells = frame.memory.cells(container)
+    element: Value = BOTTOM
+    for cell in cells:
+        element = join(element, cell.element())
+    frame.consume(container)
+    length = ranks.combine_all([index.rank, *(cell.length for cell in cells)])
+    if _ends_where_agreed(frame, node):
+        length = ranks.UNKNOWN
+    if length.differs and even_shares.is_even(frame.root, node):
+        length = ranks.combine_all(cell.length for cell in cells)
+    return frame.allocate(node, Cell("list", rest=element, length=length))
+
+
+def _ends_where_agreed(frame: Frame, node: cst.CSTNode) -> bool:
+    """`rows[:fewest]`, where the ranks have agreed on `fewest`: a list that is longer is cut to that on all of them."""
+    index = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
+    end = frame.node_values.get(id(index.upper)) if isinstance(index, cst.Slice) and index.upper else None
+    return end is not None and end.rank == ranks.REDUCED
+
+
+def _item_of_tuple(frame: Frame, container: TupleValue, index: Value, node: cst.CSTNode) -> Value:
+    items = container.items
+    if isinstance(node, cst.Subscript) and _is_slice(node):
+        return _tuple_slice(frame, items, node)
+    if isinstance(index.const, int) and -len(items) <= index.const < len(items):
+        return items[index.const]
+    return chosen_by(index, iterate(frame, container)[0])
+
+
+def _tuple_slice(frame: Frame, items: tuple[Value, ...], node: cst.Subscript) -> Value:
+    index = node.slice[0].slice
+    if not isinstance(index, cst.Slice):  # `t[0, 1:]`, which no tuple has
+        return Value(ranks.UNKNOWN)
+    bounds: list[int | None] = []
+    for part in (index.lower, index.upper, index.step):
+        const = None if part is None else frame.engine.evaluate(frame, part).const
+        if const is not None and not isinstance(const, int):
+            return Value(ranks.UNKNOWN)
+        bounds.append(const)
+    return TupleValue(ranks.SAME, items[slice(*bounds)])
+
+
+def subscript_value(frame: Frame, node: cst.Subscript) -> Value:
+    """The value of what stands between the brackets; a slice or several indices join their parts."""
+    elements = node.slice
+    if len(elements) == 1 and isinstance(elements[0].slice, cst.Index):
+        return frame.engine.evaluate(frame, elements[0].slice.value)
+    parts: list[Value] = []
+    for element in elements:
+        index = element.slice
+        if type(index) is cst.Index:
+            parts.append(frame.engine.evaluate(frame, index.value))
+        elif type(index) is cst.Slice:
+            parts.extend(
+                frame.engine.evaluate(frame, part)
+                for part in (index.lower, index.upper, index.step)
+                if part is not None
+            )
+    rank = ranks.combine_all(part.rank for part in parts)
+    return derived(ranks.nonlinear(rank), Kind.UNKNOWN, *parts).as_a(TupleValue) if parts else TupleValue(ranks.SAME)

@@ -1,0 +1,1 @@
+"""Operators and functions that only compute: the facts of the result follow from those of the operands."""

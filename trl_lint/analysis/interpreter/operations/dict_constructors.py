@@ -1,0 +1,114 @@
+"""Dicts that are made: of pairs, of keys, of keywords, and of the fields of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_of
+from trl_lint.analysis.state import containers, records
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame, Place
+from trl_lint.domain import ranks
+from trl_lint.domain.heap import Cell, with_key
+from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, TupleValue
+from trl_lint.domain.values import UNKNOWN, Value
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+def made(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    cell = Cell("dict")
+    if args.positional:
+        source = args.positional[0]
+        listed = isinstance(source, ContainerValue) and any(
+            found.shape == "list" for found in frame.memory.cells(source)
+        )
+        if listed or isinstance(source, IterableValue):
+            cell = _of_pairs(frame, source)
+        else:
+            cell = containers.merged_into(frame, cell, source)
+    return frame.allocate(node, cell.holding({**cell.entries, **entries_of(frame, args)}, cell.rest))
+
+
+def entries_of(frame: Frame, args: Arguments) -> dict[Hashable, Value]:
+    """The entries that `dict(key=value)` writes."""
+    return {key: frame.written(value, key, args.expression(key)) for key, value in args.keywords.items()}
+
+
+def _of_pairs(frame: Frame, source: Value) -> Cell:
+    """The dict made of (key, value) pairs: key by key where the pairs are in sight."""
+    cells = frame.memory.cells(source) if isinstance(source, ContainerValue) else []
+    if len(cells) == 1 and cells[0].rest is None:
+        cell = Cell("dict")
+        for pair in cells[0].entries.values():
+            key, value = _pair(pair) or (UNKNOWN, UNKNOWN)
+            cell = with_key(cell, containers.constant_key(key), value, key.rank)
+        return cell
+    element, length = containers.iterate(frame, source)
+    key, value = _pair(element) or (containers.iterate(frame, element)[0],) * 2
+    return Cell("dict", rest=value, length=length, naming=key.rank)
+
+
+def _pair(value: Value) -> tuple[Value, Value] | None:
+    if isinstance(value, TupleValue) and len(value.items) == 2:
+        return value.items[0], value.items[1]
+    return None
+
+
+def from_keys(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`dict.fromkeys(keys, value)`."""
+    source = args.positional[0]
+    value = args.positional[1] if len(args.positional) > 1 else NONE
+    cells = frame.memory.cells(source) if isinstance(source, ContainerValue) else []
+    keys = source.items if isinstance(source, TupleValue) else ()
+    if len(cells) == 1 and cells[0].rest is None and cells[0].shape == "list":
+        keys = tuple(cells[0].entries.values())
+    if not keys:
+        name, length = containers.iterate(frame, source)
+        return frame.allocate(node, Cell("dict", rest=value, length=length, naming=name.rank))
+    cell = Cell("dict")
+    for key in keys:
+        cell = with_key(cell, containers.constant_key(key), value, key.rank)
+    return frame.allocate(node, cell)
+
+
+# --- records --------------------------------------------------------------------------------------------
+
+
+def of_record(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`vars(record)`, `dataclasses.asdict(record)`."""
+    if args.positional:
+        made = of_fields(frame, args.positional[0], node)
+        if made is not None:
+            return made
+    return frame.engine.unresolved(frame, args, node)
+
+
+def of_fields(frame: Frame, value: Value, place: Place) -> Value | None:
+    """The dict of the fields of a record, and of those among them; None of what is none."""
+    return _of_fields(frame, value, place, _MAX_NESTED)
+
+
+# How many records are looked through for what is inside: one may hold its own like.
+_MAX_NESTED = 4
+
+
+def _of_fields(frame: Frame, value: Value, place: Place, depth: int) -> Value | None:
+    fields = records.read(frame, value) if isinstance(value, ProjectInstance) and depth else {}
+    if not fields:
+        return None
+    inside: dict[Hashable, Value] = {
+        name: _of_fields(frame, each, (place, name), depth - 1) or each for name, each in fields.items()
+    }
+    return frame.allocate(place, Cell("dict", inside))
+
+
+def listed_fields(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`dataclasses.fields(record)`: of each field its name."""
+    cls = class_of(args.positional[0]) if args.positional else None
+    names = [] if cls is None else records.fields_of(cls)
+    if not names:
+        return frame.engine.unresolved(frame, args, node)
+    return containers.tuple_of(frame, [records.Field(ranks.SAME, const=each) for each in names], node)

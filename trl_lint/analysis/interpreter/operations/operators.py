@@ -1,0 +1,154 @@
+"""What operators make of values: their ranks here, the other domains by the hooks they have for it.
+
+x + y        linear: a sum of partial sums is a partial sum
+x / 8        scaling: this rank's sum over a constant is still its share of the sum
+x * y        what is scaled by another value of this rank's own is no share of a sum any more
+a and b      the right side counts only where the left one lets it (see `expressions`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.operations import paths, pure_calls
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.tensors import tensors
+from trl_lint.analysis.transfer.tensors.operands import size_of
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World
+from trl_lint.domain.derived import derived
+from trl_lint.domain.heap import WILDCARD, Cell
+from trl_lint.domain.joins import join
+from trl_lint.domain.kinds import ContainerValue, TupleValue
+from trl_lint.domain.shapes import RAGGED
+from trl_lint.domain.values import Kind, Value
+
+# By type: `isinstance` takes ten times as long for what LibCST makes.
+_ADD = frozenset({cst.Add, cst.AddAssign})
+_LINEAR = _ADD | {cst.Subtract, cst.SubtractAssign}
+_MULTIPLY = frozenset({cst.Multiply, cst.MultiplyAssign})
+_DIVIDE = frozenset({cst.Divide, cst.DivideAssign})
+_REMAINDER = frozenset({cst.Modulo, cst.ModuloAssign})
+_WHOLE = _REMAINDER | {cst.FloorDivide, cst.FloorDivideAssign}
+_OR = frozenset({cst.BitOr, cst.BitOrAssign})
+_BITS = _OR | {cst.BitAnd, cst.BitAndAssign, cst.BitXor, cst.BitXorAssign}
+
+
+def add_texts(texts: Sequence[Value]) -> Value:
+    """Several texts, one behind the other."""
+    rank = ranks.combine_all(text.rank for text in texts)
+    const = "".join(text.const if isinstance(text.const, str) else WILDCARD for text in texts)
+    return derived(rank, Kind.STRING, *texts, const=known_text(const))
+
+
+# No text that is longer names anything; `text += text` makes it twice as long each time.
+_MAX_TEXT = 10_000
+
+
+def known_text(text: str) -> object:
+    """A text as a constant, if it is short enough to name anything."""
+    return text if len(text) <= _MAX_TEXT else MISSING
+
+
+def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode) -> Value:
+    """The value of a binary operation."""
+    kind = type(operator)
+    known = _of_no_number(frame, kind, left, right, node)
+    if known is not None:
+        return known
+    divides = kind in _DIVIDE
+    if kind in _LINEAR:
+        rank = ranks.combine_linear(left.rank, right.rank)
+    elif divides or kind in _MULTIPLY:
+        rank = ranks.combine_scaling(left.rank, right.rank)
+        if not divides and _counts_for_all(left, right):
+            rank = ranks.UNKNOWN
+        elif not _keeps_reduction(left, right, node, divides):
+            rank = tensors.collapsed(rank)
+    else:
+        rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
+        if kind in _WHOLE:
+            rank = ranks.of_counts(rank, (left.rank, right.rank))
+    result = tensors.arithmetic(rank, left, right, divides)
+    if kind in _BITS and left.dtype == right.dtype == "bool":
+        result = result.but(dtype="bool")
+    for refine in frame.domains.operator:
+        result = refine(frame, operator, left, right, node, result)
+    if result.rank.differs and result.rank.how == "count" and kind in _WHOLE:
+        result = result.but(shape=left.shape or right.shape)  # as many parts as that has samples, whatever their number
+    return result
+
+
+def _of_no_number(frame: Frame, kind: type[cst.CSTNode], left: Value, right: Value, node: cst.CSTNode) -> Value | None:
+    """What an operation of containers, texts or paths makes; None of others."""
+    if kind in _ADD:
+        return _concatenation(frame, left, right, node)
+    if kind in _DIVIDE:
+        return paths.joined(left, right)
+    if kind in _REMAINDER and left.kind is Kind.STRING:
+        return filled(frame, left, right)
+    if kind in _OR and left.kind is Kind.CONTAINER:
+        merged = containers.merged_into(frame, containers.merged_into(frame, Cell("dict"), left), right)
+        return frame.allocate(node, merged)
+    repeated = next((each for each in (left, right) if each.kind is Kind.CONTAINER), None)
+    if kind in _MULTIPLY and repeated is not None:
+        element, length = containers.iterate(frame, repeated)
+        return frame.allocate(node, Cell("list", rest=element, length=length))
+    return None
+
+
+def filled(frame: Frame, form: Value, given: Value) -> Value:
+    """`"%s_%d" % (name, rank)`, `"{r}".format_map(row)`: a text, with what is put into it."""
+    values = (form, *(given.items if isinstance(given, TupleValue) else (given,)))
+    if isinstance(given, ContainerValue):
+        heap = frame.memory.heap
+        values = (form, *(heap[identity].element() for identity in given.identities if identity in heap))
+    values = tuple(map(pure_calls.text_of, values))
+    rank = ranks.combine_all(each.rank for each in values)
+    text = derived(ranks.nonlinear(rank), Kind.STRING, *values, const=MISSING, device="")
+    for refine in frame.domains.text:
+        text = refine(frame, values, text)
+    return text
+
+
+def _counts_for_all(left: Value, right: Value) -> bool:
+    """Whether this rank's samples are multiplied by the number of ranks: about as many as all of them have."""
+    counted = next((value for value in (left, right) if value.rank.differs and value.rank.how == "count"), None)
+    return counted is not None and WORLD_SIZE in (left.const, right.const) and size_of(counted) is not RAGGED
+
+
+def _keeps_reduction(left: Value, right: Value, node: cst.CSTNode, divides: bool) -> bool:
+    """Whether a product or quotient is still a piece of what its left side is one of.
+
+    A sum over a count that happens to be the same on all ranks is an average of this rank's own, and what is scaled
+    by the number of ranks has been made fit for another sum.
+    """
+    if WORLD_SIZE in (left.const, right.const):
+        return False
+    if not divides:
+        return True
+    if right.rank.differs:
+        return False
+    divisor = getattr(node, "right", getattr(node, "value", None))
+    return left.rank.how not in ("sum", "count") or isinstance(divisor, cst.BaseNumber)
+
+
+def _concatenation(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Value | None:
+    if left.kind is right.kind is Kind.STRING:
+        return add_texts((left, right))
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        return containers.tuple_of(frame, left.items + right.items, node)
+    if Kind.CONTAINER in (left.kind, right.kind):
+        (first, one), (second, two) = containers.iterate(frame, left), containers.iterate(frame, right)
+        return frame.allocate(node, Cell("list", rest=join(first, second), length=ranks.combine(one, two)))
+    return None
+
+
+def negated(const: object, known: bool) -> World | bool:
+    """The constant that `not` makes of one whose truth is known."""
+    if isinstance(const, World):
+        return WORLD_FALSE if known else WORLD_TRUE
+    return not known

@@ -1,0 +1,158 @@
+"""Paths: what is made of them, and what asks the disk for them.
+
+Path(args.output_dir) / "x"         PathValue, a setting's
+(root / "x").exists()               local(io)
+root.glob("*.json")                 an iterable of paths that each rank finds: local(io), why=SharedName
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors, below, callee_of, last_name, names_in, of_class
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain import ranks
+from trl_lint.domain.derived import derived
+from trl_lint.domain.kinds import IterableValue, NumberValue, PathValue
+from trl_lint.domain.provenance import OwnFile, SharedName
+from trl_lint.domain.ranks import Rank
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
+from trl_lint.knowledge.effects import ASK_DISK, COPIES, GIVE_PATHS, LIST_FOLDERS, PARTS_OF_PATHS
+from trl_lint.knowledge.heuristics import SHOWS_PATH
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.arguments import Arguments
+
+
+def path_of(rank: Rank, *sources: Value) -> PathValue:
+    """A path that is made of these."""
+    return derived(ranks.nonlinear(rank), Kind.STRING, *sources, device="").as_a(PathValue)
+
+
+def made(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`Path("out", name)`."""
+    return path_of(args.rank(), *args.all())
+
+
+def joined(left: Value, right: Value) -> Value | None:
+    """`folder / name`, if one of them is a path."""
+    if not (isinstance(left, PathValue) or isinstance(right, PathValue)):
+        return None
+    return path_of(ranks.combine(left.rank, right.rank), left, right)
+
+
+def attribute(owner: PathValue, name: str) -> Value:
+    """`path.parent`, `path.stem`."""
+    if name in GIVE_PATHS:
+        return owner
+    return derived(owner.rank, Kind.STRING, owner) if name in PARTS_OF_PATHS else Value(owner.rank, why=owner.why)
+
+
+def call(frame: Frame, owner: PathValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    """A method of a path."""
+    if name in GIVE_PATHS:
+        return path_of(ranks.combine(owner.rank, args.rank()), owner, *args.all())
+    if name in PARTS_OF_PATHS:
+        return derived(owner.rank, Kind.STRING, owner)
+    if name in ASK_DISK:
+        callee = callee_of(node)
+        stands = callee.value if isinstance(callee, cst.Attribute) else None
+        return _looked_for(frame, owner, stands, node)
+    if name in LIST_FOLDERS:
+        return _listed(frame, owner, node)
+    return frame.engine.unresolved(frame, args, node)
+
+
+def _listed(frame: Frame, owner: Value, node: cst.CSTNode) -> Value:
+    text = "each rank lists the same folder here"
+    why = (
+        SharedName(frame.module, node, text)
+        if owner.rank.is_alike
+        else frame.step(node, "it depends on this rank's disk")
+    )
+    return IterableValue(ranks.IO_LOCAL, PathValue(ranks.IO_LOCAL, why=why), ranks.IO_LOCAL, why=why)
+
+
+def on_disk(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`os.path.exists(path)`."""
+    return _looked_for(frame, args.positional[0] if args.positional else UNKNOWN, args.expression(0), node)
+
+
+def _looked_for(frame: Frame, path: Value, stands: cst.BaseExpression | None, node: cst.CSTNode) -> Value:
+    """Whether there is a file: each rank looks for itself, at a moment of its own."""
+    if path.rank == ranks.REDUCED:
+        return SAME
+    agreed = any(point.kind == "broadcast" for point in frame.sync_points)
+    outside = path.rank.is_alike or _is_named_from_outside(frame, stands) or _is_new(frame, stands, node)
+    if agreed or outside or not (path.rank.differs or _is_touched(frame, stands, node)):
+        why = frame.step(node, "it depends on this rank's disk")
+    else:
+        why = OwnFile(frame.module, node, "ranks write this file themselves, so some may find it and others not")
+    return NumberValue(ranks.IO_LOCAL, scalar=True, dtype="bool", why=why)
+
+
+def _is_named_from_outside(frame: Frame, stands: cst.BaseExpression | None) -> bool:
+    """Whether a path is a parameter or an attribute, or made of these alone; `Path(folder)` is `folder` still."""
+    parameters = {parameter.name for parameter in frame.function.parameters} if frame.function else set()
+    if not isinstance(stands, cst.Name) or stands.value in parameters:
+        return True
+    made = (each for each in of_class(frame.root, cst.Assign) if stands.value in names_in(each.targets[0].target))
+    return any(_is_path_of(each.value, parameters) for each in made)
+
+
+def _is_path_of(value: cst.BaseExpression, names: Collection[str]) -> bool:
+    """Whether an expression is nothing but one of these names, as a path."""
+    match value:
+        case cst.Call(func=cst.Name("Path"), args=[cst.Arg(value=cst.Name(name))]):
+            return name in names
+    return False
+
+
+def _is_new(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
+    """Whether each round of a loop looks for a file of its own name: none that an earlier round has written."""
+    if not isinstance(stands, cst.Name):
+        return False
+    loops = (each for each in ancestors(frame.root, node) if isinstance(each, cst.For))
+    return any(_names_by(loop, stands.value) for loop in loops)
+
+
+def _names_by(loop: cst.For, name: str) -> bool:
+    """Whether a name means what a loop goes over, or what is made of that in its body."""
+    made = names_in(loop.target)
+    for each in of_class(loop.body, cst.Assign):
+        if made & names_in(each.value):
+            made = made.union(*(names_in(target.target) for target in each.targets))
+    return name in made
+
+
+def _is_touched(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
+    """Whether some rank may be done with the file by then: its name is used before, in the same round or condition."""
+    name = stands.value if isinstance(stands, cst.Name) else ""
+    around = [
+        each for each in ancestors(frame.root, node) if isinstance(each, (cst.For, cst.While)) or _asks(each, node)
+    ]
+    if any(call is not node and _may_change(call, name) for each in around for call in of_class(each, cst.Call)):
+        return True
+    is_used = False
+    for part in below(frame.root):
+        if part is node:
+            break
+        if isinstance(part, cst.Assign) and any(name in names_in(each.target) for each in part.targets):
+            is_used = False
+        elif isinstance(part, cst.Call):
+            is_used = is_used or _may_change(part, name)
+    return is_used
+
+
+def _asks(branch: cst.CSTNode, node: cst.CSTNode) -> bool:
+    return isinstance(branch, cst.If) and any(part is node for part in below(branch.test))
+
+
+def _may_change(call: cst.Call, name: str) -> bool:
+    """Whether a call is given a path, or is a method of one, to do something with the file: to show it is nothing."""
+    own = last_name(call.func)
+    parts = call.args[1:] if own in COPIES else (call,)
+    return any(name in names_in(each) for each in parts) and not SHOWS_PATH.fits(own)

@@ -1,0 +1,110 @@
+"""What a callable makes of its arguments that only computes: the elements of containers count as arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING
+from trl_lint.domain.derived import derived
+from trl_lint.domain.joins import join
+from trl_lint.domain.kinds import ContainerValue, TensorValue, library_name_of
+from trl_lint.domain.ranks import Rank, State
+from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
+from trl_lint.knowledge import heuristics
+from trl_lint.knowledge.schema import OWN_DEVICE
+
+
+def pure_result(args: Arguments) -> Value:
+    """What a callable that only computes makes of its arguments."""
+    rank = ranks.nonlinear(args.rank())
+    return derived(rank, Kind.BATCH, *args.all(), grad=True).but(writes=NO_WRITES)
+
+
+def loaded_result(frame: Frame, args: Arguments) -> Value | None:
+    """What a tokenizer or a processor makes of texts, tokens or images that differ between ranks; None of others."""
+    flat = spread(frame, args)
+    return pure_result(flat).but(grad=False) if flat.rank().differs else None
+
+
+def spread(frame: Frame, args: Arguments) -> Arguments:
+    """Containers among the arguments of a pure function count as their elements."""
+    flat = Arguments(element_of(frame, value) for value in args.positional)
+    for key, value in args.keywords.items():
+        flat.keywords[key] = element_of(frame, value)
+    flat.positional.extend(value for value in (args.star, args.double) if value is not None)
+    return flat
+
+
+def element_of(frame: Frame, value: Value) -> Value:
+    """The join of what is inside a container, as one tensor's fact; other values as they are."""
+    return _element_of(frame, value, _MAX_NESTED)
+
+
+# How many containers are looked through for what is inside: one may hold itself.
+_MAX_NESTED = 12
+
+
+def _element_of(frame: Frame, value: Value, depth: int) -> Value:
+    if value.kind in (Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE):
+        if not depth:
+            return UNKNOWN
+        element, length = containers.iterate(frame, value)
+        if element.rank.state is State.BOTTOM:
+            element = SAME
+        if element.kind in (Kind.CONTAINER, Kind.TUPLE):
+            element = _element_of(frame, element, depth - 1)
+        for each in _values_of_dicts(frame, value):
+            element = join(element, _element_of(frame, each, depth - 1))
+        rank = element.rank
+        if length.differs and rank.state is State.SAME:
+            rank = Rank(State.SHARD, length.origins)
+        elif length.state is State.UNKNOWN and rank.state is State.SAME:
+            rank = ranks.UNKNOWN
+        elif rank.state is State.PARTIAL:
+            rank = Rank(State.LOCAL, rank.origins)
+        # Of numbers that a loop has put there it is not known how many there are.
+        is_counted = element.kind is Kind.NUMBER and containers.positions_of(frame, value) is not None
+        return element.but(rank=rank, scalar=is_counted, const=MISSING)
+    return made_of(value)
+
+
+def _values_of_dicts(frame: Frame, value: Value) -> Iterator[Value]:
+    """What is in a dict beside its keys, which one gets by going through it."""
+    cells = frame.memory.cells(value) if isinstance(value, ContainerValue) else ()
+    return (each for cell in cells if cell.shape == "dict" for each in cell.values())
+
+
+def made_of(value: Value) -> Value:
+    """What counts of a value where a text or a copy is made of it: of an object in sight, nothing is known."""
+    return UNKNOWN if isinstance(value, ProjectInstance) else value
+
+
+def text_of(value: Value) -> Value:
+    """What counts of a value where a text is made of it: that of this process's device tells ranks apart, on GPUs."""
+    return UNKNOWN if library_name_of(value) == OWN_DEVICE.name else made_of(value)
+
+
+def functional_loss(name: str, value: Value, args: Arguments) -> Value:
+    """`F.cross_entropy(…)` is a mean over a count of this rank's own, unless it is told not to reduce."""
+    if not (name.startswith("torch.nn.functional.") and heuristics.LOSS_FUNCTION.fits(name)):
+        return value
+    return _reduced_loss(value, args.keywords.get("reduction"))
+
+
+def _reduced_loss(value: Value, reduction: Value | None) -> Value:
+    if reduction is not None and reduction.const != "mean" and reduction.const != "sum":
+        return value
+    how = "sum" if reduction is not None and reduction.const == "sum" else "mean"
+    rank = Rank(State.LOCAL, value.rank.origins, how) if value.rank.differs else value.rank
+    return value.as_a(TensorValue, rank=rank, scalar=True, dtype="float")
+
+
+def module_output(name: str, args: Arguments) -> Value:
+    """What a module of torch.nn makes of its inputs."""
+    value = pure_result(args)
+    return _reduced_loss(value, None) if heuristics.LOSS_CLASS.fits(name) else value

@@ -1,0 +1,89 @@
+"""In which order a class runs its own methods, as far as one of them says it.
+
+def fit(self):
+    self.load()        # `load` runs before anything that `prepare` does, if nobody else calls it
+    self.prepare()
+    self.train()           # `train` runs behind `load`, and behind all that `prepare` does
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.syntax import ancestors, below, ends_outside, of_class, own_attribute
+
+
+def is_done_before(method: FunctionInfo, node: cst.CSTNode) -> bool:
+    """Whether a method is called once by its class, before the other method in which a node is."""
+    if method.cls is None:
+        return False
+    other = _around(method.cls, node)
+    if other is None or other is method:
+        return False
+    calls = [(each, called) for each in _methods(method.cls) for called in _called(each)]
+    callers = [each for each, called in calls if called == method.name]
+    if len(callers) != 1:
+        return False
+    order = [called for each, called in calls if each is callers[0]]
+    return other.name in order and order.index(method.name) < order.index(other.name)
+
+
+def run_behind(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> Iterator[FunctionInfo]:
+    """The methods that a class calls behind a node of one of its methods, on some way."""
+    todo: list[tuple[FunctionInfo, cst.CSTNode | None]] = [(method, node)]
+    todo += [(each, call) for each in _methods(cls) for call in of_class(each.node, cst.Call) if _calls(call, method)]
+    found: dict[str, FunctionInfo] = {}
+    for within, place in todo:
+        for call in of_class(within.node, cst.Call):
+            called = cls.find(own_attribute(call.func))
+            if called is None or called.name in found or not (place is None or _is_behind(within.node, place, call)):
+                continue
+            found[called.name] = called
+            todo.append((called, None))
+    yield from found.values()
+
+
+def _calls(call: cst.Call, method: FunctionInfo) -> bool:
+    return own_attribute(call.func) == method.name
+
+
+def _is_behind(root: cst.CSTNode, place: cst.CSTNode, call: cst.Call) -> bool:
+    """Whether who has been at a place of a function may come to a call of it later, as they are written."""
+    order = {id(each): index for index, each in enumerate(below(root))}
+    around = ancestors(root, place)
+    if any(part is place for part in ancestors(root, call)) or order[id(call)] < order[id(place)]:
+        return False
+    shared = {id(each) for each in ancestors(root, call)}
+    left = [each for each in around if id(each) not in shared]
+    if any(isinstance(each, (cst.IndentedBlock, cst.SimpleStatementSuite)) and ends_outside(each) for each in left):
+        return False
+    # In the other arm of the same `if`, nobody has been at the place.
+    inner = [each for each in around if id(each) in shared]
+    return not (inner and isinstance(inner[-1], cst.If) and left and left[0] is inner[-1].body)
+
+
+def _methods(cls: ClassInfo) -> Iterator[FunctionInfo]:
+    for each in cls.in_sight():
+        yield from each.methods.values()
+
+
+def _around(cls: ClassInfo, node: cst.CSTNode) -> FunctionInfo | None:
+    """The method of a class in which a node is."""
+    return next((each for each in _methods(cls) if any(part is node for part in below(each.node))), None)
+
+
+def _called(method: FunctionInfo) -> list[str]:
+    """The methods of its own object that a method calls, in the order of the text: those in a loop twice."""
+    loops = [*of_class(method.node, cst.For), *of_class(method.node, cst.While)]
+    repeated = {id(part) for loop in loops for part in below(loop)}
+    return [
+        call.func.attr.value
+        for call in of_class(method.node, cst.Call)
+        for _ in range(2 if id(call) in repeated else 1)
+        if isinstance(call.func, cst.Attribute)
+        and isinstance(call.func.value, cst.Name)
+        and call.func.value.value == "self"
+    ]

@@ -1,0 +1,82 @@
+"""Which parts of what a model returns are parameters alone, by the text of its forward.
+
+return self.left(x), self.scale.exp()              2 parts, of which the second is
+scale = self.scale.clamp(max=4); return x, scale   2 parts, of which the second is
+return self.left(x), self.scale * x                none is
+return self.left(x), self.last                     none is, as `last` is no `nn.Parameter`
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import last_name, of_class, own_attribute, used_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from trl_lint.analysis.program.project.classes import ClassInfo
+
+# A flag per part, of a forward that returns a tuple: whether it is learned.
+Parts = tuple[bool, ...]
+NO_PARTS: Parts = ()
+# What an expression of a parameter alone may name besides the model.
+_LIBRARIES = frozenset({"math", "torch"})
+
+
+def learned_parts(cls: ClassInfo) -> Parts:
+    """The parts of the tuple that a model's forward returns; empty when none is known to be learned."""
+    return cls.module.notes.worked_out((learned_parts, cls), partial(_learned_parts, cls))
+
+
+def _learned_parts(cls: ClassInfo) -> Parts:
+    forward = cls.find("forward")
+    returns = of_class(forward.node, cst.Return) if forward is not None else ()
+    displays = [each.value for each in returns]
+    if not displays or not all(isinstance(each, cst.Tuple) for each in displays):
+        return NO_PARTS
+    parameters = _parameters(cls)
+    if forward is None or not parameters:
+        return NO_PARTS
+    assigned = _assigned_once(forward.node)
+    of_each = {
+        tuple(_is_learned(part.value, parameters, assigned) for part in display.elements)
+        for display in displays
+        if isinstance(display, cst.Tuple)
+    }
+    (parts, *others) = of_each
+    return parts if any(parts) and not others else NO_PARTS
+
+
+def _parameters(cls: ClassInfo) -> set[str]:
+    """The attributes that are nothing but an `nn.Parameter`, wherever they are assigned."""
+    found: dict[str, bool] = {}
+    for each in cls.in_sight():
+        for assign in of_class(each.node, cst.Assign):
+            is_made = isinstance(assign.value, cst.Call) and last_name(assign.value.func) == "Parameter"
+            for target in assign.targets:
+                name = own_attribute(target.target)
+                found[name] = is_made and found.get(name, True)
+    return {name for name, is_parameter in found.items() if name and is_parameter}
+
+
+def _assigned_once(function: cst.CSTNode) -> Mapping[str, cst.BaseExpression]:
+    """What the names that are assigned once, and by themselves, stand for."""
+    found: dict[str, list[cst.BaseExpression]] = {}
+    for assign in of_class(function, cst.Assign):
+        for target in assign.targets:
+            for name in used_names(target.target):
+                found.setdefault(name, []).append(assign.value)
+    changed = {name for each in of_class(function, cst.AugAssign) for name in used_names(each.target)}
+    return {name: values[0] for name, values in found.items() if len(values) == 1 and name not in changed}
+
+
+def _is_learned(node: cst.BaseExpression, parameters: set[str], assigned: Mapping[str, cst.BaseExpression]) -> bool:
+    """Whether an expression is computed from parameters of `self` and from nothing else."""
+    if isinstance(node, cst.Name) and node.value in assigned:
+        return _is_learned(assigned[node.value], parameters, {})
+    read = {own_attribute(each) for each in of_class(node, cst.Attribute)} - {""}
+    return bool(read) and read <= parameters and used_names(node) <= {"self"} | _LIBRARIES

@@ -1,0 +1,80 @@
+"""Values that stand for what a project defines: its functions, its classes, and instances of those."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from trl_lint.domain import ranks
+from trl_lint.domain.kinds import InstanceValue, LibraryName, ModelRole, ModelValue, ProjectName, TupleValue
+from trl_lint.domain.values import Kind, Value
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+    from trl_lint.domain.values import Facts
+
+
+class FunctionValue(Value):
+    __slots__ = ("function",)
+    kind = Kind.FUNCTION
+    parts: ClassVar[dict[str, object]] = {"function": None}
+
+    def __init__(self, function: FunctionInfo, **facts: Unpack[Facts]) -> None:
+        super().__init__(ranks.SAME, **facts)
+        self.function = function
+
+
+class ClassValue(Value):
+    __slots__ = ("cls",)
+    kind = Kind.CLASS
+    parts: ClassVar[dict[str, object]] = {"cls": None}
+
+    def __init__(self, cls: ClassInfo, **facts: Unpack[Facts]) -> None:
+        super().__init__(ranks.SAME, **facts)
+        self.cls = cls
+
+
+class ProjectInstance(InstanceValue):
+    """An instance of a class of the project."""
+
+    __slots__ = ("cls",)
+    parts: ClassVar[dict[str, object]] = {"cls": None}
+
+    def __init__(self, cls: ClassInfo, **facts: Unpack[Facts]) -> None:
+        super().__init__(ranks.SAME, **facts)
+        self.cls = cls
+
+    def of_any_site(self) -> ProjectInstance:
+        return self if self.cls.origin is self.cls else self.having(self.cls.origin)
+
+
+class ProjectModel(ModelValue):
+    """A model whose class is one of the project's."""
+
+    __slots__ = ("cls",)
+    parts: ClassVar[dict[str, object]] = {"role": ModelRole.OTHER, "cls": None}
+
+    def __init__(self, cls: ClassInfo, **facts: Unpack[Facts]) -> None:
+        super().__init__(ranks.SAME, **facts)
+        self.cls = cls
+
+
+def class_of(value: Value | None) -> ClassInfo | None:
+    """The project's class that a value is, or is an instance of; None if it is not one of the project's."""
+    return value.cls if isinstance(value, (ClassValue, ProjectInstance, ProjectModel)) else None
+
+
+def class_names(value: Value | None) -> list[str]:
+    """The own names of the classes in the second argument of isinstance; empty when one is unknown."""
+    names = []
+    for option in value.items if isinstance(value, TupleValue) else (value,):
+        if isinstance(option, LibraryName):
+            names.append(option.name.rpartition(".")[2])
+        elif isinstance(option, ProjectName) and option.name is not None:
+            names.append(option.name)  # of another file of the project, which need not be opened for this
+        elif isinstance(option, ClassValue):
+            names.append(option.cls.name)
+        else:
+            return []
+    return names

@@ -1,0 +1,73 @@
+"""What a parameter is by what a function does with it, where nobody in sight says so.
+
+accelerator.gather_for_metrics(x)       an Accelerator: nothing else has it
+model.train(); model(**batch)           a model, wrapped or not
+def train(accelerator, loader):         an Accelerator, by its name and what the file does with what is called so
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.classes import FunctionInfo
+from trl_lint.analysis.program.project.project import Module
+from trl_lint.analysis.program.syntax import of_class
+from trl_lint.domain import ranks
+from trl_lint.domain.kinds import LibraryInstance, ModelValue
+from trl_lint.domain.values import Value, Wrapping
+from trl_lint.knowledge.accelerate import ONLY_ACCELERATORS_HAVE
+from trl_lint.knowledge.heuristics import ACCELERATOR
+from trl_lint.knowledge.models import SWITCH_MODES
+
+
+def by_use(function: FunctionInfo) -> dict[str, Value]:
+    """The parameters of which the body of a function shows what they are."""
+    names = {parameter.name for parameter in function.parameters}
+    read: dict[str, set[str]] = defaultdict(set)
+    for node in of_class(function.node, cst.Attribute):
+        if isinstance(node.value, cst.Name) and node.value.value in names:
+            read[node.value.value].add(node.attr.value)
+    called = {call.func.value for call in of_class(function.node, cst.Call) if isinstance(call.func, cst.Name)}
+    found: dict[str, Value] = {}
+    for name, attributes in read.items():
+        if attributes & ONLY_ACCELERATORS_HAVE:
+            found[name] = LibraryInstance("accelerate.Accelerator")
+        elif name in called and attributes & SWITCH_MODES:
+            found[name] = ModelValue(ranks.SAME, wrapping=Wrapping.UNKNOWN)
+    return found
+
+
+# Methods of an Accelerator, and what asks it for the rank.
+_USES_ACCELERATOR = (
+    rb"\b_?accelerator\.(?:accumulate|backward|free_memory|gather|gather_for_metrics|is_local_main_process|is_main_process"
+    rb"|main_process_first|prepare|reduce|unwrap_model|wait_for_everyone)\b"
+)
+
+
+def by_name(module: Module, name: str) -> Value | None:
+    """What a parameter is by its name, of which nothing else is known."""
+    if ACCELERATOR.fits(name) and module.mentions(_USES_ACCELERATOR):
+        return LibraryInstance("accelerate.Accelerator")
+    return None
+
+
+def is_none_unless_given(function: FunctionInfo | None, stands: cst.BaseExpression) -> bool:
+    """Whether an expression is a parameter that is None unless a caller gives it: what is there, a caller has given."""
+    if function is None or not isinstance(stands, cst.Name):
+        return False
+    defaults = (each.default for each in function.parameters if each.name == stands.value)
+    return any(isinstance(default, cst.Name) and default.value == "None" for default in defaults)
+
+
+def text_unless_given(function: FunctionInfo | None, stands: cst.BaseExpression | None) -> str | None:
+    """The text that an expression is if no caller says otherwise: that of a parameter which is bound once."""
+    if function is None or not isinstance(stands, cst.Name):
+        return None
+    bound = (target.target for target in of_class(function.node, cst.AssignTarget))
+    if any(isinstance(target, cst.Name) and target.value == stands.value for target in bound):
+        return None
+    default = next((each.default for each in function.parameters if each.name == stands.value), None)
+    text = default.evaluated_value if isinstance(default, cst.SimpleString) else None
+    return text if isinstance(text, str) else None

@@ -1,0 +1,38 @@
+"""Unit tests: one process runs them, whatever they make."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trl_lint.knowledge.backends import ONE_PROCESS, TEST_CLASS, TEST_FILES, TEST_FUNCTION
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+
+
+def is_test(function: FunctionInfo | None) -> bool:
+    """Whether one process runs a function, as a test of what it makes."""
+    return is_one_process(function) or is_run_by_pytest(function)
+
+
+def is_one_process(function: FunctionInfo | None) -> bool:
+    """Whether a function is known to be run on one process: as part of a unit test."""
+    cls = function.cls if function is not None else None
+    return cls is not None and any(base in ONE_PROCESS for base in cls.library_bases())
+
+
+def is_run_by_pytest(function: FunctionInfo | None) -> bool:
+    """Whether pytest runs a function, or one around it, as a test, which is one process. A file with a main block may
+    be a script that tests a model on all GPUs.
+    """
+    while function is not None:
+        if _is_test(function):
+            return not function.module.mentions(rb"__main__")
+        function = function.closure.function if function.closure is not None else None
+    return False
+
+
+def _is_test(function: FunctionInfo) -> bool:
+    is_in_place = function.cls is None or function.cls.name.startswith(TEST_CLASS)
+    is_named = function.name.startswith(TEST_FUNCTION)
+    return is_in_place and is_named and any(map(function.module.path.match, TEST_FILES))

@@ -1,0 +1,85 @@
+"""A method of the module inside a wrapper that is all there is of a forward: what it gives is trained with.
+
+    losses = self.model.module.training_losses(batch)
+    losses["loss"].backward()                             and nowhere in the class is `self.model(…)` called
+
+Of a model whose class is out of sight, nothing else says that a method of it runs the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.result_uses import targets_of
+from trl_lint.analysis.program.syntax import below, last_name, names_in, of_class, used_names
+from trl_lint.knowledge.models import INNER_MODEL
+
+_BACKWARD = "backward"
+# The own names of Accelerate's and Transformers' functions that take a wrapper off; the analysis has told that they do.
+_TAKES_OFF = frozenset({"extract_model_from_parallel", "unwrap_model"})
+
+
+def is_only_forward(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -> bool:
+    """Whether a backward pass is started from what a call of `model.module.method(…)` gives, and nothing calls `model`.
+
+    The module may have a name: `inner = model.module`.
+
+    root: the function (or module) that the call is in. around: its class, or else its module, in which no other call of
+    the wrapper may stand.
+    """
+    match call:
+        case cst.Call(func=cst.Attribute(value=receiver)):
+            wrappers = list(_wrappers(root, receiver))
+            is_called = any(each.func.deep_equals(one) for each in of_class(around, cst.Call) for one in wrappers)
+            return bool(wrappers) and not is_called and _is_trained_with(root, around, call)
+    return False
+
+
+def _wrappers(root: cst.CSTNode, inner: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What a module is taken out of: `model` of `model.module`, of `unwrap_model(model)`, and of a name for these."""
+    match inner:
+        case cst.Attribute(value=wrapper, attr=cst.Name(name)) if name == INNER_MODEL:
+            yield wrapper
+        case cst.Call(func=maker, args=[cst.Arg(value=wrapper), *_]) if last_name(maker) in _TAKES_OFF:
+            yield wrapper
+        case cst.IfExp(body=one, orelse=other):
+            yield from (*_wrappers(root, one), *_wrappers(root, other))
+        case cst.Name(name):
+            for each in of_class(root, cst.Assign):
+                if any(name == last_name(target.target) for target in each.targets):
+                    yield from () if isinstance(each.value, cst.Name) else _wrappers(root, each.value)
+
+
+def _is_trained_with(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -> bool:
+    """Whether a backward pass is started from a result, here or in a function that calls this one for it."""
+    is_started, is_returned = _becomes(root, call)
+    if is_started or not (is_returned and isinstance(root, cst.FunctionDef)):
+        return is_started
+    callers = (each for each in of_class(around, cst.FunctionDef) if each is not root)
+    return any(
+        last_name(handed.func) == root.name.value and _becomes(caller, handed)[0]
+        for caller in callers
+        for handed in of_class(caller, cst.Call)
+    )
+
+
+def _becomes(root: cst.CSTNode, call: cst.CSTNode) -> tuple[bool, bool]:
+    """Whether `backward` is called of what is made of a result, or is given that, and whether that is returned."""
+    made: set[str] = set()
+    is_returned = False
+    for statement in of_class(root, cst.SimpleStatementLine):
+        small = statement.body[0]
+        starts = (each for each in of_class(small, cst.Call) if last_name(each.func) == _BACKWARD)
+        if any(made & used_names(each) for each in starts):
+            return True, is_returned
+        value = getattr(small, "value", None)
+        if value is None or not (any(each is call for each in below(statement)) or made & used_names(value)):
+            continue
+        if isinstance(small, cst.Return):
+            is_returned = True
+        elif isinstance(small, (cst.Assign, cst.AugAssign)):
+            bound = targets_of(small) if isinstance(small, cst.Assign) else names_in(small.target)
+            made |= bound - {"self"}
+    return False, is_returned

@@ -1,0 +1,195 @@
+"""What the conditions around a place, and before it, say of each other: which of them can not hold together.
+
+if done and not resumed: return       the way out is taken where `resumed` is false
+if resumed: meet()                    and this is reached where it is true
+if not rows: return
+if rows: meet()                       it is true wherever one comes to it
+if few: split = False                 the rank that goes on behind it
+        if not main: return
+if split: meet()                      does not get here either
+if rows is None: return               what is not None may be true or not; this is taken where it is false
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors, below, ends_outside
+
+WAYS_OUT = (cst.Break, cst.Continue, cst.Return)
+_LOOPS = (cst.For, cst.While)
+_CONSTANTS = {"False": False, "None": False, "True": True}
+
+
+class Condition(NamedTuple):
+    """A name, or an attribute, and whether it is true."""
+
+    asked: cst.BaseExpression
+    holds: bool
+
+
+def conditions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
+    """What holds of names at a place of a function (or module), by the branches that it stands in."""
+    path = (*ancestors(root, node), node)
+    found: list[Condition] = []
+    for outer, inner in pairwise(path):
+        if isinstance(outer, cst.If) and inner is not outer.test:
+            found += said_by(outer.test, outer.body is inner)
+    return found
+
+
+def conditions_behind(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
+    """What holds of names at a place, by the ways out before it, in the blocks around it, that were not taken."""
+    path = (*ancestors(root, node), node)
+    return [
+        each
+        for block, inner in pairwise(path)
+        if isinstance(block, (cst.IndentedBlock, cst.Module))
+        for statement in block.body[: block.body.index(inner)]
+        if isinstance(statement, cst.If) and ends_outside(statement.body)
+        for each in said_by(statement.test, False)
+    ]
+
+
+def are_in_two_arms(root: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Whether two places of a function (or module) are never come to both, as they stand in two arms of an `if`."""
+    paths = ((*ancestors(root, each), each) for each in (one, other))
+    for (outer, inner), (same, theirs) in zip(*map(pairwise, paths), strict=False):
+        if inner is not theirs:
+            return outer is same and isinstance(outer, cst.If) and outer.test not in (inner, theirs)
+    return False
+
+
+def set_before(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
+    """The names that are set to True, False or None on the way to a place, in the blocks around it, and never again."""
+    path = (*ancestors(root, node), node)
+    if any(isinstance(each, _LOOPS) for each in path):
+        return []
+    return [
+        setting
+        for block, inner in pairwise(path)
+        if isinstance(block, (cst.IndentedBlock, cst.Module))
+        for statement in block.body[: block.body.index(inner)]
+        if (setting := _setting(statement)) is not None and _is_last(root, setting.asked)
+    ]
+
+
+def _setting(statement: cst.CSTNode) -> Condition | None:
+    match statement:
+        case cst.SimpleStatementLine(
+            body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name)], value=cst.Name(value=value))]
+        ) if value in _CONSTANTS:
+            return Condition(name, _CONSTANTS[value])
+    return None
+
+
+def _is_last(root: cst.CSTNode, name: cst.BaseExpression) -> bool:
+    """Whether nothing binds a name behind the place where it stands as a target."""
+    *_, last = _bindings(root, name)
+    return isinstance(last, cst.AssignTarget) and last.target is name
+
+
+def branch_of(root: cst.CSTNode, test: cst.CSTNode) -> cst.If | None:
+    """The `if` statement that asks a test, if one does."""
+    around = next(reversed(ancestors(root, test)), None)
+    return around if isinstance(around, cst.If) and around.test is test else None
+
+
+def parts_of(test: cst.CSTNode) -> list[cst.CSTNode]:
+    """The parts of a condition, all of which must hold: `main and flag` lets no others in than `main`."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        return [*parts_of(test.left), *parts_of(test.right)]
+    return [test]
+
+
+def alternatives(test: cst.CSTNode) -> list[cst.CSTNode]:
+    """The parts of a condition of which one is enough: `main or deepspeed`."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or):
+        return [*alternatives(test.left), *alternatives(test.right)]
+    return [test]
+
+
+def said_by(test: cst.BaseExpression, taken: bool) -> list[Condition]:
+    """What a test says of names where it has come out so."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return said_by(test.expression, not taken)
+    if isinstance(test, cst.BooleanOperation):
+        if isinstance(test.operator, cst.And) is taken:
+            return said_by(test.left, taken) + said_by(test.right, taken)
+        return []
+    asked = beside_none(test)
+    if asked is not None and _asks_for_none(test) is taken:
+        test, taken = asked, False
+    return [Condition(test, taken)] if isinstance(test, (cst.Attribute, cst.Name)) else []
+
+
+def beside_none(test: cst.BaseExpression) -> cst.BaseExpression | None:
+    """Of `x is None` and `x is not None`, what `x` is."""
+    match test:
+        case cst.Comparison(
+            left=subject,
+            comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot(), comparator=cst.Name("None"))],
+        ):
+            return subject
+    return None
+
+
+def _asks_for_none(test: cst.BaseExpression) -> bool:
+    return isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, cst.Is)
+
+
+def contradiction(one: list[Condition], other: list[Condition]) -> Condition | None:
+    """One of the first conditions that can not hold together with the others."""
+    for each in one:
+        if any(each.holds is not theirs.holds and each.asked.deep_equals(theirs.asked) for theirs in other):
+            return each
+    return None
+
+
+def ways_out(branch: cst.If) -> list[cst.CSTNode]:
+    """Where a branch may be left for good."""
+    return [node for node in below(branch) if isinstance(node, WAYS_OUT)]
+
+
+def is_lasting(root: cst.CSTNode, asked: cst.BaseExpression) -> bool:
+    """Whether a name or attribute has one value in the whole function: it is bound once, and not in a loop."""
+    bindings = list(_bindings(root, asked))
+    if isinstance(asked, cst.Attribute):
+        return not bindings
+    return len(bindings) <= 1 and not any(isinstance(each, _LOOPS) for one in bindings for each in ancestors(root, one))
+
+
+def is_bound(root: cst.CSTNode, asked: cst.BaseExpression) -> bool:
+    return any(True for _ in _bindings(root, asked))
+
+
+def is_bound_once(root: cst.CSTNode, asked: cst.BaseExpression) -> bool:
+    return len(list(_bindings(root, asked))) <= 1
+
+
+_BINDS = frozenset({cst.AnnAssign, cst.AsName, cst.AssignTarget, cst.AugAssign, cst.CompFor, cst.For, cst.NamedExpr})
+
+
+def _bindings(root: cst.CSTNode, asked: cst.BaseExpression) -> Iterator[cst.CSTNode]:
+    """The statements that bind a name, or assign an attribute, of this text."""
+    for node in below(root):
+        if type(node) not in _BINDS:
+            continue
+        target: cst.CSTNode = node.name if isinstance(node, cst.AsName) else getattr(node, "target")  # noqa: B009
+        if any(each.deep_equals(asked) for each in below(target)):
+            yield node
+
+
+def follows(root: cst.CSTNode, branch: cst.If, node: cst.CSTNode) -> bool:
+    """Whether a place is behind a branch, in its block or deeper."""
+    block = next(reversed(ancestors(root, branch)), None)
+    path = (*ancestors(root, node), node)
+    if block is None or block not in path or branch in path:
+        return False
+    statements = getattr(block, "body", ())
+    inside = path[path.index(block) + 1] if block is not node else None
+    return inside in statements and statements.index(branch) < statements.index(inside)

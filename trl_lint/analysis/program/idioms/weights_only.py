@@ -1,0 +1,113 @@
+"""Whether a block of code runs a model, or only takes weights out of it.
+
+with unwrap_for_…(model) as bare:
+    bare.state_dict()                 takes its weights
+    bare.generate(**batch)            runs it
+    bare.merge_adapter()              changes them
+    bare.train()                      changes it, as an engine may not expect: counts as running it
+    ask(bare)                         what `ask` does with its parameter
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.classes import FunctionInfo
+from trl_lint.analysis.program.syntax import ancestors, below, last_name
+from trl_lint.knowledge.models import DATA, INSPECT_PARAMETERS, LIST_PARTS, MERGE_ADAPTERS, PARAMETERS
+
+# What a callee is, if it is a function in sight.
+InSight = Callable[[cst.BaseExpression], FunctionInfo | None]
+# How many functions a model is followed through.
+_MOST = 3
+
+
+def takes_weights_only(code: cst.CSTNode, name: str, in_sight: InSight, depth: int = _MOST) -> bool:
+    """Whether all that is done with the model of this name in a piece of code leaves its forward alone."""
+    names = {name}
+    for node in below(code):
+        if not isinstance(node, cst.Name) or node.value not in names:
+            continue
+        around = ancestors(code, node)
+        if _is_label(node, around):
+            continue
+        use, outside = _chain(node, around)
+        statement = outside[-1] if outside else None
+        if isinstance(statement, cst.Assign) and _is_model(use):
+            names |= set(_targets(statement))
+        elif not _leaves_alone(use, outside, in_sight, depth):
+            return False
+    return True
+
+
+def _is_label(node: cst.Name, around: tuple[cst.CSTNode, ...]) -> bool:
+    """Whether a name is that of an attribute, a keyword, or what is bound."""
+    parent = around[-1] if around else None
+    match parent:
+        case cst.Attribute():
+            return parent.attr is node
+        case cst.Arg():
+            return parent.keyword is node
+        case cst.AssignTarget():
+            return True
+    return False
+
+
+def _chain(node: cst.CSTNode, around: tuple[cst.CSTNode, ...]) -> tuple[cst.CSTNode, tuple[cst.CSTNode, ...]]:
+    """The whole of `name.a.b`, and what is around it."""
+    while around and isinstance(around[-1], cst.Attribute):
+        node, around = around[-1], around[:-1]
+    return node, around
+
+
+def _is_model(use: cst.CSTNode) -> bool:
+    """Whether it may be the model or a module of it, and is no plain data or weight."""
+    return not isinstance(use, cst.Attribute) or use.attr.value not in DATA | PARAMETERS
+
+
+def _targets(statement: cst.Assign) -> Iterator[str]:
+    for target in statement.targets:
+        if isinstance(target.target, cst.Name):
+            yield target.target.value
+
+
+def _leaves_alone(use: cst.CSTNode, around: tuple[cst.CSTNode, ...], in_sight: InSight, depth: int) -> bool:
+    parent = around[-1] if around else None
+    if isinstance(parent, cst.Call) and parent.func is use:
+        return isinstance(use, cst.Attribute) and use.attr.value in LIST_PARTS | MERGE_ADAPTERS
+    if isinstance(parent, cst.Arg) and len(around) > 1 and isinstance(call := around[-2], cst.Call):
+        if not _is_model(use) or _is_asked(call, around[:-2]) or last_name(call.func) in INSPECT_PARAMETERS:
+            return True
+        function = in_sight(call.func)
+        return function is not None and depth > 0 and _hands_on(function, call, parent, in_sight, depth)
+    return not isinstance(parent, (cst.Return, cst.Yield)) or not _is_model(use)
+
+
+def _is_asked(call: cst.Call, around: tuple[cst.CSTNode, ...]) -> bool:
+    """Whether a call is (a part of) the test of a branch: a question."""
+    inner: cst.CSTNode = call
+    for outer in reversed(around):
+        if isinstance(outer, (cst.If, cst.IfExp, cst.Assert)):
+            return outer.test is inner
+        if not isinstance(outer, (cst.BooleanOperation, cst.UnaryOperation, cst.Comparison)):
+            return False
+        inner = outer
+    return False
+
+
+def _hands_on(function: FunctionInfo, call: cst.Call, arg: cst.Arg, in_sight: InSight, depth: int) -> bool:
+    """Whether a function in sight leaves the model that it is given alone."""
+    own = function.parameters[1:] if _is_bound(function, call) else function.parameters
+    given = next((each for each in own if arg.keyword is not None and each.name == arg.keyword.value), None)
+    place = call.args.index(arg)
+    if given is None and arg.keyword is None and not arg.star and place < len(own):
+        given = own[place]
+    if given is None or given.star:
+        return False
+    return takes_weights_only(function.node.body, given.name, in_sight, depth - 1)
+
+
+def _is_bound(function: FunctionInfo, call: cst.Call) -> bool:
+    return function.cls is not None and not function.is_static and isinstance(call.func, cst.Attribute)

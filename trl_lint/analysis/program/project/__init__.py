@@ -1,0 +1,1 @@
+"""The project: its files, found by imports and parsed when somebody asks, and the functions and classes in them."""

@@ -1,0 +1,435 @@
+"""Functions and classes of the linted project, as the interpreter knows them."""
+
+from __future__ import annotations
+
+import copy
+from collections import ChainMap
+from collections.abc import Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.assigned_attributes import always_assigned, assigned_in, is_assigned_behind_base
+from trl_lint.analysis.program.project.notes import Notes
+from trl_lint.analysis.program.syntax import is_blank, of_class
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, NONE_ON_SOME, World
+from trl_lint.domain.equality import alike, alike_cells, contents_of
+from trl_lint.domain.heap import Cell, Memory, join_cells, reachable
+from trl_lint.domain.joins import join
+from trl_lint.domain.kinds import (
+    Identity,
+)
+from trl_lint.domain.values import BOTTOM, WRAPPED_ON_SOME_WAY, Kind, Value
+from trl_lint.knowledge import library, models
+from trl_lint.knowledge.python import COMMAND_DECORATORS
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Module
+
+
+# The objects of a class are told apart by their allocation sites, where they are made, up to so many of these.
+MAX_ALLOCATION_SITES = 16
+
+
+class FunctionInfo:
+    """A function of the project. `summaries` holds its runs, one per facts of its arguments."""
+
+    __slots__ = (
+        "closure",
+        "cls",
+        "decorators",
+        "first_rank",
+        "is_command",
+        "joined",
+        "module",
+        "name",
+        "node",
+        "parameters",
+        "pending_used",
+        "reached",
+        "summaries",
+    )
+
+    def __init__(
+        self,
+        node: cst.FunctionDef | cst.Lambda,
+        module: Module,
+        cls: ClassInfo | None = None,
+        closure: Any = None,
+    ) -> None:
+        self.node = node
+        self.module = module
+        self.cls = cls
+        self.closure = closure  # the Frame it was defined in, for nested functions
+        self.name = node.name.value if isinstance(node, cst.FunctionDef) else "<lambda>"
+        self.decorators = frozenset(decorators_of(node))
+        self.parameters = _parameters(node.params)
+        self.summaries: dict[tuple[Hashable, ...], Any] = {}
+        self.joined: dict[tuple[Hashable, ...], Any] = {}  # what calls beyond the limit have in common: see `contexts`
+        self.pending_used = False
+        self.reached = False
+        # Whether the command line calls it: with the same options on all ranks.
+        self.is_command = bool(self.decorators & COMMAND_DECORATORS)
+        # Of a context manager: who is before the others in it, one rank of the "job" or of each "node".
+        self.first_rank = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is a method that has nothing in it: what it does, and returns, is for a subclass to say."""
+        return self.cls is not None and isinstance(self.node, cst.FunctionDef) and _is_open(self.node)
+
+    @property
+    def is_static(self) -> bool:
+        return "staticmethod" in self.decorators
+
+    @property
+    def is_property(self) -> bool:
+        return bool(self.decorators & {"property", "cached_property"})
+
+    @property
+    def gives_itself(self) -> bool:
+        """Whether it is a method that returns the object that it is called on, and nothing else."""
+        if self.cls is None or self.is_static or self.is_property or "classmethod" in self.decorators:
+            return False
+        given = [each.value for each in of_class(self.node, cst.Return)]
+        own = self.parameters[0].name if self.parameters else ""
+        return bool(given) and all(isinstance(each, cst.Name) and each.value == own for each in given)
+
+    @property
+    def shows(self) -> bool:
+        """Whether it hands metrics to a sink: what it shows then depends on what a subclass has stored."""
+        return self.name == "log" or any(summary.trace.shows for summary in self.summaries.values())
+
+    def __repr__(self) -> str:
+        return f"{self.cls.name}.{self.name}" if self.cls else self.name
+
+
+def _is_open(node: cst.FunctionDef) -> bool:
+    return node.name.value != "__init__" and is_blank(node.body)
+
+
+class Parameter:
+    """One parameter. star: "" for a plain one, "*" or "**"; positional: whether a position can fill it."""
+
+    __slots__ = ("annotation", "default", "name", "node", "positional", "star")
+
+    def __init__(self, node: cst.Param, star: str, positional: bool) -> None:
+        self.node = node
+        self.name = node.name.value
+        self.annotation = node.annotation.annotation if node.annotation else None
+        self.default = node.default
+        self.star = star
+        self.positional = positional
+
+
+def _parameters(params: cst.Parameters) -> tuple[Parameter, ...]:
+    found = [Parameter(param, "", True) for param in (*params.posonly_params, *params.params)]
+    if isinstance(params.star_arg, cst.Param):
+        found.append(Parameter(params.star_arg, "*", True))
+    found.extend(Parameter(param, "", False) for param in params.kwonly_params)
+    if params.star_kwarg is not None:
+        found.append(Parameter(params.star_kwarg, "**", False))
+    return tuple(found)
+
+
+def decorators_of(node: cst.CSTNode) -> Iterator[str]:
+    """The own names of the decorators of a function or a class."""
+    for decorator in getattr(node, "decorators", ()):
+        target = decorator.decorator
+        if isinstance(target, cst.Call):
+            target = target.func
+        if isinstance(target, cst.Attribute):
+            yield target.attr.value
+        elif isinstance(target, cst.Name):
+            yield target.value
+
+
+class ClassInfo:
+    """A class of the project, with what is known of the attributes of its instances.
+
+    bases: classes in sight as ClassInfo, library classes by canonical name, None for unknown ones.
+    attributes, heap: the join of all that its methods assign, loaded and flushed by the interpreter.
+    """
+
+    def __init__(self, node: cst.ClassDef, module: Module, bases: Sequence[ClassInfo | str | None]) -> None:
+        self.node = node
+        self.module = module
+        self.name = node.name.value
+        self.bases = tuple(bases)
+        self.methods: dict[str, FunctionInfo] = {}
+        self.attributes: dict[str, Value] = {}
+        self._left: dict[str, dict[Hashable, Value]] = {}
+        self.heap: dict[Identity, Cell] = {}
+        self._versions: dict[str | Identity, int] = {}
+        self._heirs: list[ClassInfo] = []  # those whose own versions count what is noted here
+        self._totals: dict[str | Identity, int] | None = None
+        self.variables: dict[str, Value] = {}  # names assigned in the body of the class
+        self.annotations: dict[
+            str, cst.BaseExpression
+        ] = {}  # of those, the ones that are only annotated, until one is asked for
+        self.traces: list[Any] = []
+        self.stored: dict[Any, Any] = {}  # hooks of which a base out of sight logs what they return, with their runs
+        self.notes = Notes()
+        self.origin = self  # of what stands for the objects of one allocation site, their class
+        self._allocated: dict[Hashable, ClassInfo] = {}
+        self.calls: dict[str, dict[Any, Any]] = {}  # how a class in sight calls methods of its own `self`
+        self.state = "new"
+        self._assigned: frozenset[str] | None = None
+        self._always_made: frozenset[str] | None = None
+        self._in_sight: tuple[ClassInfo, ...] | None = None
+        self._library_bases: tuple[str, ...] | None = None
+        # The library class that this very class is, when the linted project is transformers itself: its loop is
+        # too dynamic to show what it calls its hooks with.
+        canonical = library.canonical(f"{module.name}.{self.name}")
+        self.canonical = canonical if canonical.startswith("transformers.") and library.rows(canonical) else ""
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def lineage(self) -> Iterator[ClassInfo | str | None]:
+        """This class and its bases, depth first and each once: ClassInfo, canonical names, None where unknown."""
+        seen: set[ClassInfo | str | None] = set()
+        todo: list[ClassInfo | str | None] = [self]
+        while todo:
+            item = todo.pop()
+            if item in seen:
+                continue
+            seen.add(item)
+            yield item
+            if isinstance(item, ClassInfo):
+                todo.extend(reversed(item.bases))
+                if item.canonical:
+                    todo.append(item.canonical)
+
+    def in_sight(self) -> tuple[ClassInfo, ...]:
+        """The class and its bases that are part of the project."""
+        if self._in_sight is None:
+            self._in_sight = tuple(item for item in self.lineage() if isinstance(item, ClassInfo))
+        return self._in_sight
+
+    def library_bases(self) -> tuple[str, ...]:
+        """The canonical names of its bases (or of itself) that the tables may know."""
+        if self._library_bases is None:
+            self._library_bases = tuple(item for item in self.lineage() if isinstance(item, str))
+        return self._library_bases
+
+    def find(self, name: str) -> FunctionInfo | None:
+        """The method of this name in the class or its bases in sight."""
+        for cls in self.in_sight():
+            if name in cls.methods:
+                return cls.methods[name]
+        return None
+
+    def find_above(self, name: str, base: ClassInfo | None = None) -> FunctionInfo | None:
+        """The method that `super().name` means, when it is in sight, in this class or in one of its bases."""
+        classes = self.in_sight()
+        first = classes.index(base) if base in classes else 0
+        return next((cls.methods[name] for cls in classes[first + 1 :] if name in cls.methods), None)
+
+    # --- its instances ---
+
+    def allocated_at(self, site: Hashable) -> ClassInfo:
+        """What stands for the objects of this class from one allocation site: what they keep is theirs alone.
+
+        `losses = Meter()` is not filled by what `accuracy = Meter()` is. The class itself knows what all of them keep,
+        and is what an object is of which it is not known where it was made.
+        """
+        known = self._allocated.get(site)
+        if known is None and len(self._allocated) < MAX_ALLOCATION_SITES:
+            known = self._allocated[site] = copy.copy(self)
+            known.attributes, known._left, known.heap = {}, {}, {}
+            known._versions, known._heirs, known._totals, known._in_sight = {}, [], None, None
+        return known or self
+
+    def with_allocation_sites(self) -> tuple[ClassInfo, ...]:
+        """The class, and what stands for its objects by their allocation sites."""
+        return (self, *self._allocated.values())
+
+    # --- the attributes of its instances ---
+
+    def attribute(self, name: str, built: bool = False) -> Value | None:
+        """The join of what is assigned to `self.name` here and in the bases in sight; None if nothing is.
+
+        BOTTOM when it is assigned somewhere that has not been run yet. built: the object is, so that what the
+        `__init__` of a base has assigned no longer counts where that of a class below it always assigns another one, or
+        leaves one that it wraps on one way: the other way is what the base has assigned.
+        """
+        found: list[Value] = []
+        replaced = False
+        for cls in self.in_sight():
+            if name in cls.attributes:
+                value = cls._left_by_others(name) if replaced else cls.attributes[name]
+                if value.rank.state is not ranks.State.BOTTOM:
+                    found.append(value)
+            replaced = replaced or (built and name in cls.attributes and cls._replaces(name))
+        if found:
+            result = found[0]
+            for value in found[1:]:
+                result = join(result, value)
+            return result
+        return BOTTOM if any(name in cls.assigned() for cls in self.in_sight()) else None
+
+    def contents(self) -> dict[Identity, Cell]:
+        """The heap of its instances, joined over the bases in sight."""
+        layers = [cls.heap for cls in self.in_sight() if cls.heap]
+        if len(layers) == 1:
+            return layers[0]
+        merged: dict[Identity, Cell] = {}
+        for layer in layers:
+            for identity, cell in layer.items():
+                merged[identity] = join_cells(merged[identity], cell) if identity in merged else cell
+        return merged
+
+    def flush(self, name: str, value: Value, writer: Hashable, heap: dict[Identity, Cell]) -> None:
+        """Note what a method left in `self.name`; what it left there before, on its way, no longer counts.
+
+        One more container is no news to who has read the others, if one of those has the same contents.
+        """
+        if self.origin is not self:
+            self.origin.flush(name, value, writer, heap)
+        left = self._left.setdefault(name, {})
+        if _is_wrapped_there(value) and not (writer in left and _is_wrapped_there(left[writer])):
+            self.count(name)
+        left[writer] = _without_plain_constant(value)
+        merged: Value = BOTTOM
+        for each in left.values():
+            merged = join(merged, each)
+        if merged.rank.differs and any(each.rank == ranks.REDUCED for each in left.values()):
+            merged = merged.but(rank=ranks.UNKNOWN)  # ranks agree on it, and at which calls is not known
+        known = self.attributes.get(name)
+        if known is None or not alike(known, merged):
+            is_news = known is None or contents_of(known, self.heap) != contents_of(merged, ChainMap(heap, self.heap))
+            self.attributes[name] = merged
+            if is_news:
+                self.count(name)
+
+    def flush_cell(self, identity: Identity, cell: Cell) -> None:
+        if self.origin is not self:
+            self.origin.flush_cell(identity, cell)
+        known = self.heap.get(identity)
+        merged = cell if known is None else _exchanged_once(known, cell, join_cells(known, cell))
+        if known is None or not alike_cells(known, merged):
+            self.heap[identity] = merged
+            self.count(identity)
+
+    def _replaces(self, name: str) -> bool:
+        """Whether what its `__init__` leaves in `self.name` says all of what those of its bases have left there."""
+        if name in self.always_made():
+            return True
+        body = self._init_body()
+        left = self._left_by(name, init=True)
+        is_wrapped = bool(left) and all(map(_is_wrapped_there, left))
+        return is_wrapped and body is not None and is_assigned_behind_base(body, name)
+
+    def _init_body(self) -> cst.BaseSuite | None:
+        init = self.methods.get("__init__")
+        return init.node.body if init is not None and isinstance(init.node, cst.FunctionDef) else None
+
+    def _left_by_others(self, name: str) -> Value:
+        """What methods other than `__init__` have left in `self.name`."""
+        merged: Value = BOTTOM
+        for value in self._left_by(name, init=False):
+            merged = join(merged, value)
+        return merged
+
+    def is_left_by_others(self, name: str, method: FunctionInfo) -> bool:
+        """Whether methods other than this one, and than `__init__`, have left something in `self.name`."""
+        mine = {id(each.node) for each in (method, self.methods.get("__init__")) if each is not None}
+        return any(not (isinstance(by, tuple) and by[0] in mine) for by in self._left.get(name, {}))
+
+    def left_in(self, name: str, method: FunctionInfo) -> list[Value]:
+        """What runs of a method have left in `self.name`."""
+        return [
+            value
+            for cls in self.in_sight()
+            for by, value in cls._left.get(name, {}).items()
+            if isinstance(by, tuple) and by[0] == id(method.node)
+        ]
+
+    def _left_by(self, name: str, *, init: bool) -> list[Value]:
+        """What runs of its `__init__`, or of its other methods, have left in `self.name`."""
+        method = self.methods.get("__init__")
+        key = None if method is None else id(method.node)
+        left = self._left.get(name, {})
+        return [value for by, value in left.items() if init is (isinstance(by, tuple) and by[0] == key)]
+
+    def always_made(self) -> frozenset[str]:
+        """The names of the `self.x` that its `__init__` assigns whatever comes, once those of its bases have run."""
+        if self._always_made is None:
+            body = self._init_body()
+            self._always_made = frozenset() if body is None else always_assigned(body)
+        return self._always_made
+
+    def count(self, name: str | Identity) -> None:
+        """Note that what is known under a name has changed: whoever has asked for it has to be run again."""
+        self._versions[name] = self._versions.get(name, 0) + 1
+        for heir in self._heirs:
+            if heir._totals is not None:
+                heir._totals[name] = heir._totals.get(name, 0) + 1
+
+    def version(self, name: str | Identity) -> int:
+        """How often what is known of an attribute or a container has changed, here and in the bases in sight."""
+        if self._totals is None:
+            self._totals = {}
+            for cls in self.in_sight():
+                cls._heirs.append(self)
+                for each, count in cls._versions.items():
+                    self._totals[each] = self._totals.get(each, 0) + count
+        return self._totals.get(name, 0)
+
+    def assigned(self) -> frozenset[str]:
+        """The names of all `self.x` that a method of this class assigns (a walk over statements only)."""
+        if self._assigned is None:
+            found: set[str] = set()
+            for method in self.methods.values():
+                if isinstance(method.node, cst.FunctionDef):
+                    found |= assigned_in(method.node.body)
+            self._assigned = frozenset(found)
+        return self._assigned
+
+
+def _exchanged_once(known: Cell, left: Cell, merged: Cell) -> Cell:
+    """Two contents of a container on an object, joined: of a tensor that ranks agree on in one, nothing is known.
+
+    `add` fills it with this rank's own, `sync` reduces it: at which calls it is one or the other is not known.
+    """
+    unsure = {
+        key: value.but(rank=ranks.UNKNOWN)
+        for key, value in merged.entries.items()
+        if value.kind is Kind.TENSOR
+        and value.rank.differs
+        and any(key in each.entries and each.entries[key].rank == ranks.REDUCED for each in (known, left))
+    }
+    if not unsure:
+        return merged
+    return merged.holding({**merged.entries, **unsure}, merged.rest)
+
+
+def _is_wrapped_there(value: Value) -> bool:
+    """Whether it is a model that a wrapper is around on one way, and nothing else on the other."""
+    return value.kind is Kind.MODEL and value.wrapping in WRAPPED_ON_SOME_WAY
+
+
+def _without_plain_constant(value: Value) -> Value:
+    """A constant in an attribute may be changed by code out of sight; only what follows from the world holds."""
+    if value.const in (MISSING, NONE_ON_SOME) or isinstance(value.const, World):
+        return value
+    return value.but(const=MISSING)
+
+
+def load_attribute(memory: Memory, cls: ClassInfo, value: Value) -> None:
+    """Bring the containers an attribute's value reaches onto the heap of a running function."""
+    contents = cls.contents()
+    for identity in reachable(value, {**contents, **memory.heap}):
+        if identity not in memory.heap and identity in contents:
+            memory.heap[identity] = contents[identity]
+
+
+def is_module_class(cls: ClassInfo) -> bool:
+    return any(base in models.MODULE_CLASSES or library.is_model_class(base) for base in cls.library_bases())
+
+
+def has_forward(cls: ClassInfo) -> bool:
+    """Whether it may be a network. A module without a forward only keeps states, of an optimizer say."""
+    return any(base not in models.WITHOUT_FORWARD for base in cls.library_bases()) or cls.find("forward") is not None

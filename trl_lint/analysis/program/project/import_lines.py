@@ -1,0 +1,82 @@
+"""What a file imports, by the lines that say so, which files those are, and what they define: nothing is parsed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.program.project.source_text import code_of
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.import_search import ImportSearch
+    from trl_lint.analysis.program.project.project import Project
+
+# `from a.b import c, d`, `from . import (c, d)` and `import a.b as c, d`, at the start of a line.
+_MODULE = rb"[\w.]+(?:[ \t]+as[ \t]+\w+)?"
+_IMPORTS = re.compile(
+    rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)"
+    rb"|import[ \t]+(%b(?:[ \t]*,[ \t]*%b)*))" % (_MODULE, _MODULE),
+    re.MULTILINE,
+)
+# So many files are looked through for a definition.
+_MOST_FILES = 300
+_NAME = re.compile(rb"\w+(?:\.\w+)*")
+_NO_NAMES = re.compile(rb"\s+as\s+\w+|#[^\n]*")
+
+
+def import_lines(code: bytes) -> Iterator[tuple[str, list[str]]]:
+    """What is imported, and out of which module: none in `import a, b.c`."""
+    for base, taken, modules in _IMPORTS.findall(code):
+        names = _NAME.findall(_NO_NAMES.sub(b"", taken or modules))
+        yield base.decode(), [name.decode() for name in names]
+
+
+def imported_files(project: ImportSearch, path: Path, source: bytes) -> Iterator[Path]:
+    """The files of the project that a file imports."""
+    own = project.name_of(path).split(".")
+    package = own if path.name == "__init__.py" else own[:-1]
+    for module, names in import_lines(source):
+        if not module:
+            yield from filter(None, (project.find_from(name, path) for name in names))
+            continue
+        base = _absolute(module, package)
+        file = path if base == ".".join(own) else project.find_from(base, path)
+        if file is None:
+            continue
+        if file != path:
+            yield file
+        yield from filter(None, (project.below(file, name) for name in names))
+
+
+def is_defined_in_reach(project: Project, starts: Iterable[Path], name: str) -> bool:
+    """Whether files, or those that they import, directly or through others, define a function or an attribute of
+    `self` of a name.
+    """
+    key = (is_defined_in_reach, name, tuple(sorted(set(starts))))
+    return project.notes.worked_out(key, lambda: any(_defines(project, path, name) for path in _reach(project, key[2])))
+
+
+def _defines(project: Project, path: Path, name: str) -> bool:
+    text = project.text(path)
+    defined = rb"\bdef %b\(|\bself\.%b\s*(?::[^=\n]*)?=[^=]" % ((re.escape(name).encode(),) * 2)
+    return name.encode() in text and re.search(defined, code_of(text)) is not None
+
+
+def _reach(project: Project, starts: Iterable[Path]) -> Iterator[Path]:
+    waiting = list(starts)
+    seen = set(waiting)
+    for path in waiting:
+        yield path
+        new = (each for each in imported_files(project, path, project.text(path)) if each not in seen)
+        for each in new if len(seen) < _MOST_FILES else ():
+            seen.add(each)
+            waiting.append(each)
+
+
+def _absolute(base: str, package: Sequence[str]) -> str:
+    """The name of what `from ..base import` means in a package, in full."""
+    own = base.lstrip(".")
+    level = len(base) - len(own)
+    return ".".join([*(package[: len(package) - level + 1] if level else ()), *([own] if own else ())])

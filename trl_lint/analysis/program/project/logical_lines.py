@@ -1,0 +1,88 @@
+"""The logical lines of a text, found without a tokenizer: a few searches for each, where tokens would be dozens.
+
+    total = sum(        # (0, 24, 1): starts at 0, ends behind the line break, has one bracket inside another at most
+        weights)
+
+What is rare and would take a tokenizer (a quote in the field of an f-string that could end it) is not gone into.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from trl_lint.analysis.program.project.source_text import end_of_long
+
+# Strings in one quote: any but f-strings, and those of whose fields nobody can be in doubt where they end.
+_NO_FIELDS = r"(?<![fFtT])(?<![fFtT][rR])"
+_PLAIN = "|".join(rf"{_NO_FIELDS}{q}(?!{q}{q})[^{q}\\\n]*(?:\\.[^{q}\\\n]*)*{q}" for q in "\"'")
+_WITH_FIELDS = "|".join(
+    rf"{q}(?!{q}{q})(?:[^{q}\\\n{{}}]|\\.|\{{\{{|\}}\}}"
+    rf"|\{{[^{{}}\"'\\\n]*(?:{other}[^{{}}\"'\\\n]*{other}[^{{}}\"'\\\n]*)*\}})*{q}"
+    for q, other in ("\"'", "'\"")
+)
+# As far as no bracket is opened but those that hold no other, and what comes then.
+_OTHERS = r"[^\n()\[\]{}\"'#\\]*"
+_IN_BRACKETS = r"[^()\[\]{}\"'#\\]*"
+_PIECE = re.compile(
+    rf"{_OTHERS}(?:(?:\({_IN_BRACKETS}\)|\[{_IN_BRACKETS}\]|\{{{_IN_BRACKETS}\}}|\\.|{_PLAIN}|{_WITH_FIELDS}){_OTHERS})*"
+    r"(?:(\n)|([(\[{])|([)\]}])|(\#[^\n]*)|(\"{3}|'{3})|\Z)",
+    re.DOTALL,
+)
+_END, _OPEN, _CLOSE, _COMMENT, _LONG = range(1, 6)
+# What ends lines, or begins their indentation, in other ways.
+_UNUSUAL = re.compile(r"[\r\f\0]")
+
+
+class LogicalLine(NamedTuple):
+    """start: of its indentation; end: behind its line break; depth: how many brackets are around a place at most."""
+
+    start: int
+    end: int
+    depth: int
+
+
+def logical_lines(text: str) -> list[LogicalLine] | None:
+    """The logical lines of a text that have code; None where that takes more than a look."""
+    if _UNUSUAL.search(text):
+        return None
+    found: list[LogicalLine] = []
+    place = start = depth = deepest = 0
+    while place < len(text):
+        match = _PIECE.match(text, place)
+        if match is None:
+            return None
+        kind, end = match.lastindex, match.end()
+        if kind == _END:
+            if not depth:
+                if place != start or not text[start:end].isspace():
+                    found.append(LogicalLine(start, end, deepest + 1))
+                start, deepest = end, 0
+        elif kind == _OPEN:
+            depth += 1
+            deepest = max(deepest, depth)
+        elif kind == _CLOSE:
+            depth -= 1
+        elif kind == _COMMENT:
+            if not depth and not text[start : match.start(_COMMENT)].strip():
+                start = end  # nothing else is on the line
+        elif kind == _LONG:
+            end = _end_of(text, end, match[_LONG])
+            if end < 0:
+                return None
+        place = end
+    if text[start:].strip():
+        found.append(LogicalLine(start, len(text), deepest + 1))
+    return None if depth else found
+
+
+def _end_of(text: str, place: int, quotes: str) -> int:
+    """Where a long string ends that starts before a place; -1 where that is not clear."""
+    end = end_of_long(text, place, quotes)
+    may_have_fields = text[max(place - 5, 0) : place - 3].rstrip("rR")[-1:] in _HAVE_FIELDS
+    return -1 if may_have_fields and end >= 0 and not _FIELDS.fullmatch(text, place, end - 3) else end
+
+
+_HAVE_FIELDS = frozenset("fFtT")
+# The text of a long string of which nobody can be in doubt where its fields end.
+_FIELDS = re.compile(r"[^{}]*(?:(?:\{\{|\}\}|\{[^{}\"'\\]*\})[^{}]*)*")

@@ -1,0 +1,251 @@
+"""The linted project: which file an import means, each file parsed at most once, and only when needed."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import tokenize
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+from libcst.metadata import CodeRange
+
+from trl_lint import files
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.project.import_search import ImportSearch
+from trl_lint.analysis.program.project.nesting import TooDeep
+from trl_lint.analysis.program.project.notes import Notes
+from trl_lint.analysis.program.project.partial_trees import is_whole, parsed, partly_parsed
+from trl_lint.analysis.program.project.source_text import code_of
+from trl_lint.domain.engines import UNKNOWN_ENGINES, EnginesInUse, no_engines
+from trl_lint.domain.kinds import Identity
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
+    from trl_lint.domain.heap import Cell, Memory
+    from trl_lint.domain.values import Value
+    from trl_lint.knowledge.heuristics import Guess
+
+
+class Module:
+    """One parsed file. `names` are its global names once the interpreter has run its body."""
+
+    def __init__(self, path: Path, name: str, tree: cst.Module, top: Path) -> None:
+        self.path = path
+        self.name = name
+        self.tree = tree
+        self.top = top  # the directory that holds the top-level package
+        self.is_package = path.name == "__init__.py"
+        self.names: dict[str, Value] = {}
+        self.stars: list[Path] = []  # the files whose names `from … import *` brings
+        self.library_stars: list[str] = []  # the modules of libraries whose names it brings
+        self.not_starred: set[str] = set()
+        self.heap: dict[Identity, Cell] = {}
+        # Which engines its project is shown to run under: found out when somebody asks.
+        self.engines: Callable[[], EnginesInUse] = no_engines
+        self.trace: Any = None
+        self.memory: Callable[[], Memory] | None = None  # its state while its body is run
+        self.state = "new"  # new, running, done
+        self.gave_up = False  # its body is nested more deeply than could be followed
+        self.source: bytes | None = None
+        self.positions: Mapping[cst.CSTNode, CodeRange] | None = None
+        self.written: Any = None
+        self.starts = False  # whether it makes a trainer, an Accelerator or a process group
+        self.one_process = False  # whether no launch of it makes several; see `observers.program_starts`
+        self.notes = Notes()
+        # What somebody wants to know of: expressions and names that are bound, by the id of their statement.
+        self.asked: Mapping[int, tuple[cst.CSTNode, ...]] = {}
+        self.functions: list[FunctionInfo] = []
+        self.classes: list[ClassInfo] = []
+        self._code: bytes | None = None
+        self._mentions: dict[bytes, bool] = {}
+        self._shown: dict[Guess, bool] = {}
+
+    def retype(self, source: bytes, tree: cst.Module) -> None:
+        """Give it another text: what was worked out of the old one is not known any more, but for its names."""
+        self.source, self.tree, self.positions, self.written = source, tree, None, None
+        self._code = None
+        self._mentions.clear()
+        self._shown.clear()
+
+    def remembered(self) -> tuple[dict[bytes, bool], dict[Guess, bool]]:
+        """What it was asked about its text, and the answers."""
+        return dict(self._mentions), dict(self._shown)
+
+    @property
+    def text(self) -> str:
+        """What was parsed."""
+        return self.tree.code if self.source is None else decode(self.source)[0]
+
+    @property
+    def code(self) -> bytes:
+        """The text less comments and prose."""
+        if self._code is None:
+            self._code = code_of(self.tree.bytes if self.source is None else self.source)
+        return self._code
+
+    def shows(self, guess: Guess) -> bool:
+        """Whether a guess fits something in the code of the file."""
+        known = self._shown.get(guess)
+        if known is None:
+            known = self._shown[guess] = guess.found_in(self.code)
+        return known
+
+    def mentions(self, pattern: bytes) -> bool:
+        """Whether a regular expression matches anywhere in the code of the file."""
+        known = self._mentions.get(pattern)
+        if known is None:
+            known = self._mentions[pattern] = re.search(pattern, self.code) is not None
+        return known
+
+    def absolute(self, relative_level: int, dotted: str) -> str:
+        """The absolute name that `from ...dotted import` means in this file."""
+        if not relative_level:
+            return dotted
+        package = self.name.split(".") if self.is_package else self.name.split(".")[:-1]
+        package = package[: len(package) - relative_level + 1]
+        return ".".join([*package, dotted] if dotted else package)
+
+
+class DecodeError(Exception):
+    """A file whose bytes are not text in the encoding it declares."""
+
+
+def decode(source: bytes) -> tuple[str, str]:
+    """The text of a Python file, line ends as they are, and its encoding (with `-sig` for a BOM).
+
+    Raises:
+        DecodeError: the encoding is not known or the bytes are not valid in it.
+    """
+    try:
+        encoding, _ = tokenize.detect_encoding(BytesIO(source).readline)
+        text = source.decode(encoding)
+        text.encode()  # some encodings give halves of characters, which no parser takes
+        return text, encoding
+    except (SyntaxError, UnicodeError, LookupError) as error:
+        raise DecodeError(str(error)) from None
+
+
+def encode(text: str, encoding: str) -> bytes:
+    """The bytes of a text, with the BOM when the file had one."""
+    if encoding == "utf-8-sig":
+        return codecs.BOM_UTF8 + text.encode("utf-8")
+    return text.encode(encoding)
+
+
+def gives_back(text: str, encoding: str, source: bytes) -> bool:
+    """Whether a text makes just these bytes: some encodings spell a character in several ways."""
+    try:
+        return encode(text, encoding) == source
+    except UnicodeError:
+        return False
+
+
+# Files larger than this that nobody asked to lint are opened for a base class only, not for what they hold else.
+MAX_OPENED = 400_000
+
+
+class Project(ImportSearch):
+    """All files an analysis may look at."""
+
+    def __init__(self, roots: Sequence[Path] = ()) -> None:
+        super().__init__(roots)
+        self.notes = Notes()  # what the analysis of one file keeps for that of another
+        # By file: the content that was analysed, and what came of it.
+        self.analysed: dict[Path, Any] = {}
+        # Trees by file, with the content each was parsed from: projects may share them, as nothing changes a tree.
+        self.trees: dict[Path, tuple[bytes, cst.Module]] = {}
+        self._modules: dict[Path, Module | None] = {}
+        # What was found on the disk: the content of every file that was opened (None: it can't be read), and how large
+        # it is.
+        self.opened: dict[Path, bytes | None] = {}
+        self.sizes: dict[Path, int] = {}
+        # Which engines the project of a file is shown to run under.
+        self.engines_for: Callable[[Path], EnginesInUse] = lambda _: UNKNOWN_ENGINES
+
+    def loaded(self, path: Path, source: bytes) -> Module | None:
+        """The parsed file, if it was parsed from this very content."""
+        module = self._modules.get(path)
+        return module if module is not None and module.source == source and is_whole(module.tree) else None
+
+    def add(self, path: Path, text: str, source: bytes | None = None, *, whole: bool = True) -> Module:
+        """Parse a text as the content of a file. whole: whether all of it has to be valid.
+
+        Raises:
+            libcst.ParserSyntaxError: it is not valid Python.
+            TooDeep: it is nested more deeply than can be parsed.
+        """
+        known = self.trees.get(path)
+        if known is not None and known[0] == source and not (whole and not is_whole(known[1])):
+            tree = known[1]
+        else:
+            tree = parsed(text) if whole else partly_parsed(text)
+            if source is not None:
+                self.trees[path] = (source, tree)
+        top, name = self._place(path)
+        module = self._modules[path] = Module(path, name, tree, top)
+        module.source = source
+        module.engines = partial(self.engines_for, path)
+        return module
+
+    def module(self, path: Path) -> Module | None:
+        """The parsed file; None when it can't be read or parsed (its imports are then unknown)."""
+        if path not in self._modules:
+            self._modules[path] = None
+            try:
+                source = self._read(path)
+                self.add(path, decode(source)[0], source, whole=path in self.linted)
+            except (OSError, DecodeError, TooDeep, cst.ParserSyntaxError, cst.CSTValidationError):
+                return None
+        return self._modules[path]
+
+    def mentions(self, path: Path, name: str) -> bool:
+        """Whether a name stands in the text of a file: else the file can't define it, and need not be parsed."""
+        return name.encode() in self.text(path)
+
+    def count(self, path: Path, text: str) -> int:
+        """How often a text stands in a file."""
+        return self.text(path).count(text.encode())
+
+    def text(self, path: Path) -> bytes:
+        """The content of a file, as it was parsed if it was; nothing where it can't be read."""
+        module = self._modules.get(path)
+        if module is not None and module.source is not None:
+            return module.source
+        try:
+            return self._read(path)
+        except OSError:
+            return b""
+
+    def linted_code(self, name: str) -> Iterator[tuple[Path, bytes]]:
+        """The code of the linted files in whose text a name stands: a comment there decides nothing."""
+        return ((path, code_of(self.text(path))) for path in self.linted if self.mentions(path, name))
+
+    def _read(self, path: Path) -> bytes:
+        """The content of a file, which is read once."""
+        known = self.overlay.get(path)
+        if known is not None:
+            return known
+        if path not in self.opened:
+            self.opened[path] = None
+            self.opened[path] = files.read(path)
+        content = self.opened[path]
+        if content is None:
+            raise OSError(f"{path} could not be read before")
+        return content
+
+    def may_open(self, path: Path) -> bool:
+        """Whether what a file holds is worth its parsing."""
+        if path in self.linted or path in self.overlay:
+            return True
+        if path not in self.sizes:
+            self.sizes[path] = files.size(path)
+        return self.sizes[path] <= MAX_OPENED
+
+    def find(self, dotted: str, importer: Module) -> Path | None:
+        """The file that `import dotted` means in a file that is parsed; see `find_from`."""
+        return self.find_from(dotted, importer.path, importer.top)

@@ -1,0 +1,307 @@
+"""Random draws: what each rank has shuffled, split or sampled by a generator of its own.
+
+    random.shuffle(rows)                  rows: DRAWN, why=Draw(…)
+    indices = torch.randperm(n)           local(rng), why=Draw(…)
+    train, test = random_split(data, …)   both: DRAWN
+    data.train_test_split(seed=42)        the same on all ranks
+
+A draw marks what it gives: its rank is `DRAWN` (indices, which differ as numbers do, keep their own), and the chain
+that explains it begins with a `Draw`. The mark goes along with what is made of it, to where each rank takes its share
+(`observers/random_draws.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.analysis.program.syntax import ancestors, below, callee_of
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.data import data_sets
+from trl_lint.domain import ranks
+from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.kinds import ContainerValue, LibraryInstance, LibraryName, TupleValue, is_none
+from trl_lint.domain.provenance import EitherWay, OneByOne, Step, ways_of
+from trl_lint.domain.ranks import Origin, Rank, State
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
+from trl_lint.knowledge import heuristics, library
+from trl_lint.knowledge import random_draws as table
+from trl_lint.knowledge.datasets import DATASET, is_dataset
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.knowledge.schema import Function as FunctionRow
+    from trl_lint.knowledge.schema import Parameter
+
+_TEXT = "each rank draws with its own generator here"
+
+
+class Seeding:
+    """What a run draws and seeds.
+
+    seeds: the generators that it may have seeded alike so far, itself or in what it calls. apart: those that each rank
+    has seeded in its own way since. at_calls: both at each of its calls. draws: what it draws itself.
+    """
+
+    def __init__(self) -> None:
+        self.seeds: frozenset[str] = frozenset()
+        self.apart: frozenset[str] = frozenset()
+        self.at_calls: dict[tuple[int, int], tuple[frozenset[str], frozenset[str]]] = {}
+        self.draws: list[Draw] = []
+
+    def add(self, alike: frozenset[str], apart: frozenset[str] = frozenset()) -> None:
+        """These are seeded: by what is the same on all ranks, or maybe is; and then by what differs."""
+        self.apart = (self.apart - alike) | apart
+        self.seeds = (self.seeds | alike) - apart
+
+
+class Draw(Step):
+    """The place of a draw. how: its row. owner: the function it is in, and seeded: the generators that it may have
+    seeded before. is_apart: the seed that it is given is this rank's own, or its generator was seeded so. seeds, names:
+    see `DatasetDrawn`.
+    """
+
+    __slots__ = ("how", "is_apart", "name", "names", "owner", "seeded", "seeds")
+
+    def __init__(
+        self, frame: Frame, node: cst.CSTNode, name: str, how: table.DrawRow, args: Arguments, text: str = _TEXT
+    ) -> None:
+        super().__init__(frame.module, node, text)
+        self.how = how
+        self.name = name
+        self.owner = frame.function
+        seeding = frame.trace.notes.of(Seeding)
+        self.seeded = seeding.seeds
+        self.is_apart = how.generator in seeding.apart or any(_is_given_apart(args, seed) for seed in how.seeds)
+        self.seeds = tuple(_seeds(frame))
+        self.names = frozenset(name for name, value in frame.memory.names.items() if not value.rank.differs)
+        seeding.draws.append(self)
+
+
+def _seeds(frame: Frame) -> Iterator[str]:
+    """What is the same seed on all ranks here: that of the trainer's arguments, or a variable that is called so."""
+    named = [*frame.memory.names.items()]
+    if frame.function is not None:
+        named += frame.engine.global_names(frame.module).items()
+    for name, value in named:
+        if _is_arguments(frame, value):
+            yield f"{name}.seed"
+        elif heuristics.SEED_VARIABLE.fits(name) and value.rank.state is State.SAME and value.kind is not Kind.NONE:
+            yield name
+
+
+def _is_arguments(frame: Frame, value: Value) -> bool:
+    base = "transformers.TrainingArguments"
+    if isinstance(value, LibraryInstance):
+        return library.is_subclass(value.name, base, frame.engine.versions)
+    return isinstance(value, ProjectInstance) and frame.engine.is_subclass(value.cls, base)
+
+
+# --- what draws -----------------------------------------------------------------------------------------
+
+
+def called(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
+    """A function of a library is called: what it returns, if it draws parts or puts its argument in an order."""
+    if name in table.MADE_OF:
+        made = made_of(frame, (name,), args, UNKNOWN)
+        return None if made is UNKNOWN else made
+    how = table.DRAWS.get(name)
+    if how is None or how.gives == "indices" or not _is_drawn(frame, how, args):
+        return None
+    draw = Draw(frame, node, name, how, args)
+    if how.gives == "parts":
+        return frame.allocate(node, Cell("list", rest=_part(name, draw)))
+    _put_in_order(frame, args, node, draw)
+    return None
+
+
+def _part(name: str, draw: Draw) -> Value:
+    if name.startswith(table.DATASET_BASES):
+        return LibraryInstance("torch.utils.data.Subset", ranks.DRAWN, why=draw)
+    return Value(ranks.DRAWN, why=draw)
+
+
+def _put_in_order(frame: Frame, args: Arguments, node: cst.CSTNode, draw: Draw) -> None:
+    """`random.shuffle(rows)`: the list is in an order of this rank's own from here on."""
+    target, value = args.expression(0), args.get(0, "x")
+    if value is None or value.rank.differs:
+        return
+    element = Value(ranks.DRAWN, why=draw)
+    if isinstance(value, ContainerValue):
+        frame.update(value, lambda cell: Cell("list", rest=element, length=cell.length))
+    elif isinstance(target, cst.Name) and target.value in frame.memory.names:
+        frame.memory.names[target.value] = frame.allocate(node, Cell("list", rest=element, length=value.rank))
+
+
+def explained(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
+    """What a function returned, with the draw that it comes from, if it draws indices or items."""
+    how = table.DRAWS.get(name)
+    if how is None or how.gives != "indices" or not value.rank.differs or not _is_drawn(frame, how, args):
+        return value
+    return value.but(why=Draw(frame, node, name, how, args))
+
+
+def _is_drawn(frame: Frame, how: table.DrawRow, args: Arguments) -> bool:
+    """Whether all ranks get here, with the same, and each has a generator of its own."""
+    if not _gets_here(frame) or args.star is not None or args.double is not None:
+        return False
+    given = [value for value in (args.get(*seed) for seed in how.seeds) if value is not None]
+    if any(value.rank.differs for value in args.all() if not any(value is seed for seed in given)):
+        return False
+    if _is_false(args.keywords.get("shuffle")):
+        return False
+    return all(is_none(value) or is_apart(value.rank) for value in given)
+
+
+def _is_given_apart(args: Arguments, seed: Parameter) -> bool:
+    """Whether a draw is given a seed, or a generator with one, that is this rank's own."""
+    value = args.get(*seed)
+    return value is not None and is_apart(value.rank)
+
+
+def is_apart(seed: Rank) -> bool:
+    """Whether a seed is certainly another one on each rank: one that was drawn is as good as what it was drawn from."""
+    return seed.differs and bool(seed.origins & (Origin.CLOCK | Origin.RANK))
+
+
+def of_generator(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    """`generator.manual_seed(seed + rank)`: the generator, called by its name, is this rank's own from here on."""
+    target = callee_of(node)
+    owner = target.value if isinstance(target, cst.Attribute) else None
+    if name in table.OF_ITS_OWN and isinstance(owner, cst.Name) and owner.value in frame.memory.names:
+        value = frame.memory.names[owner.value]
+        if is_apart(args.rank()) and not isinstance(value, LibraryName):
+            frame.memory.names[owner.value] = value.but(rank=args.rank(), why=args.all()[0].why)
+
+
+def _gets_here(frame: Frame) -> bool:
+    """Whether all ranks get here, at once or one after the other: none reads what another one has drawn.
+
+    A setting (`if args.eval_size > 0:`) is the same on all of them.
+    """
+    return all(
+        isinstance(each.why, OneByOne) or each.rank.is_alike or _is_choice(frame, each)
+        for each in frame.memory.control.conditions
+    )
+
+
+def _is_choice(frame: Frame, condition: Control) -> bool:
+    """Whether a condition chooses between two expressions, as far as is known alike on all ranks."""
+    if condition.uniformity is Uniformity.DIVERGENT or condition.why is None:
+        return False
+    root = frame.root
+    return isinstance(next(reversed(ancestors(root, condition.why.node)), None), cst.IfExp)
+
+
+def _is_false(value: Value | None) -> bool:
+    """Whether an argument is given, and not known to be true."""
+    return value is not None and value.const is not True
+
+
+def of_dataset(
+    frame: Frame, row: FunctionRow, args: Arguments, node: cst.CSTNode, owner: Value | None, value: Value
+) -> Value:
+    """What a function or method of the `datasets` library returns, with the draw that it comes from."""
+    value = data_sets.drawn(row, args, owner, value)
+    if not row.name.startswith("datasets."):
+        return value
+    own = row.name.rpartition(".")[2]
+    before = next(draws_of(frame, [*([owner] if owner is not None else []), *args.all()]), None)
+    if isinstance(value, LibraryInstance) and value.name in table.STREAMS:
+        return value
+    if before is not None:
+        is_result = is_dataset(value) or value.rank.state is State.SAME
+        return DATASET.but(rank=ranks.DRAWN, why=before) if is_result and own not in table.ORDERS else value
+    if not row.seeds or not is_dataset(value) or owner is None or owner.rank.differs or _is_apart(owner):
+        return value
+    if not is_dataset(owner):
+        # Made in memory, or of nobody knows what: `map` has no file to share.
+        value = SAME if ranks.combine(owner.rank, args.rank()).state is State.SAME else UNKNOWN
+    is_named = not table.CACHED_BY_NAME.isdisjoint(args.keywords)
+    how = replace(table.DATASET_DRAW, seeds=row.seeds)
+    if is_named or not _is_drawn(frame, how, args):
+        return value
+    return DATASET.but(rank=ranks.DRAWN, why=Draw(frame, node, own, how, args))
+
+
+def _is_apart(owner: Value) -> bool:
+    """Whether the ranks may have other data before the draw."""
+    return is_dataset(owner) and owner.rank.state is not State.SAME
+
+
+# --- what is made of it ---------------------------------------------------------------------------------
+
+
+def made_of(frame: Frame, bases: Iterable[str], args: Arguments, made: Value) -> Value:
+    """A data set of a class with these bases, made of these arguments."""
+    names = tuple(bases)
+    if not any(base.startswith(table.DATASET_BASES) for base in names) or not table.STREAMS.isdisjoint(names):
+        return made
+    draw = next(draws_of(frame, [*args.all(), *_rows_of(frame, made)]), None)
+    if draw is None:
+        return made
+    if made.kind is Kind.INSTANCE:
+        return made.but(rank=ranks.DRAWN, why=draw)
+    return LibraryInstance("torch.utils.data.Subset", ranks.DRAWN, why=draw)
+
+
+def _rows_of(frame: Frame, made: Value) -> Iterator[Value]:
+    """What a data set in sight keeps: that of which it has as many rows as that is long."""
+    length = made.cls.find("__len__") if isinstance(made, ProjectInstance) else None
+    if length is None or not isinstance(made, ProjectInstance):
+        return
+    for node in below(length.node):
+        match node:
+            case cst.Call(
+                func=cst.Name(value="len"), args=[cst.Arg(value=cst.Attribute(value=cst.Name(value="self"), attr=name))]
+            ):
+                value = frame.read_attribute(made.cls, name.value)
+                if value is not None:
+                    yield value
+
+
+def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
+    """A loader of a data set, with the draw that it comes from."""
+    data = args.get(0, "dataset")
+    draw = None if data is None else next(draws_of(frame, [data]), None)
+    return loader if draw is None else loader.but(why=draw)
+
+
+def draws_of(frame: Frame, values: Iterable[Value], depth: int = 1) -> Iterator[Step]:
+    """The chains of these values, and of what containers among them hold, that begin with a draw."""
+    for value in values:
+        if value.why is not None and _is_marked(value) and first_of(value.why) is not None:
+            yield value.why
+        elif depth and isinstance(value, TupleValue):
+            yield from draws_of(frame, value.items, depth - 1)
+        elif depth and isinstance(value, ContainerValue):
+            for cell in frame.memory.cells(value):
+                yield from draws_of(frame, cell.values(), depth - 1)
+
+
+def _is_marked(value: Value) -> bool:
+    """Whether nothing but a draw tells a value from that of the other ranks."""
+    return value.rank == ranks.DRAWN or value.kind is Kind.LOADER or value.rank.origins == Origin.RNG
+
+
+def first_of(step: Step | None) -> Draw | None:
+    while step is not None and step.before is not None:
+        step = step.before
+    if isinstance(step, EitherWay):
+        return first_of(step.ways[0])
+    return step if isinstance(step, Draw) else None
+
+
+def all_of(step: Step | None) -> Iterator[Draw]:
+    """The draws that a value may come from, by the way that was taken."""
+    while step is not None and step.before is not None and not isinstance(step, EitherWay):
+        step = step.before
+    for way in () if step is None else ways_of(step):
+        draw = first_of(way)
+        if draw is not None:
+            yield draw

@@ -1,0 +1,1 @@
+"""Models: what wraps them, who trains them, and where gradients are on."""

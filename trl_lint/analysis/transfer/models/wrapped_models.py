@@ -1,0 +1,303 @@
+"""Models and what wraps them: what is inside a wrapper, a part of it, and what is made of both.
+
+What each of these is:
+
+    model = accelerator.prepare(net)      model: WRAPPED, and `net`, another name of what is inside: UNWRAPPED
+    inner = model.module                  UNWRAPPED: its gradients are the wrapper's business
+    inner.encoder                         UNWRAPPED, as the whole
+    copy.deepcopy(inner)                  BARE: another model, which nothing wraps
+    model.eval()                          WRAPPED, device EVALUATED: nothing is trained
+"""
+
+from __future__ import annotations
+
+import builtins
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_of
+from trl_lint.analysis.program.idioms.path_conditions import ways_out
+from trl_lint.analysis.program.syntax import ancestors, identifiers, last_name, names_in, of_class, own_attribute
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN
+from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, PreparedObject, TensorValue, library_name_of
+from trl_lint.domain.model_roles import in_model_role, is_replicated
+from trl_lint.domain.provenance import WrappedWhere
+from trl_lint.domain.ranks import SAME
+from trl_lint.domain.values import Kind, Value, Wrapping
+from trl_lint.knowledge import models
+from trl_lint.knowledge.heuristics import BESIDE_MODEL, MAKES_INPUTS, OPTIMIZER_OBJECT, SCHEDULER_OBJECT
+
+# What is frozen as a whole may be trained in part.
+_FROZEN = frozenset({Kind.MODEL, Kind.UNKNOWN})
+_FREEZING = frozenset({"requires_grad", "requires_grad_"})
+# What every test may name, whatever it asks for.
+_BUILTINS = frozenset(vars(builtins))
+# What `device` says of a model, which `.requires_grad_()` ends.
+_MODES = frozenset({EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN})
+# A redirection's own parameters: the wrapper, the module and the method.
+REDIRECTED = 3
+
+
+def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
+    """What a wrapper holds: bare, and its gradients are the wrapper's business."""
+    why = frame.step(node, "`{}` is the module inside the wrapper", model.why)
+    bare = model if isinstance(model, ModelValue) else ModelValue()
+    facts = Value(SAME, wrapping=Wrapping.UNWRAPPED, grad=model.grad, device=model.device, why=why)
+    return bare.with_facts_of(facts)
+
+
+def is_wrapped(value: Value) -> bool:
+    """Whether a value is a wrapped model, or what `prepare` has made of something."""
+    return isinstance(value, PreparedObject) or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED)
+
+
+def may_be_left(frame: Frame, value: Value, node: cst.CSTNode) -> bool:
+    """Whether `prepare` leaves a model as it is, on one way at least: it wraps none of which nothing has a gradient.
+
+    One that was frozen on one way is trained where a test around `prepare` asks for the same, and where no other model
+    comes with the optimizer.
+    """
+    if value.device == MAYBE_FROZEN:
+        return not (_asks_whether_frozen(frame, node) or _is_with_its_optimizer(node))
+    return not value.grad and value.device != EVALUATED
+
+
+def _asks_whether_frozen(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether a test around a place asks for something that another one asks for, in whose arms something is frozen."""
+    branches = of_class(frame.root, cst.If)
+    around = set(map(id, ancestors(frame.root, node)))
+    asked = set().union(*(_asked_for(each.test) for each in branches if id(each) in around))
+    others = (each for each in branches if id(each) not in around and not _FREEZING.isdisjoint(names_in(each)))
+    return any(not asked.isdisjoint(_asked_for(each.test)) for each in others)
+
+
+def _is_with_its_optimizer(node: cst.CSTNode) -> bool:
+    """Whether one thing is handed over with what trains it: `prepare(model, optimizer, train_loader)`."""
+    given = [" ".join(names_in(each.value)).lower() for each in node.args] if isinstance(node, cst.Call) else []
+    return sum(not BESIDE_MODEL.fits(each) for each in given) == 1 and any(map(OPTIMIZER_OBJECT.fits, given))
+
+
+def _asked_for(test: cst.BaseExpression) -> set[str]:
+    """The names in a test, of `args.flag` the last one."""
+    owners = {id(each.value) for each in of_class(test, cst.Attribute)}
+    return {each.value for each in of_class(test, cst.Name) if id(each) not in owners} - _BUILTINS
+
+
+def narrowed_to_model(value: Value) -> Value:
+    """What `prepare` made of something, once its use shows that it is a model."""
+    wrapping = (value.wrapping or Wrapping.WRAPPED) if value.grad else Wrapping.UNKNOWN
+    return ModelValue(SAME, why=value.why, wrapping=wrapping, grad=value.grad)
+
+
+def narrowed_at(frame: Frame, prepared: Value, node: cst.CSTNode) -> Value:
+    """What is prepared, on one way at least, once its use at a place shows that it is a model."""
+    model = narrowed_to_model(prepared)
+    why = prepared.why
+    if prepared.wrapping is not Wrapping.MAYBE:
+        return model
+    is_known = isinstance(why, WrappedWhere) and why.function is frame.function and not _is_asked(frame, why, node)
+    return model.but(wrapping=Wrapping.MAYBE if is_known else Wrapping.UNKNOWN)
+
+
+def is_scheduler(prepared: cst.CSTNode) -> bool:
+    """Whether what is prepared is called a scheduler where it is used: `noise_scheduler.config`."""
+    return SCHEDULER_OBJECT.fits(last_name(prepared))
+
+
+def is_run(frame: Frame, prepared: cst.BaseExpression) -> bool:
+    """Whether a function runs what it has prepared, or asks it for its parameters, or a class what it keeps of that.
+
+    Only models are called, and what makes their inputs.
+    """
+    attribute = own_attribute(prepared)
+    name = prepared.value if isinstance(prepared, cst.Name) else ""
+    if MAKES_INPUTS.fits(attribute or name) or not (attribute or name):
+        return False
+    root = frame.cls.node if attribute and frame.cls is not None else frame.root
+    return any(
+        (own_attribute(used) or (used.value if isinstance(used, cst.Name) else "")) == (attribute or name)
+        for used in map(_used_as_model, of_class(root, cst.Call))
+    )
+
+
+def _used_as_model(call: cst.Call) -> cst.BaseExpression:
+    """What a call runs, or asks for its parameters."""
+    is_asked = isinstance(call.func, cst.Attribute) and call.func.attr.value in models.ASKED_FOR_PARAMETERS
+    return call.func.value if is_asked and isinstance(call.func, cst.Attribute) else call.func
+
+
+def _is_asked(frame: Frame, where: WrappedWhere, node: cst.CSTNode) -> bool:
+    """Whether a test on the way to a place, or one by which some leave, may tell the two ways apart."""
+    around = set(map(id, ancestors(frame.root, node)))
+    asked = where.names - _BUILTINS
+    return any(
+        not asked.isdisjoint(names_in(branch.test))
+        for branch in of_class(frame.root, cst.If)
+        if branch.test is not where.node and (id(branch) in around or ways_out(branch))
+    )
+
+
+def part(model: Value) -> Value:
+    """A submodule: where the whole is inside a wrapper, so is its part."""
+    wrapping = Wrapping.UNWRAPPED if model.wrapping is Wrapping.UNWRAPPED else Wrapping.BARE
+    why = model.why if wrapping is Wrapping.UNWRAPPED else None
+    made = ModelValue(SAME, wrapping=wrapping, grad=model.grad, device=model.device, why=why)
+    return replicated(made) if is_replicated(model) else made
+
+
+def copied(model: Value) -> Value:
+    """A copy of a model is another one, which nothing wraps."""
+    if model.kind is not Kind.MODEL or model.wrapping is not Wrapping.UNWRAPPED:
+        return model
+    return ModelValue(SAME, wrapping=Wrapping.BARE)
+
+
+def replicated(value: Value) -> Value:
+    """A model as DDP keeps it: whole on every rank."""
+    is_other = isinstance(value, ModelValue) and value.role is ModelRole.OTHER
+    return in_model_role(value, ModelRole.REPLICATED) if is_other else value
+
+
+def wrapped_here(frame: Frame, args: Arguments, node: cst.CSTNode, by_ddp: bool = False) -> None:
+    """`DDP(net)`, `accelerator.prepare(net)`: from here on `net` is what the wrapper holds."""
+    for index, value in enumerate(args.positional):
+        name = args.expression(index)
+        is_bare = value.kind is Kind.MODEL and value.wrapping is Wrapping.BARE
+        if is_bare and isinstance(name, cst.Name) and frame.memory.names.get(name.value) is value:
+            why = frame.step(node, "it is wrapped here, under another name", value.why)
+            held = value.but(wrapping=Wrapping.UNWRAPPED, why=why)
+            frame.memory.names[name.value] = replicated(held) if by_ddp else held
+
+
+def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst.BaseExpression | None) -> Value:
+    """The model after `.eval()`, `.train()` or `.requires_grad_()`, in place as well."""
+    given = next(iter(args.all()), None)
+    on = given is None or given.const is not False
+    if name in models.ADD_WHAT_IS_TRAINED:
+        changed = model.but(grad=True)
+    elif name == "requires_grad_":
+        # Frozen for good, whereas evaluation mode ends with the next `.train()`.
+        changed = model.but(grad=on, device="" if model.device in _MODES else model.device)
+        if on and target is not None:
+            partly_trained(frame, target)
+    elif name == "eval" or (name == "train" and not on):
+        mode = MAYBE_FROZEN if model.device == MAYBE_FROZEN else EVALUATED
+        changed = model.but(grad=False, device=mode) if model.grad else model
+    elif name == "train" and model.device in (EVALUATED, MAYBE_FROZEN):
+        changed = model.but(grad=True, device="" if model.device == EVALUATED else model.device)
+    else:
+        return model
+
+    while isinstance(target, cst.Call) and isinstance(target.func, cst.Attribute):
+        target = target.func.value  # `model.train().requires_grad_()`
+    _change(frame, model, changed, target)
+    return changed
+
+
+def _change(frame: Frame, model: Value, changed: Value, target: cst.BaseExpression | None) -> None:
+    """What a name, or an attribute of an object of the project, is from here on."""
+    if isinstance(target, cst.Name):
+        if frame.memory.names.get(target.value) is model:
+            frame.memory.names[target.value] = changed
+    elif isinstance(target, cst.Attribute):
+        # For the rest of this function: what others find in the attribute is told by those who assign it.
+        owner = frame.engine.evaluate(frame, target.value)
+        if isinstance(owner, ProjectInstance) and (owner.cls, target.attr.value) in frame.memory.attributes:
+            frame.memory.attributes[owner.cls, target.attr.value] = changed
+
+
+def frozen_by(frame: Frame, loop: cst.For) -> None:
+    """`for p in net.parameters(): p.requires_grad = False`: from here on the whole of `net` is frozen."""
+    match loop.iter:
+        case cst.Call(func=cst.Attribute(value=target, attr=cst.Name("parameters" | "named_parameters")), args=[]):
+            pass
+        case _:
+            return
+    names = frozenset(identifiers(loop.target))
+    lines = (line for row in loop.body.body for line in (row.body if isinstance(row, cst.SimpleStatementLine) else ()))
+    if not any(_freezes(line, names) for line in (*lines, *loop.body.body)):
+        return
+    model = frame.engine.evaluate(frame, target)
+    if model.kind in _FROZEN and model.grad:
+        _change(frame, model, model.but(grad=False), target)
+
+
+def _freezes(line: cst.CSTNode, names: frozenset[str]) -> bool:
+    """`p.requires_grad = False` or `p.requires_grad_(False)`."""
+    match line:
+        case cst.Assign(targets=[cst.AssignTarget(cst.Attribute(cst.Name(name), cst.Name("requires_grad")))]):
+            return name in names and isinstance(line.value, cst.Name) and line.value.value == "False"
+        case cst.Expr(
+            cst.Call(cst.Attribute(cst.Name(name), cst.Name("requires_grad_")), [cst.Arg(cst.Name("False"))])
+        ):
+            return name in names
+    return False
+
+
+def freeze(frame: Frame, value: Value, args: Arguments, callee: cst.CSTNode) -> None:
+    """`net.requires_grad_(False)` of what nothing else is known of: `prepare` wraps it in nothing, if it is a model."""
+    name = callee.value if isinstance(callee, cst.Attribute) else None
+    given = next(iter(args.all()), None)
+    if isinstance(name, cst.Name) and frame.memory.names.get(name.value) is value:
+        frame.memory.names[name.value] = value.but(grad=given is None or given.const is not False)
+
+
+def partly_trained(frame: Frame, part: cst.BaseExpression) -> None:
+    """`model.head.requires_grad_()`: a model of which a part is trained has gradients, even if the rest is frozen."""
+    while isinstance(part, (cst.Attribute, cst.Call, cst.Subscript)):
+        part = part.func if isinstance(part, cst.Call) else part.value
+    value = frame.memory.names.get(part.value) if isinstance(part, cst.Name) else None
+    if isinstance(part, cst.Name) and value is not None and value.kind in _FROZEN and not value.grad:
+        frame.memory.names[part.value] = value.but(grad=True, device=PARTLY_FROZEN)
+
+
+def parameter_trained(frame: Frame, owner: cst.BaseExpression) -> None:
+    """`p.requires_grad = True`, of a parameter of a model, or of one that a loop takes out of it."""
+    root = frame.root
+    for loop in ancestors(root, frame.statement):
+        if isinstance(loop, cst.For) and isinstance(owner, cst.Name) and owner.value in identifiers(loop.target):
+            for name in set(identifiers(loop.iter)):
+                partly_trained(frame, cst.Name(name))
+    partly_trained(frame, owner)
+
+
+def parameter(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> Value:
+    """`module.weight` of what a wrapper holds, read at a node. DDP shards nothing."""
+    source = None if is_replicated(model) else ParameterSource(name, node, frame.function)
+    return TensorValue(SAME, source, why=model.why)
+
+
+# --- redirections ---------------------------------------------------------------------------------------
+
+
+def redirects(value: Value) -> bool:
+    """Whether a call of it has a wrapper's forward run what it is given."""
+    cls = class_of(value)
+    name = library_name_of(value) if cls is None else cls.name
+    return name.rpartition(".")[2] in models.FORWARD_REDIRECTIONS
+
+
+def redirected(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`redirect(wrapper, module, method, *args)`: the method runs inside the wrapper's forward."""
+
+    if len(args.positional) < REDIRECTED:
+        return frame.engine.unresolved(frame, args, node)
+    method, *rest = args.positional[REDIRECTED - 1 :]
+    inner = Arguments(map(_in_forward, rest), {name: _in_forward(value) for name, value in args.keywords.items()})
+    inner.nodes = {index - REDIRECTED: arg for index, arg in args.nodes.items() if isinstance(index, int)}
+    inner.star, inner.double = args.star, args.double
+    # A lambda finds the module among the names around it.
+    names = frame.memory.names
+    inside = {name: (value, _in_forward(value)) for name, value in names.items() if value.kind is Kind.MODEL}
+    names.update((name, during) for name, (_, during) in inside.items())
+    returned = frame.engine.call_value(frame, method, inner, node)
+    names = frame.memory.names
+    names.update((name, before) for name, (before, during) in inside.items() if names.get(name) is during)
+    return returned
+
+
+def _in_forward(value: Value) -> Value:
+    """A model while its wrapper's forward runs: that will synchronise what is computed with it."""
+    return value.but(grad=False) if value.kind is Kind.MODEL else value

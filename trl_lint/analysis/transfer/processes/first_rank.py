@@ -1,0 +1,161 @@
+"""First-rank contexts: in which code one rank runs before the others do, and who that is.
+
+What holds in a program:
+
+    with accelerator.main_process_first(): ...   control.first_rank "job", and inside not all ranks come together
+    with local_main_process_first(): ...         control.first_rank "node"
+    if rank != 0:
+        dist.barrier()                           control.first_rank "barrier" until
+    prepare()
+    if rank == 0:
+        dist.barrier()                           none again
+    with helper(): ...                           "unknown": it is not in sight
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
+from trl_lint.domain.control import Control, FirstRank, Uniformity
+from trl_lint.domain.kinds import FirstRankContext, IterableValue
+from trl_lint.domain.provenance import OneByOne
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.sync_points import HIDDEN, SyncPoint
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.heuristics import MAY_WAIT
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.state.frame import Frame
+
+# Who is first between two barriers: some ranks wait in one of them, the others come to theirs when they are done.
+BARRIER = "barrier"
+
+
+class FirstRanks:
+    """What a run says of first ranks.
+
+    calls: of what one is first in the `with` block of a call, by the id of its node. turn: who has the first turn
+    where a context manager yields. meets: whether there is a barrier in it.
+    """
+
+    def __init__(self) -> None:
+        self.calls: dict[int, str] = {}
+        self.first_rank: FirstRank | None = None
+        self.meets = False
+
+
+def note_context(frame: Frame, node: cst.CSTNode, scope: str) -> None:
+    """A call gives a context manager under which one rank of the `scope` is first."""
+    frame.notes.of(FirstRanks).calls[id(node)] = scope
+
+
+def note_barrier(frame: Frame) -> None:
+    frame.notes.of(FirstRanks).meets = True
+
+
+def one_by_one(frame: Frame, node: cst.With) -> OneByOne:
+    return OneByOne(frame.module, node, "one rank after the other runs what is inside")
+
+
+def note_yield(frame: Frame) -> None:
+    """A context manager yields here."""
+    noted = frame.notes.of(FirstRanks)
+    noted.first_rank = noted.first_rank or frame.memory.control.first_rank
+
+
+def inside(frame: Frame, node: cst.With, before: Control) -> Control:
+    """How sure it is that all ranks get into the block of a `with` statement together, and in which turns."""
+    control = before
+    for item in node.items:
+        scope = _scope(frame, item.item)
+        if not scope:
+            continue
+        if scope != "unknown":
+            why = one_by_one(frame, node)
+            control = control.under(Control(Uniformity.DIVERGENT, why))
+        control = control.led_by(FirstRank(scope, item, frame.module))
+    return control
+
+
+def has_turns(frame: Frame, node: cst.With) -> bool:
+    """Whether one rank after the other is known to run the block of a `with` statement."""
+    return any(_scope(frame, item.item) not in ("", "unknown") for item in node.items)
+
+
+def _scope(frame: Frame, item: cst.BaseExpression) -> str:
+    calls = frame.notes.of(FirstRanks).calls
+    if not calls:
+        return ""
+    given = (item.body, item.orelse) if isinstance(item, cst.IfExp) else (item,)
+    return next((calls[id(each)] for each in given if id(each) in calls), "")
+
+
+def note_unknown(frame: Frame, item: cst.BaseExpression, value: Value) -> None:
+    """A context manager that a name stands for may let one rank go first, and so may one that is not in sight."""
+    if _scope(frame, item):
+        return
+    scope = value.scope if isinstance(value, FirstRankContext) else ""
+    is_own = isinstance(value, ProjectInstance)
+    is_named = isinstance(value, IterableValue) and not isinstance(item, cst.Call)
+    if scope or is_own or is_named or (value.rank.state is State.UNKNOWN and value.kind is Kind.UNKNOWN):
+        frame.notes.of(FirstRanks).calls[id(item)] = scope or "unknown"
+
+
+def after(before: Control, now: Control, inner: Control) -> Control:
+    """How sure it is that all ranks get behind a block that was entered with `inner`, and is left with `now`."""
+    if now is inner or inner.uniformity > before.uniformity:
+        return before
+    return now.where(now.engine, before.grad, before.whole, before.first_rank)
+
+
+def behind(
+    before: Control, arms: Iterable[Control], waits: tuple[Sequence[SyncPoint], Sequence[SyncPoint]], test: Control
+) -> FirstRank | None:
+    """Who is first behind an `if` with this division of the ranks.
+
+    arms: how its arms end, those that reach the end. waits: the synchronisation points of the two ways.
+    """
+    by_rank = test.uniformity is Uniformity.UNKNOWN or Origin.RANK in test.rank.origins
+    if test.uniformity and by_rank and sum(_barriers(way) for way in waits) % 2:
+        return _toggled(before)
+    found: Iterator[FirstRank | None] = (arm.first_rank for arm in arms if arm.first_rank is not before.first_rank)
+    return next(found, before.first_rank)
+
+
+def waited(frame: Frame, points: Sequence[SyncPoint]) -> None:
+    """A function in sight was called, which has led to these synchronisation points."""
+    if _barriers(each for each in points if not each.certain) % 2:
+        frame.memory.control = frame.memory.control.with_first_rank(_toggled(frame.memory.control))
+
+
+def _barriers(points: Iterable[SyncPoint]) -> int:
+    return sum(each.kind == "barrier" or (each.kind == HIDDEN and MAY_WAIT.fits(each.name)) for each in points)
+
+
+def _toggled(before: Control) -> FirstRank | None:
+    """What begins with a barrier of some ranks alone, or ends with that of the others."""
+    if before.first_rank is None:
+        return FirstRank(BARRIER, None, None)
+    return None if before.first_rank.scope == BARRIER else before.first_rank
+
+
+def note_manager(frame: Frame, function: FunctionInfo, entry: Control) -> None:
+    """A context manager in sight yields: in turns, if it does so in another one's block or meets the other ranks."""
+    noted = frame.notes.of(FirstRanks)
+    if noted.first_rank is not None and noted.first_rank is not entry.first_rank:
+        function.first_rank = "job" if noted.first_rank.scope == BARRIER else noted.first_rank.scope
+    elif noted.meets:
+        function.first_rank = "job"
+    frame.engine.noted(FirstRanks, function, function.first_rank)
+
+
+def first_rank_key(control: Control) -> Hashable:
+    """What tells the turns of two calls of a function apart."""
+    leader = control.first_rank
+    # Only of one rank per node it is told where that is said.
+    return None if leader is None else (leader.scope, id(leader.node) if leader.scope == "node" else None)

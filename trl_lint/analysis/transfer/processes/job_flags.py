@@ -1,0 +1,198 @@
+"""Settings that say whether there are several processes: under them the process group is started.
+
+if config.distributed:                config.distributed: true for several ranks, from here on and in all functions
+    dist.init_process_group("nccl")
+if not dist.is_initialized():         as started here; both ways are run, as there is no group yet the first time
+    dist.init_process_group("nccl")
+if config.log:                        config.log: not known
+    wandb.init()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.objects import FunctionValue
+from trl_lint.analysis.program.syntax import ancestors, ends_outside, identifiers, last_name, of_class
+from trl_lint.domain.constants import MISSING, WORLD_SIZE, WORLD_TRUE, World
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.heuristics import ASKS_FOR_GPUS, TELLS_OF_THE_JOB
+from trl_lint.knowledge.process_starts import ASK_FOR_GROUP, START_GROUP, START_PROCESSES
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import FunctionInfo
+    from trl_lint.analysis.state.frame import Frame
+
+# A setting is one of these kinds, as far as is known.
+_SETTINGS = frozenset({Kind.NUMBER, Kind.UNKNOWN})
+
+
+def note_start(frame: Frame, node: cst.CSTNode) -> None:
+    """The process group is started here."""
+    if frame.function is not None:
+        frame.engine.job_flags.starters.add(frame.function)
+        frame.engine.noted("starts", frame.function)
+    _note_conditions(frame, node)
+
+
+def note_call(frame: Frame, function: FunctionInfo, node: cst.CSTNode, before: int) -> None:
+    """A function in sight was called; before: how many synchronisation points there were until then.
+
+    One that does more than start the group is what is to be run by several processes, whether it is run or not.
+    """
+    if function in frame.engine.job_flags.starters and all(
+        point.kind == "barrier" for point in frame.sync_points[before:]
+    ):
+        _note_conditions(frame, node)
+
+
+def note_asked(frame: Frame, node: cst.If) -> None:
+    """A condition is decided, and only one way through it run: what starts the group may stand on the other."""
+    if starts_once(frame, node):
+        note_start(frame, node)
+
+
+def is_for_the_first_time(frame: Frame, node: cst.If, known: bool) -> bool:
+    """Whether all ranks come to the way that a condition is known not to let them take: until they have a group.
+
+    if not is_initialized():              if is_initialized():
+        init_process_group("nccl")            return
+                                          init_process_group("nccl")
+    """
+    if not starts_once(frame, node):
+        return False
+    other = node.orelse if known else node.body
+    if other is None:
+        return ends_outside(node.body) and not _starts(frame, node)
+    return _starts(frame, other)
+
+
+def starts_once(frame: Frame, node: cst.If) -> bool:
+    """Whether the group is started where there is none: `if not is_initialized(): init_process_group("nccl")`.
+
+    The walk takes it that there is one, so that it does not come to where that is done. In a function, this may stand
+    behind the condition, which then leaves. A group of one process is for tests.
+    """
+    asked = (last_name(call.func) for call in of_class(node.test, cst.Call))
+    if not any(name in ASK_FOR_GROUP for name in asked):
+        return False
+    return any(_starts(frame, code) for code in (node, frame.root) if not isinstance(code, cst.Module))
+
+
+def sets_up(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> bool:
+    """Whether a call, under conditions for several processes alone, is that of a function that starts the group.
+
+    Where there is another way, or processes are started, it may be the program itself that is called here.
+    """
+    if function not in frame.engine.job_flags.starters:
+        return False
+    path = (*ancestors(frame.root, node), node)
+    conditions = [(outer, inner) for outer, inner in pairwise(path) if isinstance(outer, cst.If)]
+    if not all(outer.orelse is None and outer.body is inner and _tells(frame, outer) for outer, inner in conditions):
+        return False
+    return not any(last_name(call.func) in START_PROCESSES for call in of_class(frame.root, cst.Call))
+
+
+def asks_for_job(test: cst.BaseExpression) -> bool:
+    """Whether a condition asks by its names how the job is run: `args.distributed`."""
+    return any(map(TELLS_OF_THE_JOB.fits, identifiers(test)))
+
+
+def _tells(frame: Frame, node: cst.If) -> bool:
+    """Whether a condition asks if there are several processes: `world_size is None` asks for one."""
+    if any(isinstance(each.operator, cst.Is) for each in of_class(node.test, cst.ComparisonTarget)):
+        return False
+    value = frame.node_values.get(id(node.test))
+    return (value is not None and isinstance(value.const, World)) or asks_for_job(node.test)
+
+
+def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
+    path = (*ancestors(frame.root, node), node)
+    for outer, inner in pairwise(path):
+        if isinstance(outer, cst.If) and outer.body is inner and not _starts(frame, outer.orelse):
+            for asked in _telling(outer.test):
+                _note_flag(frame, asked)
+
+
+def _note_flag(frame: Frame, asked: cst.BaseExpression) -> None:
+    flags = frame.engine.job_flags
+    if isinstance(asked, cst.Attribute):
+        flags.attributes.add(asked.attr.value)
+        frame.engine.noted("asked", asked.attr.value)
+    elif isinstance(asked, cst.Name):
+        flags.names.add((frame.function, asked.value))
+        frame.engine.noted("asked", frame.function, asked.value)
+    elif isinstance(asked, cst.Comparison) and (count := _counted(asked)):
+        flags.counts.add(count)
+        frame.engine.noted("counted", count)
+
+
+def _telling(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The parts of a condition that say whether there are several processes.
+
+    Each is enough: `fsdp or ddp`. Of those that must all be true, the ones that are called so:
+    `args.distributed and args.gpus > 1`, without the `args.train` beside them.
+    """
+    if not isinstance(test, cst.BooleanOperation):
+        yield test
+        return
+    parts = (*_telling(test.left), *_telling(test.right))
+    is_any = isinstance(test.operator, cst.Or)
+    yield from (part for part in parts if is_any or any(map(_is_of_the_job, identifiers(part))))
+
+
+def _is_of_the_job(name: str) -> bool:
+    return TELLS_OF_THE_JOB.fits(name) or ASKS_FOR_GPUS.fits(name)
+
+
+def _counted(test: cst.Comparison) -> str:
+    """The attribute that holds more than one GPU or process where `test` is true: `gpus` of `args.gpus > 1`."""
+    asked = test.comparisons[0]
+    is_several = len(test.comparisons) == 1 and isinstance(asked.operator, (cst.GreaterThan, cst.NotEqual))
+    name = test.left.attr.value if isinstance(test.left, cst.Attribute) else ""
+    is_one = isinstance(asked.comparator, cst.Integer) and asked.comparator.value == "1"
+    return name if is_several and is_one and ASKS_FOR_GPUS.fits(name) else ""
+
+
+def _starts(frame: Frame, code: cst.CSTNode | None) -> bool:
+    """Whether the group is started in a piece of code, such as the other arm, with another backend say."""
+    calls = of_class(code, cst.Call) if code is not None else ()
+    return any(_is_start(frame, each.func) and not _of_one(each) for each in calls)
+
+
+def _is_start(frame: Frame, called: cst.BaseExpression) -> bool:
+    """Whether what is called starts the group: one of torch's own, or a function in sight that was seen to do so."""
+    name = last_name(called)
+    if any(name == each.rpartition(".")[2] for each in START_GROUP):
+        return True
+    known = frame.engine.lookup(frame, name) if isinstance(called, cst.Name) else None
+    settled = frame.engine.settle(known) if known is not None else None
+    meant = settled.function if isinstance(settled, FunctionValue) else None
+    of_name = (each for each in frame.engine.job_flags.starters if each.name == name)
+    return any(each is meant or (meant is None and each.module is frame.module) for each in of_name)
+
+
+def _of_one(call: cst.Call) -> bool:
+    """`init_process_group("gloo", world_size=1, rank=0)`."""
+    given = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
+    size = given.get("world_size")
+    return isinstance(size, cst.Integer) and size.value == "1"
+
+
+def told(frame: Frame, node: cst.Attribute | cst.Name, value: Value) -> Value:
+    """The value of a name or an attribute, with what is known of it as a setting."""
+    flags = frame.engine.job_flags
+    if value.rank.differs or value.kind not in _SETTINGS:
+        return value
+    if isinstance(node, cst.Attribute):
+        if value.const is MISSING and node.attr.value in flags.counts:
+            return value.but(const=WORLD_SIZE)
+        is_flag = node.attr.value in flags.attributes
+    else:
+        is_flag = (frame.function, node.value) in flags.names
+    is_open = value.const is MISSING or isinstance(value.const, bool)
+    return value.but(const=WORLD_TRUE) if is_flag and is_open else value

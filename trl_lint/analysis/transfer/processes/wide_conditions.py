@@ -1,0 +1,184 @@
+"""Conditions that keep no rank out, though nobody knows whether they come out alike on all of them.
+
+if is_main_process or use_deepspeed:    "use_deepspeed" lets all ranks in, where it holds
+if batch is None: break                 all ranks have been in the loop by then
+for epoch in range(start, epochs):      says how often, and not which ranks
+if loss < best_loss:                    ranks by their own losses: maybe one of them, maybe all
+if wandb.run is not None:               says where a run was started, not on which rank this is
+if global_step % args.log_every == 0:   all ranks have gone on from the same checkpoint
+if global_step == max_train_steps:      the same, whatever makes the second number
+if is_main_process:
+    if os.path.exists(path): return     all go on where it is not there
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.path_conditions import WAYS_OUT, alternatives, branch_of, ways_out
+from trl_lint.analysis.program.syntax import ancestors, below, last_name, of_class, operands
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain import ranks
+from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.kinds import LibraryInstance
+from trl_lint.domain.ranks import Origin
+from trl_lint.domain.sync_points import place_of
+from trl_lint.knowledge.effects import RUNS
+from trl_lint.knowledge.heuristics import COUNTER, LAST_COUNT, NAMES_ENGINE
+
+_LOOPS = (cst.For, cst.While)
+
+
+def is_no_guard(condition: Control) -> bool:
+    """Whether a condition that is not known says when all ranks are done: of a loop, or of the whole program.
+
+    `if batch is None: break` ends a loop, in which all have been by then; `try: main()` waits for what went wrong.
+    """
+    place = place_of(condition)
+    if condition.uniformity is not Uniformity.UNKNOWN or place is None:
+        return False
+    root = condition.why.module.tree
+    if _goes_round(root, place):
+        return Origin.RANK not in condition.rank.origins
+    if isinstance(place, (cst.Try, cst.TryStar)):
+        return not any(isinstance(each, (cst.FunctionDef, *_LOOPS)) for each in ancestors(root, place))
+    branch = branch_of(root, place)
+    return branch is not None and branch.orelse is None and _only_breaks(branch)
+
+
+def _goes_round(root: cst.CSTNode, place: cst.CSTNode) -> bool:
+    """Whether it is what a loop goes over, or for how long it goes on."""
+    around = next(reversed(ancestors(root, place)), None)
+    return place is (
+        around.iter if isinstance(around, cst.For) else around.test if isinstance(around, cst.While) else 0
+    )
+
+
+def leaves_for_more(condition: Control, control: Control, node: cst.CSTNode) -> bool:
+    """Whether those whom a condition lets in leave under a further one, not on the rank, and else come to a node.
+
+    `if is_main_process: if os.path.exists(path): return -1`: all go on where that is not so.
+    """
+    test = place_of(condition)
+    branch = branch_of(condition.why.module.tree, test) if test is not None else None
+    if branch is None or branch.orelse is not None or any(each is branch for each in ancestors(branch, node)):
+        return False
+    inner = [each for each in of_class(branch.body, cst.If) if ways_out(each)]
+    if not inner or any(map(_leaves_anyway, inner)) or _leaves_at_once(branch, inner):
+        return False
+    asked = (each for each in control.conditions if any(place_of(each) is one.test for one in inner))
+    return not any(Origin.RANK in each.rank.origins for each in asked)
+
+
+def _leaves_anyway(branch: cst.If) -> bool:
+    """Whether both ways out of a test may leave."""
+    is_left = [any(isinstance(each, WAYS_OUT) for each in below(arm)) for arm in (branch.body, branch.orelse) if arm]
+    return len(is_left) > 1 and all(is_left)
+
+
+def _leaves_at_once(branch: cst.If, inner: list[cst.If]) -> bool:
+    """Whether a way out of a branch is in none of the inner ones."""
+    return any(not any(way is each for one in inner for each in ways_out(one)) for way in ways_out(branch))
+
+
+def is_of_own_data(condition: Control) -> bool:
+    """Whether ranks are let in by their own data, or by what they have drawn: it may be any of them, or several."""
+    place, by_data = place_of(condition), Origin.DATA | Origin.RNG
+    origins = condition.rank.origins
+    if place is None or condition.uniformity is not Uniformity.DIVERGENT or not origins & by_data:
+        return False
+    if origins & ~(by_data | Origin.IO):
+        return False
+    root = condition.why.module.tree
+    return branch_of(root, place) is not None or _goes_round(root, place)
+
+
+def asked_around(condition: Control, node: cst.CSTNode) -> str:
+    """The test of the `if` statement in whose body a node stands, if that is what this condition is."""
+    test = place_of(condition)
+    branch = branch_of(condition.why.module.tree, test) if test is not None else None
+    inside = branch is not None and any(each is branch.body for each in ancestors(branch, node))
+    return condition.why.module.tree.code_for_node(test) if inside else ""
+
+
+def _only_breaks(branch: cst.If) -> bool:
+    last = branch.body.body[-1] if branch.body.body else None
+    ends = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Break)
+    return ends and all(isinstance(each, cst.Break) for each in ways_out(branch))
+
+
+def widened(frame: Frame, condition: Control) -> str:
+    """The part of a condition that lets all ranks in where it holds: of `is_main_process or use_deepspeed`, the second.
+
+    Whoever asks for the engine beside the rank has all ranks come under it, for a collective; what else is asked there
+    may say that there is one process only. Beside what is not known a setting is enough: `args.clear or ask()`.
+    """
+    test = place_of(condition)
+    if not isinstance(test, cst.BooleanOperation) or not isinstance(test.operator, cst.Or):
+        return ""
+    tree = condition.why.module.tree
+    by_rank = condition.uniformity is Uniformity.DIVERGENT
+    wide = next((each for each in alternatives(test) if _is_wide(frame, each, tree.code_for_node(each), by_rank)), None)
+    return tree.code_for_node(wide) if wide is not None and _is_entered(tree, test) else ""
+
+
+def _is_wide(frame: Frame, part: cst.CSTNode, code: str, by_rank: bool) -> bool:
+    if by_rank:
+        return NAMES_ENGINE.fits(code)
+    value = frame.node_values.get(id(part))
+    return value is not None and value.rank == ranks.SETTING
+
+
+def _is_entered(root: cst.Module, test: cst.BooleanOperation) -> bool:
+    """Whether a test keeps nobody but those out for whom it does not hold: what is under it, and no more."""
+    branch = branch_of(root, test)
+    return branch is not None and branch.orelse is None and not ways_out(branch)
+
+
+def asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
+    """Whether a condition asks if a tracker has a run, which does not say on which rank one is."""
+    match test:
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=cst.Name(value="None"))]):
+            return asks_for_run(frame, left)
+        case cst.UnaryOperation(operator=cst.Not(), expression=negated):
+            return asks_for_run(frame, negated)
+        case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
+            # The others may well be the same on all ranks.
+            asked = [asks_for_run(frame, part) for part in (left, right)]
+            return any(asked) and all(
+                asks or _is_same(frame, part) for asks, part in zip(asked, (left, right), strict=True)
+            )
+    value = frame.node_values.get(id(test))
+    return isinstance(value, LibraryInstance) and value.name in RUNS
+
+
+def counts(frame: Frame, condition: Control) -> bool:
+    """Whether a condition asks how far the training is: `global_step % args.log_every == 0`.
+
+    Where a program goes on from a checkpoint, it has the count from a folder's name, or from a file: that is not known
+    to be the same everywhere, but the ranks train together. What else is asked has to be known.
+    """
+    test = place_of(condition)
+    if test is None or condition.rank.origins & ~Origin.IO:
+        return False
+    parts = list(operands(test))
+    unsettled = [part for part in parts if not _is_settled(frame, part)]
+    counts_up = bool(unsettled) and any(COUNTER.fits(last_name(part)) for part in parts)
+    return counts_up and unsettled != [test] and all(_is_count(frame, part) for part in unsettled)
+
+
+def _is_count(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether it is the count, or what it is compared with: `global_step == max_train_steps`."""
+    value = frame.node_values.get(id(node))
+    is_count = COUNTER.fits(last_name(node)) or LAST_COUNT.fits(last_name(node))
+    return value is not None and is_count and not value.rank.origins & ~Origin.IO
+
+
+def _is_settled(frame: Frame, node: cst.CSTNode) -> bool:
+    value = frame.node_values.get(id(node))
+    return value is not None and (value.rank.is_alike or value.rank == ranks.SETTING)
+
+
+def _is_same(frame: Frame, node: cst.CSTNode) -> bool:
+    value = frame.node_values.get(id(node))
+    return value is not None and value.rank.is_alike

@@ -1,0 +1,1 @@
+"""What operations make of tensors: ranks, shapes, devices and averages."""

@@ -1,0 +1,166 @@
+"""How long the samples of a batch are made, by code in another file than the one that reads them.
+
+    DataLoader(data, collate_fn=collate)         `collate` is of a file that pads to a fixed length: so is the batch
+    OwnTrainer(model, data_collator=collate)     what the hooks of the class are given
+    data.map(tokenize)                           a data set of such samples
+
+The guesses are on files (`heuristics.FIXED_LENGTHS`, `OWN_LENGTHS`): this is about which files make a batch. Where
+none of them shows that it is padded to its own longest sample, nothing is said of its length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.objects import FunctionValue, class_of
+from trl_lint.analysis.program.syntax import of_class, used_names
+from trl_lint.domain.kinds import LoaderValue
+from trl_lint.domain.partial_calls import PartialCall
+from trl_lint.domain.shapes import ONE_LENGTH, OWN_LENGTH
+from trl_lint.domain.values import Kind
+from trl_lint.knowledge import heuristics
+from trl_lint.knowledge.datasets import is_dataset
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
+    from trl_lint.knowledge.heuristics import Guess
+
+# What a loader and a trainer are given that makes their batches: by its name, and of a loader by the first position.
+_OF_LOADERS = frozenset({"", "collate_fn", "dataset"})
+_OF_TRAINERS = frozenset({"data_collator", "eval_dataset", "train_dataset"})
+# The position of `collate_fn` among the arguments of torch's `DataLoader`.
+_COLLATOR = 6
+# What files show, and the shape of the batches that they make. One that shows both may do the former.
+_PADDINGS = ((heuristics.FIXED_LENGTHS, ONE_LENGTH), (heuristics.OWN_LENGTHS, OWN_LENGTH))
+
+
+class _GivenOneLength:
+    """Of a file: its classes of trainers that are given batches of one length somewhere."""
+
+    def __init__(self) -> None:
+        self.classes: set[str] = set()
+
+
+def may_have_one_length(frame: Frame, batch: Value) -> bool:
+    """Whether a batch may be as long on all ranks: by the file that reads it, or by those that make it.
+
+    What a trainer hands to its hooks is padded to its longest, as its collators do, where nothing else is said.
+    """
+    if batch.shape is ONE_LENGTH or frame.module.shows(heuristics.FIXED_LENGTHS):
+        return True
+    cls = frame.cls
+    if cls is not None and cls.name in cls.module.notes.of(_GivenOneLength).classes:
+        return True
+    is_padded = batch.shape is OWN_LENGTH or frame.module.shows(heuristics.OWN_LENGTHS)
+    return not is_padded and (cls is None or not frame.engine.is_entry_class(cls))
+
+
+def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
+    """A loader that has just been made."""
+    if not isinstance(loader, LoaderValue) or loader.batch is None:
+        return loader
+    if _stacks_rows(args) and class_of(loader) is None:
+        return loader.having(loader.batch.but(shape=ONE_LENGTH))
+    for guess, shape in _PADDINGS:
+        if _is_made_so(frame, args, _OF_LOADERS, guess):
+            return loader.having(loader.batch.but(shape=shape))
+    return loader
+
+
+def _stacks_rows(args: Arguments) -> bool:
+    """Whether torch's own collator puts several rows into a batch: it can't where they are not of one length."""
+    collator, size = args.get(_COLLATOR, "collate_fn"), args.get(1, "batch_size")
+    if args.star or args.double or not (collator is None or collator.kind is Kind.NONE):
+        return False
+    return size is not None and size.kind is not Kind.NONE and size.const != 1
+
+
+def given(frame: Frame, args: Arguments, made: Value) -> None:
+    """A trainer has just been made: its hooks get the batches of what it is given."""
+    cls = class_of(made)
+    if cls is None or not frame.engine.is_entry_class(cls) or not _is_made_so(frame, args, _OF_TRAINERS):
+        return
+    for each in cls.in_sight():
+        each.module.notes.of(_GivenOneLength).classes.add(each.name)
+        frame.engine.noted(_GivenOneLength, each)
+
+
+def mapped(frame: Frame, owner: Value | None, args: Arguments, value: Value) -> Value:
+    """What a method of a data set has made of it."""
+    if not is_dataset(value):
+        return value
+    for guess, shape in _PADDINGS:
+        if (owner is not None and owner.shape is shape) or _has_some(frame, args.all(), guess):
+            return value.but(shape=shape)
+    return value
+
+
+def _is_made_so(frame: Frame, args: Arguments, names: frozenset[str], guess: Guess = heuristics.FIXED_LENGTHS) -> bool:
+    """Whether the call that is run now makes something that gives batches of such lengths, by what it is given."""
+    if frame.module.shows(guess):
+        return True
+    named = {**dict(zip(("",), args.positional, strict=False)), **args.keywords}
+    values = (value for name, value in named.items() if name in names)
+    return _has_some(frame, values, guess) or _has_some(frame, _makers(frame, names), guess)
+
+
+def _has_some(frame: Frame, values: Iterable[Value], guess: Guess) -> bool:
+    return any(_comes_from(frame, each, guess) for each in values)
+
+
+def _comes_from(frame: Frame, value: Value, guess: Guess) -> bool:
+    """Whether a collator, a data set, or what makes one, comes from a file that pads like that."""
+    if value.shape is ONE_LENGTH or value.shape is OWN_LENGTH:
+        return (value.shape is ONE_LENGTH) is (guess is heuristics.FIXED_LENGTHS)
+    value = frame.engine.settle(value)
+    if isinstance(value, PartialCall):
+        return _comes_from(frame, value.callee, guess)
+    source = value.function if isinstance(value, FunctionValue) else class_of(value)
+    return source is not None and source.module.shows(guess)
+
+
+def _makers(frame: Frame, handed: frozenset[str]) -> Iterator[Value]:
+    """The functions and classes of the project that have made what the current statement hands over, by its text.
+
+    `data = make_data(); loader = DataLoader(data["train"], collate_fn=data["collator"])`: of a value that is one of
+    several, nothing else is known.
+    """
+    if frame.statement is None:
+        return
+    arguments = [each for call in of_class(frame.statement, cst.Call) for each in _handed_over(call, handed)]
+    for each in arguments:
+        yield from _called(frame, each)
+    names = set().union(*map(used_names, arguments))
+    followed: set[cst.Assign] = set()
+    assignments = of_class(frame.root, cst.Assign) if names else ()
+    while True:
+        new = [each for each in assignments if each not in followed and names & _targets(each)]
+        if not new:
+            return
+        followed.update(new)
+        for statement in new:
+            names |= used_names(statement.value)
+            yield from _called(frame, statement.value)
+
+
+def _handed_over(call: cst.Call, names: frozenset[str]) -> Iterator[cst.BaseExpression]:
+    for place, arg in enumerate(call.args):
+        name = arg.keyword.value if arg.keyword is not None else ""
+        if arg.star == "**" or (name in names and (name or not place)):
+            yield arg.value
+
+
+def _targets(statement: cst.Assign) -> set[str]:
+    return set().union(*(used_names(each.target) for each in statement.targets))
+
+
+def _called(frame: Frame, expression: cst.BaseExpression) -> Iterator[Value]:
+    for call in of_class(expression, cst.Call):
+        known = frame.engine.lookup(frame, call.func.value) if isinstance(call.func, cst.Name) else None
+        if known is not None:
+            yield known

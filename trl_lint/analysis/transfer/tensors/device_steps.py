@@ -1,0 +1,28 @@
+"""What put a tensor where it is: the step that explains its device.
+
+What `x` has as its device:
+
+    x = x.cpu()                           Device("cpu", why=Step("it is put on the CPU here"))
+    x = x.to(f"cuda:{rank}")              Device("cuda:…", why=Step("it is moved to `cuda:…` here"))
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trl_lint.domain.devices import HOST, Device
+from trl_lint.domain.values import Value
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.analysis.state.frame import Frame
+
+
+def located(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
+    """The value, with `node` as what put it where it is."""
+    place = value.device
+    if not place or place == HOST or getattr(place, "why", None) is not None:
+        return value
+    text = "it is put on the CPU here" if place.startswith("cpu") else f"it is moved to `{place}` here"
+    return value.but(device=Device(place, frame.step(node, text)))

@@ -1,0 +1,257 @@
+"""What subscripts make of the shapes of tensors, index by index.
+
+(SAME, RAGGED)[:, 0]         -> (SAME,)
+(SAME, RAGGED)[:, :8]        -> (SAME, unknown)      if it is that long
+(SAME, RAGGED)[:, 1:]        -> (SAME, RAGGED)
+(SAME, RAGGED)[mask]         -> (RAGGED,)            as many as the mask picks
+batch["input_ids"]           -> (SAME, RAGGED)       see `batch_shapes.py`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import libcst as cst
+
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.tensors.batch_shapes import of_field
+from trl_lint.analysis.transfer.tensors.operands import is_number, size_of
+from trl_lint.analysis.transfer.tensors.slice_lengths import factors_of_length
+from trl_lint.analysis.transfer.tensors.tensor_sizes import (
+    MASK_REASON,
+    PICKED_REASON,
+    TENSORS,
+    elements,
+    shaped,
+    size_along,
+    sized,
+    varies,
+)
+from trl_lint.domain import ranks, shapes
+from trl_lint.domain.derived import derived
+from trl_lint.domain.kinds import BatchRole, SizesValue, role_of, shape_of
+from trl_lint.domain.ranks import State
+from trl_lint.domain.shapes import RAGGED, SAME, UNKNOWN, Dim, Shape
+from trl_lint.domain.values import Kind, Value
+
+
+def subscripted(frame: Frame, container: Value, value: Value, node: cst.Subscript) -> Value:
+    """The value of `container[…]`, with its shape."""
+    # A batch that was given another entry is a dict in sight, of fields as before.
+    is_field = value.shape in (shapes.FIELD, shapes.OWN_LENGTH) or (
+        role_of(value) is BatchRole.FIELD and value.shape is None
+    )
+    if not is_field and container.kind is Kind.UNKNOWN and container.rank.state is State.UNKNOWN:
+        return _picked_of_unknown(frame, container, value, node)
+    if not is_field and (container.kind not in TENSORS or not container.rank.differs):
+        return value
+    if is_field:
+        container = value if container.kind is Kind.CONTAINER else container
+        index = node.slice[0].slice
+        name = _value(frame, index.value).const if isinstance(index, cst.Index) else None
+        return shaped(value, of_field(frame, container, name))
+    if role_of(container) is BatchRole.OUTPUT and not _is_masked(frame, node):
+        return value
+    shape = of_subscript(frame, container, node)
+    return sized(value, container.shape, shape) if isinstance(container, SizesValue) else shaped(value, shape)
+
+
+def _picked_of_unknown(frame: Frame, container: Value, value: Value, node: cst.Subscript) -> Value:
+    """What is picked of a value that nothing is known of: by how many elements it has, it differs between ranks."""
+    shape = of_subscript(frame, container, node)
+    if shape is None or not shape.is_ragged:
+        return value
+    parts = [_value(frame, each.slice.value) for each in node.slice if isinstance(each.slice, cst.Index)]
+    return derived(ranks.LOCAL, Kind.UNKNOWN, *parts, shape=shape)
+
+
+def of_subscript(frame: Frame, container: Value, node: cst.Subscript) -> Shape | None:
+    """The shape of `x[...]`, index by index."""
+    shape = shape_of(container) if container.kind in TENSORS else None
+    indices = [element.slice for element in node.slice]
+    if isinstance(container, SizesValue):
+        return _dimension(frame, container, indices)
+    if container.kind not in TENSORS or any(_is_text(frame, index) for index in indices):
+        return None
+    if shape is None:
+        shape = Shape((), open=True)
+    walk = _Walk(frame, shape)
+    for number, index in enumerate(indices):
+        if not walk.take(index, len(indices) - number - 1):
+            return None
+    return walk.result()
+
+
+def _is_masked(frame: Frame, node: cst.Subscript) -> bool:
+    """Whether a mask picks what is wanted, which it does of tensors alone: the model returns one."""
+    first = node.slice[0].slice
+    mask = _value(frame, first.value) if isinstance(first, cst.Index) else Value()
+    return mask.kind is Kind.TENSOR and mask.dtype == "bool" and not mask.scalar
+
+
+def _is_text(frame: Frame, index: cst.BaseSlice) -> bool:
+    return isinstance(index, cst.Index) and _value(frame, index.value).kind is Kind.STRING
+
+
+def _value(frame: Frame, node: cst.CSTNode) -> Value:
+    return frame.node_values.get(id(node)) or Value()
+
+
+def _dimension(frame: Frame, container: Value, indices: Sequence[cst.BaseSlice]) -> Shape | None:
+    if container.shape is None or len(indices) != 1 or not isinstance(indices[0], cst.Index):
+        return None
+    return size_along(container.shape, _value(frame, indices[0].value))
+
+
+class _Walk:
+    """The indices of one subscript against the dimensions of what is indexed, from the first to the last."""
+
+    def __init__(self, frame: Frame, shape: Shape) -> None:
+        self.frame = frame
+        self.shape = shape
+        self.left = list(shape.dims)
+        self.dims: list[Dim] = []
+        self.reason = shape.reason
+        self.beyond = 0  # how many dimensions of an open shape have been taken that are not known
+        self.is_cut = False  # to a length that nobody knows to be this rank's own
+
+    def take(self, index: cst.BaseSlice, behind: int) -> bool:
+        """Go over one index, with so many behind it; False where what comes of it is not known."""
+        if isinstance(index, cst.Slice):
+            self.dims.append(self._cut(index, self._next(behind)))
+            return True
+        if not isinstance(index, cst.Index):
+            return False
+        if isinstance(index.value, cst.Ellipsis):
+            return self._skip(behind)
+        value = _value(self.frame, index.value)
+        take = _BY_KIND.get(value.kind)
+        return take is not None and take(self, value, behind)
+
+    def result(self) -> Shape | None:
+        dims = [*self.dims, *self.left]
+        if self.shape.open and RAGGED not in dims and not self.shape.tokens and not self.is_cut:
+            return None
+        # Whoever cuts the tokens has named all dimensions.
+        is_open = self.shape.open and not (self.shape.tokens and self.beyond and RAGGED in dims)
+        return Shape(dims, self.reason, open=is_open, tokens=is_open and self.shape.tokens and not self.beyond)
+
+    def _next(self, behind: int) -> Dim | None:
+        """The next dimension; None where it is one of an open shape that is not known."""
+        if self.left:
+            return self.left.pop(0)
+        self.beyond += 1
+        return None
+
+    def _skip(self, behind: int) -> bool:
+        if self.shape.open:
+            if not behind:
+                return True
+            # `logits[..., :-1, :]`: all but the last two are the samples.
+            if not self.shape.tokens or behind > 2:
+                return False
+            self.dims, self.left = [SAME], []
+            self.beyond = 1
+            return True
+        while len(self.left) > behind:
+            self.dims.append(self.left.pop(0))
+        return True
+
+    def _cut(self, index: cst.Slice, dim: Dim | None) -> Dim:
+        lower, upper = (None if each is None else _value(self.frame, each) for each in (index.lower, index.upper))
+        if index.step is not None:
+            return UNKNOWN
+        if lower is None and upper is None:
+            return UNKNOWN if dim is None else dim
+        if self._is_of_common_length(index):
+            self.is_cut = True
+            return UNKNOWN
+        if dim is None:
+            # Tokens are shifted against each other: there is one such dimension, behind the samples'.
+            shifts = _is_shift(lower, upper) and self.shape.tokens
+            if shifts:
+                self.reason = self.shape.reason
+            return RAGGED if shifts else UNKNOWN
+        if dim is SAME:
+            return SAME if all(bound is None or size_of(bound) is SAME for bound in (lower, upper)) else UNKNOWN
+        keeps_start = lower is None or (is_number(lower) and not _is_negative(lower, index.lower))
+        keeps_end = upper is None or (type(upper.const) is int and upper.const < 0)
+        if keeps_start and keeps_end:
+            return dim
+        negative = index.lower if upper is None else None
+        if isinstance(negative, cst.UnaryOperation) and isinstance(negative.operator, cst.Minus):
+            return size_of(_value(self.frame, negative.expression))
+        return UNKNOWN
+
+    def _is_of_common_length(self, index: cst.Slice) -> bool:
+        """Whether as much is cut out on all ranks, as far as anybody knows, wherever each of them starts."""
+        factors = factors_of_length(index)
+        return bool(factors) and not any(_value(self.frame, each).rank.differs for each in factors)
+
+    def _new(self, none: Value, behind: int) -> bool:
+        """`x[None]`: a dimension of one element is put in."""
+        self.dims.append(SAME)
+        return True
+
+    def _one(self, number: Value, behind: int) -> bool:
+        self._next(behind)
+        return True
+
+    def _listed(self, numbers: Value, behind: int) -> bool:
+        """A list of numbers: as many as are in it."""
+        length = elements(self.frame, numbers)[1]
+        if length is not RAGGED:
+            return False
+        self._next(behind)
+        self.dims.append(RAGGED)
+        self.reason = PICKED_REASON
+        return True
+
+    def _advanced(self, value: Value, behind: int) -> bool:
+        """A tensor as an index: a mask picks, numbers choose."""
+        chosen = shape_of(value)
+        if value.dtype == "bool":
+            return self._masked(value, chosen, behind)
+        if chosen is None or chosen.open:
+            return False
+        self._next(behind)
+        self.dims.extend(chosen.dims)
+        self.reason = chosen.reason if chosen.is_ragged else self.reason
+        return True
+
+    def _masked(self, mask: Value, shape: Shape | None, behind: int) -> bool:
+        if not varies(mask) or behind:
+            return False
+        self.dims.append(RAGGED)
+        self.reason = MASK_REASON
+        if shape is None or shape.open:
+            self.left = []
+            self.shape = Shape((), open=True)
+        else:
+            for _ in shape.dims:
+                self._next(0)
+        return True
+
+
+# What is an index, and goes over which dimensions.
+_BY_KIND: Mapping[Kind, Callable[[_Walk, Value, int], bool]] = {
+    Kind.NONE: _Walk._new,
+    Kind.NUMBER: _Walk._one,
+    Kind.CONTAINER: _Walk._listed,
+    Kind.BATCH: _Walk._advanced,
+    Kind.TENSOR: _Walk._advanced,
+    Kind.UNKNOWN: _Walk._advanced,
+}
+
+
+def _is_negative(value: Value, node: cst.CSTNode | None) -> bool:
+    if type(value.const) is int:
+        return value.const < 0
+    return isinstance(node, cst.UnaryOperation)
+
+
+def _is_shift(lower: Value | None, upper: Value | None) -> bool:
+    """`[:-1]` or `[1:]`."""
+    if lower is None:
+        return upper is not None and type(upper.const) is int and upper.const == -1
+    return upper is None and type(lower.const) is int and lower.const == 1

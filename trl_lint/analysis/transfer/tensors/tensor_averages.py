@@ -1,0 +1,422 @@
+"""Follows means over a count of this rank's own from where they are divided to where the ranks' are averaged.
+
+    mask.sum()                   selected, or a total of this rank's data
+    (x * mask).sum() / total     -> {the mean}, LOCAL
+    gather(mean)                 LOCAL -> GATHERED
+    gathered.sum() / ranks       GATHERED -> SUMMED -> told: the ranks' means are averaged
+    x[mask].mean()               selected -> {the mean}, LOCAL
+
+Each function here is asked once an operation's value is known, and adds to it what `AveragingFact` says. What is not
+known keeps nothing: a mean that is multiplied by something unknown may have been weighted by its count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.events import Averaged
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.tensors.operands import dimensions_of, is_data, is_number
+from trl_lint.domain import averaging, ranks
+from trl_lint.domain.averaging import NOTHING, RANKS, SELECTED, TOTAL, AveragingFact, Mean, MeanForm, Stage
+from trl_lint.domain.constants import WORLD_SIZE
+from trl_lint.domain.kinds import TupleValue
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.values import NO_WRITES, Kind, Payload, Value, Write
+from trl_lint.knowledge import torch_ops
+from trl_lint.knowledge.torch_ops import AveragingTransfer, Operation
+
+_WHY = {
+    MeanForm.RATIO: "`{}` averages this rank's own number of elements",
+    MeanForm.SELECTED: "`{}` averages only the elements that this rank's data select",
+    MeanForm.NAN: "`{}` averages only this rank's elements that are not NaN",
+    MeanForm.LOSS: "`{}` averages only this rank's labels that are not ignored",
+}
+# The operators that do what methods and functions of torch do.
+_OPERATORS: Mapping[type[cst.CSTNode], AveragingTransfer] = {
+    cst.Add: AveragingTransfer.ADDS, cst.AddAssign: AveragingTransfer.ADDS,
+    cst.Subtract: AveragingTransfer.ADDS, cst.SubtractAssign: AveragingTransfer.ADDS,
+    cst.Multiply: AveragingTransfer.MULTIPLIES, cst.MultiplyAssign: AveragingTransfer.MULTIPLIES,
+    cst.Divide: AveragingTransfer.DIVIDES, cst.DivideAssign: AveragingTransfer.DIVIDES,
+}  # fmt: skip
+# Methods that are looked at whatever they are called on.
+_ALWAYS_LOOKED_AT = frozenset({
+    AveragingTransfer.ADDS, AveragingTransfer.DIVIDES, AveragingTransfer.MEAN_OF_NUMBERS,
+    AveragingTransfer.MULTIPLIES, AveragingTransfer.SELECTS, AveragingTransfer.SUM, AveragingTransfer.TRAINS,
+})  # fmt: skip
+_MEANS = frozenset({AveragingTransfer.MEAN, AveragingTransfer.MEAN_OF_NUMBERS})
+_HOST = frozenset({"float", "int", "list", "reversed", "round", "sorted", "tuple"})
+# A loss of torch.nn.functional takes the labels that don't count from here.
+_IGNORING = "ignore_index"
+
+
+# --- the operations -------------------------------------------------------------------------------------
+
+
+def of_method(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
+    """What `owner.name(…)` is a mean or a count of."""
+    row = torch_ops.of_method(name)
+    given = args.all()
+    if owner.averaging is None and row.averages not in _ALWAYS_LOOKED_AT and not any(map(_averaging_of, given)):
+        return result
+    if row.averages is AveragingTransfer.TRAINS:
+        trained(owner, *given)
+        return result
+    if owner.kind not in _DATA:
+        return result
+    return _with(result, _called(frame, _Call(row, owner, args.positional, args.keywords, node, result)))
+
+
+_averaging_of = attrgetter("averaging")
+_DATA_ORIGINS = Origin.DATA | Origin.RANK
+_OTHER_ORIGINS = Origin.CLOCK | Origin.MEMORY
+_DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST, Kind.TENSOR, Kind.UNKNOWN})
+
+
+def of_function(frame: Frame, row: Operation, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
+    """What a function of torch, numpy, … makes of its arguments (containers count as their elements)."""
+    if not args.positional:
+        return result
+    subject, *others = args.positional
+    if row.averages is AveragingTransfer.JOINS:
+        return _with(result, _joined(args.all()))
+    if _IGNORING in args.keywords and result.rank.differs and result.rank.how == "mean":
+        return _with(result, _made(frame, node, MeanForm.LOSS, result))
+    return _with(result, _called(frame, _Call(row, subject, others, args.keywords, node, result)))
+
+
+def of_builtin(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
+    """What Python's own functions make of counts, and of lists of means."""
+    if not args.positional or (name not in _HOST and name not in ("len", "max", "min", "sum")):
+        return result
+    subject, *others = args.positional
+    own = subject.averaging or NOTHING
+    if name in _HOST:
+        return _with(result, subject.averaging)
+    if name in ("max", "min"):
+        return _with(result, _bounded(own, others))
+    element = containers.iterate(frame, subject)[0] if subject.kind in (Kind.CONTAINER, Kind.ITERABLE) else subject
+    if element.averaging is not None and element.averaging.stage is Stage.GATHERED:
+        return _with(result, RANKS if name == "len" else element.averaging._replace(stage=Stage.SUMMED))
+    if name == "len":
+        return _with(result, TOTAL if own.selected and result.rank.differs else None)
+    return _with(result, TOTAL if _is_of_data(result) and (result.scalar or is_number(result)) else None)
+
+
+def of_operation(
+    frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, result: Value
+) -> Value:
+    """What a binary operator makes of means and totals."""
+    if left.averaging is None and right.averaging is None:
+        return result
+    how = _OPERATORS.get(type(operator), AveragingTransfer.NOTHING)
+    return _with(result, _operated(frame, how, left, right, node, result))
+
+
+def of_comparison(left: Value, right: Value, result: Value) -> Value:
+    """`preds[mask] == labels[mask]` has as many elements as the mask says."""
+    selected = any(each.averaging is not None and each.averaging.selected for each in (left, right))
+    return _with(result, SELECTED) if selected and is_data(result) and not result.scalar else result
+
+
+def of_index(frame: Frame, container: Value, node: cst.Subscript, result: Value) -> Value:
+    """`x[mask]` has as many elements as the mask says; one of several means is a mean."""
+    if not is_data(container):
+        return result
+    own = container.averaging or NOTHING
+    indices = list(_indices(node))
+    if any(_selects(frame, index) for index in indices):
+        own = own._replace(selected=True)
+    elif own.selected and len(indices) == 1 and isinstance(indices[0], cst.Integer):
+        own = own._replace(selected=False)
+    return _with(result, own._replace(total=False))
+
+
+def of_comprehension(taken: ranks.Rank, result: Value) -> Value:
+    """`[x for x in data if test]`: the data decide how many there are."""
+    return _with(result, SELECTED) if taken.differs and Origin.DATA in taken.origins else result
+
+
+# --- collectives ----------------------------------------------------------------------------------------
+
+
+def collected(frame: Frame, value: Value, node: cst.CSTNode, how: str) -> AveragingFact | None:
+    """What is left of a mean after a collective that gathers it ("gathered"), or reduces it ("sum", "mean", …)."""
+    own = value.averaging
+    if own is None or not own.means:
+        return None
+    if how == "mean" or (how == "sum" and own.stage is Stage.SHARED):
+        _tell(frame, own, node)
+        return None
+    stage = {"gathered": Stage.GATHERED, "sum": Stage.SUMMED}.get(how)
+    return (
+        None if stage is None or own.stage is not Stage.LOCAL else own._replace(stage=stage, terms=averaging.NO_MEANS)
+    )
+
+
+def handed(value: Value, write: Write) -> Value:
+    """A mean that is handed to a function in sight: what that does with it is done by the statement of the call."""
+    own = value.averaging
+    if own is None or not own.means or own.handed:
+        return value
+    return value.but(averaging=own._replace(handed=frozenset((write,))))
+
+
+def returned(value: Value) -> Value:
+    """What a function returns belongs to its caller again."""
+    own = value.averaging
+    return value if own is None or not own.handed else value.but(averaging=own._replace(handed=averaging.NO_CALLS))
+
+
+def trained(*values: Value) -> None:
+    """A backward pass starts from these: that the ranks' own means are averaged is what training does."""
+    for value in values:
+        if isinstance(value, TupleValue) and value.items:
+            trained(value.items[0])
+        for mean in value.averaging.terms if value.averaging is not None else ():
+            mean.trained = True
+
+
+# --- rules ----------------------------------------------------------------------------------------------
+
+
+class _Call(NamedTuple):
+    """A method of `subject`, or a function of it and `args`, at `node`."""
+
+    row: Operation
+    subject: Value
+    args: Sequence[Value]
+    keywords: Mapping[str, Value]
+    node: cst.CSTNode
+    result: Value
+
+    @property
+    def own(self) -> AveragingFact:
+        return self.subject.averaging or NOTHING
+
+    @property
+    def others(self) -> Sequence[Value]:
+        return (*self.args, *self.keywords.values())
+
+
+def _called(frame: Frame, call: _Call) -> AveragingFact | None:
+    return _TRANSFERS.get(call.row.averages, _computed)(frame, call)
+
+
+def _handed_on(frame: Frame, call: _Call) -> AveragingFact | None:
+    return call.subject.averaging
+
+
+def _within_bounds(frame: Frame, call: _Call) -> AveragingFact | None:
+    return _bounded(call.own, call.others)
+
+
+def _selected(frame: Frame, call: _Call) -> AveragingFact | None:
+    return call.own._replace(selected=True, total=False) if _is_of_data(call.result) else call.own
+
+
+def _counted(frame: Frame, call: _Call) -> AveragingFact | None:
+    return RANKS if call.own.stage is Stage.GATHERED else TOTAL if call.own.selected else None
+
+
+def _sized(frame: Frame, call: _Call) -> AveragingFact | None:
+    is_first = bool(call.args) and call.args[0].const == 0
+    return (_counted if is_first else _computed)(frame, call)
+
+
+def _combined(frame: Frame, call: _Call) -> AveragingFact | None:
+    if not call.args:
+        return _computed(frame, call)
+    return _operated(frame, call.row.averages, call.subject, call.args[0], call.node, call.result)
+
+
+def _computed(frame: Frame, call: _Call) -> AveragingFact | None:
+    others = call.others
+    selected = call.own.selected or any(value.averaging is not None and value.averaging.selected for value in others)
+    return SELECTED if selected and not call.result.scalar else None
+
+
+def _reduced(frame: Frame, call: _Call) -> AveragingFact | None:
+    row, subject, args, keywords, node, _ = call
+    own = call.own
+    over = dimensions_of(args, keywords)
+    if over is not None and not (type(over.const) is int and over.const == 0):
+        return SELECTED if own.selected else None
+    is_mean, is_sum = row.averages in _MEANS, row.averages is AveragingTransfer.SUM
+    if own.means and own.stage is Stage.GATHERED:
+        if is_mean and "weights" not in keywords:
+            _tell(frame, own, node)
+        return own._replace(stage=Stage.SUMMED) if is_sum else None
+    if own.means:
+        return own if subject.scalar or is_mean or is_sum else None
+    if not _is_of_data(subject):
+        return None
+    if is_sum:
+        return TOTAL if over is None else None
+    over_numbers = row.averages is AveragingTransfer.MEAN_OF_NUMBERS and not subject.scalar
+    if is_mean and (own.selected or over_numbers):
+        return _made(frame, node, MeanForm.SELECTED if own.selected else MeanForm.NAN, subject)
+    return None
+
+
+_TRANSFERS: Mapping[AveragingTransfer, Callable[[Frame, _Call], AveragingFact | None]] = {
+    AveragingTransfer.HANDS_ON: _handed_on,
+    AveragingTransfer.BOUNDS: _within_bounds,
+    AveragingTransfer.SELECTS: _selected,
+    AveragingTransfer.COUNTS: _counted,
+    AveragingTransfer.SIZE: _sized,
+    AveragingTransfer.SUM: _reduced,
+    AveragingTransfer.MEAN: _reduced,
+    AveragingTransfer.MEAN_OF_NUMBERS: _reduced,
+    AveragingTransfer.REDUCES: _reduced,
+    AveragingTransfer.ADDS: _combined,
+    AveragingTransfer.MULTIPLIES: _combined,
+    AveragingTransfer.DIVIDES: _combined,
+}
+
+
+def _operated(
+    frame: Frame, how: AveragingTransfer, left: Value, right: Value, node: cst.CSTNode, result: Value
+) -> AveragingFact | None:
+    one, two = left.averaging or NOTHING, right.averaging or NOTHING
+    selected = (one.selected or two.selected) and not result.scalar
+    match how:
+        case AveragingTransfer.DIVIDES:
+            found = _divided(frame, left, right, node)
+        case AveragingTransfer.MULTIPLIES:
+            found = _scaled(left, right) or _scaled(right, left)
+        case AveragingTransfer.ADDS:
+            found = _added(left, right)
+        case _:
+            found = None
+    if not selected:
+        return found
+    return SELECTED if found is None else found._replace(selected=True, total=False)
+
+
+def _divided(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> AveragingFact | None:
+    own, below = left.averaging or NOTHING, right.averaging or NOTHING
+    if own.means and own.stage is Stage.SUMMED:
+        if right.const is WORLD_SIZE or below.stage is Stage.RANKS:
+            _tell(frame, own, node)
+        return None
+    if own.means and own.stage is Stage.LOCAL and right.const is WORLD_SIZE:
+        return own._replace(stage=Stage.SHARED)
+    one_each = (left.scalar or own.total) and _is_sum(left)
+    if below.total and one_each and _is_of_data(left) and _is_of_data(right):
+        return _made(frame, node, MeanForm.RATIO, right)
+    return _scaled(left, right)
+
+
+def _scaled(value: Value, factor: Value) -> AveragingFact | None:
+    """A mean (or a total) times what is the same on all ranks; those of all ranks times one number for all."""
+    own = value.averaging
+    if own is None or factor.rank.state is not State.SAME or factor.const is WORLD_SIZE:
+        return None
+    if own.stage is Stage.LOCAL:
+        return own
+    is_one = is_number(factor) and factor.rank != ranks.REDUCED
+    return own if own.stage is Stage.GATHERED and is_one else None
+
+
+def _added(left: Value, right: Value) -> AveragingFact | None:
+    one, two = left.averaging or NOTHING, right.averaging or NOTHING
+    if one.means and two.means:
+        return averaging.joined(one, two)
+    for value, other in ((left, right), (right, left)):
+        own = value.averaging
+        if own is None:
+            continue
+        if other.rank.state is State.SAME and own.stage in (Stage.LOCAL, Stage.GATHERED):
+            return own
+        if own.means and own.stage is Stage.LOCAL and other.rank.how in ranks.AVERAGES:
+            return own
+    return TOTAL if one.total and two.total else None
+
+
+def _bounded(own: AveragingFact, others: Iterable[Value]) -> AveragingFact | None:
+    return own if all(other.rank.state is State.SAME for other in others) else None
+
+
+def _joined(values: Iterable[Value]) -> AveragingFact | None:
+    own: AveragingFact | None = None
+    for value in values:
+        own = averaging.joined(own, value.averaging)
+    return None if own is None else own._replace(total=False)
+
+
+def _is_sum(value: Value) -> bool:
+    return value.rank.how in ("sum", "count") or (value.averaging is not None and value.averaging.total)
+
+
+def _is_of_data(value: Value) -> bool:
+    """Whether the data decide on it: those a loader gave this rank, or its own slice of what all of them have."""
+    origins = value.rank.origins
+    return value.rank.differs and bool(origins & _DATA_ORIGINS) and not origins & _OTHER_ORIGINS
+
+
+def _indices(node: cst.Subscript) -> Iterable[cst.BaseExpression]:
+    for element in node.slice:
+        match element.slice:
+            case cst.Index(value=cst.Tuple(elements=inner)):
+                yield from (each.value for each in inner)
+            case cst.Index(value=index):
+                yield index
+
+
+def _selects(frame: Frame, index: cst.BaseExpression) -> bool:
+    """Whether an index is a mask of this rank's data, or a list of positions that they select."""
+    value = frame.node_values.get(id(index))
+    if value is None:
+        return False
+    if value.averaging is not None and value.averaging.selected:
+        return True
+    inverted = isinstance(index, cst.UnaryOperation) and isinstance(index.operator, cst.BitInvert)
+    is_mask = value.dtype == "bool" or (inverted and value.dtype == "")
+    return is_mask and is_data(value) and not value.scalar and _is_of_data(value)
+
+
+def _with(result: Value, own: AveragingFact | None) -> Value:
+    """The value with what its operation says of it; what went into it is kept."""
+    if result.averaging is not None and result.averaging.terms:
+        own = averaging.joined(averaging.only_terms(result.averaging), own)
+    return (
+        result
+        if own is result.averaging or (own == NOTHING and result.averaging is None)
+        else result.but(averaging=own)
+    )
+
+
+def _made(frame: Frame, node: cst.CSTNode, form: MeanForm, over: Value) -> AveragingFact:
+    frame.engine.noted("mean", node, form, over.why)
+    known = frame.engine.means
+    mean = known.get(id(node))
+    if mean is None:
+        why = frame.step(node, _WHY[form], over.why)
+        mean = known[id(node)] = Mean(frame.module, node, form, why, _payload(frame, node, over), len(known))
+    return averaging.made(mean)
+
+
+def _payload(frame: Frame, node: cst.CSTNode, value: Value) -> Payload:
+    """What a fix has to know of an expression and of the place it stands at."""
+    reducers = frame.custom_reducers() if frame.engine.custom else ()
+    return Payload(node, value, frame.node_values, frame.memory.control, frame.function, frame.accelerator(), reducers)
+
+
+def _tell(frame: Frame, own: AveragingFact, node: cst.CSTNode) -> None:
+    """The ranks' means are averaged here, or by the statement that handed them over."""
+    frame.emit(
+        Averaged,
+        node,
+        tag=(own.means, own.handed),
+        means=own.means,
+        handed=own.handed or NO_WRITES,
+        statement=frame.statement,
+        payload=_payload(frame, node, Value(ranks.REDUCED)),
+    )

@@ -1,0 +1,140 @@
+"""Places: where a tensor is made, where it is moved to, and what becomes of that in operations and joins.
+
+    x.cpu()                    "" -> cpu
+    x.to("cuda:1")             cpu -> cuda:1           one GPU for all processes
+    x.to(accelerator.device)   cpu -> ""               this process's own
+    torch.tensor(3)            cpu
+
+What an operation does is the column `device` of its row in `knowledge/torch_ops.py`.
+Only what is certain counts as being on the CPU or on one fixed device; a tensor of which that is not known may well be
+on this process's own device, which is right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.transfer.tensors.operands import SEQUENCES, given
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING
+from trl_lint.domain.devices import GLOBAL_RANK, MAYBE_CPU
+from trl_lint.domain.kinds import DeviceValue
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.schema import OWN_DEVICE
+from trl_lint.knowledge.torch_ops import DeviceTransfer, Operation
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.arguments import Arguments
+
+_FIXED = re.compile(r"(?:cuda|xpu|npu|hpu|mlu|musa|mps):\d+")
+_NUMBERS = frozenset({Kind.NUMBER, Kind.NUMBER_LIST, Kind.STRING})
+
+
+def named(value: Value) -> str:
+    """The place that a value names where a device is asked for: "" for this process's own or an unknown one."""
+    const = value.const
+    if value.kind is Kind.NONE:
+        return "cpu"  # the default device
+    if isinstance(const, str):
+        return const if const.startswith("cpu") or _FIXED.fullmatch(const) else ""
+    if type(const) is int:
+        return f"cuda:{const}"
+    return "" if value.device == GLOBAL_RANK else value.device
+
+
+def device(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """`torch.device(…)`."""
+    kind = keywords.get("type", args[0] if args else None)
+    index = given(keywords.get("index", args[1] if len(args) > 1 else None))
+    if any(each is not None and each.rank.state is not State.SAME for each in (kind, index)):
+        return OWN_DEVICE
+    if kind is None or (index is not None and not isinstance(kind.const, str)):
+        return DeviceValue(ranks.SAME)
+    if index is None:
+        return DeviceValue(ranks.SAME, device=named(kind))
+    return DeviceValue(ranks.SAME, device=f"{kind.const}:{index.const}" if type(index.const) is int else "")
+
+
+def made(row: Operation, name: str, args: Arguments, value: Value) -> Value:
+    """What a function of torch makes, with the place where it makes it."""
+    if name == "torch.device":
+        return device(args.positional, args.keywords)
+    if row.device not in _MADE:
+        return value
+    asked = args.keywords.get("device")
+    if asked is not None:
+        return value.but(device=named(asked))
+    source = next(iter(args.all()), None)
+    if args.double is not None or args.star is not None or source is None:
+        return value.but(device="")
+    if row.device is DeviceTransfer.MADE_BESIDE and source.kind not in _MADE_OF_NUMBERS:
+        return value.but(device=source.device if source.kind is Kind.TENSOR else "")
+    return value.but(device="cpu")
+
+
+_MADE = frozenset({DeviceTransfer.MADE, DeviceTransfer.MADE_BESIDE})
+# What is certainly no tensor: of these, and of lists of anything, a new tensor is made on the CPU.
+_MADE_OF_NUMBERS = _NUMBERS | SEQUENCES
+
+
+def moved(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
+    """Where a tensor is after a method that may move it."""
+    fixed = _FIXED_PLACES.get(row.device)
+    if fixed is not None:
+        return fixed
+    move = _MOVES.get(row.device)
+    return receiver.device if move is None else move(receiver, args, keywords)
+
+
+def _to_given(receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
+    target = _target(args, keywords)
+    if target is None:
+        return receiver.device if "dtype" in keywords else ""
+    if target.kind is Kind.NONE:
+        return ""  # this process's number, where there is one process only
+    return receiver.device if target.kind is Kind.MODULE else named(target)  # a dtype moves nothing
+
+
+def _beside(receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
+    target = _target(args, keywords)
+    return named(target) if target is not None and target.kind is Kind.TENSOR else ""
+
+
+def _to_gpu(receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
+    target = args[0] if args else keywords.get("device")
+    return "" if target is None or target.kind is Kind.NONE else named(target)
+
+
+def _target(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:
+    return keywords.get("device", args[0] if args else None)
+
+
+_FIXED_PLACES: Mapping[DeviceTransfer, str] = {
+    DeviceTransfer.CPU: "cpu",
+    DeviceTransfer.HOST: "host",
+    DeviceTransfer.ACCELERATOR: "",
+}
+_MOVES: Mapping[DeviceTransfer, Callable[[Value, Sequence[Value], Mapping[str, Value]], str]] = {
+    DeviceTransfer.GIVEN: _to_given,
+    DeviceTransfer.BESIDE: _beside,
+    DeviceTransfer.CUDA: _to_gpu,
+}
+
+
+def formatted(values: Sequence[Value]) -> str:
+    """The place of a text made of these: it holds a rank if one of them is one."""
+    return next((value.device for value in values if value.device == GLOBAL_RANK), "")
+
+
+def may_be_cpu(value: Value) -> bool:
+    """Whether a tensor is on the CPU, on some way to this point at least."""
+    return value.device in ("cpu", MAYBE_CPU)
+
+
+def is_known(value: Value) -> bool:
+    """Whether a tensor is certain to be on the CPU, or on one device that is the same for all processes."""
+    place = value.device
+    return bool(place) and (place == "cpu" or _FIXED.fullmatch(place) is not None) and value.const is MISSING

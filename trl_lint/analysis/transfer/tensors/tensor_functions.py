@@ -1,0 +1,149 @@
+"""What functions of torch, numpy and Python make of the rank facts of what goes in.
+
+>>> from trl_lint.knowledge.torch_ops import of_function
+>>> def after(name, *args):
+...     print(function(of_function(name), name, args, {}).rank)
+>>> x, count = TensorValue(ranks.SHARD), NumberValue(ranks.partial("count"))
+>>> after("torch.sum", x)  # as the method of its first argument
+partial(sum)
+>>> after("torch.cat", x, TensorValue(ranks.SAME))
+shard
+>>> after("torch.tensor", count)
+partial(count)
+>>> after("torch.zeros", count)  # so many of the same number
+same
+>>> after("torch.randn_like", x)
+local(rng)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from trl_lint.analysis.transfer.tensors import tensors
+from trl_lint.analysis.transfer.tensors.operands import dimensions_of, is_data, spread
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, World
+from trl_lint.domain.derived import derived
+from trl_lint.domain.kinds import NumberValue, TensorValue, read_out_of
+from trl_lint.domain.ranks import Rank, State
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge import library
+from trl_lint.knowledge import torch as table
+from trl_lint.knowledge.schema import GRADIENT_NORM
+from trl_lint.knowledge.torch_ops import Operation, RankTransfer, ShapeTransfer
+
+
+def function(row: Operation, dotted: str, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:
+    """The result of a function under one of the pure roots; None when nothing is known of it."""
+    is_torch = dotted.startswith("torch.")
+    if is_torch and row.rank in _DRAWING:
+        return tensors.drawn(row, (*args, *keywords.values()))
+    origin = library.origin(dotted)
+    if origin is not None:
+        return _of_origin(origin)
+    if dotted in table.SAME_FUNCTIONS:
+        return Value(ranks.SAME)
+    if dotted in table.GRADIENT_NORMS:
+        return GRADIENT_NORM
+    place = "host" if dotted.startswith("numpy.") else "" if "device" in keywords else "cpu"
+    maker = _MAKERS.get(row.rank)
+    if maker is not None:
+        return maker(row, args, keywords).but(device=place)
+    if not library.is_pure(dotted):
+        return None
+    value = _pure(row, args, keywords)
+    if dotted.startswith(table.FIND_PARTS) and value.rank.differs and value.rank.origins == ranks.Origin.RANK:
+        return value.but(rank=ranks.UNKNOWN)
+    if dotted.startswith(("math.", "statistics.")):
+        return value.as_a(NumberValue, scalar=True)
+    return value.but(device=place) if place == "host" and value.rank.differs else value
+
+
+def _pure(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    if row.rank in _WITHOUT_SUBJECT:
+        return tensors.filled_like(row, TensorValue(ranks.SAME), args, keywords)
+    transfer = _OF_SUBJECT.get(row.rank)
+    if transfer is not None and args and args[0].kind is not Kind.MODULE and not row.is_method:
+        return transfer(row, args[0], args[1:], keywords)
+    values = (*args, *keywords.values())
+    rank = ranks.combine_all(value.rank for value in values)
+    if row.rank is RankTransfer.JOINS:
+        return derived(rank, Kind.TENSOR, *values, dtype=_common_dtype(values))
+    if row.rank is RankTransfer.DECIDES or (
+        row.rank is RankTransfer.INDEX and dimensions_of(args[1:], keywords) is None
+    ):
+        return tensors.decision(row, rank, values)
+    scalar = bool(values) and all(value.scalar for value in values)
+    dtype = row.dtype.of(_common_dtype(values))
+    return derived(ranks.nonlinear(rank), Kind.TENSOR, *values, dtype=dtype, scalar=scalar)
+
+
+def _common_dtype(values: Sequence[Value]) -> str:
+    known = {value.dtype for value in values if is_data(value)}
+    return known.pop() if len(known) == 1 else ""
+
+
+def _filled(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """A tensor filled with one value: of a local length it is still the same number everywhere."""
+    dtype = "" if "dtype" in keywords else row.dtype.of("")
+    is_one = row.shape is ShapeTransfer.SIZES and all(
+        type(size.const) is int and size.const == 1 for size in spread(args)
+    )
+    rank = ranks.ZERO if row.rank is RankTransfer.ZEROS else ranks.SAME
+    return TensorValue(rank, dtype=dtype, scalar=is_one)
+
+
+def _full(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    return derived(args[1].rank, Kind.TENSOR, args[1]) if len(args) > 1 else TensorValue(ranks.SAME)
+
+
+_MAKERS: Mapping[RankTransfer, Callable[[Operation, Sequence[Value], Mapping[str, Value]], Value]] = {
+    RankTransfer.MAKES: tensors.made,
+    RankTransfer.FILLS: _filled,
+    RankTransfer.ZEROS: _filled,
+    RankTransfer.FULL: _full,
+}
+_DRAWING = frozenset({RankTransfer.DRAWS, RankTransfer.DRAWS_LIKE, RankTransfer.DRAWS_NEW})
+_WITHOUT_SUBJECT = frozenset({RankTransfer.FILLS_LIKE, RankTransfer.FULL_LIKE})
+# Functions that are as the methods of their first arguments.
+_OF_SUBJECT: Mapping[RankTransfer, tensors.MethodTransfer] = {
+    RankTransfer.KEEPS: tensors.kept,
+    RankTransfer.IS_TRUE: tensors.kept,
+    RankTransfer.REDUCES: tensors.reduced,
+}
+
+
+def _of_origin(rank: Rank) -> Value:
+    if rank.state is State.UNKNOWN or rank.state is State.SAME:
+        return Value(rank)
+    return NumberValue(rank, scalar=True)
+
+
+def builtin(name: str, args: Sequence[Value]) -> Value:
+    """A pure builtin that needs no look at containers."""
+    rank = ranks.combine_all(value.rank for value in args)
+    if name in table.HOST_BUILTINS:
+        source = args[0] if args else Value(ranks.SAME)
+        const = _converted(source.const)
+        kept = rank if name != "bool" else ranks.nonlinear(rank)
+        made = derived(
+            kept,
+            Kind.NUMBER,
+            source,
+            scalar=True,
+            dtype=table.HOST_BUILTINS[name],
+            device=source.device,
+            const=const,
+            pending=source.pending,
+        )
+        return read_out_of(source, made)
+    if name == "round":
+        source = args[0] if args else NumberValue(ranks.SAME)
+        kept = source.rank if all(value.rank.state is State.SAME for value in args[1:]) else rank
+        return derived(kept, source.kind, source, scalar=True, dtype=source.dtype)
+    return derived(ranks.nonlinear(rank), Kind.UNKNOWN, *args)
+
+
+def _converted(const: object) -> object:
+    return const if isinstance(const, World) else MISSING

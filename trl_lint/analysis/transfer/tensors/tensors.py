@@ -1,0 +1,361 @@
+"""What operators and methods make of the rank facts of tensors, arrays and the data a loader yields.
+
+    >>> def after(name, rank, *args, **keywords):
+    ...     print(method(of_method(name), TensorValue(rank), args, keywords).rank)
+    >>> after("sum", ranks.SHARD)
+    partial(sum)
+    >>> after("sum", ranks.SHARD, dim=Value(const=-1))  # one value per sample stays one
+    shard
+    >>> after("view", ranks.partial("mean"))
+    partial(mean)
+    >>> after("exp", ranks.partial("mean"))  # the mean of exponentials is another one
+    local(data)
+    >>> after("argmax", ranks.SHARD)  # no collective completes it
+    local(data)
+
+What a method does is the column `rank` of its row in `knowledge/torch_ops.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.transfer.tensors import tensor_devices
+from trl_lint.analysis.transfer.tensors.operands import dimensions_of, given, is_data, is_number, items_of
+from trl_lint.domain import ranks
+from trl_lint.domain.derived import derived
+from trl_lint.domain.kinds import (
+    BatchRole,
+    LibraryName,
+    NumberValue,
+    SizesValue,
+    TensorValue,
+    read_out_of,
+    role_of,
+)
+from trl_lint.domain.provenance import FullBatches, Step
+from trl_lint.domain.ranks import Rank, State
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge import torch as table
+from trl_lint.knowledge.torch_ops import InPlace, Operation, RankTransfer, of_method, operation
+
+_NUMBERLIKE = frozenset({Kind.NUMBER, Kind.NONE})
+# Of what kind the result is, by the kind of what it is made of.
+_INDEXED = {Kind.BATCH: Kind.BATCH, Kind.STRING: Kind.STRING, Kind.TENSOR: Kind.TENSOR}
+_TAKEN_WHOLE = {Kind.BATCH: Kind.BATCH, Kind.STRING: Kind.STRING}
+_COMPUTED_OF = {Kind.STRING: Kind.STRING, Kind.TENSOR: Kind.TENSOR}
+# Not in torch_ops: kinds of reductions, of which these leave one element what it is.
+_OF_ONE = frozenset({"all", "any", "max", "mean", "median", "min", "nanmean", "prod", "quantile", "sum"})
+_SUM = of_method("sum")
+
+
+def arithmetic(rank: Rank, left: Value, right: Value, divides: bool) -> Value:
+    """The value of an element-wise operation with this fact."""
+    kinds = {left.kind, right.kind}
+    if Kind.TENSOR in kinds:
+        kind = Kind.TENSOR
+    elif kinds <= _NUMBERLIKE:
+        kind = Kind.NUMBER
+    elif Kind.BATCH in kinds:
+        kind = Kind.TENSOR
+    elif kinds & {Kind.NUMBER, Kind.NUMBER_LIST}:
+        kind = Kind.BATCH
+    else:
+        kind = Kind.UNKNOWN
+    dtype = _dtype(left, right, divides)
+    scalar = left.scalar and right.scalar
+    return derived(rank, kind, left, right, scalar=scalar, dtype=dtype)
+
+
+def _dtype(left: Value, right: Value, divides: bool) -> str:
+    if divides or "float" in (left.dtype, right.dtype):
+        return "float"
+    if left.dtype and right.dtype:
+        return "int" if "int" in (left.dtype, right.dtype) or left.dtype == right.dtype == "bool" else left.dtype
+    return ""
+
+
+def indexed(container: Value, index: Value) -> Value:
+    """`x[index]` of a tensor or a batch."""
+    if isinstance(container, SizesValue):
+        return dimension(container, index)
+    rank = ranks.combine(container.rank, ranks.nonlinear(index.rank))
+    if container.rank.state is State.PARTIAL and index.rank.state is State.SAME:
+        rank = container.rank
+    if index.rank.state is State.UNKNOWN and container.rank.state is State.SAME:
+        rank = ranks.UNKNOWN
+    return derived(rank, _INDEXED.get(container.kind, Kind.UNKNOWN), container, index, dtype=container.dtype)
+
+
+def attribute(value: Value, name: str) -> Value | None:
+    """A tensor's attribute; None when it is a method to be called."""
+    row = operation(name)
+    transfer = None if row is None else _ATTRIBUTES.get(row.rank)
+    return None if row is None or transfer is None else transfer(row, value)
+
+
+def _told_attribute(row: Operation, value: Value) -> Value:
+    if row.name in _TOLD_OF_CPU and value.device.startswith("cpu"):
+        return NumberValue(ranks.SAME, const=_TOLD_OF_CPU[row.name], scalar=True, dtype="bool")
+    return Value(ranks.SAME, device=value.device if row.name == "device" else "")
+
+
+# Not in torch_ops: what these say of a tensor that is on the CPU.
+_TOLD_OF_CPU = {"is_cpu": True, "is_cuda": False}
+
+
+def _counted_attribute(row: Operation, value: Value) -> Value:
+    return derived(_count(value), Kind.TENSOR, value, dtype="int").as_a(Value)
+
+
+def _kept_attribute(row: Operation, value: Value) -> Value:
+    return value.but(grad=False) if row.name == "data" else value
+
+
+_ATTRIBUTES: Mapping[RankTransfer, Callable[[Operation, Value], Value]] = {
+    RankTransfer.TOLD: _told_attribute,
+    RankTransfer.SHAPE: lambda _, value: _shape(value),
+    RankTransfer.COUNT: _counted_attribute,
+    RankTransfer.SIZE: _counted_attribute,
+    RankTransfer.STRIDE: _counted_attribute,
+    RankTransfer.KEEPS: _kept_attribute,
+    RankTransfer.IS_TRUE: _kept_attribute,
+}
+
+
+def _count(value: Value) -> Rank:
+    """How many elements: as many everywhere in a tensor of one."""
+    if value.scalar:
+        return ranks.SAME
+    return Rank(State.PARTIAL, value.rank.origins, "count") if value.rank.differs else value.rank
+
+
+def _shape(value: Value) -> Value:
+    """The sizes of all dimensions: the data decide on them."""
+    rank = ranks.SAME if value.scalar else collapsed(value.rank)
+    sizes = derived(rank, Kind.UNKNOWN, value, dtype="int").as_a(SizesValue)
+    if isinstance(sizes.why, FullBatches) and role_of(value) is None:
+        # What was computed of a batch need not have its rows any more.
+        sizes = sizes.but(why=Step(sizes.why.module, sizes.why.node, sizes.why.text, sizes.why.before))
+    return sizes
+
+
+def dimension(shape: Value, index: Value) -> Value:
+    """One size, or (for a slice) several: the ranks' numbers of samples add up, their other sizes do not."""
+    rank = ranks.combine(shape.rank, index.rank)
+    if index.kind is Kind.TUPLE:
+        return derived(rank, Kind.UNKNOWN, shape, index, dtype="int").as_a(SizesValue)
+    if index.const == 0 and type(index.const) is int and rank.differs:
+        if isinstance(shape.why, FullBatches) and rank == shape.rank:
+            return NumberValue(ranks.SAME, scalar=True, dtype="int")
+        rank = Rank(State.PARTIAL, rank.origins, "count")
+    return derived(rank, Kind.NUMBER, shape, index, scalar=True, dtype="int")
+
+
+def collapsed(rank: Rank) -> Rank:
+    """The fact of what is no longer spread over the samples, nor a step of a reduction."""
+    return Rank(State.LOCAL, rank.origins) if rank.differs else rank
+
+
+# --- methods --------------------------------------------------------------------------------------------
+
+
+def method(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """The result of `receiver.name(...)`: tensor methods are pure unless the table says otherwise."""
+    return _METHODS.get(row.rank, _computed)(row, receiver, args, keywords)
+
+
+def _told(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    return Value(ranks.SAME)
+
+
+def _sized(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    shape = _shape(receiver)
+    over = given(keywords.get("dim", args[0] if args else None))
+    sized = shape if over is None else dimension(shape, over)
+    return sized if row.rank is RankTransfer.SIZE else sized.but(rank=collapsed(sized.rank))
+
+
+def _counted(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    return derived(_count(receiver), Kind.NUMBER, receiver, scalar=True, dtype="int")
+
+
+def _to_host(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    is_one = row.rank is RankTransfer.TO_NUMBER or receiver.scalar
+    kind = Kind.NUMBER if is_one else Kind.NUMBER_LIST
+    made = derived(receiver.rank, kind, receiver, scalar=is_one, dtype=receiver.dtype, pending=receiver.pending)
+    return read_out_of(receiver, made)
+
+
+def kept(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    role = role_of(receiver)
+    is_field = role is BatchRole.FIELD
+    kind = Kind.BATCH if role in (BatchRole.METRICS, BatchRole.OUTPUT) else Kind.TENSOR
+    if row.takes_batches and not is_field:
+        kind = _TAKEN_WHOLE.get(receiver.kind, kind)
+    is_test = row.rank is RankTransfer.IS_TRUE and receiver.dtype != "bool"
+    made = derived(
+        ranks.nonlinear(receiver.rank) if is_test else receiver.rank,
+        kind,
+        receiver,
+        scalar=receiver.scalar and not row.grows,
+        dtype=_dtype_asked(args) or row.dtype.of(receiver.dtype),
+        pending=receiver.pending,
+        device=tensor_devices.moved(row, receiver, args, keywords),
+        grad=receiver.grad and not row.detaches,
+    )
+    return receiver.with_facts_of(made) if made.kind is receiver.kind and not is_field else made
+
+
+def _dtype_asked(args: Sequence[Value]) -> str:
+    """The dtype that is given, as in `x.to(torch.float32)`."""
+    asked = ""
+    for arg in args:
+        if isinstance(arg, LibraryName) and arg.name.startswith("torch."):
+            asked = table.DTYPE_NAMES.get(arg.name[6:], asked)
+    return asked
+
+
+def reduced(row: Operation, value: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """The result of a reduction, over everything or over given dimensions."""
+    dtype = row.dtype.of(value.dtype)
+    over = dimensions_of(args[1:] if row.has_order else args, keywords)
+    if over is None:
+        return derived(_partial(value, row.reduction), Kind.TENSOR, value, dtype=dtype, scalar=True)
+    if row.has_other and is_data(over):
+        rank = ranks.nonlinear(ranks.combine(value.rank, over.rank))
+        return derived(rank, Kind.TENSOR, value, over, dtype=dtype)
+    return derived(_over_dimensions(value, over, row.reduction), Kind.TENSOR, value, dtype=dtype)
+
+
+def _over_dimensions(value: Value, over: Value, how: str) -> Rank:
+    """The batch is dimension 0: over the others, one value per sample stays one."""
+    dimensions = items_of(over)
+    if any(type(dimension.const) is int and dimension.const == 0 for dimension in dimensions):
+        return _partial(value, how)
+    if all(type(dimension.const) is int for dimension in dimensions):
+        return ranks.nonlinear(value.rank)
+    return collapsed(value.rank)
+
+
+def _partial(value: Value, how: str) -> Rank:
+    rank = value.rank
+    if value.scalar and how in _OF_ONE:
+        return rank
+    if rank.state is State.SHARD:
+        return Rank(State.PARTIAL, rank.origins, how)
+    if rank.state is State.PARTIAL:
+        return rank if rank.how == how else Rank(State.LOCAL, rank.origins)
+    if rank.state is State.LOCAL:
+        return Rank(State.LOCAL, rank.origins, how if rank.how in ("", how) else "")
+    return rank
+
+
+def summed(value: Value) -> Value:
+    """`sum(x)`: as the method."""
+    return reduced(_SUM, value, (), {})
+
+
+def made(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """`torch.tensor(x)`: the same facts, now a tensor."""
+    if not args:
+        return TensorValue(ranks.SAME)
+    source = args[0]
+    return derived(
+        source.rank,
+        Kind.TENSOR,
+        source,
+        scalar=is_number(source) and source.scalar,
+        dtype=source.dtype,
+        pending=source.pending,
+    )
+
+
+def _made_beside(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    return made(row, args, keywords).but(device=receiver.device)
+
+
+def filled_like(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """A tensor shaped like another, filled with one value (a constant when none is given)."""
+    second = args[1] if len(args) > 1 and row.rank is RankTransfer.FULL_LIKE else None
+    filling = keywords.get("fill_value", second)
+    return TensorValue(ranks.SAME) if filling is None else derived(filling.rank, Kind.TENSOR, filling)
+
+
+def drawn(row: Operation, values: Sequence[Value]) -> Value:
+    """Random numbers: of the given distribution, of given sizes, or only shaped like the argument."""
+    if row.rank is RankTransfer.DRAWS_NEW:
+        return TensorValue(ranks.RNG_LOCAL)
+    given = values if row.rank is RankTransfer.DRAWS else ()
+    rank = ranks.combine_all([ranks.RNG_LOCAL, *(ranks.nonlinear(value.rank) for value in given)])
+    return derived(rank, Kind.TENSOR, *given)
+
+
+def _drawn_of(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    return drawn(row, (receiver, *args, *keywords.values()))
+
+
+def _indexed(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    over = dimensions_of(args, keywords)
+    return (_decided if over is None else _computed)(row, receiver, args, keywords)
+
+
+def _decided(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    values = (receiver, *args, *keywords.values())
+    return decision(row, ranks.nonlinear(ranks.combine_all(value.rank for value in values)), values)
+
+
+def _computed(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    values = (receiver, *args, *keywords.values())
+    rank = ranks.nonlinear(ranks.combine_all(value.rank for value in values))
+    kind = _COMPUTED_OF.get(receiver.kind, Kind.BATCH)
+    return derived(rank, kind, *values, dtype=row.dtype.of(receiver.dtype), scalar=receiver.scalar and not args)
+
+
+def decision(row: Operation, rank: Rank, values: Sequence[Value]) -> Value:
+    """One answer about all elements (`equal`, `argmax`): no collective makes the whole's of the pieces'."""
+    kind = Kind.NUMBER if row.rank is RankTransfer.DECIDES else Kind.TENSOR
+    return derived(collapsed(rank), kind, *values, scalar=True, dtype=row.dtype.of(""))
+
+
+MethodTransfer = Callable[[Operation, Value, Sequence[Value], Mapping[str, Value]], Value]
+# What is only a function computes from what goes in where it is called like a method.
+_METHODS: Mapping[RankTransfer, MethodTransfer] = {
+    RankTransfer.KEEPS: kept,
+    RankTransfer.IS_TRUE: kept,
+    RankTransfer.REDUCES: reduced,
+    RankTransfer.DECIDES: _decided,
+    RankTransfer.INDEX: _indexed,
+    RankTransfer.TO_NUMBER: _to_host,
+    RankTransfer.TO_LIST: _to_host,
+    RankTransfer.TOLD: _told,
+    RankTransfer.SHAPE: _counted,
+    RankTransfer.SIZE: _sized,
+    RankTransfer.STRIDE: _sized,
+    RankTransfer.COUNT: _counted,
+    RankTransfer.MAKES_BESIDE: _made_beside,
+    RankTransfer.FILLS_LIKE: filled_like,
+    RankTransfer.FULL_LIKE: filled_like,
+    RankTransfer.DRAWS: _drawn_of,
+    RankTransfer.DRAWS_LIKE: _drawn_of,
+}
+# Only tensors and array scalars have these.
+TO_HOST = frozenset({RankTransfer.TO_NUMBER, RankTransfer.TO_LIST})
+
+
+def in_place(row: Operation, owner: Value, args: Arguments) -> Value:
+    """What `x.add_(y)` makes of the tensor itself."""
+    given = args.rank()
+    match row.in_place:
+        case InPlace.REPLACES:
+            rank = given
+        case InPlace.DRAWS:
+            rank = ranks.RNG_LOCAL
+        case InPlace.ADDS:
+            rank = ranks.combine_linear(owner.rank, given)
+        case InPlace.SCALES:
+            rank = ranks.combine_scaling(owner.rank, given)
+        case _:
+            rank = ranks.nonlinear(ranks.combine(owner.rank, given))
+    return derived(rank, owner.kind, owner, *args.all(), scalar=owner.scalar, dtype=owner.dtype)

@@ -1,0 +1,1 @@
+"""The comments that silence findings: how they are written, and which findings they mean."""

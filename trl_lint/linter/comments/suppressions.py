@@ -1,0 +1,196 @@
+"""`# noqa`, read the way flake8 reads it, so that both ways into the tool agree on what is silenced.
+
+`# noqa` silences a line, `# noqa: TRL001` one rule on it, `# noqa: item-before-gather` the same by name. A
+line `# flake8: noqa` silences the file, with codes only those. As in flake8 a comment counts for its physical
+line, and for all lines that a string or a backslash joins to it. `directives.py` says what else there is.
+"""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from trl_lint.findings import Finding, Position
+from trl_lint.launch.parsers.readers import DOCUMENTATION, NOTEBOOK, front_end, is_launch_file
+from trl_lint.linter.comments.directives import NEEDLE, Directive, in_file, in_text
+
+if TYPE_CHECKING:
+    from trl_lint.linter.cells.places import CodePart
+
+_SILENT_TOKENS = frozenset({tokenize.ENDMARKER, tokenize.DEDENT, tokenize.ENCODING})
+_LINE_ENDS = frozenset({tokenize.NL, tokenize.NEWLINE})
+
+
+class Comments:
+    """The comments of a text that silence findings, looked up where there is one.
+
+    path: says what language the text is in; Python by default. In all others a comment counts for the lines that the
+    finding spans, but in the blocks of documentation, each of which is a module of Python of its own. lines: those of
+    the text; of a notebook, of all its cells.
+    """
+
+    def __init__(self, source: bytes, path: PurePath | None = None) -> None:
+        self.cells: CodePart | None = None
+        self._document = (path, source) if path is not None and front_end(path) in DOCUMENTATION else None
+        self._in_blocks: dict[PurePath, Comments] = {}
+        if path is not None and front_end(path) == NOTEBOOK:
+            from trl_lint.linter.cells.notebook import all_cells
+
+            self.cells = all_cells(path, source)
+            source = self.cells.source
+        self.lines = source_lines(source)
+        self.is_python = self.cells is not None or path is None or not is_launch_file(path, source)
+        self._spans = joined_lines(source) if self.is_python else {}
+        self._around: dict[tuple[int, int], tuple[Directive, ...]] = {}
+
+    @cached_property
+    def for_file(self) -> list[Directive]:
+        """The comments that count for all of it."""
+        return [found for number, line in enumerate(self.lines, 1) if (found := in_file(line, number))]
+
+    def span(self, line: int, last: int | None = None) -> tuple[int, int]:
+        """The first and the last line of what a comment counts for, or of what a finding up to `last` stands in."""
+        return self._spans.get(line, (line, line)) if self.is_python else (line, last or line)
+
+    def span_of(self, finding: Finding) -> tuple[int, int]:
+        """The lines in which a comment that silences a finding belongs."""
+        return self._span_at(finding.start, finding)
+
+    def around(self, span: tuple[int, int]) -> tuple[Directive, ...]:
+        """The comments that count for these lines."""
+        if span not in self._around:
+            first, last = span
+            self._around[span] = tuple(in_text("".join(self.lines[first - 1 : last]), first))
+        return self._around[span]
+
+    def block_of(self, finding: Finding) -> tuple[CodePart, Finding] | None:
+        """The block of Python that a finding in documentation is in, and the finding at its place there."""
+        if self._document is None:
+            return None
+        from trl_lint.linter.cells.blocks import opened
+
+        path, source = self._document
+        for part in opened(Path(path), source).parts:
+            start = part.here(finding.start)
+            if start is not None and part.lines[start.line - 1].own:
+                return part, _inside(part, finding)
+        return None
+
+    def about(self, finding: Finding) -> Iterator[Directive]:
+        """The comments that silence a finding if they cover it, with their places in its block, if it is in one."""
+        block = self.block_of(finding)
+        if block is not None:
+            part, inside = block
+            if part.path not in self._in_blocks:
+                self._in_blocks[part.path] = Comments(part.source)
+            yield from self._in_blocks[part.path].about(inside)
+            return
+        yield from self.for_file
+        for place in (finding.start, *finding.branches):
+            yield from self.around(self._span_at(place, finding))
+
+    def silence(self, finding: Finding) -> bool:
+        return any(each.covers(finding) for each in self.about(finding))
+
+    def noqa_row(self, finding: Finding) -> int:
+        """The line, in the cell if there is one, at whose end a `# noqa` for a finding belongs."""
+        block = self.block_of(finding)
+        if block is not None:
+            part, inside = block
+            return part.lines[Comments(part.source).span_of(inside)[1] - 1].number
+        last = self.span_of(finding)[1]
+        return last if self.cells is None else self.cells.lines[last - 1].number
+
+    def inside(self, finding: Finding) -> Finding:
+        """A finding of a notebook at its place among the lines of all cells."""
+        return finding if self.cells is None else _inside(self.cells, finding)
+
+    def lines_of(self, finding: Finding) -> list[str]:
+        """The lines among which a finding has its number: those of its cell, or of the whole text."""
+        if self.cells is None or not finding.start.cell:
+            return self.lines
+        return source_lines(self.cells.texts.get(finding.start.cell, "").encode("utf-8", "replace"))
+
+    def _span_at(self, place: Position, finding: Finding) -> tuple[int, int]:
+        line = self._line(place)
+        if not self.is_own(line):  # a command for the shell
+            return line, max(line, self._line(finding.end))
+        return self.span(line, finding.end.line)
+
+    def is_own(self, line: int) -> bool:
+        """Whether a line stands in the file as it is among these: of a notebook, whether it is Python."""
+        return self.cells is None or not 0 < line <= len(self.cells.lines) or self.cells.lines[line - 1].own
+
+    def _line(self, place: Position) -> int:
+        inside = place if self.cells is None else self.cells.here(place)
+        return place.line if inside is None else inside.line
+
+
+def _inside(part: CodePart, finding: Finding) -> Finding:
+    """A finding at its place among the lines of a part."""
+    start, end = (part.here(each) or each for each in (finding.start, finding.end))
+    branches = tuple(part.here(each) or each for each in finding.branches)
+    return replace(finding, start=start, end=end, branches=branches)
+
+
+def split(
+    findings: Sequence[Finding], source: bytes, path: PurePath | None = None
+) -> tuple[list[Finding], list[Finding]]:
+    """The findings that stand, and those that a comment in `source` silences; path: see `Comments`."""
+    if not findings or not NEEDLE.search(source):
+        return list(findings), []
+    comments = Comments(source, path)
+    kept: list[Finding] = []
+    silenced: list[Finding] = []
+    for finding in findings:
+        (silenced if comments.silence(finding) else kept).append(finding)
+    return kept, silenced
+
+
+def decode(source: bytes) -> str:
+    """The text of a Python file; Latin-1 stands in where its own encoding fails, so this never raises."""
+    return decoded(source)[0]
+
+
+def decoded(source: bytes) -> tuple[str, str]:
+    """The text of a file, and the encoding that makes the same bytes of it again; see `decode`."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+        text = source.decode(encoding)
+        if text.encode(encoding) == source:  # there are encodings with several spellings of a character
+            return text, encoding
+    except (SyntaxError, UnicodeError, LookupError):
+        pass
+    return source.decode("latin-1"), "latin-1"
+
+
+def source_lines(source: bytes) -> list[str]:
+    """The lines as Python counts them: a form feed or U+2028 inside a line does not end it."""
+    return io.StringIO(decode(source), newline=None).readlines()
+
+
+def joined_lines(source: bytes) -> dict[int, tuple[int, int]]:
+    """For every line the first and the last line of the group it forms with its neighbours.
+
+    This is flake8's `_noqa_line_mapping`: strings and backslashes join lines, brackets do not. Where the
+    source can't be tokenized every line stands for itself.
+    """
+    spans: dict[int, tuple[int, int]] = {}
+    pending: list[int] = []
+    try:
+        for token in tokenize.tokenize(io.BytesIO(source).readline):
+            if token.type in _SILENT_TOKENS:
+                continue
+            pending += (token.start[0], token.end[0])
+            if token.type in _LINE_ENDS:
+                span = (min(pending), max(pending))
+                spans.update(dict.fromkeys(range(span[0], span[1] + 1), span))
+                pending = []
+    except (tokenize.TokenError, SyntaxError, UnicodeError, ValueError, RecursionError):
+        return {}
+    return spans

@@ -1,0 +1,86 @@
+"""Which programs may run a file: those that import it, directly or through other files, as far as names tell.
+
+    train.py     from lib.trainer import MyTrainer      train.py may run lib/trainer.py,
+    trainer.py   from . import losses                   and lib/losses.py through it
+
+A name may stand for several files: all that may be meant are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from trl_lint.analysis.program.project.import_lines import import_lines
+from trl_lint.launch.judge.engines import Group
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """A Python file of a project: its path, what it imports (see `imported`), whether it is a program, and what it does
+    about process groups.
+    """
+
+    path: str
+    imports: tuple[str, ...]
+    program: bool
+    group: Group = Group.NONE
+
+
+def imported(code: bytes) -> frozenset[str]:
+    """The own names of the modules that code imports, and the names that it takes out of them: they may be modules."""
+    named = (each for module, names in import_lines(code) for each in (module, *names))
+    return frozenset(each.rpartition(".")[2] for each in named) - {""}
+
+
+class Importers:
+    """The Python files of a project, and which programs may run one of them.
+
+    code: the paths of all of them. programs: those of programs.
+    """
+
+    def __init__(self, files: Collection[Importer]) -> None:
+        self.code = frozenset(each.path for each in files)
+        self.programs = frozenset(each.path for each in files if each.program)
+        self._by_name: dict[str, list[Importer]] = {}
+        for each in files:
+            for name in each.imports:
+                self._by_name.setdefault(name, []).append(each)
+        self._programs_of: dict[str, frozenset[str]] = {}
+        self._groups = {each.path: each.group for each in files if each.group is not Group.NONE}
+
+    def programs_of(self, path: str) -> frozenset[str]:
+        """The programs that may run a file, by importing it."""
+        if path not in self._programs_of:
+            self._programs_of[path] = frozenset(each.path for each in self._users(path) if each.program)
+        return self._programs_of[path]
+
+    def has_no_group(self, program: str) -> bool:
+        """Whether a program asks for a process group which nothing in it, or in what it imports, may start."""
+        # Few files ask for one: most programs are told apart by these.
+        return self._has_part(program, Group.ASKS) and not self._has_part(program, Group.STARTS)
+
+    def _has_part(self, program: str, group: Group) -> bool:
+        paths = (path for path, each in self._groups.items() if each is group)
+        return any(path == program or program in self.programs_of(path) for path in paths)
+
+    def is_imported(self, path: str) -> bool:
+        """Whether a file may be imported by another one."""
+        return any(each.path != path for each in self._by_name.get(_name_of(path), ()))
+
+    def _users(self, path: str) -> Iterator[Importer]:
+        waiting, seen = [_name_of(path)], {_name_of(path)}
+        while waiting:
+            for importer in self._by_name.get(waiting.pop(), ()):
+                yield importer
+                name = _name_of(importer.path)
+                if name not in seen:
+                    seen.add(name)
+                    waiting.append(name)
+
+
+def _name_of(path: str) -> str:
+    """What a file is imported as."""
+    where = PurePosixPath(path)
+    return where.parent.name if where.stem == "__init__" else where.stem

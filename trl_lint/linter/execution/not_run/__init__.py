@@ -1,0 +1,32 @@
+"""Code that never runs as it is shipped, as far as the files in sight tell: findings there are to be asked for.
+
+Each module asks one question of a place.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.project import Module, Project
+from trl_lint.linter.execution.not_run.broken_imports import cannot_be_imported
+from trl_lint.linter.execution.not_run.copied_libraries import is_of_copied_library
+from trl_lint.linter.execution.not_run.module_flags import is_switched_off
+from trl_lint.linter.execution.not_run.uncalled_methods import is_uncalled
+from trl_lint.linter.execution.not_run.unused_definitions import is_unused
+from trl_lint.linter.execution.not_run.unused_versions import is_unused_version
+from trl_lint.linter.execution.not_run.without_accelerator import is_without_accelerator
+
+_QUESTIONS = (
+    is_unused,
+    is_switched_off,
+    is_uncalled,
+    is_unused_version,
+    cannot_be_imported,
+    is_of_copied_library,
+    is_without_accelerator,
+)
+
+
+def never_runs(project: Project, module: Module, node: cst.CSTNode) -> bool:
+    """Whether the code of a place is never run."""
+    return any(question(project, module, node) for question in _QUESTIONS)

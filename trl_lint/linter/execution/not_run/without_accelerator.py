@@ -1,0 +1,30 @@
+"""Code that is run where there is no Accelerator: nothing has wrapped its models, and nothing has started processes.
+
+self.accelerator = accelerator or Accelerator()
+def save(self, path):
+    if self.accelerator is not None:
+        self.accelerator.unwrap_model(self.model).save_pretrained(path)
+    else:
+        self.model.save_pretrained(path)            not run
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.path_conditions import conditions_around, conditions_behind, is_bound
+from trl_lint.analysis.program.project.project import Module, Project
+from trl_lint.analysis.program.syntax import definitions_around, last_name
+from trl_lint.knowledge.heuristics import ACCELERATOR_OBJECT
+
+
+def is_without_accelerator(project: Project, module: Module, node: cst.CSTNode) -> bool:
+    """Whether one comes to a place only where its Accelerator is None, or False, and stays so."""
+    if not module.mentions(rb"(?i)accelerator"):
+        return False
+    functions = [each for each in definitions_around(module.tree, node) if isinstance(each, cst.FunctionDef)]
+    root = functions[-1] if functions else module.tree
+    return any(
+        not holds and ACCELERATOR_OBJECT.fits(last_name(asked)) and not is_bound(root, asked)
+        for asked, holds in (*conditions_around(root, node), *conditions_behind(root, node))
+    )

@@ -1,0 +1,49 @@
+"""Code that says of itself that one process runs it.
+
+get_ipython().run_line_magic("autoreload", "2")               exported from a notebook, whose kernel alone has this
+policy, reference = make().to("cuda:0"), make().to("cuda:1")  GPUs by their numbers: a second process takes the same
+prompt = input("Prompt: ")                                    typed by somebody, to whom one process listens
+train_single_gpu.py                                           the name of the file
+"""
+
+from __future__ import annotations
+
+import re
+
+from trl_lint.analysis.program.project.project import Module
+from trl_lint.knowledge.engines import SPAWNS
+from trl_lint.launch.judge.file_names import is_for_one_gpu
+
+_KERNEL = rb"(?m)^get_ipython\(\)"
+_STARTS_OTHERS = b"(?m)" + SPAWNS.pattern
+_TYPED = rb"(?m)^[^#\n\"']*(?<![\w.])(?<!def )input\("
+_GPU = re.compile(rb"""["']cuda:(\d)["']""")
+# What programs of several processes tell them apart by, or have from a library that starts them.
+_NUMBERS = rb"process_index|is_\w*main_process|num_processes|world_size"
+RANKS = rb"(?i)\b(?:\w+_)?rank\b|" + _NUMBERS
+_SEVERAL = RANKS + rb"|\.prepare\(|accelerator\.|DistributedDataParallel|DistributedSampler"
+# A place in an order that is counted, `rank += 1`: where all other words of the kind are that name, nothing is told of
+# processes.
+_COUNTED = rb"(?m)^\s*rank\s*\+=\s*1\b"
+_OTHER_RANKS = rb"(?i)\b\w+_rank\b|\.rank\b|[\"']RANK[\"']|" + _NUMBERS
+
+
+def is_of_one_process(module: Module) -> bool:
+    """Whether a file is run by one process, and starts no others."""
+    if module.mentions(_STARTS_OTHERS):
+        return False
+    if is_for_one_gpu(module.path) or module.mentions(_KERNEL):
+        return True
+    if module.mentions(_TYPED) and not _tells_ranks_apart(module):
+        return True
+    return not module.mentions(_SEVERAL) and _is_spread_by_hand(module)
+
+
+def _tells_ranks_apart(module: Module) -> bool:
+    """Whether a file mentions ranks of processes, which a place in an order that it counts is not."""
+    return module.mentions(_OTHER_RANKS if module.mentions(_COUNTED) else RANKS)
+
+
+def _is_spread_by_hand(module: Module) -> bool:
+    """Whether the text of a file names several GPUs by their numbers."""
+    return len(set(_GPU.findall(module.code))) > 1

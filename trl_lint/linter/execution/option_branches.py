@@ -1,0 +1,49 @@
+"""Places of a program that are only come to with one of its options.
+
+parser.add_argument("--do_pred", action="store_true")
+if args.do_pred:
+    open(path, "w")
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import pairwise
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.path_conditions import parts_of
+from trl_lint.analysis.program.project.project import Module
+from trl_lint.analysis.program.syntax import ancestors
+
+# What makes an option hold unless it is given.
+_ON = rb"[\"']--%b[\"'](?:[^()]|\([^()]*\))*?(?:store_false|default\s*=\s*(?!None\b|False\b))"
+
+
+def is_behind_option(module: Module, node: cst.CSTNode, options: Collection[str]) -> bool:
+    """Whether a place is in a branch that is taken with one of these options only: none that is on by default."""
+    if not options:
+        return False
+    names = {name for test in _tests_around(module, node) if (name := _option(test)) in options}
+    return any(not re.search(_ON % name.encode(), module.source or b"") for name in names)
+
+
+def _tests_around(module: Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What holds at a place by the branches that it stands in."""
+    for outer, inner in pairwise((*ancestors(module.tree, node), node)):
+        if isinstance(outer, cst.If) and inner is outer.body:
+            yield from parts_of(outer.test)
+
+
+def _option(test: cst.CSTNode) -> str:
+    """The attribute that a test asks for: `args.name`, `args.name is not None`; "" for another test."""
+    match test:
+        case cst.Comparison(
+            left=cst.Attribute(attr=cst.Name(value=name)),
+            comparisons=[cst.ComparisonTarget(operator=cst.IsNot(), comparator=cst.Name(value="None"))],
+        ):
+            return name
+        case cst.Attribute(attr=cst.Name(value=name)):
+            return name
+    return ""

@@ -1,0 +1,59 @@
+"""What is logged to runs that the processes have each for itself, as one of a group: it stands there beside the others.
+
+train.py       accelerator = Accelerator()
+               wandb.init(project="x", group=stamp)              every process starts one
+trainer.py     wandb.log({"loss": loss.item()}, step=own_step)   made by its name, out of sight of train.py
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from trl_lint.analysis.events import Event, Logged, SideEffect
+from trl_lint.analysis.program.project.project import Module, Project
+from trl_lint.analysis.program.syntax import ancestors, definitions_around, last_name, of_class
+from trl_lint.knowledge.effects import GROUPS_RUN, LOGS_TO_RUN, NAMES_RUN, STARTS_RUN
+from trl_lint.linter.execution.one_process_code import RANKS
+
+_LIBRARY = STARTS_RUN.partition(".")[0]
+_ASKS_RANK = re.compile(RANKS.decode())
+
+
+def is_of_own_run(project: Project, event: Event) -> bool:
+    """Whether an event logs to a run, and each run that the linted files start is one of a group."""
+    logs = event.name if isinstance(event, SideEffect) else event.sink if isinstance(event, Logged) else ""
+    if logs not in LOGS_TO_RUN:
+        return False
+    started = [(module, call) for module in _starters(project) for call in _calls(module, STARTS_RUN)]
+    return bool(started) and all(_is_one_of_a_group(module, call) for module, call in started)
+
+
+def _starters(project: Project) -> list[Module]:
+    paths = [path for path, code in project.linted_code(_LIBRARY) if STARTS_RUN.encode() in code]
+    return [module for path in paths if (module := project.module(path)) is not None]
+
+
+def _calls(module: Module, name: str) -> list[cst.Call]:
+    calls = of_class(module.tree, cst.Call)
+    return [each for each in calls if module.tree.code_for_node(each.func) == name]
+
+
+def _is_one_of_a_group(module: Module, call: cst.Call) -> bool:
+    """Whether a run has a group and no name of its own, and nothing lets only some of the processes start it."""
+    given = {argument.keyword.value for argument in call.args if argument.keyword is not None}
+    if GROUPS_RUN not in given or not given.isdisjoint(NAMES_RUN):
+        return False
+    around = definitions_around(module.tree, call)
+    if any(each.decorators for each in around):
+        return False
+    names = {each.name.value for each in around}
+    callers = [each for each in of_class(module.tree, cst.Call) if last_name(each.func) in names]
+    return not any(_is_for_some(module, each) for each in (call, *callers))
+
+
+def _is_for_some(module: Module, node: cst.CSTNode) -> bool:
+    """Whether a place stands under a condition that mentions a rank."""
+    tests = (each.test for each in ancestors(module.tree, node) if isinstance(each, cst.If))
+    return any(_ASKS_RANK.search(module.tree.code_for_node(test)) is not None for test in tests)

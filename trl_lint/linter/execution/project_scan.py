@@ -1,0 +1,145 @@
+"""What all files of a project show of how it is run, and which of them a launch means by the paths among its words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from trl_lint.launch.judge.engines import HOME, JSON, YAML, FileEngines, LaunchEngines
+from trl_lint.linter.execution.importers import Importers
+
+
+class FileScan(NamedTuple):
+    """A file of a project, by its path from the project's folder, and what it shows."""
+
+    name: str
+    shown: FileEngines
+
+    @property
+    def folder(self) -> PurePosixPath:
+        return PurePosixPath(self.name).parent
+
+
+class ProjectScan(NamedTuple):
+    """All that the files of a project show. whole: whether all of them have been looked at.
+
+    importers: its Python files, and what they import. below: the programs that its launches name, as they name them,
+    and that lie in projects below it.
+    """
+
+    files: tuple[FileScan, ...]
+    whole: bool
+    importers: Importers
+    below: frozenset[str] = frozenset()
+
+
+def all_launches(project: ProjectScan) -> list[LaunchEngines]:
+    """The launches of several processes that files of a project show."""
+    return [launch for each in project.files for launch in each.shown.launches]
+
+
+def launches_of(project: ProjectScan, programs: Collection[str]) -> list[LaunchEngines]:
+    """Those that start one of these programs."""
+    starts = ((each, launch) for each in project.files for launch in each.shown.launches)
+    return [launch for each, launch in starts if names_one(project, each, launch.program, programs)]
+
+
+def names_one(project: ProjectScan, file: FileScan, path: str, programs: Collection[str]) -> bool:
+    """Whether a path in a file is that of one of these programs: that of a file that lies there, else by its end, or by
+    its name from around or below, as `bash scripts/run.sh` is typed beside the program. A path from the root of
+    somebody's disk is longer than the program's own.
+    """
+    parts = parts_of(path)
+    if not parts:
+        return False
+    if (there := str(file.folder.joinpath(*parts))) in project.importers.code:
+        return there in programs
+    for program in (each for name in programs for each in _spellings(name)):
+        folders = file.folder, program.parent
+        is_meant = len(parts) > 1 or is_around(*folders) or is_around(*reversed(folders))
+        if is_meant and program.parts[-len(parts) :] == parts:
+            return True
+        if path.startswith("/") and len(program.parts) > 1 and parts[-len(program.parts) :] == program.parts:
+            return True
+    return False
+
+
+def _spellings(program: str) -> Iterator[PurePosixPath]:
+    """A program as commands name it: `python -m package` starts `package/__main__.py`."""
+    path = PurePosixPath(program)
+    yield path
+    if path.name == "__main__.py" and path.parent.name:
+        yield path.parent.with_suffix(".py")
+
+
+def parts_of(path: str) -> tuple[str, ...]:
+    """The folders and the name of a path that a command names, less where it starts."""
+    return tuple(each for each in path.split("/") if each not in ("", ".", ".."))
+
+
+def is_named(path: str, names: Collection[tuple[str, ...]]) -> bool:
+    """Whether a path ends like one of these."""
+    parts = tuple(path.split("/"))
+    return any(parts[-len(name) :] == name for name in names)
+
+
+def is_around(outer: PurePosixPath, inner: PurePosixPath) -> bool:
+    """Whether a folder is another one, or around it."""
+    return outer == inner or outer in inner.parents
+
+
+def may_be_named(path: str, names: Collection[str]) -> bool:
+    """Whether a file is one of those named, from a folder above the project's as well."""
+    parts = tuple(path.split("/"))
+    named = set(map(parts_of, names))
+    return is_named(path, named - {()}) or (len(parts) > 1 and any(each[-len(parts) :] == parts for each in named))
+
+
+def settings_in_use(project: ProjectScan, own: Sequence[LaunchEngines]) -> set[tuple[str, ...]] | None:
+    """The files of settings that launches name, and those that these name in turn, as parts of their paths.
+
+    own: the launches of the program that is asked about. Those that may be of it count as well, and where there are
+    neither, those of other programs. None where nothing is known of what launches use: no file that they name is there.
+    Launches of its own that name none use none of those that others name.
+    """
+    every = all_launches(project)
+    used = _settings_of(project, [each for each in every if each in own or not each.program] or every)
+    return used or (set() if own and _settings_of(project, every) else None)
+
+
+def _settings_of(project: ProjectScan, launches: Sequence[LaunchEngines]) -> set[tuple[str, ...]]:
+    named = {parts_of(name) for launch in launches for name in (*launch.names, launch.configuration)} - {()}
+    used = [each for each in project.files if _is_settings(each) and is_named(each.name, named)]
+    by_variable = (launch for launch in launches if not launch.configuration and launch.pattern != HOME)
+    used += [each for launch in by_variable for each in settings_meant(project.files, launch)]
+    return {PurePosixPath(each.name).parts for each in used} | {
+        parts_of(name) for each in used for name in each.shown.names
+    }
+
+
+def settings_meant(files: Sequence[FileScan], launch: LaunchEngines) -> list[FileScan]:
+    """The settings that a launch names, or of which it names one.
+
+    Where it names none, those that lie beside it or above, or in a folder there, show what its author goes by.
+    """
+    if launch.configuration:
+        parts = parts_of(launch.configuration)
+        return [each for each in files if parts and is_named(each.name, (parts,))]
+    settings = [each for each in files if each.shown.one_process is not None]
+    if launch.pattern == HOME:
+        folders = [each.folder for each in files if launch in each.shown.launches]
+        return [each for each in settings if any(is_around(each.folder.parent, folder) for folder in folders)]
+    pattern = "/".join(parts_of(launch.pattern))
+    return [each for each in settings if fnmatchcase(each.name, pattern) or fnmatchcase(each.name, f"*/{pattern}")]
+
+
+def is_chosen(file: FileScan, in_use: Collection[tuple[str, ...]] | None) -> bool:
+    """Whether a file is not one of settings that launches leave aside for others. in_use: see `settings_in_use`."""
+    return in_use is None or not _is_settings(file) or is_named(file.name, in_use)
+
+
+def _is_settings(file: FileScan) -> bool:
+    """Whether a file holds settings and starts nothing itself."""
+    return file.name.endswith((JSON, *YAML)) and not file.shown.launches

@@ -1,0 +1,129 @@
+"""What the files of a project show of how it is run, kept between runs: it follows from a file's name and content."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import PurePath
+from typing import TypedDict, cast
+
+from trl_lint.domain.engines import TrainingEngine
+from trl_lint.launch.judge.engines import BareStart, FileEngines, Group, LaunchEngines, of_file
+from trl_lint.linter.execution.importers import imported
+from trl_lint.linter.store.cache import digest
+from trl_lint.linter.store.content_cache import ContentCache
+
+_NOTHING = FileEngines()
+# So many looks are remembered for as long as the process lives: editors and servers look at the same files each time.
+_MOST_REMEMBERED = 5_000
+_remembered: dict[str, tuple[FileEngines, tuple[str, ...]]] = {}
+
+
+class ScanCache:
+    """Looks at files, of those that are known in what is kept of them. kept: None for nothing."""
+
+    def __init__(self, kept: ContentCache | None = None) -> None:
+        self._kept = kept
+
+    def at(self, path: PurePath, data: bytes) -> tuple[FileEngines, tuple[str, ...]]:
+        """What a file shows, and the names that it imports if it is one of Python."""
+        content = os.fsencode(path.name) + b"\0" + data
+        known = self._kept.of(content) if self._kept is not None else None
+        if known is not None:
+            try:
+                return _from_row(cast(_Row, known))
+            except (AttributeError, KeyError, TypeError, ValueError):  # not of our making
+                pass
+        shown, imports = _look(path, data, digest(content))
+        if self._kept is not None:
+            self._kept.add(content, _row(shown, imports))
+        return shown, imports
+
+    def save(self) -> None:
+        """Keep what was seen for the first time."""
+        if self._kept is not None:
+            self._kept.save()
+
+
+def _look(path: PurePath, data: bytes, name: str) -> tuple[FileEngines, tuple[str, ...]]:
+    """What a file shows, and the names that it imports. name: stands for both."""
+    known = _remembered.get(name)
+    if known is None:
+        if len(_remembered) >= _MOST_REMEMBERED:
+            _remembered.clear()
+        known = of_file(path, data), tuple(sorted(imported(data))) if path.suffix == ".py" else ()
+        _remembered[name] = known
+    return known
+
+
+def _row(shown: FileEngines, imports: tuple[str, ...]) -> object:
+    """In JSON: most files show nothing, and of these there is little to keep."""
+    row = {name: value for name, value in asdict(shown).items() if value != getattr(_NOTHING, name)}
+    return json.loads(json.dumps(row | {"imports": imports} if imports else row, default=sorted))
+
+
+class _LaunchRow(TypedDict):
+    """The fields of `LaunchEngines`."""
+
+    engines: list[str]
+    certain: bool
+    configuration: str
+    program: str
+    names: list[str]
+    whole: bool
+    one_node: bool
+    one_process: bool
+    counted: bool
+    options: list[str] | None
+    drops_last: bool
+    pattern: str
+
+
+class _Row(TypedDict, total=False):
+    """The fields of `FileEngines` that say something, and the names that the file imports."""
+
+    beside: list[str]
+    launches: list[_LaunchRow]
+    program: bool
+    bare: list[tuple[str, list[str]]]
+    spawns: bool
+    spawns_ranks: bool
+    one_process: bool | None
+    drops_last: bool
+    names: list[str]
+    group: str
+    imports: list[str]
+
+
+def _from_row(row: _Row) -> tuple[FileEngines, tuple[str, ...]]:
+    shown = FileEngines(
+        tuple(map(TrainingEngine, row.get("beside", ()))),
+        tuple(map(_launch, row.get("launches", ()))),
+        row.get("program", False),
+        frozenset(BareStart(program, frozenset(options)) for program, options in row.get("bare", ())),
+        row.get("spawns", False),
+        row.get("spawns_ranks", False),
+        row.get("one_process"),
+        row.get("drops_last", False),
+        frozenset(row.get("names", ())),
+        Group(row.get("group", "")),
+    )
+    return shown, tuple(row.get("imports", ()))
+
+
+def _launch(row: _LaunchRow) -> LaunchEngines:
+    return LaunchEngines(
+        frozenset(map(TrainingEngine, row["engines"])),
+        row["certain"],
+        row["configuration"],
+        row["program"],
+        frozenset(row["names"]),
+        row["whole"],
+        row["one_node"],
+        row["one_process"],
+        row["counted"],
+        None if row["options"] is None else frozenset(row["options"]),
+        row["drops_last"],
+        row["pattern"],
+    )

@@ -1,0 +1,84 @@
+"""The files of a run that hold their Python in parts: what reads them is imported once the first is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trl_lint.knowledge.engines import SPAWNS
+from trl_lint.launch.parsers.readers import DOCUMENTATION, NOTEBOOK, front_end
+from trl_lint.linter.files.discovery import is_included
+from trl_lint.linter.files.prefilter import Prefilter
+from trl_lint.settings import Settings
+
+if TYPE_CHECKING:
+    from trl_lint.findings import Finding
+    from trl_lint.linter.cells.document import CodeDocument
+    from trl_lint.linter.cells.places import CodePart
+
+
+class Documents:
+    """Notebooks, and documentation that `extend-include` asks for. parts: theirs, by their paths in the analysis."""
+
+    def __init__(self, settings: Settings, prefilter: Prefilter) -> None:
+        self.parts: dict[Path, CodePart] = {}
+        self._settings = settings
+        self._prefilter = prefilter
+        self._read: dict[Path, CodeDocument] = {}
+        self._asked_for: dict[Path, bool] = {}
+
+    def of(self, path: Path, source: bytes, may_matter: Callable[[bytes], bool]) -> CodeDocument | None:
+        """The parts of a file, of which those are looked at that may matter; None for a file that holds none."""
+        if not self._holds_parts(path):
+            return None
+        known = self._read.get(path)
+        if known is None or known.source != source:
+            from trl_lint.linter.cells import document, reading
+
+            mentions = self._prefilter.mentions(source)
+            known = reading.document_of(path, source, may_matter) if mentions else document.CodeDocument(path, source)
+            self._read[path] = known
+            self.parts.update((each.path, each) for each in known.parts)
+        return known
+
+    def file_of(self, path: Path) -> Path:
+        """The file that a module is in, by the path that the analysis has."""
+        part = self.parts.get(path)
+        return path if part is None else part.file
+
+    def starts_no_processes(self, path: Path) -> bool:
+        """Whether a module is the code of a notebook that starts no processes: its kernel is all that runs it.
+
+        Lines for the shell count, as the module has them in comments; text and outputs do not.
+        """
+        part = self.parts.get(path)
+        return part is not None and front_end(part.file) == NOTEBOOK and SPAWNS.search(part.source) is None
+
+    def settled(self, path: Path, text: str) -> tuple[str, str]:
+        """A module's new text as its file can hold it, and why it can't; "" where it can, and for files without parts.
+
+        Lines between two cells of a notebook become lines of one of them.
+        """
+        part = self.parts.get(path)
+        if part is None:
+            return text, ""
+        from trl_lint.linter.cells.reading import settled
+
+        return settled(self._read[part.file], part, text)
+
+    def told(self, finding: Finding) -> Finding:
+        """A finding in a Python file with the places that its users know, where it speaks of a part of another file."""
+        if not self.parts:
+            return finding
+        from trl_lint.linter.cells.linting import told
+
+        return told(self.parts, None, finding)
+
+    def _holds_parts(self, path: Path) -> bool:
+        front = front_end(path)
+        if front == NOTEBOOK or front not in DOCUMENTATION:
+            return front == NOTEBOOK
+        if path not in self._asked_for:
+            self._asked_for[path] = is_included(path, self._settings.root, self._settings.extend_include)
+        return self._asked_for[path]

@@ -1,0 +1,271 @@
+"""Rewriting: carry out the plans for findings, and keep what comes of it only where it is proven to help.
+
+The gate analyses the new text with all rules. A fix that leaves its finding, adds another one to the function it
+edits, or makes a text that does not parse is withheld, and said.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import compress
+from pathlib import Path
+
+from trl_lint.analysis.program.project.nesting import deeply
+from trl_lint.config import load_settings
+from trl_lint.findings import Applicability, Finding
+from trl_lint.fixes import fix_of
+from trl_lint.launch.parsers.readers import NOTEBOOK, front_end
+from trl_lint.linter.causes import one_per_cause
+from trl_lint.linter.comments import suppressions
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.locate import LocatedViolation
+from trl_lint.linter.results import FixResult, SourceError
+from trl_lint.linter.rewriting.accounting import Account, Counted, account, standing
+from trl_lint.linter.rewriting.planning import mendable
+from trl_lint.linter.rewriting.regenerating import written
+from trl_lint.linter.rewriting.text_edits import transformed
+from trl_lint.rules import all_rules
+from trl_lint.rules.base import BaseRule, Rule
+
+# How often one rule's fixes are applied to a file: one that lies inside another has to wait for the next round.
+_ROUNDS = 10
+# How often all rules are gone through: what one of them uncovers may be for another one to mend.
+_PASSES = 5
+
+
+@dataclass(slots=True)
+class _FileText:
+    """A content of the file, and what is found in it: by the rules that are asked, and by all, once that is known."""
+
+    source: bytes
+    linter: Linter
+    found: Sequence[LocatedViolation]
+    by_all: Sequence[LocatedViolation] | None = None
+
+    def by_all_rules(self, path: Path) -> Sequence[LocatedViolation]:
+        if self.by_all is None:
+            asked = self.linter.rules
+            if self.linter.selection is not None:
+                asked = ()  # some of their findings are not asked for
+            rules = all_rules(self.linter.settings.plugins)
+            others = [rule for rule in rules if rule not in asked and isinstance(rule, Rule)]
+            by_others = self.linter.report_by(others, path, self.source)
+            self.by_all = [*self.found, *by_others] if asked else by_others
+        return self.by_all
+
+
+@deeply
+def fix(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult:
+    """Apply the fixes of one file that pass the gate, rule by rule, until no rule has another one.
+
+    Raises:
+        SourceError: the file can't be decoded or parsed.
+    """
+    from trl_lint.fixes.support.edits import independent
+
+    withheld: list[tuple[Finding, str]] = []
+    first = now = _FileText(source, linter, linter.report(path, source))
+    for _ in range(_PASSES):
+        begun, withheld = now, []
+        for rule in linter.rules:
+            for _ in range(_ROUNDS if rule.has_fix else 0):
+                wanted = _wanted(now.found, rule, now.source, unsafe)
+                chosen = list(compress(wanted, independent(each.fix.plan for each in wanted if each.fix.plan)))
+                if not chosen:
+                    break
+                now, mended, left = _apply(linter, path, now, chosen)
+                withheld.extend(left)
+                if not mended or len(chosen) == len(wanted):
+                    break  # else a fix that lay inside another one is tried again
+        if now.source == begun.source:
+            break  # else a fix may have uncovered what a rule before it can mend
+    return _accounted(now.source, withheld, _counted(first.found), _counted(now.found), source)
+
+
+def mended(path: Path, source: bytes, code: str) -> bytes:
+    """A file's content after the safe fixes of one rule: a codemod's door to the linter.
+
+    It has the settings of the file's folder, as `trl-lint --fix --select CODE` has.
+
+    Raises:
+        ConfigError: settings nobody can act on.
+        SourceError: the text can't be parsed.
+    """
+    path = Path(os.path.abspath(path))
+    settings = load_settings(path.parent)
+    rules = [rule for rule in all_rules(settings.plugins) if rule.code == code]
+    roots = dict.fromkeys((settings.root or path.parent, path.parent))
+    return Linter(settings, tuple(roots), rules).fix(path, source).source
+
+
+def fix_launches(linter: Linter, path: Path, source: bytes, first: FixResult, *, unsafe: bool) -> FixResult:
+    """Apply the fixes of the launch commands in one file. first: what the fixes of its code have come to.
+
+    Raises:
+        SourceError: the file can't be decoded or parsed.
+    """
+    from trl_lint.launch import checker
+
+    scout = linter if first.source == source else fresh(linter, path)
+    found = scout.check_launches(path, first.source).launches
+    trusted = set(_trusted([each.finding for each in found], path, first.source, unsafe))
+    wanted = [each for each in found if each.edits and each.finding in trusted]
+    if not wanted:
+        return replace(first, remaining=tuple(scout.check(path, first.source)))
+    current, withheld = checker.mended(path, first.source, scout.launches, wanted)
+    last = fresh(linter, path)
+    before, after = (
+        [Counted(each.finding, frozenset({(each.finding.message,)})) for each in checked.launches]
+        for checked in (linter.check_launches(path, source), last.check_launches(path, current))
+    )
+    told = _account_of(path)(before, after, source, current)
+    done = _told(current, [(each.finding, reason) for each, reason in withheld], after, told)
+    remaining = last.check(path, current)
+    return replace(
+        done,
+        applied=tuple(sorted((*first.applied, *done.applied), key=lambda each: each.sort_key)),
+        withheld=standing((*first.withheld, *done.withheld), remaining),
+        remaining=tuple(remaining),
+        partly=first.partly,
+        uncovered=first.uncovered + done.uncovered,
+    )
+
+
+def _accounted(
+    current: bytes,
+    withheld: Sequence[tuple[Finding, str]],
+    before: Sequence[Counted],
+    after: Sequence[Counted],
+    source: bytes,
+) -> FixResult:
+    """What has become of the findings of `source`, now that it is `current`."""
+    return _told(current, withheld, after, account(before, after, source, current))
+
+
+def _account_of(path: Path) -> Callable[[Sequence[Counted], Sequence[Counted], bytes, bytes], Account]:
+    """How launches of a file are held against what became of them."""
+    if front_end(path) != NOTEBOOK:
+        return account
+    from trl_lint.linter.cells.launches import accounted
+
+    return partial(accounted, path)
+
+
+def _told(
+    current: bytes, withheld: Sequence[tuple[Finding, str]], after: Sequence[Counted], told: Account
+) -> FixResult:
+    remaining = [each.finding for each in after]
+    left = standing(withheld, remaining)
+    return FixResult(current, told.fixed, left, tuple(remaining), told.partly, told.uncovered)
+
+
+def _counted(found: Sequence[LocatedViolation]) -> list[Counted]:
+    return [Counted(each.finding, frozenset(_places(each))) for each in one_per_cause(found)]
+
+
+def _trusted(found: Sequence[Finding], path: Path, source: bytes, unsafe: bool) -> list[Finding]:
+    """The findings whose fix is trusted far enough, and that no comment silences."""
+    levels = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
+    kept = suppressions.split(found, source, path)[0]
+    return [each for each in kept if each.fix is not None and each.fix.applicability in levels]
+
+
+def _apply(
+    linter: Linter, path: Path, now: _FileText, wanted: Sequence[LocatedViolation]
+) -> tuple[_FileText, list[Finding], list[tuple[Finding, str]]]:
+    """The content with as many of these fixes as pass the gate: all together, else one by one."""
+    before = now.by_all_rules(path)
+    new, reason = _passed(linter, path, now, wanted, before)
+    if not reason:
+        return new, [each.finding for each in wanted], []
+    if len(wanted) == 1:
+        return now, [], [(wanted[0].finding, reason)]
+    passing: list[LocatedViolation] = []
+    withheld: list[tuple[Finding, str]] = []
+    current = now
+    for each in wanted:
+        new, reason = _passed(linter, path, now, [*passing, each], before)
+        if reason:
+            withheld.append((each.finding, reason))
+        else:
+            passing.append(each)
+            current = new
+    return current, [each.finding for each in passing], withheld
+
+
+def _wanted(found: Sequence[LocatedViolation], rule: BaseRule, source: bytes, unsafe: bool) -> list[LocatedViolation]:
+    """The findings to mend: those with a plan that is trusted far enough, and that no comment silences."""
+    levels = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
+    mendable = [
+        each for each in found if each.rule is rule and each.fix.plan is not None and each.fix.applicability in levels
+    ]
+    silenced = set(suppressions.split([each.finding for each in mendable], source)[1])
+    return [each for each in mendable if each.finding not in silenced]
+
+
+def fresh(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = None) -> Linter:
+    """A linter that knows nothing of the old text, and as much as the first of the other files."""
+    selected = linter.rules, linter.selection
+    asked, selection = selected if rules is None else (rules, None)
+    other = Linter(linter.settings, linter.roots, asked, selection=selection)
+    other.overlay = {key: value for key, value in linter.overlay.items() if key != path}
+    other.trees, other.linted, other.found_from = linter.trees, linter.linted, linter.found_from
+    other.sees_all = True  # what others find in the file is known by now
+    other.documents = linter.documents
+    other.engines = linter.engines
+    other.comments = replace(linter.comments, unasked={}, unasked_launches={})
+    return other
+
+
+def _passed(
+    linter: Linter, path: Path, now: _FileText, chosen: Sequence[LocatedViolation], before: Sequence[LocatedViolation]
+) -> tuple[_FileText, str]:
+    """The new content with these fixes, and why it does not pass the gate ("" when it does)."""
+    from trl_lint.analysis.program.project.project import decode, encode, gives_back
+
+    _, encoding = decode(now.source)
+    if not gives_back(written(chosen[0].violation.module).code, encoding, now.source):
+        return now, "the parser does not give this file back byte for byte"
+    mended, reason = linter.documents.settled(path, transformed([each.fix for each in chosen]))
+    if reason:
+        return now, reason
+    new = encode(mended, encoding)
+    other = fresh(linter, path, all_rules(linter.settings.plugins))
+    try:
+        after = other.report(path, new)
+    except SourceError:
+        return now, "the result would not parse"
+    asked = set(linter.rules)
+    found = [each for each in after if each.rule in asked and linter.wants(each.rule, each.finding)]
+    return _FileText(new, other, found, after), _left_over(before, after, chosen)
+
+
+def _left_over(
+    before: Sequence[LocatedViolation], after: Sequence[LocatedViolation], chosen: Sequence[LocatedViolation]
+) -> str:
+    """What the new text has that it should not: function by function, the old findings without the mended ones."""
+    allowed = Counter(place for each in before for place in _places(each))
+    allowed.subtract(place for each in chosen for place in _places(each, mended=True))
+    uncovered = {code for each in chosen for code in uncovered_by(each.rule)}
+    now = Counter(place for each in after if each.rule.code not in uncovered for place in _places(each))
+    mended = {each.rule.code for each in chosen}
+    for code in sorted({place[0] for place, count in now.items() if count > allowed[place]}):
+        return f"the result would still have {code}" if code in mended else f"the result would have a new {code}"
+    return ""
+
+
+def _places(located: LocatedViolation, *, mended: bool = False) -> set[tuple[str, str, str]]:
+    """In which function a finding stands, once per metric it names; `mended`: those that its fix is for."""
+    parts = mendable(located.parts) if mended else located.parts
+    violations = (part.violation for part in parts)
+    return {(located.rule.code, repr(each.function), each.metric) for each in violations}
+
+
+def uncovered_by(rule: BaseRule) -> frozenset[str]:
+    """The codes of findings that were there before a rule's fixes, on the same value, and are only seen with them."""
+    fix = fix_of(rule.fix_module)
+    return frozenset() if fix is None else fix.uncovers

@@ -1,0 +1,75 @@
+"""The fixes of violations: planned from their events, and of several at one place made into one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from trl_lint.domain.provenance import Step
+from trl_lint.findings import Applicability
+from trl_lint.fixes import fix_of
+from trl_lint.fixes.support.edits import FixPlan, NoFix, merged
+from trl_lint.fixes.support.policy import conditions_of, trust
+from trl_lint.rules.base import BaseRule, Violation
+
+_CAUTION = [None, Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedFix:
+    """How a violation is mended. applicability is None where there is nothing to mend, plan where there is a hint.
+
+    reason: why it is not safe, and conditions: the places that make it so. help: how to mend it, for the author.
+    """
+
+    violation: Violation
+    help: str
+    applicability: Applicability | None = None
+    title: str = ""
+    reason: str = ""
+    plan: FixPlan | None = None
+    conditions: tuple[Step, ...] = ()
+
+
+def planned(rule: BaseRule, violation: Violation) -> PlannedFix:
+    """How a violation of a rule is mended."""
+    fix, event = fix_of(rule.fix_module), violation.event
+    if fix is None or type(event) not in fix.events:
+        return _left_to_author(violation)
+    plan = fix.plan(event)
+    uniformity = fix.uniformity(event)
+    applicability, reason = trust(plan, uniformity, fix.communication)
+    return PlannedFix(
+        violation=violation,
+        help=(isinstance(plan, NoFix) and plan.help) or violation.help,
+        applicability=applicability,
+        title=fix.title_for(event),
+        reason=reason,
+        plan=plan if isinstance(plan, FixPlan) else None,
+        conditions=conditions_of(plan, event.control, uniformity),
+    )
+
+
+def _left_to_author(violation: Violation) -> PlannedFix:
+    """A hint where the rule says why it is one; else there is nothing but the help."""
+    applicability, reason = trust(NoFix(violation.by_hand)) if violation.by_hand else (None, "")
+    return PlannedFix(violation=violation, help=violation.help, applicability=applicability, reason=reason)
+
+
+def combined(fixes: Sequence[PlannedFix]) -> PlannedFix:
+    """One fix for all violations at one place that can be mended, as safe as the least safe of theirs."""
+    mended = mendable(fixes)
+    worst = max(mended or fixes, key=lambda each: _CAUTION.index(each.applicability))
+    if len(mended) < 2:
+        return worst
+    plan = merged(each.plan for each in (worst, *mended) if each.plan is not None)
+    if plan is None:
+        applicability, reason = trust(NoFix("it is reached in several ways that need different fixes"))
+        return replace(worst, plan=None, applicability=applicability, reason=reason, conditions=())
+    return replace(worst, plan=plan)
+
+
+def mendable(fixes: Sequence[PlannedFix]) -> list[PlannedFix]:
+    """Those that are made: a metric that is reached in several ways is mended in all of them or not at all."""
+    beyond_help = {each.violation.metric for each in fixes if each.plan is None}
+    return [each for each in fixes if each.violation.metric not in beyond_help]

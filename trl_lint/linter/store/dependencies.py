@@ -1,0 +1,97 @@
+"""What an analysis has found on the machine besides the files that it was handed, and whether that is still so."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from trl_lint import files
+from trl_lint.linter.store.cache import digest
+from trl_lint.releases import installed
+
+FILE, NOTHING, OTHER = "file", "nothing", "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """contents: the digest of every file that was opened, None for one that could not be read. kinds: what is at
+    other paths (a file, nothing, or something else). small: whether a file has no more than `limit` bytes.
+    releases: which releases are installed, "" for none. engines: what the files that were asked about are shown to run
+    under. callers: the files that were analysed as they import those of the run.
+    """
+
+    contents: Mapping[str, str | None]
+    kinds: Mapping[str, str]
+    small: Mapping[str, bool]
+    limit: int
+    releases: Mapping[str, str]
+    engines: Mapping[str, str]
+    callers: Sequence[str]
+
+    def hold(self, engines_of: Callable[[str], str], callers: Callable[[], Sequence[str]]) -> bool:
+        """Whether an analysis would find the same today.
+
+        engines_of: what a file is shown to run under now. callers: the files that import those of the run now.
+        """
+        return (
+            all(kind_of(path) == kind for path, kind in self.kinds.items())
+            and all(is_small(path, self.limit) == small for path, small in self.small.items())
+            and all(content_of(path) == content for path, content in self.contents.items())
+            and all(installed(name) == release for name, release in self.releases.items())
+            and all(engines_of(path) == shown for path, shown in self.engines.items())
+            and callers() == self.callers
+        )
+
+
+def content_of(path: str) -> str | None:
+    """The digest of what is in a file."""
+    try:
+        return digest(files.read(path))
+    except (OSError, ValueError):
+        return None
+
+
+def kind_of(path: str) -> str:
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return NOTHING
+    return FILE if stat.S_ISREG(mode) else OTHER
+
+
+def is_small(path: str, limit: int) -> bool:
+    """Whether a file has no more bytes than that; what is not there has none."""
+    return files.size(path) <= limit
+
+
+def kinds_of(asked: Mapping[Path, bool], read: Iterable[Path]) -> dict[str, str] | None:
+    """What is at paths of which somebody asked whether a file is there; None when that is not so any more.
+
+    Where nothing is, the highest folder that is missing stands for all that would be in it. That something was
+    `read` says already that there is a file.
+    """
+    look = cache(kind_of)
+    kinds: dict[str, str] = {}
+    for path, is_file in asked.items():
+        kind = look(str(path))
+        if (kind == FILE) is not is_file:
+            return None
+        if kind == NOTHING:
+            kinds[_highest_missing(str(path), look)] = NOTHING
+        else:
+            kinds[str(path)] = kind
+    for path in read:
+        if kinds.get(str(path)) == FILE:
+            del kinds[str(path)]
+    return kinds
+
+
+def _highest_missing(path: str, look: Callable[[str], str]) -> str:
+    parent = os.path.dirname(path)
+    while parent != path and look(parent) == NOTHING:
+        path, parent = parent, os.path.dirname(parent)
+    return path

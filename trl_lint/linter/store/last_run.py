@@ -1,0 +1,131 @@
+"""The texts of the last run on the same files: with them it can be said what has changed since."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypedDict
+
+from trl_lint import files
+from trl_lint.linter.store.cache import digest
+from trl_lint.linter.store.comment_changes import MovedLines, lines_moved, moved
+from trl_lint.linter.store.dependencies import Dependencies
+from trl_lint.linter.store.serialization import CheckOutcome
+
+# To compare two texts takes a part of what it takes to analyse one: it pays where a few have changed.
+MOST_CHANGED = 20
+# Of zlib: the fastest, which is half as good as the best.
+_LEVEL = 1
+# So many bytes are kept of the files that were read besides, libraries among them.
+_MOST_BESIDE = 8_000_000
+
+
+class LastRow(TypedDict):
+    entry: str
+    texts: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedLines:
+    """Files in which comments and blank lines have changed. lines: where the lines of each are now, by its path.
+
+    texts: what is in them now.
+    """
+
+    lines: Mapping[str, MovedLines] = field(default_factory=dict)
+    texts: Mapping[str, bytes] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.lines)
+
+    def moved(self, path: Path, outcome: CheckOutcome) -> CheckOutcome:
+        """The outcome of a file, on the lines where its code is now.
+
+        Raises:
+            KeyError: a place has no line any more, comments around it have changed, or the file can't be parsed.
+        """
+        if str(path) in self.lines and outcome.error is not None:
+            raise KeyError(str(path))
+        for each in outcome.findings:
+            if each.path in self.lines and not self.lines[each.path].holds(each):
+                raise KeyError(str(path))
+        return moved(outcome, self.lines.get) if self.lines else outcome
+
+    def with_contents_of_today(self, found: Dependencies) -> Dependencies:
+        """What an analysis of the texts of today would have read, where it has read these files before."""
+        contents = {path: digest(self.texts[path]) for path in found.contents if path in self.texts}
+        return replace(found, contents={**found.contents, **contents})
+
+
+NO_CHANGES = ChangedLines()
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """entry: the name under which its outcome is kept. texts: those of its files, packed, by their paths."""
+
+    entry: str
+    texts: Mapping[str, str]
+
+    @classmethod
+    def of(cls, row: object) -> LastRun | None:
+        """What was kept of it; None where nothing was, or something else."""
+        if not isinstance(row, dict):
+            return None
+        entry, texts = row.get("entry"), row.get("texts")
+        return cls(entry, texts) if isinstance(entry, str) and isinstance(texts, dict) else None
+
+    @classmethod
+    def with_texts(cls, entry: str, texts: Mapping[Path, bytes], found: Dependencies) -> LastRun:
+        """A run on these texts, which has also read what it has found besides."""
+        packed = {str(path): _packed(text) for path, text in texts.items()}
+        room = _MOST_BESIDE
+        for path, content in found.contents.items():
+            text = b"" if path in packed or content is None or room < 0 else _text_of(path)
+            room -= len(text)
+            if text and digest(text) == content:
+                packed[path] = _packed(text)
+        return cls(entry, packed)
+
+    def row(self) -> LastRow:
+        """It as JSON keeps it."""
+        return {"entry": self.entry, "texts": dict(self.texts)}
+
+    def changed_lines(self, now: Mapping[Path, bytes]) -> ChangedLines | None:
+        """What has changed since; None where that is more than comments and blank lines, in more than a few files."""
+        texts = {str(path): text for path, text in now.items()}
+        texts |= {path: _text_of(path) for path in self.texts if path not in texts}
+        try:
+            changed = {path: text for path, text in texts.items() if self.texts[path] != _packed(text)}
+            before = {path: _unpacked(self.texts[path]) for path in changed}
+        except (KeyError, TypeError, ValueError, zlib.error, binascii.Error):  # not of our making
+            return None
+        if len(changed) > MOST_CHANGED:
+            return None
+        lines: dict[str, MovedLines] = {}
+        for path, text in changed.items():
+            here = lines_moved(before[path], text)
+            if here is None:
+                return None
+            lines[path] = here
+        return ChangedLines(lines, changed)
+
+
+def _text_of(path: str) -> bytes:
+    """What is in a file; nothing where it can't be read."""
+    try:
+        return files.read(Path(path))
+    except (OSError, ValueError):
+        return b""
+
+
+def _packed(text: bytes) -> str:
+    return base64.b64encode(zlib.compress(text, _LEVEL)).decode()
+
+
+def _unpacked(text: str) -> bytes:
+    return zlib.decompress(base64.b64decode(text))

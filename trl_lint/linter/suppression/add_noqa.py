@@ -1,0 +1,232 @@
+"""`--add-noqa`: comments that silence what is found today, at the rows where they count and nowhere else."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trl_lint.findings import Edit, Finding, Position
+from trl_lint.linter.comments.directives import CommentForm, Directive
+from trl_lint.linter.comments.hash_comments import runs_the_same
+from trl_lint.linter.comments.suppressions import Comments
+from trl_lint.linter.files.writing import write_back
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.runner import FileResult, check
+from trl_lint.linter.suppression.comment_fixes import edited
+from trl_lint.linter.suppression.unused_noqa import python_comments
+
+if TYPE_CHECKING:
+    from trl_lint.linter.cells.places import CodePart
+
+_Span = tuple[int, int]
+
+
+def annotate(linter: Linter, path: Path, source: bytes) -> FileResult:
+    """Silence what is found in a file, in place.
+
+    Returns:
+        What was silenced as `applied`, and what could not be as `findings`, and as `withheld` with the reason.
+    """
+    result = check(linter, path, source)
+    if not result.findings:
+        return result
+    new, withheld = noted(path, source, result.findings)
+    problem = write_back(path, source, new, linter.roots, "no comments added") if new != source else None
+    if problem:
+        return replace(result, problem=problem)
+    left = tuple(finding for finding, _ in withheld)
+    done = tuple(each for each in result.findings if each not in left)
+    silenced = result.silenced + len(done)
+    return replace(
+        result, source=new, before=source, findings=left, applied=done, withheld=tuple(withheld), silenced=silenced
+    )
+
+
+def noted(path: Path, source: bytes, found: Sequence[Finding]) -> tuple[bytes, list[tuple[Finding, str]]]:
+    """A text with comments that silence these findings, and those that no comment can silence, with the reason."""
+    text = _Commented(path, source)
+    if text.comments.cells is not None:
+        return _noted_in_cells(path, source, text.comments, found)
+    blocks, source, withheld = _noted_in_blocks(path, source, text.comments, found)
+    if blocks:
+        text, found = _Commented(path, source), [each for each in found if each not in blocks]
+    groups: dict[_Span, list[Finding]] = {}
+    for each in found:
+        groups.setdefault(text.comments.span_of(each), []).append(each)
+    plans: list[tuple[list[Finding], Edit]] = []
+    for span, findings in sorted(groups.items()):
+        edit = text.edit(span, sorted({each.code for each in findings}))
+        if isinstance(edit, Edit):
+            plans.append((findings, edit))
+        else:
+            withheld += [(each, edit) for each in findings]
+    if not text.reason_against(plans):
+        return text.after(plans), withheld
+    passing: list[tuple[list[Finding], Edit]] = []
+    for plan in plans:  # all together do not do, so each by itself
+        reason = text.reason_against([*passing, plan])
+        if reason:
+            withheld += [(each, reason) for each in plan[0]]
+        else:
+            passing.append(plan)
+    return text.after(passing), withheld
+
+
+def _noted_in_cells(
+    path: Path, source: bytes, comments: Comments, found: Sequence[Finding]
+) -> tuple[bytes, list[tuple[Finding, str]]]:
+    """The same for a notebook, whose cells are one module, with lines between that are commands for the shell."""
+    from trl_lint.linter.cells.notebook import opened
+    from trl_lint.linter.cells.places import NotInside
+
+    part = comments.cells
+    assert part is not None
+    own = {comments.inside(each): each for each in found if comments.is_own(comments.span_of(each)[1])}
+    new, withheld = noted(path.with_suffix(".py"), part.source, list(own))
+    left = [(own[each], reason) for each, reason in withheld]
+    try:
+        current = opened(path, source).changed(part.changes(new.decode("utf-8", "surrogatepass")))
+    except NotInside as error:
+        current, left = source, [(each, str(error)) for each in own.values()]
+    for each in found:
+        if each not in own.values():
+            current, reason = _noted_in_command(path, current, each)
+            left += [(each, reason)] * bool(reason)
+    return current, left
+
+
+def _noted_in_blocks(
+    path: Path, source: bytes, comments: Comments, found: Sequence[Finding]
+) -> tuple[set[Finding], bytes, list[tuple[Finding, str]]]:
+    """The findings in the blocks of documentation, and the same for these: each block is a module of its own."""
+    from trl_lint.linter.cells.places import Change, NotInside
+
+    by_part: dict[CodePart, dict[Finding, Finding]] = {}
+    for each in found:
+        block = comments.block_of(each)
+        if block is not None:
+            by_part.setdefault(block[0], {})[block[1]] = each
+    if not by_part:
+        return set(), source, []
+    from trl_lint.linter.cells.blocks import opened
+
+    changes: list[Change] = []
+    withheld: list[tuple[Finding, str]] = []
+    for part, own in by_part.items():
+        new, left = noted(part.path.with_suffix(".py"), part.source, list(own))
+        try:
+            changes += part.changes(new.decode("utf-8"))
+            withheld += [(own[each], reason) for each, reason in left]
+        except NotInside as error:
+            withheld += [(each, str(error)) for each in own.values()]
+    mine = {each for own in by_part.values() for each in own.values()}
+    return mine, opened(path, source).changed(changes), withheld
+
+
+def _noted_in_command(path: Path, source: bytes, finding: Finding) -> tuple[bytes, str]:
+    """A notebook with a comment behind a command for the shell, and why there is none ("" where there is one)."""
+    from trl_lint.linter.cells.notebook import opened
+    from trl_lint.linter.cells.places import Change
+
+    comments = Comments(source, path)
+    if comments.silence(finding):  # another command of its line was silenced
+        return source, ""
+    lines = comments.lines_of(finding)
+    number = finding.end.line
+    code = lines[number - 1].rstrip()
+    end = lines[number - 1][len(lines[number - 1].rstrip("\n")) :]
+    if code.endswith("\\"):
+        return source, "there is no room for a comment at the end of its last line"
+    change = Change(finding.end.cell, number - 1, number, (f"{code}  # noqa: {finding.code}{end}",))
+    new = opened(path, source).changed([change])
+    if not runs_the_same(path, source, new):
+        return source, "a comment would change what is run"
+    return (new, "") if Comments(new, path).silence(finding) else (source, "comments on its line are not read")
+
+
+def silencing(path: Path, source: bytes, finding: Finding) -> Edit | None:
+    """The edit that silences a finding with a comment; None where there is no room for one."""
+    text = _Commented(path, source)
+    part, span = text.comments.cells, text.comments.span_of(finding)
+    if part is not None:
+        if not text.comments.is_own(span[1]):  # a command for the shell
+            return None
+        inside = silencing(path.with_suffix(".py"), part.source, text.comments.inside(finding))
+        return inside and Edit(part.there(inside.start), part.there(inside.end), inside.content)
+    block = text.comments.block_of(finding)
+    if block is not None:
+        return _silencing_in(*block)
+    edit = text.edit(span, [finding.code])
+    return edit if isinstance(edit, Edit) else None
+
+
+def _silencing_in(part: CodePart, finding: Finding) -> Edit | None:
+    """The same in a block of documentation: finding is at its place in the block."""
+    found = silencing(part.path.with_suffix(".py"), part.source, finding)
+    if found is None or not part.lines[found.start.line - 1].own:
+        return None
+    return replace(found, start=part.there(found.start), end=part.there(found.end))
+
+
+class _Commented:
+    """A text that comments are to be put into."""
+
+    def __init__(self, path: Path, source: bytes) -> None:
+        self.path = path
+        self.source = source
+        self.comments = Comments(source, path)
+
+    def after(self, plans: Sequence[tuple[list[Finding], Edit]]) -> bytes:
+        return edited(self.source, [edit for _, edit in plans])
+
+    def edit(self, span: _Span, codes: Sequence[str]) -> Edit | str:
+        """The edit that silences these lines, or why there is none."""
+        there = next((each for each in self.comments.around(span) if each.form is CommentForm.LINE), None)
+        if there is None:
+            appended = self._appended(span[1], f"# noqa: {', '.join(codes)}")
+            return appended or "there is no room for a comment at the end of its last line"
+        if not there.words or not self._is_comment(there):
+            return "a string there looks like a comment that silences it"
+        place = Position(there.line, there.words[-1].end + 1)  # in front of a reason
+        return Edit(place, place, "".join(f", {code}" for code in codes))
+
+    def reason_against(self, plans: Sequence[tuple[list[Finding], Edit]]) -> str:
+        """Why the text is not to be written with these comments; "" where it may be."""
+        new = self.after(plans)
+        if not self.comments.is_python and not runs_the_same(self.path, self.source, new):
+            return "a comment would change what is run"
+        if self.comments.is_python and _python_tree(self.source) != _python_tree(new):
+            return "a comment would change what the code does"
+        comments = Comments(new, self.path)
+        if not all(comments.silence(each) for findings, _ in plans for each in findings):
+            return "comments on its line are not read"
+        return ""
+
+    def _is_comment(self, found: Directive) -> bool:
+        """Whether what looks like a comment is one, and not a part of a string."""
+        return not self.comments.is_python or any(
+            number == found.line and column <= found.start < column + len(text)
+            for number, column, text in python_comments(self.source)
+        )
+
+    def _appended(self, number: int, comment: str) -> Edit | None:
+        """The edit that puts a comment at the end of a line; None where the next line goes on with it."""
+        line = self.comments.lines[number - 1].rstrip("\n")
+        code = line.rstrip()
+        if code.endswith("\\"):
+            return None
+        return Edit(Position(number, len(code) + 1), Position(number, len(line) + 1), f"  {comment}")
+
+
+def _python_tree(source: bytes) -> str:
+    """What stands for the meaning of Python code; "" for what can't be read by this Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the user's code, and not asked for
+            return ast.dump(ast.parse(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""

@@ -1,0 +1,78 @@
+"""`--fix` for the comments that silence findings: made in the text after all other fixes, and looked at again."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from trl_lint.findings import Applicability, Edit, Finding, Position
+from trl_lint.linter.comments.suppressions import decoded, split
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.results import FixResult
+from trl_lint.linter.rewriting.fixing import fresh
+from trl_lint.linter.suppression.unused_noqa import found_stale, looks_at
+
+# A comment may have several findings, of which one is mended at a time.
+_ROUNDS = 10
+
+
+def with_comments(linter: Linter, path: Path, source: bytes, fixed: FixResult, *, unsafe: bool) -> FixResult:
+    """What `--fix` did to a file, with what it does to the comments in it and what is left of those."""
+    if not looks_at(linter, path, fixed.source):
+        return fixed
+    levels = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
+    first = _stale(linter, path, source)
+    now = linter if fixed.source == source else fresh(linter, path)
+    current, remaining = fixed.source, list(fixed.remaining)
+    left = first if now is linter else _stale(now, path, current)
+    for _ in range(_ROUNDS):
+        wanted = _one_per_line([each for each in left if each.fix and each.fix.applicability in levels])
+        if not wanted:
+            break
+        new = edited(current, [edit for each in wanted if each.fix for edit in each.fix.edits()])
+        now = fresh(linter, path)
+        found = now.check(path, new)
+        if not _are_alike(found, remaining):  # a comment whose loss changes more than itself stays
+            break
+        current, remaining = new, found
+        left = found_stale(now, path, current, found)
+    mended = Counter(each.message for each in first) - Counter(each.message for each in left)
+    applied = [each for each in first if each.fix and each.fix.applicability in levels and mended[each.message]]
+    everything = sorted((*fixed.applied, *split(applied, source, path)[0]), key=lambda each: each.sort_key)
+    remaining = sorted((*remaining, *left), key=lambda each: each.sort_key)
+    return replace(fixed, source=current, applied=tuple(everything), remaining=tuple(remaining))
+
+
+def _stale(linter: Linter, path: Path, source: bytes) -> list[Finding]:
+    found = linter.check(path, source)
+    return split(found_stale(linter, path, source, found), source, path)[0]
+
+
+def _are_alike(found: Sequence[Finding], others: Sequence[Finding]) -> bool:
+    """Whether the findings are the same, apart from their places."""
+    told, before = (Counter((each.code, each.message) for each in some) for some in (found, others))
+    return told == before
+
+
+def _one_per_line(found: Sequence[Finding]) -> list[Finding]:
+    return list({each.start.line: each for each in found}.values())
+
+
+def edited(source: bytes, edits: Sequence[Edit]) -> bytes:
+    """A text after edits each of which is within a line; encoding, line ends and the mark of the byte order stay."""
+    text, encoding = decoded(source)
+    lines = io.StringIO(text, newline="").readlines()
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    for each in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        first, last = (_offset(starts, place) for place in (each.start, each.end))
+        text = text[:first] + each.content + text[last:]
+    return text.encode(encoding)
+
+
+def _offset(starts: Sequence[int], place: Position) -> int:
+    return min(starts[min(place.line, len(starts)) - 1] + place.column - 1, starts[-1])
