@@ -50,6 +50,28 @@ def test_the_options_of_a_command_are_settings(decorators, called, is_reported):
     assert not SNIPPETS.findings(text.replace("folder", "local_rank"))
 
 
+FILLED_IN = """\
+import draccus
+import pyrallis
+from accelerate import Accelerator
+
+@{}
+def main(cfg):
+    accelerator = Accelerator()
+    open(f"{{cfg.folder}}/x", "w")
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "is_reported"),
+    [("draccus.wrap()", True), ("pyrallis.wrap()", True), ("draccus.asks(0)", False), ("other.wrap()", False)],
+)
+def test_a_decorator_may_fill_in_the_settings(decorator, is_reported):
+    assert bool(SNIPPETS.findings(FILLED_IN.format(decorator))) is is_reported
+
+
 DECORATED = """\
 import functools
 from accelerate import Accelerator, PartialState
@@ -162,3 +184,38 @@ def test_a_program_whose_helper_spreads_the_model_is_one_process(where, files, t
     (tmp_path / "train.py").write_text(RUNS)
     findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL008",)))
     assert [Path(each.path).name for each in findings] == files
+
+
+LATE = """\
+Trainer = None
+Accelerator = "{unset}"
+
+def load():
+    {bind}
+    from transformers import Trainer
+    from accelerate import Accelerator
+    {tell}
+
+def main(model, rows, options):
+    load()
+    {uses}
+    open("x", "w")
+"""
+
+
+@pytest.mark.parametrize(
+    ("bind", "tell", "uses", "is_reported"),
+    [
+        ("global Trainer", "pass", "trainer = Trainer(model)", True),
+        ("pass", 'globals().update({"Trainer": Trainer})', "trainer = Trainer(model)", True),
+        ("pass", 'globals()["Trainer"] = Trainer', "trainer = Trainer(model)", True),
+        # The function's own names stay its own, and what the module has put there stays.
+        ("pass", "pass", "trainer = Trainer(model)", False),
+        ("pass", 'print("Trainer")', "trainer = Trainer(model)", False),
+        ("pass", 'globals().update({"Other": Trainer})', "trainer = Trainer(model)", False),
+        ("global Accelerator", "pass", "trainer = Trainer(model)", False),
+        ("global Accelerator", "pass", "accelerator = Accelerator()", False),
+    ],
+)
+def test_a_function_may_import_names_for_the_whole_module(bind, tell, uses, is_reported):
+    assert bool(SNIPPETS.findings(LATE.format(unset="", bind=bind, tell=tell, uses=uses))) is is_reported

@@ -1231,3 +1231,55 @@ def test_the_main_process_goes_first_whoever_is_asked_to_let_it():
     guarded = text.format("    if dist.get_rank() == 0:\n    ") + "            return build()\n"
     assert SNIPPETS.places(guarded) == ["args.main_process_first()"]
     assert SNIPPETS.places(text.format("") + "        return build()\n") == []
+
+
+EVALUATES_IN_A_HELPER = """\
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from rows import rows_of
+
+
+class Run:
+    def __init__(self):
+        self.rank = int(os.environ["RANK"])
+
+    @property
+    def is_main(self):
+        return self.rank == 0
+
+
+@torch.no_grad()
+def evaluate(model, rows):
+    total = 0
+    for row in rows:
+        total += model(row).mean().item()
+    return total
+
+
+def train(net, folder):
+    dist.init_process_group("nccl")
+    run = Run()
+    model = DistributedDataParallel(net)
+    for row in rows_of(folder):
+        model(row).mean().backward()
+    {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "is_reported"),
+    [
+        ("if run.is_main:\n        print(evaluate(model, rows_of(folder)))", True),
+        ("if run.rank == 0:\n        print(evaluate(model, rows_of(folder)))", True),
+        ("if int(os.environ['LOCAL_RANK']) < 1:\n        print(evaluate(model, rows_of(folder)))", True),
+        ("if run.is_main:\n        print(evaluate(model.module, rows_of(folder)))", False),
+        ("score = evaluate(model, rows_of(folder))\n    if run.is_main:\n        print(score)", False),
+    ],
+)
+def test_a_loop_in_a_helper_has_rounds_for_the_rank_that_the_launcher_numbers(call, is_reported):
+    """Whoever is called by one rank alone goes round its loop, as where `dist.get_rank()` tells which one that is."""
+    text = EVALUATES_IN_A_HELPER.format(call=call)
+    assert bool(SNIPPETS.findings(text)) is is_reported

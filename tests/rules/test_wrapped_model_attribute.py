@@ -1470,6 +1470,77 @@ def test_what_is_put_on_a_wrapper_can_be_read_from_it_elsewhere(before, wrapping
     assert bool(SNIPPETS.findings(text)) is is_reported
 
 
+OWN_WRAPPER = """\
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.depth = 3
+
+    def outputs(self):
+        return 1
+
+
+class Wrapper(DistributedDataParallel):
+{body}
+
+
+def train(batch, reader):
+    torch.distributed.init_process_group()
+    model = Wrapper(Net(), device_ids=[0])
+    {read}
+    model(batch).mean().backward()
+"""
+HANDS_ON = """\
+    def __init__(self, module, **options):
+        super().__init__(module, **options)
+        self.kept = module.depth
+
+    def outputs(self):
+        return self.module.outputs()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "read", "is_reported"),
+    [
+        ("    pass", "print(model.depth)", True),
+        (HANDS_ON, "print(model.depth)", True),
+        (HANDS_ON, "print(model.module.depth)", False),
+        # What the wrapper has besides.
+        (HANDS_ON, "print(model.kept)", False),
+        (HANDS_ON, "print(model.outputs())", False),
+        (HANDS_ON, "if hasattr(model, 'kept'):\n        reader(model.kept)", False),
+        # A function out of sight has been asked about it.
+        ("    pass", "if outside.is_exported(model):\n        reader(model.depth)", False),
+        ("    pass", "reader(model.depth if is_exported(model) else model)", False),
+        ("    pass", "if is_exported(model):\n        pass\n    else:\n        reader(model.depth)", True),
+        ("    pass", "if outside.is_exported(reader):\n        reader(model.depth)", True),
+        # It may have anything.
+        ("    def __getattr__(self, name):\n        return getattr(self.module, name)", "print(model.depth)", False),
+        (
+            "    def __init__(self, module, **options):\n        super().__init__(module, **options)\n"
+            "        for each in options['names']:\n            setattr(self, each, getattr(module, each))",
+            "print(model.depth)",
+            False,
+        ),
+        # Which of its arguments it wraps is not known.
+        (
+            "    def __init__(self, setup, **options):\n        super().__init__(setup.module(), **options)",
+            "print(model.depth)",
+            False,
+        ),
+    ],
+)
+def test_a_class_of_the_projects_own_may_be_the_wrapper(body, read, is_reported):
+    text = OWN_WRAPPER.format(body=body, read=read)
+    assert bool(SNIPPETS.findings(text)) is is_reported
+
+
 @pytest.mark.parametrize(
     ("first", "second", "is_reported"),
     [

@@ -137,6 +137,21 @@ class WrappedWhere(Step):
         )
 
 
+class WrappedByOwn(Step):
+    """A model is wrapped in a class of the project's own. names: what that class has besides what it inherits."""
+
+    __slots__ = ("names",)
+
+    def __init__(
+        self, module: SourceModule, node: CSTNode, text: str, before: Step | None, names: frozenset[str]
+    ) -> None:
+        super().__init__(module, node, text, before)
+        self.names = names
+
+    def behind(self, before: Step | None) -> Step:
+        return WrappedByOwn(self.module, self.node, self.text, before, self.names)
+
+
 class SharedName(Step):
     """Ranks may find the same name here: that of a file in a folder of all of them, or the time in whole seconds."""
 

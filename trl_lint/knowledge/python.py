@@ -107,6 +107,10 @@ MAKE_SETTINGS = frozenset({
     "types.SimpleNamespace",
 })  # fmt: skip
 
+# Decorators that give the function the settings of the command line in place of the arguments that its caller leaves
+# out (draccus/argparsing.py, pyrallis/argparsing.py).
+GIVE_SETTINGS = frozenset({"draccus.wrap", "pyrallis.wrap"})
+
 # Functions that call the one that they are given with the options of the command line, or make an object of a class.
 COMMAND_LINES = frozenset({"fire.Fire", "jsonargparse.CLI", "jsonargparse.auto_cli", "typer.run", "tyro.cli"})
 

@@ -34,6 +34,7 @@ from trl_lint.knowledge.schema import (
 _C10D = "torch/distributed/distributed_c10d.py"
 _NN = "torch/distributed/nn/functional.py"
 DDP = "torch.nn.parallel.DistributedDataParallel"
+DATA_PARALLEL = "torch.nn.DataParallel"
 _DDP = "torch/nn/parallel/distributed.py::DistributedDataParallel"
 _DP = "torch/nn/parallel/data_parallel.py::DataParallel"
 _FSDP = "torch/distributed/fsdp/fully_sharded_data_parallel.py::FullyShardedDataParallel"
@@ -98,7 +99,7 @@ _CLASSES: tuple[Row, ...] = (
     Class(name="torch.distributed.device_mesh.DeviceMesh",
           source="torch/distributed/device_mesh.py::DeviceMesh"),
     Class(name="torch.distributed.fsdp.FullyShardedDataParallel", source=_FSDP, makes=SOME_MODEL),
-    Class(name="torch.nn.DataParallel", source=_DP, makes=WRAPPED_MODEL),
+    Class(name=DATA_PARALLEL, source=_DP, makes=WRAPPED_MODEL),
     Class(name=DDP, source=_DDP, makes=REPLICATED_MODEL,
           synchronises=WRAP),
     Class(name="torch.optim.Optimizer", source="torch/optim/optimizer.py::Optimizer", others=SAME),

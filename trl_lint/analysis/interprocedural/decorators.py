@@ -2,6 +2,7 @@
 
 @accelerator.on_main_process      some of them
 @click.command()                  all of them: it is known by its name
+@draccus.wrap()                   all of them: it fills in the settings, and calls the function
 @timed                            all of them, where `timed` is in sight, and what it makes of `f` calls `f` on all ways
 @somebody_elses                   not known
 
@@ -26,7 +27,8 @@ from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
-from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
+from trl_lint.domain.kinds import LibraryName
+from trl_lint.knowledge.python import GIVE_SETTINGS, HARMLESS_DECORATORS, RANK_DECORATORS
 
 # What may leave out a part of the expression, or of the statement, that it is in.
 _MAY_LEAVE_OUT = (cst.BooleanOperation, cst.CompFor, cst.IfExp, cst.Lambda)
@@ -51,6 +53,8 @@ def _lets_all_in(frame: Frame, decorator: cst.BaseExpression) -> bool:
     if not isinstance(target, (cst.Attribute, cst.Name)):
         return False
     value = frame.engine.settle(expressions.evaluate(frame, target))
+    if isinstance(value, LibraryName):
+        return value.name in GIVE_SETTINGS
     made = value.function.node if isinstance(value, FunctionValue) else None
     if isinstance(decorator, cst.Call) and made is not None:
         made = _returned(made)

@@ -11,6 +11,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.control_flow import statements
 from trl_lint.analysis.interprocedural.library_lookup import Tables
+from trl_lint.analysis.program.definitions import late_imports
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
@@ -83,6 +84,8 @@ class Names(Tables):
             found = module.names.get(name)
             if found is not None and frame is not None and found.kind in (Kind.CONTAINER, Kind.TUPLE):
                 frame.memory.load(found, module.heap)
+        if found is None or (found.kind is Kind.NONE and module.state == "done"):
+            found = self._imported_late(module, name) or found
         if found is None:
             builtin = _BUILTINS.get(name)
             if builtin is not None:
@@ -97,6 +100,15 @@ class Names(Tables):
         if found.const is not MISSING and module.state == "done":
             return without_constant(found)
         return found
+
+    def _imported_late(self, module: Module, name: str) -> Value | None:
+        """A name that a function of the module imports for all of it."""
+        node = late_imports.import_of(module, name)
+        if node is None:
+            return None
+        frame = Frame(self, module)
+        statements.HANDLERS[type(node)](frame, node)
+        return frame.memory.names.get(name)
 
     def global_names(self, module: Module) -> dict[str, Value]:
         """The module's global names, to be assigned to by a function that declares them `global`."""

@@ -165,7 +165,7 @@ class Runs(Definitions):
             return BOTTOM, {}
         inner = Frame(self, function.module, function, None, function.closure, frame.memory.control)
         inner.memory = Memory(dict(names), frame.memory.heap, frame.memory.attributes, frame.memory.control)
-        inner.objects = frame.objects
+        inner.objects, inner.key = frame.objects, frame.key  # what it leaves in attributes, its caller does
         inner.trace, inner.stepping = frame.trace, frame.stepping
         self._running.append(key)
         self.depth += 1

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter.conditions import lists_of_models
-from trl_lint.analysis.interpreter.objects import attributes, read_settings
+from trl_lint.analysis.interpreter.objects import attributes, own_wrappers, read_settings
 from trl_lint.analysis.interpreter.operations import dict_constructors
 from trl_lint.analysis.interpreter.operations.pure_calls import text_of
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_names
@@ -293,6 +293,8 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     name = args.positional[1].const if len(args.positional) > 1 else None
     if owner.kind is Kind.MODEL and owner.wrapping in WRAPPED_ON_SOME_WAY and isinstance(name, str):
         attributes.asked_for(frame, owner, name, node)
+    if owner.kind is Kind.MODEL and isinstance(name, str) and own_wrappers.has(owner, name):
+        return NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool")
     if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and isinstance(name, str):
         found = WORLD_TRUE if name in library.WRAPPER_ATTRIBUTES else WORLD_FALSE
         return NumberValue(ranks.SAME, const=found, scalar=True, dtype="bool")
@@ -320,6 +322,8 @@ def _getattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         return wrapped_models.part(whole)
     if not isinstance(name, str) or "\0" in name:
         return SAME if owner.kind is Kind.INSTANCE and owner.rank.state is State.SAME and default is None else UNKNOWN
+    if owner.kind is Kind.MODEL and own_wrappers.has(owner, name):
+        return UNKNOWN
     if owner.kind is Kind.MODEL and default is not None and not (owner.wrapping and owner.wrapping.is_bare):
         if owner.wrapping is Wrapping.WRAPPED and name not in library.WRAPPER_ATTRIBUTES:
             return default

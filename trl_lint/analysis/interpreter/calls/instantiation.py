@@ -7,6 +7,7 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import callbacks
+from trl_lint.analysis.interpreter.objects import own_wrappers
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
 from trl_lint.analysis.state import records
@@ -34,6 +35,11 @@ def instance_of(cls: ClassInfo) -> Value:
 
 
 def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:
+    wrapped = own_wrappers.made(frame, cls, args, node)
+    return wrapped if wrapped is not None else _instantiate(frame, cls, args, node)
+
+
+def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:
     made: Value = instance_of(cls.allocated_at(id(node)) if _is_told_apart(frame, cls) else cls)
     if made.kind is Kind.MODEL:
         _build_around_wrapped(frame, cls, args, node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects import attributes
+from trl_lint.analysis.interpreter.objects import attributes, own_wrappers
 from trl_lint.analysis.program.definitions.learned_outputs import learned_parts
 from trl_lint.analysis.program.definitions.objects import ProjectModel
 from trl_lint.analysis.program.syntax import callee_of
@@ -33,6 +33,8 @@ def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: 
         for observe in frame.observers.model_method:
             observe(frame, inner, "forward", node)
         return forward(frame, owner, args)
+    if own_wrappers.has(owner, name):
+        return UNKNOWN
     attributes.of_model(frame, owner, name, callee, called=True)
     if name in models.ADD_WHAT_IS_TRAINED:
         wrapped_models.switched(frame, owner, name, args, callee.value if isinstance(callee, cst.Attribute) else None)

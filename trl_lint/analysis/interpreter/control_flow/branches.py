@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from trl_lint.analysis.events import source_step
 from trl_lint.analysis.interpreter.conditions import engine_plugins, lists_of_models, wrapping_tests
 from trl_lint.analysis.interpreter.conditions.conditions import divides, engine_arm, narrow, other_ranks, truth
 from trl_lint.analysis.interpreter.conditions.tpu_tests import is_on_tpu
@@ -21,7 +22,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import alone_of
-from trl_lint.domain.provenance import NoneWhere
+from trl_lint.domain.provenance import LauncherVariable, NoneWhere
 from trl_lint.domain.ranks import Origin, Rank
 from trl_lint.domain.values import Kind, Value
 
@@ -231,6 +232,7 @@ def _tell(
     parts = (part for each in parts_of(node.test) for part in alternatives(each))
     asked = (frame.node_values.get(id(part)) for part in (node.test, *parts))
     asks_rank = any(value is not None and alone_of(value) is not None for value in asked)
+    asks_rank |= division.rank.origins == Origin.RANK and isinstance(source_step(division.why), LauncherVariable)
     branch = Branch(node.test, division.why, marks, through, ways_out, division.rank.origins, asks_rank=asks_rank)
     for observe in frame.observers.branch:
         observe(frame, branch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeAsked, AttributeRead, steps
-from trl_lint.analysis.interpreter.objects import given_fields, handed_models
+from trl_lint.analysis.interpreter.objects import given_fields, handed_models, own_wrappers, wrapped_before
 from trl_lint.analysis.interpreter.operations import dict_constructors, paths
 from trl_lint.analysis.program.definitions import call_order, wrapper_attributes
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, class_of
@@ -182,6 +182,8 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
         return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
     if name in ("training",):
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")
+    if own_wrappers.has(model, name) or own_wrappers.is_asked_about(frame, model, node):
+        return UNKNOWN
     is_there = model.wrapping not in WRAPPED_ON_SOME_WAY or _is_there(frame, name, node)
     if not is_there and not _is_wrapped_later(frame, model) and not _is_put_on(frame, model, name):
         frame.emit(
@@ -220,6 +222,8 @@ def _is_there(frame: Frame, name: str, node: cst.CSTNode) -> bool:
 def asked_for(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
     """`if hasattr(model, name): …` of a wrapped model: where DDP wraps it, that is never done, and nothing instead."""
     if name in library.WRAPPER_ATTRIBUTES or not is_replicated(model) or frame.memory.control.engine:
+        return
+    if own_wrappers.has(model, name):
         return
     if not isinstance(node, cst.Call) or not _is_plain(node) or not is_left_out(frame.root, node, name):
         return
@@ -283,6 +287,8 @@ def _of_object(frame: Frame, owner: ProjectInstance, name: str, node: cst.CSTNod
     value = frame.read_attribute(cls, name)
     if value is not None and value.kind is Kind.UNKNOWN:
         value = handed_models.held(frame, cls, name) or value
+    if value is not None:
+        value = wrapped_before.held(frame, cls, name, value)
     if value is not None and value.rank.state is State.SAME and heuristics.MAIN_PROCESS.fits(name):
         return UNKNOWN  # what is left to its default is for a caller to say
     if value is not None and (value.rank.state is not State.BOTTOM or cls.state != "new"):

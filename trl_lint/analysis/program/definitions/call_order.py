@@ -3,7 +3,7 @@
 def fit(self):
     self.load()        # `load` runs before anything that `prepare` does, if nobody else calls it
     self.prepare()
-    self.train()
+    self.train()           # `train` runs behind `load`, and behind all that `prepare` does
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.syntax import below, of_class
+from trl_lint.analysis.program.syntax import ancestors, below, ends_outside, of_class, own_attribute
 
 
 def is_done_before(method: FunctionInfo, node: cst.CSTNode) -> bool:
@@ -29,6 +29,40 @@ def is_done_before(method: FunctionInfo, node: cst.CSTNode) -> bool:
         return False
     order = [called for each, called in calls if each is callers[0]]
     return other.name in order and order.index(method.name) < order.index(other.name)
+
+
+def run_behind(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> Iterator[FunctionInfo]:
+    """The methods that a class calls behind a node of one of its methods, on some way."""
+    todo: list[tuple[FunctionInfo, cst.CSTNode | None]] = [(method, node)]
+    todo += [(each, call) for each in _methods(cls) for call in of_class(each.node, cst.Call) if _calls(call, method)]
+    found: dict[str, FunctionInfo] = {}
+    for within, place in todo:
+        for call in of_class(within.node, cst.Call):
+            called = cls.find(own_attribute(call.func))
+            if called is None or called.name in found or not (place is None or _is_behind(within.node, place, call)):
+                continue
+            found[called.name] = called
+            todo.append((called, None))
+    yield from found.values()
+
+
+def _calls(call: cst.Call, method: FunctionInfo) -> bool:
+    return own_attribute(call.func) == method.name
+
+
+def _is_behind(root: cst.CSTNode, place: cst.CSTNode, call: cst.Call) -> bool:
+    """Whether who has been at a place of a function may come to a call of it later, as they are written."""
+    order = {id(each): index for index, each in enumerate(below(root))}
+    around = ancestors(root, place)
+    if any(part is place for part in ancestors(root, call)) or order[id(call)] < order[id(place)]:
+        return False
+    shared = {id(each) for each in ancestors(root, call)}
+    left = [each for each in around if id(each) not in shared]
+    if any(isinstance(each, (cst.IndentedBlock, cst.SimpleStatementSuite)) and ends_outside(each) for each in left):
+        return False
+    # In the other arm of the same `if`, nobody has been at the place.
+    inner = [each for each in around if id(each) in shared]
+    return not (inner and isinstance(inner[-1], cst.If) and left and left[0] is inner[-1].body)
 
 
 def _methods(cls: ClassInfo) -> Iterator[FunctionInfo]:

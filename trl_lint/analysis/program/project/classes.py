@@ -289,6 +289,8 @@ class ClassInfo:
         if self.origin is not self:
             self.origin.flush(name, value, writer, heap)
         left = self._left.setdefault(name, {})
+        if _is_wrapped_there(value) and not (writer in left and _is_wrapped_there(left[writer])):
+            self.count(name)
         left[writer] = _without_plain_constant(value)
         merged: Value = BOTTOM
         for each in left.values():
@@ -335,6 +337,15 @@ class ClassInfo:
         """Whether methods other than this one, and than `__init__`, have left something in `self.name`."""
         mine = {id(each.node) for each in (method, self.methods.get("__init__")) if each is not None}
         return any(not (isinstance(by, tuple) and by[0] in mine) for by in self._left.get(name, {}))
+
+    def left_in(self, name: str, method: FunctionInfo) -> list[Value]:
+        """What runs of a method have left in `self.name`."""
+        return [
+            value
+            for cls in self.in_sight()
+            for by, value in cls._left.get(name, {}).items()
+            if isinstance(by, tuple) and by[0] == id(method.node)
+        ]
 
     def _left_by(self, name: str, *, init: bool) -> list[Value]:
         """What runs of its `__init__`, or of its other methods, have left in `self.name`."""

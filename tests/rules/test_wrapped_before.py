@@ -1,0 +1,87 @@
+"""TRL002, TRL010: a method reads a model that another method of its class has wrapped before it calls the reader."""
+
+import pytest
+from snippets import Snippets
+
+SNIPPETS = Snippets("TRL002")
+
+TRAINER = """\
+from accelerate import Accelerator
+from transformers import AutoModel
+
+
+class Trainer:
+    def __init__(self, name):
+        self.model = AutoModel.from_pretrained(name)
+        self.accelerator = Accelerator()
+
+    def fit(self, rows, ready):
+        {fit}
+
+    def evaluate(self, rows):
+        {evaluate}
+
+    def steps(self, rows):
+        {steps}
+"""
+PREPARE = "self.model, rows = self.accelerator.prepare(self.model, rows)\n        "
+READ = "print(self.model.config.hidden_size)"
+
+
+@pytest.mark.parametrize(
+    ("fit", "evaluate", "steps", "is_reported"),
+    [
+        (PREPARE + "self.evaluate(rows)", READ, "pass", True),
+        (PREPARE + "for _ in range(3):\n            self.evaluate(rows)", READ, "pass", True),
+        # By way of a third method.
+        (PREPARE + "self.steps(rows)", READ, "self.evaluate(rows)", True),
+        ("self.steps(rows)\n        self.evaluate(rows)", READ, PREPARE, True),
+        (
+            PREPARE
+            + "def shown(rows):\n            return self.steps(rows)\n        shown(rows)\n        self.evaluate(rows)",
+            READ,
+            "pass",
+            True,
+        ),
+        # Nobody says that it is wrapped by then.
+        ("self.evaluate(rows)\n        " + PREPARE, READ, "pass", False),
+        (PREPARE, READ, "pass", False),
+        ("if ready:\n            self.evaluate(rows)\n        else:\n            " + PREPARE, READ, "pass", False),
+        (
+            "if ready:\n            " + PREPARE + "    return\n        self.evaluate(rows)",
+            READ,
+            "pass",
+            False,
+        ),
+        ("self.evaluate(rows)\n        self.steps(rows)", READ, PREPARE, False),
+        # `fit` leaves another one there.
+        (
+            PREPARE + "self.evaluate(rows)\n        self.model = self.accelerator.unwrap_model(self.model)",
+            READ,
+            "pass",
+            False,
+        ),
+        # The reader unwraps it, or asks.
+        (
+            PREPARE + "self.evaluate(rows)",
+            "print(self.accelerator.unwrap_model(self.model).config.hidden_size)",
+            "pass",
+            False,
+        ),
+        (
+            PREPARE + "self.evaluate(rows)",
+            'if not hasattr(self.model, "module"):\n            ' + READ,
+            "pass",
+            False,
+        ),
+        (
+            PREPARE + "self.evaluate(rows)",
+            "self.model = AutoModel.from_pretrained(rows)\n        " + READ,
+            "pass",
+            False,
+        ),
+    ],
+)
+def test_the_method_that_reads_it_is_called_behind_the_one_that_wraps_it(fit, evaluate, steps, is_reported):
+    text = TRAINER.format(fit=fit, evaluate=evaluate, steps=steps)
+    assert bool(SNIPPETS.findings(text)) is is_reported

@@ -1,0 +1,98 @@
+"""Wrappers of a project's own: classes in sight that are a DistributedDataParallel or a DataParallel.
+
+class Wrapper(DistributedDataParallel):
+    def outputs(self):
+        return self.module.outputs()
+
+model = Wrapper(net)      wrapped, as by the class that it inherits from
+model.outputs()           there: the class has it
+model.depth               not there
+if is_exported(model):    a function out of sight may have been told of the wrapper, and what is under it
+    model.export()        is left alone
+
+A class that may have any attribute (`__getattr__`, `setattr`) is no wrapper of which anything is known, nor one whose
+`__init__` hands its own first argument to nobody.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import libcst as cst
+
+from trl_lint.analysis.events import steps
+from trl_lint.analysis.program.definitions.objects import FunctionValue
+from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.kinds import LibraryName
+from trl_lint.domain.provenance import WrappedByOwn
+from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.knowledge.torch_distributed import DATA_PARALLEL, DDP
+
+_WRAPPERS = (DDP, DATA_PARALLEL)
+# What a class names that may have attributes which nobody can tell.
+_ANY_ATTRIBUTE = frozenset({"__dict__", "__getattr__", "__getattribute__", "setattr"})
+
+# Questions of Python's own, which are answered of the wrapper as of any object.
+_OF_PYTHON = frozenset({"callable", "getattr", "hasattr", "isinstance"})
+
+
+def made(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value | None:
+    """What such a class makes of a model; None for all other classes."""
+    base = next((each for each in _WRAPPERS if each in cls.library_bases()), None)
+    if base is None or not _is_told(cls):
+        return None
+    wrapped = frame.engine.call_value(frame, LibraryName(base), args, node)
+    if wrapped.kind is not Kind.MODEL:
+        return None
+    names = frozenset[str]().union(*({*each.methods, *each.variables, *each.assigned()} for each in cls.in_sight()))
+    return wrapped.but(why=WrappedByOwn(frame.module, node, "it is wrapped here", wrapped.why, names))
+
+
+def has(model: Value, name: str) -> bool:
+    """Whether a model is wrapped in a class of the project's own that has an attribute of this name."""
+    return any(isinstance(each, WrappedByOwn) and name in each.names for each in steps(model.why))
+
+
+def is_asked_about(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
+    """Whether a read from such a model is under a question that a function out of sight has answered of it."""
+    if not isinstance(node, cst.Attribute) or not any(isinstance(each, WrappedByOwn) for each in steps(model.why)):
+        return False
+    around = (*ancestors(frame.root, node), node)
+    held = [one.test for one, part in pairwise(around) if isinstance(one, (cst.If, cst.IfExp)) and part is one.body]
+    return any(_asks_elsewhere(frame, test, node.value) for test in held)
+
+
+def _asks_elsewhere(frame: Frame, test: cst.BaseExpression, stands: cst.BaseExpression) -> bool:
+    if not isinstance(test, cst.Call) or not any(arg.value.deep_equals(stands) for arg in test.args):
+        return False
+    asked = frame.engine.settle(frame.node_values.get(id(test.func), UNKNOWN))
+    return not isinstance(asked, FunctionValue) and last_name(test.func) not in _OF_PYTHON
+
+
+def _is_told(cls: ClassInfo) -> bool:
+    """Whether all that its objects have can be read off it, and it wraps what it is given first."""
+    classes = cls.in_sight()
+    if any(base is None for each in classes for base in each.bases):
+        return False
+    return not any(_ANY_ATTRIBUTE & set(names_in(each.node)) for each in classes) and all(map(_hands_on, classes))
+
+
+def _hands_on(cls: ClassInfo) -> bool:
+    """Whether the `__init__` of a class, if it has one, gives that of its base its own first argument first."""
+    init = cls.methods.get("__init__")
+    if init is None:
+        return True
+    if not isinstance(init.node, cst.FunctionDef) or len(init.node.params.params) < 2:
+        return False
+    first = init.node.params.params[1].name.value
+    return any(
+        isinstance(each.func, cst.Attribute)
+        and each.func.attr.value == "__init__"
+        and bool(each.args)
+        and isinstance(each.args[0].value, cst.Name)
+        and each.args[0].value.value == first
+        for each in of_class(init.node.body, cst.Call)
+    )

@@ -1,0 +1,46 @@
+"""Imports in a function that binds names of the module: of libraries that are slow to load, or may not be there.
+
+def load():
+    global SFTTrainer
+    from trl import SFTTrainer
+
+def load():
+    from trl import SFTTrainer
+    globals().update({"SFTTrainer": SFTTrainer})
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.project import Module
+from trl_lint.analysis.program.syntax import last_name, of_class
+
+
+def import_of(module: Module, name: str) -> cst.Import | cst.ImportFrom | None:
+    """The import that binds a name of a module, in one of its functions."""
+    return module.notes.worked_out(import_of, partial(_late_imports, module)).get(name)
+
+
+def _late_imports(module: Module) -> dict[str, cst.Import | cst.ImportFrom]:
+    found: dict[str, cst.Import | cst.ImportFrom] = {}
+    for function in of_class(module.tree, cst.FunctionDef):
+        bound = {each.name.value for line in of_class(function, cst.Global) for each in line.names}
+        if any(last_name(call.func) == "globals" for call in of_class(function, cst.Call)):
+            bound |= {str(each.evaluated_value) for each in of_class(function, cst.SimpleString)}
+        if bound:
+            found |= {name: node for name, node in _imports_in(function).items() if name in bound}
+    return found
+
+
+def _imports_in(function: cst.FunctionDef) -> dict[str, cst.Import | cst.ImportFrom]:
+    nodes: list[cst.Import | cst.ImportFrom] = [*of_class(function, cst.Import)]
+    nodes += of_class(function, cst.ImportFrom)
+    return {
+        alias.evaluated_alias or alias.evaluated_name.partition(".")[0]: node
+        for node in nodes
+        if not isinstance(node.names, cst.ImportStar)
+        for alias in node.names
+    }
