@@ -79,7 +79,7 @@ def test_what_is_not_known_of_one_call_is_not_known_by_another(tmp_path):
     # Of the same function, and each beyond the limit of contexts.
     text = trainer("One", "inputs", calls(30, 'inputs["x"].mean()'))
     text += trainer("Two", "inputs", calls(30, "unknown()"))
-    told = {(event.owner.cls.name, event.what) for event in logged(tmp_path, text) if event.value.rank.differs}
+    told = {(event.function.cls.name, event.what) for event in logged(tmp_path, text) if event.value.rank.differs}
     assert told == {("One", "a"), ("One", "b")}
 
 
@@ -107,7 +107,7 @@ def test_each_caller_is_told_its_own_story(tmp_path, call):
         trainer(name, batch, f'self.log({{"mean": {call.format(batch)}}})')
         for name, batch in (("One", "inputs"), ("Two", "batch"), ("Three", "samples"))
     )
-    begins = [steps(event.value.why)[0].text for event in logged(tmp_path, text)]
+    begins = [steps(event.value.provenance)[0].text for event in logged(tmp_path, text)]
     assert sorted(begins) == [f"`{name}` is this rank's own data" for name in ("batch", "inputs", "samples")]
 
 
@@ -116,7 +116,7 @@ def test_a_caller_for_whom_joined_calls_are_run_anew_is_told_its_own_story(tmp_p
     others = "\n".join(f"v = first([inputs['x'].mean()], {kind}, {{'{index}': 1}})" for index, kind in enumerate(kinds))
     text = trainer("Others", "inputs", f"{calls(20, 'inputs')}\n{others}")
     text += trainer("Own", "batch", 'self.log({"mine": first([batch["y"].sum()], len, {"mine": unknown})})')
-    begins = {event.what: steps(event.value.why)[0].text for event in logged(tmp_path, text)}
+    begins = {event.what: steps(event.value.provenance)[0].text for event in logged(tmp_path, text)}
     assert begins["mine"] == "`batch` is this rank's own data"
 
 
@@ -129,5 +129,5 @@ one = accelerator.prepare(DataLoader(unknown()))
 two = accelerator.prepare(DataLoader(unknown()))
 accelerator.log({"one": mean(first(one, 1, 1)), "two": mean(first(two, 1, 1))})
 """
-    begins = {id(steps(event.value.why)[0].node) for event in logged(tmp_path, text)}
+    begins = {id(steps(event.value.provenance)[0].node) for event in logged(tmp_path, text)}
     assert (len(begins), runs.count("first")) == (2, 1)

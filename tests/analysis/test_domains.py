@@ -247,7 +247,7 @@ from trl_lint.domain.ranks import RANK_LOCAL
 
 class Texts(Domain):
     def text(self, frame, parts, value):
-        return value.but(rank=RANK_LOCAL)
+        return value.replace(rank=RANK_LOCAL)
 
 
 DOMAIN = Texts()

@@ -212,5 +212,5 @@ def test_frozen_models_have_no_gradients_to_synchronise(tmp_path, before, traine
     path.write_text(text, encoding="utf-8")
     project = Project((tmp_path,))
     events = Engine(project).analyse(project.module(path))
-    (event,) = [each for each in events if isinstance(each, ModelCalled) and each.owner.name == "main"]
+    (event,) = [each for each in events if isinstance(each, ModelCalled) and each.function.name == "main"]
     assert event.model.grad is trained

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """module, node: where. control: whether all ranks get there together. owner: the enclosing function."""
+    """module, node: where. control: whether all ranks get there together. function: the enclosing one."""
 
     # What a file has to mention for it to happen there: one of each group.
     mentions: ClassVar[Mentions] = (LIBRARIES,)
@@ -40,7 +40,7 @@ class Event:
     module: Module
     node: CSTNode
     control: Control
-    owner: FunctionInfo | None = None
+    function: FunctionInfo | None = None
 
     def is_sure_without_library(self) -> bool:
         """Whether it is told in a file that names no library, whose code others run."""
@@ -63,7 +63,7 @@ class DividedBy(Enum):
     LOOP = "how often a loop is run"
     EXCEPTION = "an exception that some of them catch"
     DECORATOR = "a decorator that lets only some of them in"
-    TURNS = "a block that one rank after the other runs"
+    SEQUENTIAL = "a block that one rank after the other runs"
 
 
 class NumberEntry(NamedTuple):
@@ -117,7 +117,7 @@ class AttributeRead(Event):
 
     def is_sure_without_library(self) -> bool:
         """Not where who hands it over names an engine; DDP is none, and in which one Trainer has it, a launch says."""
-        others = {cast("Module", step.module) for step in steps(self.model.why)} - {self.module}
+        others = {cast("Module", step.module) for step in steps(self.model.provenance)} - {self.module}
         return (
             is_replicated(self.model) or is_trained(self.model) or not any(each.shows(NAMES_ENGINE) for each in others)
         )
@@ -207,13 +207,13 @@ class HandedToPipeline(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceChosen(Event):
-    """The rank in the whole job says on which device something is. why: the step that asked for that rank."""
+    """The rank in the whole job says on which device something is. provenance: the step that asked for that rank."""
 
     mentions = (mentions.GLOBAL_RANKS, mentions.DEVICES)  # the rank may be that of the environment
     anywhere = True
 
     index: Value
-    why: Step | None = None
+    provenance: Step | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,12 +305,12 @@ class Divergence(Event):
     caught: bool = False
     origins: Origin = Origin.NONE
     missing: tuple[SyncPoint, ...] = ()
-    seen: Mapping[int, Value] = field(default_factory=dict)
+    node_values: Mapping[int, Value] = field(default_factory=dict)
     knows_sharding: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DatasetParted(Event):
+class DatasetDivergence(Event):
     """Some ranks have another data set than the others: `condition`, at the node, decides on which ones.
 
     handed: the call that is given it, as `name`, and goes through it on every rank.

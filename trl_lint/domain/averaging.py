@@ -44,15 +44,15 @@ class Mean:
     that the average of these means is what is optimised.
     """
 
-    __slots__ = ("form", "module", "node", "order", "payload", "trained", "why")
+    __slots__ = ("form", "module", "node", "order", "payload", "provenance", "trained")
 
     def __init__(
-        self, module: SourceModule, node: CSTNode, form: MeanForm, why: Step, payload: Payload, order: int
+        self, module: SourceModule, node: CSTNode, form: MeanForm, provenance: Step, payload: Payload, order: int
     ) -> None:
         self.module = module
         self.node = node
         self.form = form
-        self.why = why
+        self.provenance = provenance
         self.payload = payload
         self.order = order
         self.trained = False

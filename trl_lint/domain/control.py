@@ -52,19 +52,19 @@ class FirstRank:
 class Control:
     """How sure it is that all ranks reach this point together.
 
-    `why` names the condition (a Step); `rank` is the condition's fact. `engine` says that code here runs
+    `provenance` names the condition (a Step); `rank` is the condition's fact. `engine` says that code here runs
     under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have. `first_rank`: who is
     before the others where one rank after the other runs this. `conditions` are all conditions that are not known to
     come out the same on all ranks, the outermost first. `grad` is False where nothing that is computed gets a gradient;
     `whole` is True where sharded parameters have been gathered.
     """
 
-    __slots__ = ("_conditions", "engine", "first_rank", "grad", "rank", "uniformity", "whole", "why")
+    __slots__ = ("_conditions", "engine", "first_rank", "grad", "provenance", "rank", "uniformity", "whole")
 
     def __init__(
         self,
         uniformity: Uniformity,
-        why: Any = None,  # a Step, wherever not all ranks get here for sure
+        provenance: Any = None,  # a Step, wherever not all ranks get here for sure
         rank: Rank = ranks.SAME,
         engine: bool = False,
         conditions: tuple[Control, ...] = (),
@@ -74,7 +74,7 @@ class Control:
     ) -> None:
         self.first_rank = first_rank
         self.uniformity = uniformity
-        self.why = why
+        self.provenance = provenance
         self.rank = rank
         self.engine = engine
         self._conditions = conditions
@@ -98,7 +98,7 @@ class Control:
 
     def where(self, engine: bool, grad: bool, whole: bool, first_rank: FirstRank | None) -> Control:
         """This point, with all that does not say which ranks get here."""
-        return Control(self.uniformity, self.why, self.rank, engine, self._conditions, first_rank, grad, whole)
+        return Control(self.uniformity, self.provenance, self.rank, engine, self._conditions, first_rank, grad, whole)
 
     def under(self, inner: Control) -> Control:
         """This point, and then further conditions."""
@@ -109,19 +109,21 @@ class Control:
             if (self.grad, self.whole) != (entered.grad, entered.whole):
                 entered = entered.where(entered.engine, self.grad, self.whole, entered.first_rank)
             return entered if self.first_rank is None else entered.led_by(self.first_rank)
-        known = {id(each.why) for each in self.conditions}
-        added = tuple(each for each in inner.conditions if id(each.why) not in known)
+        known = {id(each.provenance) for each in self.conditions}
+        added = tuple(each for each in inner.conditions if id(each.provenance) not in known)
         if not added:
             return self
         worst = inner if inner.uniformity > self.uniformity else self
         engine = self.engine or worst.engine
         first_rank = _foremost(self.first_rank, inner.first_rank)
         conditions = self.conditions + added
-        return Control(worst.uniformity, worst.why, worst.rank, engine, conditions, first_rank, self.grad, self.whole)
+        return Control(
+            worst.uniformity, worst.provenance, worst.rank, engine, conditions, first_rank, self.grad, self.whole
+        )
 
     def less(self, settled: frozenset[int]) -> Control:
         """This point, without the conditions (the ids of their steps) of which it is known that all ranks meet them."""
-        open_ones = [each for each in self.conditions if id(each.why) not in settled]
+        open_ones = [each for each in self.conditions if id(each.provenance) not in settled]
         found = Control(
             Uniformity.UNIFORM, engine=self.engine, first_rank=self.first_rank, grad=self.grad, whole=self.whole
         )

@@ -34,21 +34,23 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Unpack[Facts]) ->
         fields["device"] = devices.together(sources)
     if not rank.differs:
         return _shared(kind, rank, fields["device"]) if len(fields) == 1 else cls(rank, **fields)
-    why, grad, own = None, False, None
+    provenance, grad, own = None, False, None
     written: list[frozenset[Write]] = []
     for source in sources:
         if source.averaging is not None and source.averaging.terms:
             own = joined(own, only_terms(source.averaging))
         grad = grad or (source.grad and source.kind not in _WITHOUT_GRADIENT)
         if source.rank.differs:
-            why = why or source.why
+            provenance = provenance or source.provenance
             if source.writes or source.kind is not Kind.NUMBER:
                 written.append(source.writes)
     fields.setdefault("averaging", own)
     fields.setdefault("grad", grad and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT)
-    if isinstance(why, SharedName) and any(each.rank.state is State.UNKNOWN and not each.rank.how for each in sources):
-        why = why.of_one_rank()  # what is added to the name may tell ranks apart
-    fields["why"], fields["writes"] = why, _written_before(written)
+    if isinstance(provenance, SharedName) and any(
+        each.rank.state is State.UNKNOWN and not each.rank.how for each in sources
+    ):
+        provenance = provenance.of_one_rank()  # what is added to the name may tell ranks apart
+    fields["provenance"], fields["writes"] = provenance, _written_before(written)
     return cls(rank, **fields)
 
 

@@ -17,17 +17,17 @@ from trl_lint.domain.values import Kind, Value
 
 
 class Device(str):
-    """Where a tensor is, or the device that a value names; `why` is the step that put it there.
+    """Where a tensor is, or the device that a value names; `provenance` is the step that put it there.
 
     A fixed device goes by its name (`cuda:0`).
     """
 
-    __slots__ = ("why",)
-    why: Step | None
+    __slots__ = ("provenance",)
+    provenance: Step | None
 
-    def __new__(cls, name: str, why: Step | None = None) -> Device:
+    def __new__(cls, name: str, provenance: Step | None = None) -> Device:
         place = super().__new__(cls, name)
-        place.why = why
+        place.provenance = provenance
         return place
 
 

@@ -7,8 +7,8 @@ rank's own means, whatever explains them. `freeze` is the key by which such runs
     >>> from trl_lint.domain.kinds import TensorValue
     >>> from trl_lint.domain.provenance import Step
     >>> loss = TensorValue(ranks.LOCAL_MEAN)
-    >>> again = loss.but(why=Step(None, None, "computed elsewhere"))
-    >>> alike(loss, again), freeze(loss, {}) == freeze(again, {}), alike(loss, loss.but(scalar=True))
+    >>> again = loss.replace(provenance=Step(None, None, "computed elsewhere"))
+    >>> alike(loss, again), freeze(loss, {}) == freeze(again, {}), alike(loss, loss.replace(scalar=True))
     (True, True, False)
 """
 
@@ -128,7 +128,7 @@ def _frozen_parts(value: Value, heap: Mapping[Identity, Cell], depth: int, froze
             cells = sorted(value.identities)
             return tuple(_freeze_cell(each, heap, depth - 1, frozen) for each in cells) if depth > 0 else None
         case BoundMethod():
-            return id(value.owner), value.name
+            return id(value.receiver), value.name
         case PartialCall():
             given = (value.callee, *_given(value))
             return (_names(value), *(freeze(item, heap, depth - 1, frozen) for item in given)) if depth > 0 else None

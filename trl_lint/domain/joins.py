@@ -63,9 +63,9 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
     if a.rank.state is State.BOTTOM:
         return b
     if a.rank is b.rank and (divided is ranks.SAME or not divided.differs) and _is_same_but_for_its_story(a, b):
-        if a.rank is ranks.DRAWN and a.why is not b.why:
+        if a.rank is ranks.DRAWN and a.provenance is not b.provenance:
             return _with_either(a, b)
-        return a if a.why is not None or b.why is None else b
+        return a if a.provenance is not None or b.provenance is None else b
     if (inner := _taken_out(a, b) or _taken_out(b, a)) is not None:
         return inner
     joined = _joined_kinds(a, b)
@@ -73,7 +73,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
     const = a.const if _same_constant(a.const, b.const) else _none_on_some(a, b, divided)
     if divided.differs and rank.state is State.SAME and const in (MISSING, NONE_ON_SOME) and not _same_object(a, b):
         rank = Rank(State.LOCAL, divided.origins)
-    main, other = (a, b) if a.rank.differs or a.why is not None else (b, a)
+    main, other = (a, b) if a.rank.differs or a.provenance is not None else (b, a)
     averaged = averaging.joined(a.averaging, b.averaging)
     differs = rank.differs
     condition = _condition_of_both(a, b) if joined.kind is Kind.MODEL else None
@@ -83,7 +83,8 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         wrapping=_join_wrapping(a, b, joined.kind) if condition is None else Wrapping.MAYBE,
         scalar=(a.scalar or a.kind is Kind.NONE) and (b.scalar or b.kind is Kind.NONE),
         dtype=a.dtype if a.dtype == b.dtype else _joined_dtype(a, b),
-        why=condition or (main.why or other.why if differs or rank is ranks.DRAWN or _explains(a, b, joined) else None),
+        provenance=condition
+        or (main.provenance or other.provenance if differs or rank is ranks.DRAWN or _explains(a, b, joined) else None),
         writes=_writes(a, b, divided) if differs else NO_WRITES,
         pending=_union(a.pending, b.pending) if differs else NO_WRITES,
         device=_join_device(a, b),
@@ -100,8 +101,8 @@ def _taken_out(inner: Value, other: Value) -> Value | None:
     """
     if inner.wrapping is not Wrapping.UNWRAPPED or other.wrapping is not Wrapping.BARE:
         return None
-    is_told = inner.kind is other.kind is Kind.MODEL and isinstance(other.why, WrappedWhere)
-    return inner.but(grad=inner.grad or other.grad) if is_told else None
+    is_told = inner.kind is other.kind is Kind.MODEL and isinstance(other.provenance, WrappedWhere)
+    return inner.replace(grad=inner.grad or other.grad) if is_told else None
 
 
 def _joined_rank(a: Value, b: Value, joined: Value) -> Rank:
@@ -130,8 +131,8 @@ def _joined_dtype(a: Value, b: Value) -> str:
 
 def _with_either(a: Value, b: Value) -> Value:
     """What was drawn in one arm or in the other: each of the draws needs a seed."""
-    why = either(a.why, b.why)
-    return a if why is a.why else a.but(why=why)
+    provenance = either(a.provenance, b.provenance)
+    return a if provenance is a.provenance else a.replace(provenance=provenance)
 
 
 def _writes(a: Value, b: Value, divided: Rank) -> frozenset[Write]:
@@ -186,7 +187,9 @@ def join_elements(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         for value in (a, b):
             if value.rank.differs:
                 kept = value.with_facts_of(merged) if merged.kind is Kind.UNKNOWN else merged
-                return kept.but(rank=value.rank, why=value.why, writes=value.writes, averaging=value.averaging)
+                return kept.replace(
+                    rank=value.rank, provenance=value.provenance, writes=value.writes, averaging=value.averaging
+                )
     return merged
 
 
@@ -249,7 +252,7 @@ def _is_prepared_model(model: Value, prepared: Value) -> bool:
     """Whether one value is a model that is wrapped as the other one is, of which it has not been shown what it is."""
     if model.kind is not Kind.MODEL or model.wrapping is not (prepared.wrapping or Wrapping.WRAPPED):
         return False
-    return model.wrapping is not Wrapping.MAYBE or model.why is prepared.why
+    return model.wrapping is not Wrapping.MAYBE or model.provenance is prepared.provenance
 
 
 # One or the other of these is still something to compute with and to log.
@@ -304,14 +307,14 @@ def _join_wrapping(a: Value, b: Value, kind: Kind) -> Wrapping | None:
     known = {value.wrapping for value in (a, b) if value.kind is Kind.MODEL}
     if known == {Wrapping.BARE, Wrapping.UNWRAPPED}:
         return Wrapping.BARE
-    if known == {Wrapping.MAYBE} and a.kind is b.kind and a.why is not b.why:
+    if known == {Wrapping.MAYBE} and a.kind is b.kind and a.provenance is not b.provenance:
         return Wrapping.UNKNOWN  # under different conditions
     return known.pop() if len(known) == 1 else Wrapping.UNKNOWN
 
 
 def _condition_of_both(a: Value, b: Value) -> WrappedWhere | None:
     """The condition under which a model is wrapped, where a test has said more of it on one way, or on both."""
-    one, other = a.why, b.why
+    one, other = a.provenance, b.provenance
     if not (isinstance(one, WrappedWhere) and isinstance(other, WrappedWhere) and one.node is other.node):
         return None
     if a.kind is not b.kind or not {a.wrapping, b.wrapping} <= _TOLD_APART:

@@ -357,13 +357,13 @@ class FirstRankContext(Value):
 class BoundMethod(Value):
     """A method of an object, or what is called like one: `loader.dataset.map`."""
 
-    __slots__ = ("name", "owner")
+    __slots__ = ("name", "receiver")
     kind = Kind.BOUND
-    parts: ClassVar[dict[str, object]] = {"owner": None, "name": ""}
+    parts: ClassVar[dict[str, object]] = {"receiver": None, "name": ""}
 
-    def __init__(self, owner: Value, name: str, **facts: Unpack[Facts]) -> None:
+    def __init__(self, receiver: Value, name: str, **facts: Unpack[Facts]) -> None:
         super().__init__(ranks.SAME, **facts)
-        self.owner = owner
+        self.receiver = receiver
         self.name = name
 
 

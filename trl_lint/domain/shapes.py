@@ -75,7 +75,7 @@ class Shape:
     def __repr__(self) -> str:
         return str(self)
 
-    def but(self, dims: Iterable[Dim]) -> Shape:
+    def replace(self, dims: Iterable[Dim]) -> Shape:
         """Other dimensions, for the same reason."""
         return Shape(dims, self.reason, open=self.open, tokens=self.tokens)
 
@@ -153,7 +153,7 @@ def without(shape: Shape | None, dims: Sequence[object], *, keep: bool = False) 
     if any(place is None for place in places):
         return None
     left = [SAME if index in places else dim for index, dim in enumerate(shape.dims) if keep or index not in places]
-    return shape.but(left)
+    return shape.replace(left)
 
 
 def padded(shape: Shape | None, dim: object) -> Shape | None:
@@ -164,7 +164,7 @@ def padded(shape: Shape | None, dim: object) -> Shape | None:
     if place is None:
         # A dimension that a tensor does not have is not padded; one that may be there is.
         return shape if type(dim) is int and not shape.open else None
-    return shape.but(SAME if index == place else each for index, each in enumerate(shape.dims))
+    return shape.replace(SAME if index == place else each for index, each in enumerate(shape.dims))
 
 
 def flattened(shape: Shape | None) -> Dim:

@@ -94,7 +94,7 @@ class SyncPoint:
 
 def place_of(condition: Control) -> CSTNode | None:
     """Where a condition stands."""
-    return condition.why.node if condition.why is not None else None
+    return condition.provenance.node if condition.provenance is not None else None
 
 
 def agreed(control: Control, points: Iterable[SyncPoint]) -> Control:
@@ -108,18 +108,20 @@ def agreed(control: Control, points: Iterable[SyncPoint]) -> Control:
     """
     if control.uniformity is Uniformity.UNIFORM:
         return control
-    here = {id(each.why) for each in control.conditions}
+    here = {id(each.provenance) for each in control.conditions}
     met: set[int] = set()
     for point in points:
         if point.control.uniformity is Uniformity.UNKNOWN and _is_of_all(point):
-            met |= passed if (passed := {id(each.why) for each in point.control.conditions}) <= here else set()
+            met |= passed if (passed := {id(each.provenance) for each in point.control.conditions}) <= here else set()
     return control.less(frozenset(met)) if met else control
 
 
 def all_meet(control: Control, points: Iterable[SyncPoint]) -> bool:
     """Whether all ranks meet in one of these points, whichever of them get to the place before them."""
-    here = {id(each.why) for each in control.conditions}
-    return any(_is_of_all(point) and {id(each.why) for each in point.control.conditions} <= here for point in points)
+    here = {id(each.provenance) for each in control.conditions}
+    return any(
+        _is_of_all(point) and {id(each.provenance) for each in point.control.conditions} <= here for point in points
+    )
 
 
 def _is_of_all(point: SyncPoint) -> bool:

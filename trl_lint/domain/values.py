@@ -60,7 +60,7 @@ class Wrapping(str, Enum):
 
     WRAPPED = "wrapped"
     BARE = "bare"
-    MAYBE = "maybe"  # wrapped on one way, bare on another; `why` says under which condition
+    MAYBE = "maybe"  # wrapped on one way, bare on another; `provenance` says under which condition
     UNWRAPPED = "unwrapped"  # bare as well, and known to be (a part of) what a wrapper holds
     UNKNOWN = "unknown"
 
@@ -79,13 +79,13 @@ WRAPPED_ON_SOME_WAY = frozenset({Wrapping.MAYBE, Wrapping.WRAPPED})
 class Payload:
     """The expression whose value a statement hands on, and what a fix has to know about the place.
 
-    value: the facts of the expression. seen: those of its parts, by the id of their node. control: whether all
-    ranks get there together. owner: the enclosing function. accelerator: the text by which the Accelerator is
+    value: the facts of the expression. node_values: those of its parts, by the id of their node. control: whether all
+    ranks get there together. function: the enclosing one. accelerator: the text by which the Accelerator is
     reached there, or "". reducers: the user's own that can be called there, as (text, dotted name, reduction).
     handed: if it is the argument of a call, the function it is handed to and the name it has there.
     """
 
-    __slots__ = ("accelerator", "control", "expression", "handed", "owner", "reducers", "seen", "value")
+    __slots__ = ("accelerator", "control", "expression", "function", "handed", "node_values", "reducers", "value")
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Payload:
         value: Value,
         seen: dict[int, Value],
         control: Control,
-        owner: Any,
+        function: Any,
         accelerator: str,
         reducers: tuple[tuple[str, str, str], ...] = (),
         handed: tuple[Any, str] | None = None,
@@ -101,9 +101,9 @@ class Payload:
         self.handed = handed
         self.expression = expression
         self.value = value
-        self.seen = seen
+        self.node_values = seen
         self.control = control
-        self.owner = owner
+        self.function = function
         self.accelerator = accelerator
         self.reducers = reducers
 
@@ -114,7 +114,7 @@ class Write:
     payload is None where the value does not stand in the statement as one expression.
     """
 
-    __slots__ = ("module", "node", "payload", "rank", "what", "why")
+    __slots__ = ("module", "node", "payload", "provenance", "rank", "what")
 
     def __init__(
         self,
@@ -122,14 +122,14 @@ class Write:
         node: CSTNode,
         what: str,
         rank: Rank,
-        why: Step | None,
+        provenance: Step | None,
         payload: Payload | None = None,
     ) -> None:
         self.module = module
         self.node = node
         self.what = what
         self.rank = rank
-        self.why = why
+        self.provenance = provenance
         self.payload = payload
 
     def __eq__(self, other: object) -> bool:
@@ -152,7 +152,7 @@ class Facts(TypedDict, total=False):
     wrapping: Wrapping | None
     scalar: bool
     dtype: str
-    why: Step | None
+    provenance: Step | None
     writes: frozenset[Write]
     pending: frozenset[Write]
     device: str
@@ -168,7 +168,7 @@ class Changes(Facts, total=False):
 
 
 class Value:
-    """An abstract value. Never changed once built; `but(...)` makes a variant.
+    """An abstract value. Never changed once built; `replace(...)` makes a variant.
 
     rank: how it relates to the same value on other ranks.
     const: its constant value, or MISSING.
@@ -180,7 +180,7 @@ class Value:
     grad: False for what certainly has no gradient; of a model, where no wrapper has gradients of it to synchronise
     (it is frozen, evaluated only, or in a DataParallel); of a context manager, where it keeps them from being made.
     shape: for tensors, which of their dimensions differ between ranks; None when that is not known.
-    why: the chain that made it differ between ranks.
+    provenance: the chain that made it differ between ranks.
     writes: the statements by which it came into a metrics container.
     pending: the call statements through which it was handed on unchanged, as a parameter.
     averaging: what this rank's data decide on besides (see `averaging.py`), or None.
@@ -193,10 +193,10 @@ class Value:
         "dtype",
         "grad",
         "pending",
+        "provenance",
         "rank",
         "scalar",
         "shape",
-        "why",
         "wrapping",
         "writes",
     )
@@ -212,7 +212,7 @@ class Value:
         wrapping: Wrapping | None = None,
         scalar: bool = False,
         dtype: str = "",
-        why: Step | None = None,
+        provenance: Step | None = None,
         writes: frozenset[Write] = NO_WRITES,
         pending: frozenset[Write] = NO_WRITES,
         device: str = "",
@@ -225,7 +225,7 @@ class Value:
         self.wrapping = wrapping
         self.scalar = scalar
         self.dtype = dtype
-        self.why = why
+        self.provenance = provenance
         self.writes = writes
         self.pending = pending
         self.device = device
@@ -233,7 +233,7 @@ class Value:
         self.shape = shape
         self.averaging = averaging
 
-    def but(self, **changes: Unpack[Changes]) -> Self:
+    def replace(self, **changes: Unpack[Changes]) -> Self:
         """This value with some facts changed."""
         new = self._copied(type(self))
         for part in self.parts:
@@ -250,7 +250,7 @@ class Value:
         wrapping: Wrapping | None,
         scalar: bool,
         dtype: str,
-        why: Step | None,
+        provenance: Step | None,
         writes: frozenset[Write],
         pending: frozenset[Write],
         device: str,
@@ -265,7 +265,7 @@ class Value:
             and self.wrapping is wrapping
             and self.scalar is scalar
             and self.dtype == dtype
-            and self.why is why
+            and self.provenance is provenance
             and self.writes is writes
             and self.pending is pending
             and self.device == device
@@ -279,7 +279,7 @@ class Value:
             setattr(new, part, getattr(self, part))
         new.averaging, new.const, new.device, new.dtype = averaging, const, device, dtype
         new.grad, new.pending, new.rank, new.scalar = grad, pending, rank, scalar
-        new.shape, new.why, new.wrapping, new.writes = shape, why, wrapping, writes
+        new.shape, new.provenance, new.wrapping, new.writes = shape, provenance, wrapping, writes
         return new
 
     def having(self, *parts: object) -> Self:
@@ -310,7 +310,7 @@ class Value:
         new = object.__new__(cls)
         new.averaging, new.const, new.device, new.dtype = self.averaging, self.const, self.device, self.dtype
         new.grad, new.pending, new.rank, new.scalar = self.grad, self.pending, self.rank, self.scalar
-        new.shape, new.why, new.wrapping, new.writes = self.shape, self.why, self.wrapping, self.writes
+        new.shape, new.provenance, new.wrapping, new.writes = self.shape, self.provenance, self.wrapping, self.writes
         return new
 
     def same_parts(self, other: Value) -> bool:

@@ -34,7 +34,7 @@ class BypassedWrapperFix(RuleFix[ModelCalled]):
         if event.path or not isinstance(event.node, cst.Call):
             return NoFix(_PART)
         callee = _callee(event.node)
-        root = scope_of(event.owner, event.module)
+        root = scope_of(event.function, event.module)
         wrapped = _wrapped_name(event, root, callee)
         if wrapped is None:
             return NoFix(_OUT_OF_REACH if _is_whole(root, callee) else _PART)

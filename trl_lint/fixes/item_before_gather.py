@@ -82,7 +82,7 @@ class ItemBeforeGatherFix(RuleFix[CollectiveCalled]):
         call = event.node
         edits: list[Edit] = [Replace(call, _rewritten(call, event.argument, plan))]
         if plan.factory:
-            torch = torch_in_reach(event.module, scope_of(event.owner, event.module), call)
+            torch = torch_in_reach(event.module, scope_of(event.function, event.module), call)
             if isinstance(torch, NoFix):
                 return torch
             edits += torch
@@ -170,7 +170,7 @@ def _converted_by(node: cst.BaseExpression) -> str:
 def _source(value: Value, step: str) -> Value:
     """The facts of what a step to the host, such as `.item()`, was made of."""
     if step in ("cpu", "numpy"):
-        return value.but(device="")  # it was somewhere else before
+        return value.replace(device="")  # it was somewhere else before
     return read_from(value) or value
 
 
@@ -238,7 +238,7 @@ class _Use:
 
 def _use_of_result(event: CollectiveCalled) -> _Use | None:
     """How the result is used where it stands, or else through the name it is bound to; None: per rank."""
-    around = ancestors(scope_of(event.owner, event.module), event.node)
+    around = ancestors(scope_of(event.function, event.module), event.node)
     here = _use_of((*around, event.node))
     if here != _Use():
         return here
@@ -286,13 +286,13 @@ def _bound_names(around: Path) -> list[str]:
 
 def _later_uses(event: CollectiveCalled, around: Path) -> list[Path]:
     """The uses of these names in the text after the call, with the nodes around them."""
-    root = scope_of(event.owner, event.module)
+    root = scope_of(event.function, event.module)
     return [chain for name in _bound_names(around) for chain in uses_of(root, name, after=event.node)]
 
 
 def _used_as_list(event: CollectiveCalled) -> bool:
     """Whether the result, here or by its name, is taken for one value per rank: indexed, unpacked, looped over."""
-    around = ancestors(scope_of(event.owner, event.module), event.node)
+    around = ancestors(scope_of(event.function, event.module), event.node)
     if not around:
         return False
     if _takes_list((*around[-3:], event.node)):

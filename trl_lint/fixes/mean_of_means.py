@@ -73,9 +73,9 @@ class MeanOfMeansFix(RuleFix[Averaged]):
         module, ratio = event.module, mean.node
         if mean.form is not MeanForm.RATIO or not isinstance(ratio, cst.BaseExpression):
             return NoFix("its sum and its count are not written in the code")
-        if mean.module is not module or mean.payload.owner is not event.owner:
+        if mean.module is not module or mean.payload.function is not event.function:
             return NoFix("its sum and its count are in another function")
-        root = scope_of(event.owner, module)
+        root = scope_of(event.function, module)
         if isinstance(root, cst.Lambda):
             return NoFix("it is in a lambda")
         place = LogSite(event.module, root, event.statement, event.payload, "")

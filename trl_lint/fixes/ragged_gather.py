@@ -44,7 +44,7 @@ class RaggedGatherFix(RuleFix[CollectiveCalled]):
 
 def _reduced_by(event: CollectiveCalled) -> tuple[str, bool]:
     """The reduction over all elements that is made of the result at once, and whether it is made a float before."""
-    root = scope_of(event.owner, event.module)
+    root = scope_of(event.function, event.module)
     reduction, floats = _reduction_of((*ancestors(root, event.node), event.node))
     return (reduction, floats) if reduction else (reduction_of_all(root, event.node, _exact_reduction_of), False)
 
@@ -98,7 +98,7 @@ def _padded(event: CollectiveCalled) -> FixPlan | NoFix:
         return NoFix("several dimensions differ between ranks")
     if names_spelled(event.node, "pad_across_processes"):
         return NoFix("it is padded along another dimension than the one that differs")
-    value = padding_for(scope_of(event.owner, event.module), event.node, shape.ragged[0])
+    value = padding_for(scope_of(event.function, event.module), event.node, shape.ragged[0])
     if isinstance(value, str):
         return NoFix(value)
     func = event.node.func.with_changes(attr=cst.Name("pad_across_processes"))

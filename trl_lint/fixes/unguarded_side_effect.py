@@ -36,7 +36,7 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
             return _for_all(event)
         if event.looked:
             return NoFix("it has no argument `exist_ok`")
-        found = own_line(scope_of(event.owner, event.module), event.node)
+        found = own_line(scope_of(event.function, event.module), event.node)
         if found is None:
             return NoFix("it is part of a larger statement")
         line, only = found.statement, found.statement.body[0]
@@ -69,7 +69,7 @@ def _for_all(event: SideEffect) -> FixPlan | NoFix:
 def _main(event: SideEffect) -> str:
     """What is true on the main process; a Trainer has said so before it had an accelerator."""
     owner, _, own = event.accelerator.rpartition(".")
-    of_trainer = surroundings_of(event.module, event.owner) is Surroundings.TRAINER and own == "accelerator"
+    of_trainer = surroundings_of(event.module, event.function) is Surroundings.TRAINER and own == "accelerator"
     if of_trainer and owner and not event.module.mentions(rb"\.accelerator\b"):
         return f"{owner}.is_world_process_zero()"
     return f"{event.accelerator}.is_main_process"
@@ -77,7 +77,7 @@ def _main(event: SideEffect) -> str:
 
 def _needed_by_others(event: SideEffect, found: StatementInBlock[cst.SimpleStatementLine]) -> str:
     """Why the other ranks may not be without it, as far as the function shows; "" if it does not."""
-    root = scope_of(event.owner, event.module)
+    root = scope_of(event.function, event.module)
     path = _path_of(event)
     if not path:
         return ""

@@ -42,7 +42,7 @@ class UnorderedPreprocessingFix(RuleFix[DatasetPrepared]):
 
 def _for_everybody(event: DatasetPrepared) -> FixPlan | NoFix:
     """How to let the main process run a statement first."""
-    found = own_line(scope_of(event.owner, event.module), event.node)
+    found = own_line(scope_of(event.function, event.module), event.node)
     if found is None:
         return NoFix("the data set is computed in a larger statement")
     statement = found.statement
@@ -62,7 +62,7 @@ def _for_everybody(event: DatasetPrepared) -> FixPlan | NoFix:
 
 def _accelerator(event: DatasetPrepared) -> str:
     """The accelerator there, unless it is only made by the time `__init__` is done."""
-    if event.in_trainer and event.owner is not None and event.owner.name == "__init__":
+    if event.in_trainer and event.function is not None and event.function.name == "__init__":
         return ""
     return event.accelerator
 

@@ -69,7 +69,7 @@ class UnreducedMetricFix(RuleFix[Logged]):
         if payload is None:
             return NoFix("what is logged is not one expression there")
         assert isinstance(write.module, Module)  # only files of the project are written to
-        root = scope_of(payload.owner, write.module)
+        root = scope_of(payload.function, write.module)
         place = LogSite(write.module, root, write.node, payload, write.what)
         problem = _unsuitable(place)
         return NoFix(problem, _help(place)) if problem else _plan(place)
@@ -117,7 +117,7 @@ def _needed_for_more(place: LogSite) -> str:
 
 def _unsuitable(place: LogSite) -> str:
     """Why nothing can be gathered where it is logged, whatever it is; "" if something may be."""
-    owner, payload = place.payload.owner, place.payload
+    owner, payload = place.payload.function, place.payload
     if isinstance(place.root, cst.Lambda):
         return "it is in a lambda"
     if any(isinstance(node, _CONDITIONAL) for node in ancestors(place.statement, payload.expression)):
@@ -130,7 +130,7 @@ def _unsuitable(place: LogSite) -> str:
 
 
 def _help(place: LogSite) -> str:
-    surroundings = surroundings_of(place.module, place.payload.owner)
+    surroundings = surroundings_of(place.module, place.payload.function)
     text = _text(place) if surroundings in (Surroundings.TRAINER, Surroundings.ACCELERATE) else ""
     return f"where all ranks arrive and an accelerator is available, write `{text}`" if text else ""
 

@@ -55,7 +55,7 @@ def _unwrapped(event: AttributeRead) -> FixPlan | NoFix:
 def _wrapped(event: UnwrappedForGeneration) -> FixPlan | NoFix:
     """`self.model` becomes `self.model_wrapped` in a trainer; elsewhere the author has to say where it is."""
     model = event.argument.value
-    owner = event.owner
+    owner = event.function
     if not isinstance(event.cls, ClassInfo) or not is_trainer(event.cls) or owner is None or not owner.parameters:
         return NoFix(_OUT_OF_REACH)
     if dotted(model) != f"{owner.parameters[0].name}.model":

@@ -101,7 +101,7 @@ def _read(event: AttributeRead) -> _Read | NoFix:
     if reason:
         return NoFix(reason)
     node = event.node
-    path = ancestors(scope_of(event.owner, event.module), node) or ancestors(event.module.tree, node)
+    path = ancestors(scope_of(event.function, event.module), node) or ancestors(event.module.tree, node)
     model = receiver(node)
     if not path or model is None or not isinstance(node, (cst.Attribute, cst.Call)):
         return NoFix(_OUT_OF_SIGHT)
@@ -167,11 +167,11 @@ def _cached(read: _Read) -> Cached | None:
     event = read.event
     if event.attribute != "config" or not read.further or not isinstance(event.cls, ClassInfo):
         return None
-    if event.owner is None or event.owner.cls is None or has_comment(read.whole):
+    if event.function is None or event.function.cls is None or has_comment(read.whole):
         return None
     if not _is_plain(read) or not _is_trained(read):
         return None
-    found = cached(event.owner, event.cls, read.further)
+    found = cached(event.function, event.cls, read.further)
     if found is None or (found.anchor is not None and not _is_always_read(read)):
         return None
     return found
@@ -189,7 +189,7 @@ def _is_trained(read: _Read) -> bool:
     """Whether it is the trained model's config that is read, however the method is called in sight."""
     if not is_trained(read.event.model):
         return False
-    owner, cls = read.event.owner, read.event.cls
+    owner, cls = read.event.function, read.event.cls
     if owner is None:
         return False
     if isinstance(read.model, cst.Attribute):
@@ -205,13 +205,13 @@ def _is_always_read(read: _Read) -> bool:
     """Whether a config without the attribute would fail as it is: then `__init__` may ask for it, too."""
     if read.further in models.EVERY_CONFIG_HAS:
         return True
-    owner = read.event.owner
+    owner = read.event.function
     return owner is not None and owner.name in _EVERY_RUN and always_reached(read.path, read.whole)
 
 
 def _from_cache(read: _Read, found: Cached) -> FixPlan:
-    assert read.event.owner is not None  # what `self` keeps is read in a method
-    this = read.event.owner.parameters[0].name
+    assert read.event.function is not None  # what `self` keeps is read in a method
+    this = read.event.function.parameters[0].name
     new = cst.Attribute(cst.Name(this), cst.Name(found.name))
     edits: list[Edit] = [Replace(read.whole, in_parentheses_of(read.whole, new))]
     if found.anchor is not None:

@@ -30,8 +30,8 @@ from trl_lint.knowledge.torch_ops import DeviceTransfer, HandsOn, of_method
 class WrongDeviceCollectiveFix(RuleFix[CollectiveCalled | StepReturned]):
     def plan(self, event: CollectiveCalled | StepReturned) -> FixPlan | NoFix:
         if isinstance(event, CollectiveCalled):
-            return _for_collective(event, getattr(event.operand.device, "why", None))
-        return _for_step(event, getattr(event.value.device, "why", None))
+            return _for_collective(event, getattr(event.operand.device, "provenance", None))
+        return _for_step(event, getattr(event.value.device, "provenance", None))
 
     def title_for(self, event: CollectiveCalled | StepReturned) -> str:
         if isinstance(event, StepReturned):
@@ -72,7 +72,7 @@ def _for_step(event: StepReturned, made_by: Step | None) -> FixPlan | NoFix:
     """How to make what a hook returns on the accelerator's device."""
     if not event.accelerator:
         return NoFix("no accelerator is available here for the device of the tensor")
-    root = scope_of(event.owner, event.module)
+    root = scope_of(event.function, event.module)
     around = () if made_by is None else ancestors(root, made_by.node)
     if made_by is None or not around or not _is_factory(made_by.node):
         return NoFix("the tensor is not created in this method")
@@ -105,7 +105,7 @@ def _is_factory(node: cst.CSTNode) -> TypeGuard[cst.Call]:
 
 def _becomes_an_array(event: CollectiveCalled) -> bool:
     """Whether the result is made an array of NumPy before it is moved to the CPU."""
-    around = ancestors(scope_of(event.owner, event.module), event.node)
+    around = ancestors(scope_of(event.function, event.module), event.node)
     node: cst.CSTNode = event.node
     for parent in reversed(around):
         if isinstance(parent, cst.Attribute) and parent.value is node:

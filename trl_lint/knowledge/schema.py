@@ -280,7 +280,7 @@ OWN_DEVICE = instance("torch.device")
 
 def on_one_rank(name: str) -> LibraryInstance:
     """An instance of a library's class on one rank, for which something else stands in on the others."""
-    return instance(name, ranks.RANK_LOCAL).but(const=WORLD_TRUE)
+    return instance(name, ranks.RANK_LOCAL).replace(const=WORLD_TRUE)
 
 
 def held(name: str) -> Value:
@@ -300,9 +300,9 @@ SETTING = Value(ranks.SAME, grad=False)  # a number, a flag or a text of a confi
 SETTING_OF_TEXTS = IterableValue(ranks.SAME, StringValue(ranks.SAME), ranks.SAME, grad=False)
 NOTHING = NoneValue(ranks.SAME, const=None)
 BATCH = BatchValue(ranks.SHARD)
-LOADED_BATCH = BATCH.but(grad=False)
+LOADED_BATCH = BATCH.replace(grad=False)
 # Accelerate knows where in its loader a batch stands: `gather_for_metrics` cuts what lies behind the last sample off.
-PREPARED_BATCH = LOADED_BATCH.but(wrapping=Wrapping.WRAPPED)
+PREPARED_BATCH = LOADED_BATCH.replace(wrapping=Wrapping.WRAPPED)
 LOADER = LoaderValue(ranks.SAME, PREPARED_BATCH)
 LOCAL_LOSS = tensor(ranks.LOCAL_MEAN, scalar=True, dtype="float")
 LOCAL_TENSOR = tensor(ranks.SHARD)
@@ -315,7 +315,7 @@ SAME_NUMBER = number(ranks.SAME)
 GRADIENT_NORM = tensor(ranks.REDUCED, scalar=True, dtype="float")
 RANK_INDEX = NumberValue(ranks.RANK_LOCAL, alone=ALONE_FIRST, scalar=True, dtype="int")
 # The number of this process in the whole job.
-GLOBAL_RANK_INDEX = RANK_INDEX.but(device=GLOBAL_RANK)
+GLOBAL_RANK_INDEX = RANK_INDEX.replace(device=GLOBAL_RANK)
 RANK_GUARD = NumberValue(ranks.RANK_LOCAL, alone=ALONE_TRUE, scalar=True, dtype="bool")
 WORLD = NumberValue(ranks.SAME, const=WORLD_SIZE, scalar=True, dtype="int")
 DISTRIBUTED_TYPE = Value(ranks.SAME, const=WORLD_KIND)

@@ -87,7 +87,7 @@ class ShapeTransfer(str, Enum):
     UNSQUEEZES = "one of one element is put in"
     PERMUTES = "another order"
     TRANSPOSES = "two of them change places"
-    TURNS = "of two, the other order"
+    SEQUENTIAL = "of two, the other order"
     REPEATS = "one of them several times"
     SELECTS = "one of them, as long as the index"
     STACKS = "a new one, as long as the list"
@@ -343,7 +343,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *_alike(_kept("", S.TRANSPOSES), "swapaxes swapdims transpose"),
     _kept("permute", S.PERMUTES),
     _kept("squeeze", S.SQUEEZES),
-    _kept("t", S.TURNS),
+    _kept("t", S.SEQUENTIAL),
     _kept("unsqueeze", S.UNSQUEEZES),
     _kept("repeat_interleave", S.REPEATS, grows=True),
     *_alike(_kept("", grows=True), "expand repeat"),

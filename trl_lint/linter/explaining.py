@@ -131,20 +131,20 @@ def _named(
 def _fact(value: Value) -> Fact:
     from trl_lint.wording.facts import fact_of
 
-    return Fact(fact_of(value), _because(value.why))
+    return Fact(fact_of(value), _because(value.provenance))
 
 
 def _reached(event: Known) -> Fact:
     from trl_lint.wording.facts import reached_of
 
-    return Fact(reached_of(event.reached), _because(event.reached.why))
+    return Fact(reached_of(event.reached), _because(event.reached.provenance))
 
 
-def _because(why: Step | None) -> tuple[Note, ...]:
+def _because(provenance: Step | None) -> tuple[Note, ...]:
     from trl_lint.analysis.events import steps
     from trl_lint.linter.locate import notes_of
 
-    return notes_of(steps(why))
+    return notes_of(steps(provenance))
 
 
 # --- which expressions -------------------------------------------------------------------------------------

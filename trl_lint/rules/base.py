@@ -68,7 +68,7 @@ class Violation:
     @property
     def function(self) -> FunctionInfo | None:
         """The function that a fix would edit."""
-        return self.event.owner if self.site is None else self.site.function
+        return self.event.function if self.site is None else self.site.function
 
 
 class BaseRule:

@@ -104,7 +104,7 @@ class BypassedWrapper(Rule[ModelCalled | WrapperDropped]):
                 f"`{called}` is {what}, and is called where gradients are needed: DDP does not see this "
                 "forward, and on several GPUs each rank trains its own model"
             ),
-            provenance=event.model.why or Step(event.module, event.node, "it is the module inside the wrapper"),
+            provenance=event.model.provenance or Step(event.module, event.node, "it is the module inside the wrapper"),
             help=_HELP,
             by_default=False if event.module.engines().are_likely_only(DEEPSPEED) else None,
         )
@@ -151,8 +151,8 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
     )
     from trl_lint.analysis.program.syntax import used_names
 
-    root = event.owner.node if event.owner is not None else event.module.tree
-    taken_off = event.model.why
+    root = event.function.node if event.function is not None else event.module.tree
+    taken_off = event.model.provenance
     names = frozenset(name for name, _ in event.names)
     if taken_off is not None:
         # Another model's wrapper prepares nothing for this one. `getattr(model, "module", model)`, whatever `model` is.
@@ -170,4 +170,4 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
 def _is_dropped(event: ModelCalled) -> bool:
     from trl_lint.analysis.program.idioms.result_uses import is_dropped
 
-    return is_dropped(event.owner.node if event.owner is not None else event.module.tree, event.node)
+    return is_dropped(event.function.node if event.function is not None else event.module.tree, event.node)

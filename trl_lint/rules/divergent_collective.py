@@ -80,7 +80,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import DatasetParted, Divergence, DividedBy
+from trl_lint.analysis.events import DatasetDivergence, Divergence, DividedBy
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind
@@ -103,7 +103,7 @@ _HELPS = {
     DividedBy.LOOP: "let the ranks agree on the number of iterations first ({}), or call it after the loop",
     DividedBy.EXCEPTION: "call it after the `try`, on every rank",
     DividedBy.DECORATOR: "call it on every rank, outside this function",
-    DividedBy.TURNS: "call it after the `with` block",
+    DividedBy.SEQUENTIAL: "call it after the `with` block",
 }
 # What gives nothing back.
 _WITHOUT_RESULT = frozenset({"backward", "barrier", "wait_for_everyone", "save_checkpoint"})
@@ -111,13 +111,13 @@ _UNTIL = "until the time-out"
 _NAMES = {"forward": "the forward pass of a wrapped model"}
 
 
-class DivergentCollective(Rule[Divergence | DatasetParted]):
+class DivergentCollective(Rule[Divergence | DatasetDivergence]):
     code = "TRL006"
     name = "divergent-collective"
     consequences = (Consequence.DEADLOCK, Consequence.WRONG_TRAINING)
 
-    def check(self, event: Divergence | DatasetParted) -> Iterator[Violation]:
-        if isinstance(event, DatasetParted):
+    def check(self, event: Divergence | DatasetDivergence) -> Iterator[Violation]:
+        if isinstance(event, DatasetDivergence):
             yield _of_dataset(event)
         elif not event.sync_point.engines:
             yield _of_sync_point(event)
@@ -163,16 +163,16 @@ def _asks_for_no_number(event: Divergence) -> bool:
     """`if rows >= args.rows:`, `if batch["task"] in TASKS:`: loaders make most of these alike on all ranks."""
     from trl_lint.analysis.program.idioms.batch_conditions import asks_for_size, texts_asked_for
 
-    if event.origins != Origin.DATA or event.by is not DividedBy.CONDITION or event.owner is None:
+    if event.origins != Origin.DATA or event.by is not DividedBy.CONDITION or event.function is None:
         return False
-    seen, test = event.seen, event.condition.node
+    seen, test = event.node_values, event.condition.node
     texts = texts_asked_for(test)
     if texts and all(id(each) in seen and seen[id(each)].kind is Kind.BATCH for each in texts):
         return True
-    return asks_for_size(event.owner.node, test, lambda part: id(part) not in seen or seen[id(part)].rank.differs)
+    return asks_for_size(event.function.node, test, lambda part: id(part) not in seen or seen[id(part)].rank.differs)
 
 
-def _of_dataset(event: DatasetParted) -> Violation:
+def _of_dataset(event: DatasetDivergence) -> Violation:
     return Violation(
         event=event,
         message=(
@@ -190,7 +190,7 @@ def _of_dataset(event: DatasetParted) -> Violation:
 def _message(event: Divergence) -> str:
     name = event.sync_point.name
     call = _NAMES.get(name, f"`{name}`")
-    if event.by is DividedBy.TURNS:
+    if event.by is DividedBy.SEQUENTIAL:
         return f"{call} waits for all ranks, but they call it one after the other: a deadlock with several processes"
     if event.caught:
         return f"ranks where the `try` fails skip {call}: with several processes the others wait for them {_UNTIL}"

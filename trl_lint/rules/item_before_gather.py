@@ -72,7 +72,7 @@ class ItemBeforeGather(Rule[CollectiveCalled]):
         yield Violation(
             event=event,
             message=(f"`{own_name}` gets {_what(event)}, not a tensor: {_LAUNCHES[event.row.fails]}"),
-            provenance=event.operand.why or Step(event.module, event.argument, "the number is computed here"),
+            provenance=event.operand.provenance or Step(event.module, event.argument, "the number is computed here"),
             help=_HELP if event.row.into is None else _HELP_IN_PLACE.format(said("device", event)),
         )
 

@@ -87,7 +87,7 @@ class RaggedGather(Rule[CollectiveCalled]):
                 f"`{own_name}` gets a tensor whose shape differs between ranks: on several processes gloo aborts, "
                 "nccl hangs or mixes up the ranks' values"
             ),
-            provenance=Step(event.module, event.argument, shape.reason, part.why),
+            provenance=Step(event.module, event.argument, shape.reason, part.provenance),
             help=_HELP.format(said("add up", event), said("pad", event)),
             consequence=Consequence.CRASH if stays_on_cpu(event.module) else Consequence.DEADLOCK,
         )

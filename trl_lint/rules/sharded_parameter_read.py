@@ -69,7 +69,7 @@ class ShardedParameterRead(Rule[ParameterRead]):
                 f"`.{event.attribute}` is used outside the forward of the module that owns it: under "
                 f"{ENGINE_NAMES[shown.engine]} ({shown.evidence}) it is only this rank's part, which may be empty"
             ),
-            provenance=event.value.why
+            provenance=event.value.provenance
             or Step(event.module, event.node, "it is a parameter of the model that is trained"),
             help="gather it first (`deepspeed.zero.GatheredParameters`, `FSDP.summon_full_params`, `full_tensor()`)",
             by_hand="which context it needs depends on the engine",

@@ -75,7 +75,7 @@ class TruncatedGather(Rule[CollectiveCalled]):
                 "on an epoch's last, uneven batch it keeps only the first of them, and with several processes those of "
                 "some ranks are missing"
             ),
-            provenance=event.parts[0].why or Step(event.module, event.argument, "this rank's own value"),
+            provenance=event.parts[0].provenance or Step(event.module, event.argument, "this rank's own value"),
             help="use `gather` for values that are not one per sample",
             by_default=False if event.module.engines().drops_last else None,
         )

@@ -133,7 +133,7 @@ def _of_those_with_a_run(event: SideEffect) -> Violation:
 
 
 def _consequence(event: SideEffect) -> Consequence:
-    cls = event.owner.cls if event.owner is not None else None
+    cls = event.function.cls if event.function is not None else None
     if event.effect.fails:
         return Consequence.CRASH
     # A library calls the methods of its own classes; `ABC` and `Generic` call none.

@@ -75,7 +75,7 @@ class UnorderedPreprocessing(Rule[DatasetPrepared]):
     def check(self, event: DatasetPrepared) -> Iterator[Violation]:
         if event.module.one_process or not (event.in_trainer or event.started or event.module.starts):
             return
-        if is_test(event.owner):
+        if is_test(event.function):
             return
         if event.first_rank is None:
             if _is_for_all(event.control):
@@ -106,7 +106,7 @@ def _everybody(event: DatasetPrepared) -> Violation:
 def _each_node(event: DatasetPrepared, first_rank: FirstRank) -> Violation:
     return Violation(
         event=event,
-        site=Site(first_rank.module or event.module, first_rank.node.item, event.owner),
+        site=Site(first_rank.module or event.module, first_rank.node.item, event.function),
         message=(
             "one rank of each node goes first: on several nodes with a shared file system the whole data set is "
             "computed once per node"

@@ -107,7 +107,7 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
                     event=replace(event, writes=frozenset({write})),
                     site=Site(write.module, write.node, _function(event, write)),
                     message=_message([what] if what else [], event),
-                    provenance=write.why or event.value.why,
+                    provenance=write.provenance or event.value.provenance,
                     help=_help(event, write),
                     metric=what,
                     by_default=False if _is_training_loss(event, write) else None,
@@ -122,7 +122,7 @@ def _shown(event: MetricShown) -> Violation:
     return Violation(
         event=event,
         message=_message([event.what] if event.what else [], event),
-        provenance=event.value.why,
+        provenance=event.value.provenance,
         help=_gathering(event, event.value.rank, "first" if event.value.rank.how else ""),
         metric=event.what,
         by_hand="it is only printed here; the values that it is computed from must be gathered before",
@@ -165,7 +165,7 @@ def _is_of_one_rank(event: Logged) -> bool:
 
     from trl_lint.analysis.program.syntax import of_class
 
-    code = event.module.tree if event.owner is None else event.owner.node
+    code = event.module.tree if event.function is None else event.function.node
     return any(METRIC_OF_ONE_RANK.fits(each.value) for each in of_class(code, SimpleString))
 
 
@@ -176,7 +176,7 @@ def _is_training_loss(event: Logged, write: Write) -> bool:
         return False
     from trl_lint.analysis.program.idioms.training_loss import is_training_loss
 
-    function = payload.owner
+    function = payload.function
     return is_training_loss(event.module.tree if function is None else function.node, payload.expression)
 
 
@@ -185,13 +185,13 @@ def _short(sink: str) -> str:
 
 
 def _function(event: Logged, write: Write) -> FunctionInfo | None:
-    return event.owner if write.payload is None else write.payload.owner
+    return event.function if write.payload is None else write.payload.function
 
 
 def _help(event: Logged, write: Write) -> str:
     payload = write.payload
     # What is looked at are files of the project.
-    place = replace(event, module=cast("Module", write.module), owner=_function(event, write))
+    place = replace(event, module=cast("Module", write.module), function=_function(event, write))
     divergent = event.control.uniformity is Uniformity.DIVERGENT
     where = "before the condition around this log" if divergent else "first"
     return _gathering(place, write.rank, where, _logger(event) if payload is None else payload.accelerator)

@@ -95,7 +95,7 @@ def _generates(event: AttributeRead) -> Violation:
         message=(
             f"`.{event.attribute}` is called on `{model}`, a wrapped model: AttributeError under DDP and DataParallel"
         ),
-        provenance=event.model.why,
+        provenance=event.model.provenance,
         help=said("generate", event, model=model),
     )
 
@@ -110,12 +110,12 @@ def _is_trained(event: UnwrappedForGeneration) -> bool:
 def _unwraps(event: UnwrappedForGeneration) -> Violation:
     return Violation(
         event=event,
-        site=Site(event.module, event.argument, event.owner),
+        site=Site(event.module, event.argument, event.function),
         message=(
             "`unwrap_model_for_generation` gets the bare model: under DeepSpeed ZeRO-3 it does not find the engine, "
             "and the engine's hooks stay on during generation, which is slow and may hang"
         ),
-        provenance=event.model.why,
+        provenance=event.model.provenance,
         help="pass the wrapped model: `self.model_wrapped`, or the `model` that the hook receives",
         # Ranks that have generated all they want take no part in gathering the parameters for the others.
         consequence=Consequence.DEADLOCK,

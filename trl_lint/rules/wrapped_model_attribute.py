@@ -117,7 +117,7 @@ def _is_asked_first(event: AttributeRead) -> bool:
     """Whether code asks what the attribute's value has: another object is none that it fails on."""
     from trl_lint.analysis.program.idioms.result_uses import is_asked_first
 
-    return is_asked_first(event.owner.node if event.owner is not None else event.module.tree, event.node)
+    return is_asked_first(event.function.node if event.function is not None else event.module.tree, event.node)
 
 
 class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | HandedToPipeline]):
@@ -149,7 +149,7 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | HandedToPipeli
                 f"`.{name}` is {verb} `{model}`, a wrapped model: "
                 f"AttributeError under DDP and DataParallel{_ENGINE.get(name, '')}"
             ),
-            provenance=event.model.why,
+            provenance=event.model.provenance,
             help=_help(event, bare),
             by_default=False if _is_handed_on(event, likely=True) else None,
         )
@@ -159,7 +159,7 @@ def _help(event: AttributeRead, bare: str) -> str:
     """How to get at it. bare: how it is read from the bare model."""
     if event.called:
         return f"call it on the bare model ({bare}){_FORWARD if _has_result(event) else ''}"
-    in_class = event.owner is not None and event.owner.cls is not None
+    in_class = event.function is not None and event.function.cls is not None
     return f"unwrap it first ({bare}), {_CACHED if in_class else _KEPT}"
 
 
@@ -184,7 +184,7 @@ def _asked(event: AttributeAsked) -> Violation:
             f"`hasattr` looks for `{event.attribute}` on `{model}`, a wrapped model: DDP does not have it, "
             "so that on several GPUs the code that depends on it is silently skipped"
         ),
-        provenance=event.model.why,
+        provenance=event.model.provenance,
         help=f"ask the bare model ({bare}), and use its attribute",
         by_hand=_ASKED,
         consequence=Consequence.WRONG_TRAINING,
@@ -195,9 +195,9 @@ def _handed(event: HandedToPipeline) -> Violation:
     what = f"the `{event.name}` of a pipeline" if event.name else "an argument of a pipeline"
     return Violation(
         event=event,
-        site=Site(event.module, event.argument, event.owner),
+        site=Site(event.module, event.argument, event.function),
         message=f"{what} is a wrapped model: the pipeline reads its `config`, which fails under DDP and DataParallel",
-        provenance=event.model.why,
+        provenance=event.model.provenance,
         help=f"pass the bare model ({said('bare', event, model=model_in(event.module, event.argument.value))})",
         by_hand=_HANDED,
     )

@@ -90,7 +90,7 @@ class WrongDeviceCollective(Rule[CollectiveCalled | StepReturned | DeviceChosen]
 def _communicated(event: CollectiveCalled) -> Iterator[Violation]:
     wrong = _wrong(event)
     by_torch = event.row.name.startswith("torch.")
-    if wrong is None or is_one_process(event.owner):
+    if wrong is None or is_one_process(event.function):
         return
     if wrong.device != "cpu" and sees_own_gpu(event.module):
         return
@@ -128,17 +128,17 @@ def _where(value: Value) -> str:
 
 
 def _why(value: Value) -> Step | None:
-    return getattr(value.device, "why", None) or value.why
+    return getattr(value.device, "provenance", None) or value.provenance
 
 
 def _returned(event: StepReturned) -> Iterator[Violation]:
-    why = getattr(event.value.device, "why", None)
-    if why is None or not _is_wrong(event.value) or not takes_gpu_only(why.module):
+    provenance = getattr(event.value.device, "provenance", None)
+    if provenance is None or not _is_wrong(event.value) or not takes_gpu_only(provenance.module):
         return
     it = "it" if event.what == "loss" else "them"
     yield Violation(
         event=event,
-        site=Site(why.module, why.node, event.owner),
+        site=Site(provenance.module, provenance.node, event.function),
         message=(
             f"`prediction_step` returns the {event.what} on {_where(event.value)}, and the evaluation loop gathers "
             f"{it}: {_FAILS[event.value.device == 'cpu']}"
@@ -150,11 +150,11 @@ def _returned(event: StepReturned) -> Iterator[Violation]:
 
 
 def _chosen(event: DeviceChosen) -> Violation:
-    site = Site(event.module, event.node, event.owner)
-    why = event.why
-    if why is not None and not _is_inside(why.node, event) and not _tells_more(why):
+    site = Site(event.module, event.node, event.function)
+    provenance = event.provenance
+    if provenance is not None and not _is_inside(provenance.node, event) and not _tells_more(provenance):
         # Another function says which device it is. One that gives the rank beside other numbers says which is which.
-        site = Site(why.module, why.node, event.owner)
+        site = Site(provenance.module, provenance.node, event.function)
     return Violation(
         event=event,
         site=site,
@@ -162,10 +162,12 @@ def _chosen(event: DeviceChosen) -> Violation:
             "the global rank is used as a GPU index: on a second node there is no such GPU (with 8 GPUs per node, "
             "rank 8 asks for `cuda:8`)"
         ),
-        provenance=Step(event.module, event.node, "the device is chosen here") if site.node is not event.node else why,
+        provenance=Step(event.module, event.node, "the device is chosen here")
+        if site.node is not event.node
+        else provenance,
         help=f"use the rank on this node: {said('local rank', event)}",
         by_default=False,  # most train on one node
-        cause=id(event.node if why is None else why.node),
+        cause=id(event.node if provenance is None else provenance.node),
     )
 
 
@@ -173,12 +175,12 @@ def _is_inside(node: Any, event: DeviceChosen) -> bool:
     """Whether a statement belongs to the function in which a device is chosen."""
     from trl_lint.analysis.program.syntax import ancestors
 
-    function = event.owner.node if event.owner is not None else event.module.tree
+    function = event.function.node if event.function is not None else event.module.tree
     return node is function or bool(ancestors(function, node))
 
 
-def _tells_more(why: Step) -> bool:
+def _tells_more(provenance: Step) -> bool:
     """Whether the function around a step gives back several things at once."""
     from trl_lint.analysis.program.syntax import returns_several
 
-    return returns_several(why.module.tree, why.node)
+    return returns_several(provenance.module.tree, provenance.node)

@@ -18,7 +18,7 @@ _ON_SOME = {
 # What is said of the place itself, where it is shown beside what divides the ranks.
 _HERE = {
     DividedBy.LOOP: "ranks get here a different number of times",
-    DividedBy.TURNS: "ranks get here one after the other",
+    DividedBy.SEQUENTIAL: "ranks get here one after the other",
 }
 
 

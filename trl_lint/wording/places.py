@@ -100,7 +100,7 @@ _HAVE_TRL = frozenset({_TRAINER, _ACCELERATE})
 
 def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
     """How to do something at the place of an event. accelerator: the text by which it is reached there, if known."""
-    surroundings = surroundings_of(event.module, event.owner, accelerator or getattr(event, "accelerator", ""))
+    surroundings = surroundings_of(event.module, event.function, accelerator or getattr(event, "accelerator", ""))
     own = "self.accelerator" if surroundings is _TRAINER else "accelerator"
     if about == "main" and surroundings is _ACCELERATE:  # which is there without an Accelerator, too
         own = "PartialState()"
@@ -108,7 +108,7 @@ def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
         about = "generate with trl"
     names = {
         "accelerator": accelerator or getattr(event, "accelerator", "") or own,
-        "state": _state(event.owner),
+        "state": _state(event.function),
         "dist": _dist(event.module),
     }
     return _WORDS[surroundings][about].format(**names, **more)

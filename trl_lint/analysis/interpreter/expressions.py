@@ -146,10 +146,10 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
 
 
 def _attribute(frame: Frame, node: cst.Attribute) -> Value:
-    owner = evaluate(frame, node.value)
-    value = attributes.read(frame, owner, node.attr.value, node)
+    receiver = evaluate(frame, node.value)
+    value = attributes.read(frame, receiver, node.attr.value, node)
     if value.rank is ranks.UNKNOWN:
-        value = settings.known_by_name(frame, node, owner, value)
+        value = settings.known_by_name(frame, node, receiver, value)
     elif value is SAME and settings.may_be_own(frame, node):
         value = UNKNOWN
     elif isinstance(value, LibraryName):
@@ -189,13 +189,13 @@ def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
         rank = ranks.nonlinear(value.rank)
         result = derived(rank, Kind.NUMBER, value, scalar=True, dtype="bool")
         result = on_one_process(result, alone(value, negated=True))
-        return result if known is None else result.but(const=operators.negated(value.const, known))
+        return result if known is None else result.replace(const=operators.negated(value.const, known))
     if isinstance(node.operator, cst.Minus):
         const = -value.const if type(value.const) in (int, float) else MISSING
         linear = value.rank.state is not State.PARTIAL or value.rank.how in ranks.ADDITIVE
         rank = value.rank if linear else ranks.nonlinear(value.rank)
-        return value.but(rank=rank, const=const)
-    return value.but(rank=ranks.nonlinear(value.rank), const=MISSING)
+        return value.replace(rank=rank, const=const)
+    return value.replace(rank=ranks.nonlinear(value.rank), const=MISSING)
 
 
 def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
@@ -248,14 +248,14 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     if right_known is not None and right_known is not is_and and (is_and or isinstance(right.const, World)):
         return right  # `x and False` is false whatever x is; `x or True` may be x
     if left.dtype == "bool" and _is_always(link.right, not is_and):
-        return right.but(const=not is_and)  # `is_main_process or 1`, which somebody has switched off
-    value = join(left, right, left.rank).but(const=MISSING)
+        return right.replace(const=not is_and)  # `is_main_process or 1`, which somebody has switched off
+    value = join(left, right, left.rank).replace(const=MISSING)
     if value.rank.state is State.UNKNOWN and Origin.RANK in (left.rank.origins, right.rank.origins):
         asks, part = (left, link.left) if left.rank.origins == Origin.RANK else (right, link.right)
         # Whatever the other side is, one rank or all the others say no; so does an engine that is not there.
         if (is_and and _asks_for_one(frame, part, asks)) or _is_beside_engine(frame, link, left, right):
             return derived(asks.rank, Kind.NUMBER, asks, dtype="bool")
-        return value.but(rank=ranks.GUARDED)
+        return value.replace(rank=ranks.GUARDED)
     for setting, test in ((left, right), (right, left)):
         if setting.rank == ranks.SETTING and test.rank.differs and test.dtype == "bool":
             return derived(test.rank, Kind.NUMBER, test, dtype="bool")

@@ -30,12 +30,12 @@ from trl_lint.knowledge.schema import RANK_INDEX
 _SAME_EVERYWHERE = frozenset({"accelerate.Accelerator", "accelerate.PartialState"})
 
 
-def bind(frame: Frame, function: FunctionInfo, args: Arguments, owner: Value | None) -> dict[str, Value]:
+def bind(frame: Frame, function: FunctionInfo, args: Arguments, receiver: Value | None) -> dict[str, Value]:
     """The values of a function's parameters, by name."""
     names: dict[str, Value] = {}
     positional = list(args.positional)
-    if owner is not None:
-        positional.insert(0, owner)
+    if receiver is not None:
+        positional.insert(0, receiver)
     index = 0
     taken: set[str] = set()
     for parameter in function.parameters:
@@ -47,7 +47,7 @@ def bind(frame: Frame, function: FunctionInfo, args: Arguments, owner: Value | N
         elif parameter.star == "**":
             names[name] = _keywords_of(frame, parameter, args, taken)
         elif parameter.positional and index < len(positional):
-            given = index - (owner is not None)
+            given = index - (receiver is not None)
             stands = args.expression(given) if given >= 0 else None
             value = _known(frame, function, parameter, positional[index])
             names[name] = _handed(frame, value, given < 0, stands, (function, name))
@@ -63,11 +63,13 @@ def bind(frame: Frame, function: FunctionInfo, args: Arguments, owner: Value | N
     return names
 
 
-def expression_of(function: FunctionInfo, name: str, args: Arguments, owner: Value | None) -> cst.BaseExpression | None:
+def expression_of(
+    function: FunctionInfo, name: str, args: Arguments, receiver: Value | None
+) -> cst.BaseExpression | None:
     """What stands for a parameter in a call; None where nothing does, or it comes with a star."""
     if name in args.keywords:
         return args.expression(name)
-    given = 0 if owner is None else -1
+    given = 0 if receiver is None else -1
     for parameter in function.parameters:
         if not parameter.positional or parameter.star:
             return None
@@ -90,7 +92,7 @@ def _known(frame: Frame, function: FunctionInfo, parameter: Parameter, value: Va
     if found is None:
         return value
     if found.kind is Kind.MODEL:
-        return found if value.grad else found.but(grad=False)  # frozen before anybody said what it is
+        return found if value.grad else found.replace(grad=False)  # frozen before anybody said what it is
     return found if library_name_of(found) in _SAME_EVERYWHERE else value
 
 
@@ -110,7 +112,7 @@ def _handed(
         return value
     if value.pending or frame.statement is None:
         return value
-    return value.but(pending=frozenset((frame.handing_on(value, "", expression, parameter),)))
+    return value.replace(pending=frozenset((frame.handing_on(value, "", expression, parameter),)))
 
 
 def _as_rank(name: str, value: Value) -> Value:
@@ -136,7 +138,7 @@ def _keywords_of(frame: Frame, parameter: Parameter, args: Arguments, taken: set
 def _missing(frame: Frame, function: FunctionInfo, parameter: Parameter, args: Arguments) -> Value:
     possible = [value for value in (args.star, args.double) if value is not None]
     if possible:
-        return settings.named(parameter.name, possible[0].but(const=MISSING))
+        return settings.named(parameter.name, possible[0].replace(const=MISSING))
     if parameter.default is None:
         return settings.option(parameter.name, UNKNOWN) if function.is_command else UNKNOWN
     return _as_rank(parameter.name, frame.engine.evaluate(Frame(frame.engine, function.module), parameter.default))

@@ -114,7 +114,7 @@ def _without_details(value: Value) -> Value:
         return value
     if value.const is MISSING and not value.scalar and not value.dtype and value.shape is None and not value.device:
         return value
-    return value.but(const=MISSING, scalar=False, dtype="", shape=None, device="")
+    return value.replace(const=MISSING, scalar=False, dtype="", shape=None, device="")
 
 
 _WHOLE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NONE})

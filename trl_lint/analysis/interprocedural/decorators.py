@@ -39,8 +39,8 @@ def entered_by(frame: Frame, function: FunctionInfo) -> Control:
     if not function.decorators:
         return UNIFORM
     if function.decorators & RANK_DECORATORS:
-        why = frame.step(function.node, "its decorator runs it on some ranks only")
-        return Control(Uniformity.DIVERGENT, why, ranks.RANK_LOCAL)
+        provenance = frame.step(function.node, "its decorator runs it on some ranks only")
+        return Control(Uniformity.DIVERGENT, provenance, ranks.RANK_LOCAL)
     if all(_lets_all_in(frame, each.decorator) for each in getattr(function.node, "decorators", ())):
         return UNIFORM
     return Control(Uniformity.UNKNOWN, frame.step(function.node, "which ranks its decorator runs it on is not known"))

@@ -202,10 +202,10 @@ class Engine(Runs):
             what = "number" if value.rank.origins == Origin.RANK else "data"
             text = f"`{name}` is this rank's own {what}" if value.rank.differs else f"`{name}` is the wrapped model"
             grad = value.grad and value.kind is not Kind.BATCH  # what libraries hand over is data
-            return value.but(why=frame.step(parameter.node, text), grad=grad)
-        if isinstance(value, LoaderValue) and value.batch is not None and value.batch.why is None:
+            return value.replace(provenance=frame.step(parameter.node, text), grad=grad)
+        if isinstance(value, LoaderValue) and value.batch is not None and value.batch.provenance is None:
             step = frame.step(parameter.node, f"`{name}` gives each rank its own batches")
-            return value.having(value.batch.but(why=step))
+            return value.having(value.batch.replace(provenance=step))
         return value
 
     def analyse_class(self, cls: ClassInfo) -> None:
@@ -332,7 +332,7 @@ class Engine(Runs):
                     module=method.module,
                     node=method.node,
                     control=UNIFORM,
-                    owner=method,
+                    function=method,
                     value=part,
                     what=what,
                     accelerator=frame.accelerator(),
@@ -367,8 +367,8 @@ class Engine(Runs):
                     continue
                 frame = Frame(self, base.module, None, base)
                 frame.memory = memory.fork()
-                owner = None if method.is_static else ProjectInstance(cls)
-                names = bind(frame, method, args, owner)
+                receiver = None if method.is_static else ProjectInstance(cls)
+                names = bind(frame, method, args, receiver)
                 method.reached = True
                 summary = self._enter_names(frame, method, cls, names)
                 summary.trace.steps |= id(caller) in stepping if steps is None else steps

@@ -36,8 +36,8 @@ class Tables(Interpreter):
     def fresh(self) -> int:
         return next(self._serial)
 
-    def store_identity(self, owner: ClassInfo | str, name: str) -> int:
-        key = (owner, name)
+    def store_identity(self, receiver: ClassInfo | str, name: str) -> int:
+        key = (receiver, name)
         if key not in self._stores:
             self._stores[key] = self.fresh()
         return self._stores[key]

@@ -96,7 +96,7 @@ class Names(Tables):
         if module.state == "done" and found.kind in _STATES and _may_change(module, name, found):
             return UNKNOWN
         if isinstance(found, LibraryName) and module.state == "done" and _may_be_none(module, name, found):
-            return found.but(rank=ranks.UNKNOWN)
+            return found.replace(rank=ranks.UNKNOWN)
         if found.const is not MISSING and module.state == "done":
             return without_constant(found)
         return found
@@ -190,11 +190,11 @@ class Names(Tables):
         canonical = library.canonical(dotted)
         return LibraryName(canonical) if _is_tabled(canonical) else None
 
-    def member(self, owner: LibraryName | ProjectName, name: str) -> Value:
+    def member(self, receiver: LibraryName | ProjectName, name: str) -> Value:
         """`module.name`, of a library or of the project."""
-        if isinstance(owner, ProjectName):
-            return self.settle(ProjectName(owner.path, name))
-        return self._of_library(f"{owner.name}.{name}")
+        if isinstance(receiver, ProjectName):
+            return self.settle(ProjectName(receiver.path, name))
+        return self._of_library(f"{receiver.name}.{name}")
 
     def _of_library(self, dotted: str) -> Value:
         """What a dotted name stands for before it is called."""
@@ -308,7 +308,7 @@ def dotted_name(node: cst.CSTNode) -> str:
 def without_constant(value: Value) -> Value:
     if value.const is MISSING or isinstance(value.const, World) or value.kind is Kind.STRING:
         return value
-    return value.but(const=MISSING)
+    return value.replace(const=MISSING)
 
 
 _BUILTINS: dict[str, Value] = {

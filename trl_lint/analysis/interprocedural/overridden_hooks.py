@@ -23,7 +23,7 @@ from trl_lint.domain.values import Value
 
 def comes_by_another_hook(cls: ClassInfo, base: ClassInfo, value: Value) -> bool:
     """Whether a wrapped model was handed to a method of a base for which a class has another one."""
-    step = source_step(value.why) if is_wrapped(value) else None
+    step = source_step(value.provenance) if is_wrapped(value) else None
     if step is None:
         return False
     for method in base.methods.values():

@@ -27,8 +27,8 @@ def origins(names: Mapping[str, Value], heap: Mapping[Identity, Cell]) -> dict[i
 
 
 def _whys(value: Value, heap: Mapping[Identity, Cell]) -> Iterable[Step]:
-    if value.why is not None:
-        yield value.why
+    if value.provenance is not None:
+        yield value.provenance
     if isinstance(value, TupleValue):
         for item in value.items:
             yield from _whys(item, heap)
@@ -38,7 +38,7 @@ def _whys(value: Value, heap: Mapping[Identity, Cell]) -> Iterable[Step]:
     elif value.kind in (Kind.CONTAINER, Kind.ITERABLE):
         for identity in reachable(value, heap):
             if identity in heap:
-                yield from (each.why for each in heap[identity].values() if each.why is not None)
+                yield from (each.provenance for each in heap[identity].values() if each.provenance is not None)
 
 
 class Rebasing:
@@ -55,22 +55,22 @@ class Rebasing:
 
     def __call__(self, value: Value) -> Value:
         """The value with a chain that begins where the caller's argument does."""
-        if value.why is None or not value.rank.differs:
+        if value.provenance is None or not value.rank.differs:
             return value
-        why = self._rebased(value.why)
-        return value if why is value.why else value.but(why=why)
+        provenance = self._rebased(value.provenance)
+        return value if provenance is value.provenance else value.replace(provenance=provenance)
 
-    def _rebased(self, why: Step) -> Step:
+    def _rebased(self, provenance: Step) -> Step:
         chain: list[Step] = []
-        step: Step | None = why
+        step: Step | None = provenance
         while step is not None and id(step) not in self._sources:
             chain.append(step)
             step = step.before
         if step is None:
-            return why
+            return provenance
         own = self._of(self._sources[id(step)])
         if own is None or own is step:
-            return why
+            return provenance
         for each in reversed(chain):
             own = each.behind(own)
         return own

@@ -27,10 +27,10 @@ def told(frame: Frame, result: Value, divided: Rank) -> Value:
     if not all(_is_flag(value) for value, _ in frame.returned):
         return result
     early = [state.control for value, state in frame.returned if isinstance(value.const, bool)]
-    why = next((each.why for each in early if each.rank.differs), None)
-    if why is None:
+    provenance = next((each.provenance for each in early if each.rank.differs), None)
+    if provenance is None:
         return result
-    return NumberValue(Rank(State.LOCAL, divided.origins), scalar=True, dtype="bool", why=why)
+    return NumberValue(Rank(State.LOCAL, divided.origins), scalar=True, dtype="bool", provenance=provenance)
 
 
 def _is_flag(value: Value) -> bool:

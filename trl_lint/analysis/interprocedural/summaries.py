@@ -123,7 +123,7 @@ class Runs(Definitions):
         """A run of a function has kept something that outlasts it."""
 
     def call(
-        self, frame: Frame, function: FunctionInfo, args: Arguments, node: cst.CSTNode, owner: Value | None
+        self, frame: Frame, function: FunctionInfo, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> Value:
         """Call a function in sight: by its summary for these facts, or by running it."""
         if self.depth > MAX_DEPTH:
@@ -131,10 +131,10 @@ class Runs(Definitions):
         if self.custom:
             rows = self.own_rows(function)
             if rows:
-                return library_calls.apply(frame, rows, args, node, owner)
+                return library_calls.apply(frame, rows, args, node, receiver)
         function.reached = True
         self.load(function.module)
-        names = bind(frame, function, args, owner)
+        names = bind(frame, function, args, receiver)
         before = len(frame.sync_points)
         met = self.met
         if before and frame.memory.control.uniformity is not Uniformity.UNIFORM:
@@ -143,11 +143,11 @@ class Runs(Definitions):
             if function.closure is not None or isinstance(function.node, cst.Lambda):
                 value, exchanged = self._inline(frame, function, names, node)
             else:
-                value, exchanged = self._summarised(frame, function, names, node, owner)
+                value, exchanged = self._summarised(frame, function, names, node, receiver)
         finally:
             self.met = met
         for name, argument in exchanged.items():
-            stands = expression_of(function, name, args, owner)
+            stands = expression_of(function, name, args, receiver)
             if stands is not None:
                 assignment.rebind(frame, stands, argument)
         if function.first_rank:
@@ -210,7 +210,7 @@ class Runs(Definitions):
     def _of_some_ranks(self, result: Value, decorated: Control) -> Value:
         """What a function gives that its decorator lets only some ranks into: None on the others."""
         both = join(result, NONE, decorated.rank)
-        return both.but(why=decorated.why) if both.rank.differs and both.why is None else both
+        return both.replace(provenance=decorated.provenance) if both.rank.differs and both.provenance is None else both
 
     def _divided(self, frame: Frame, entry: Control) -> ranks.Rank:
         """Whether ranks leave a function at different places."""
@@ -220,9 +220,9 @@ class Runs(Definitions):
         return ranks.SAME
 
     def _summarised(
-        self, frame: Frame, function: FunctionInfo, names: dict[str, Value], node: cst.CSTNode, owner: Value | None
+        self, frame: Frame, function: FunctionInfo, names: dict[str, Value], node: cst.CSTNode, receiver: Value | None
     ) -> tuple[Value, dict[str, Value]]:
-        cls = class_of(owner) or function.cls
+        cls = class_of(receiver) or function.cls
         context = self._context(function, names, frame.memory, cls)
         key = context.key
         if key in self._running or sum(other[0] == key[0] for other in self._running) >= MAX_RECURSION:
@@ -413,7 +413,7 @@ class Runs(Definitions):
         """A differing result came through this call."""
         for refine in frame.domains.returned:
             value = refine(frame, value)
-        if value.rank.differs and value.why is not None and isinstance(node, cst.CSTNode):
-            why = Returned(frame.module, node, f"returned by `{function.name}`", value.why)
-            return value.but(why=why, pending=NO_WRITES, const=value.const)
+        if value.rank.differs and value.provenance is not None and isinstance(node, cst.CSTNode):
+            provenance = Returned(frame.module, node, f"returned by `{function.name}`", value.provenance)
+            return value.replace(provenance=provenance, pending=NO_WRITES, const=value.const)
         return value

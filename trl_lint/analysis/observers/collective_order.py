@@ -46,7 +46,7 @@ class CollectiveOrder(Observer["Frame"]):
     needed_by = None  # the control of every event, and what a function is run for
 
     def on_row(
-        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
+        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
         own = name.rpartition(".")[2]
         if isinstance(row, Hook) and own in LOSSES and _runs_a_wrapper(args):
@@ -70,11 +70,11 @@ class CollectiveOrder(Observer["Frame"]):
         elif _may_be_sharded(frame, model):
             _note(frame, node, "forward", OF_SHARDS, engines=SHARDS_PARAMETERS)
 
-    def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """In a backward pass DDP reduces the gradients."""
-        if name in GENERATES and _may_be_sharded(frame, owner):
+        if name in GENERATES and _may_be_sharded(frame, receiver):
             _note(frame, node, name, OF_SHARDS, engines=SHARDS_PARAMETERS)
-        is_loss = name == "backward" and owner.kind in _LOSSES and owner.grad and owner.rank.differs
+        is_loss = name == "backward" and receiver.kind in _LOSSES and receiver.grad and receiver.rank.differs
         if is_loss and any(point.kind == "forward" for point in frame.sync_points):
             _note(frame, node, name, BACKWARD.kind)
 
@@ -201,7 +201,7 @@ def _function_of(value: Value) -> FunctionInfo | None:
     """The function in sight that a value is, or whose method it is: code out of sight may call what it is given."""
     if isinstance(value, FunctionValue):
         return value.function
-    cls = class_of(value.owner) if isinstance(value, BoundMethod) else None
+    cls = class_of(value.receiver) if isinstance(value, BoundMethod) else None
     return cls.find(value.name) if cls is not None and isinstance(value, BoundMethod) else None
 
 

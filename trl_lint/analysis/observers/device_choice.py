@@ -41,7 +41,7 @@ class DeviceChoice(Observer["Frame"]):
         _look_at_keywords(frame, args, node)
         _look_at_positions(frame, name.rpartition(".")[2], args, node)
 
-    def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in table.TAKE_A_DEVICE:
             _look_at_keywords(frame, args, node)
             _look_at_positions(frame, name, args, node)
@@ -52,9 +52,9 @@ class DeviceChoice(Observer["Frame"]):
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
         """A function that gives the text of a device chooses it, wherever that is used."""
         for value, _ in frame.returned:
-            why = getattr(value.device, "why", None)
-            if value.kind is Kind.STRING and why is not None and not _counts_devices(frame):
-                _look_at(frame, value, why.node)
+            provenance = getattr(value.device, "provenance", None)
+            if value.kind is Kind.STRING and provenance is not None and not _counts_devices(frame):
+                _look_at(frame, value, provenance.node)
 
 
 def _counts_devices(frame: Frame) -> bool:
@@ -82,8 +82,8 @@ def _look_at(frame: Frame, value: Value, node: cst.CSTNode) -> None:
         return
     if value.kind is Kind.STRING and not (isinstance(value.const, str) and _INDEXED.fullmatch(value.const)):
         return
-    why = getattr(value.device, "why", None)
-    frame.emit(DeviceChosen, node, index=value, why=why)
+    provenance = getattr(value.device, "provenance", None)
+    frame.emit(DeviceChosen, node, index=value, provenance=provenance)
 
 
 def _elements(frame: Frame, value: Value) -> list[Value]:

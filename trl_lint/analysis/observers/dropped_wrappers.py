@@ -44,16 +44,16 @@ class DroppedWrappers(Observer["Frame"]):
             frame.emit(WrapperDropped, node)
 
     def on_row(
-        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
+        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
         if isinstance(row, Function) and row.returns == Transfer.PREPARED:
             _look_at_loop(frame, args, node)
             if name == PREPARE:
                 _look_at_list(frame, args, node)
 
-    def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """An Accelerator that is made from a configuration is known by its name."""
-        if name == "prepare" and owner.kind is Kind.UNKNOWN:
+        if name == "prepare" and receiver.kind is Kind.UNKNOWN:
             of = getattr(callee_of(node), "value", None)
             if ACCELERATOR_OBJECT.fits(last_name(of)):
                 _look_at_loop(frame, args, node)

@@ -61,11 +61,11 @@ class GradientSync(Observer["Frame"]):
 
 def _goes_with_weight(read: cst.CSTNode, call: cst.Call) -> bool:
     """Whether a bias is handed over beside the weight of the same module: many have none, and one finding is enough."""
-    owner, name = _owner_and_name(read)
-    if owner is None or name != "bias":
+    receiver, name = _owner_and_name(read)
+    if receiver is None or name != "bias":
         return False
     others = (_owner_and_name(each.value) for each in call.args)
-    return any(other is not None and name == "weight" and other.deep_equals(owner) for other, name in others)
+    return any(other is not None and name == "weight" and other.deep_equals(receiver) for other, name in others)
 
 
 def _owner_and_name(read: cst.CSTNode) -> tuple[cst.BaseExpression | None, str]:
@@ -88,8 +88,8 @@ def _tell(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
         )
         attributes = frozenset(
             name
-            for (owner, name), value in frame.memory.attributes.items()
-            if owner is frame.cls and wrapped_models.is_wrapped(value)
+            for (receiver, name), value in frame.memory.attributes.items()
+            if receiver is frame.cls and wrapped_models.is_wrapped(value)
         )
         given = _given_with_gradients(frame)
         frame.emit(ModelCalled, node, model=model, path=path, names=names, attributes=attributes, given=given)
@@ -173,9 +173,9 @@ def _runs_a_part(body: cst.CSTNode, this: str, cls: ClassInfo) -> bool:
 def _is_in_sight(frame: Frame, callee: cst.BaseExpression) -> bool:
     """Whether a callee is a function of the project, or one that only looks at a parameter."""
     if isinstance(callee, cst.Attribute):
-        owner = frame.node_values.get(id(callee.value))
+        receiver = frame.node_values.get(id(callee.value))
         name = callee.attr.value
-        cls = class_of(owner)
+        cls = class_of(receiver)
         is_own = cls is not None and cls.find(name) is not None
         return is_own or name in models.INSPECT_PARAMETERS
     if not isinstance(callee, cst.Name) or callee.value in models.INSPECT_PARAMETERS:

@@ -38,8 +38,8 @@ class Pipelines(Observer["Frame"]):
         if PIPELINE.fits(name):
             _tell(frame, args, node)
 
-    def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        if name == _MAKES and isinstance(owner, ClassValue) and _is_pipeline(owner.cls):
+    def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        if name == _MAKES and isinstance(receiver, ClassValue) and _is_pipeline(receiver.cls):
             _tell(frame, args, node)
 
 

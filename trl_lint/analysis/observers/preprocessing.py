@@ -6,7 +6,7 @@ What is told of a program:
         data = data.map(tokenize)         DatasetPrepared(first_rank=…): the others read its file
     data = data.map(tokenize)             DatasetPrepared(first_rank=None): every rank computes it
     if rank == 0: train = train.map(tokenize)
-    Trainer(train_dataset=train)          DatasetParted: the others go through the raw one
+    Trainer(train_dataset=train)          DatasetDivergence: the others go through the raw one
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import DatasetParted, DatasetPrepared, Event
+from trl_lint.analysis.events import DatasetDivergence, DatasetPrepared, Event
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.syntax import names_in, used_names
 from trl_lint.analysis.state.observing import Observer, Reached
@@ -49,7 +49,7 @@ class Computed:
 
 
 class Preprocessing(Observer["Frame"]):
-    emits = frozenset({DatasetParted, DatasetPrepared})
+    emits = frozenset({DatasetDivergence, DatasetPrepared})
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         """A trainer is made: tell the rules if the ranks give it different data sets."""
@@ -57,10 +57,10 @@ class Preprocessing(Observer["Frame"]):
             _look_through(frame, args, node)
 
     def on_row(
-        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
+        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
         if isinstance(row, Preparation):
-            _tell(frame, row, args, node, owner)
+            _tell(frame, row, args, node, receiver)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """Where what is mapped holds a trainer that has been built, each rank has a cache file of its own."""
@@ -71,16 +71,21 @@ class Preprocessing(Observer["Frame"]):
 def _look_through(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     for name in _GONE_THROUGH:
         value = args.keywords.get(name, UNKNOWN)
-        why = value.why
-        if why is None or not is_dataset(value) or value.rank != ranks.RANK_LOCAL or why.module is not frame.module:
+        provenance = value.provenance
+        if (
+            provenance is None
+            or not is_dataset(value)
+            or value.rank != ranks.RANK_LOCAL
+            or provenance.module is not frame.module
+        ):
             continue
         handed = frame.step(node, f"every rank uses its own `{name}` here")
-        frame.emit(DatasetParted, why.node, tag=name, condition=why, handed=handed, name=name)
+        frame.emit(DatasetDivergence, provenance.node, tag=name, condition=provenance, handed=handed, name=name)
 
 
-def _tell(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, owner: Value | None) -> None:
+def _tell(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, receiver: Value | None) -> None:
     """A data set is computed: tell the rules, unless each rank has one of its own or no file is shared."""
-    if owner is None or owner.rank.state is not State.SAME or _differs(args) or args.star is not None:
+    if receiver is None or receiver.rank.state is not State.SAME or _differs(args) or args.star is not None:
         return
     if _computed_before(frame, node):
         return
@@ -150,7 +155,7 @@ def _reads_rank(frame: Frame, work: Value) -> bool:
 def _holds_trainer(frame: Frame, work: Value) -> bool:
     """Whether a function is a method of an object with an Accelerator, or reads such an object from around it."""
     if isinstance(work, BoundMethod):
-        return frame.has_accelerator(work.owner)
+        return frame.has_accelerator(work.receiver)
     if not isinstance(work, FunctionValue) or work.function.closure is None:
         return False
     read = names_in(work.function.node)

@@ -82,7 +82,7 @@ class RandomDraws(Observer["Frame"]):
             frame.trace.notes.of(Seeding).add(table.ALL)
 
     def on_row(
-        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
+        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
         """Loaders are prepared: each rank gets its own share of their batches."""
         if isinstance(row, Function) and row.returns == "prepared" and args.star is None:
@@ -117,9 +117,9 @@ def _alternatives(frame: Frame, args: Arguments, name: str) -> Iterator[Value]:
 def _tell(
     frame: Frame, value: Value | None, node: cst.CSTNode, text: str, arguments: cst.BaseExpression | None = None
 ) -> None:
-    why = None if value is None else next(draws_of(frame, [value]), None)
+    provenance = None if value is None else next(draws_of(frame, [value]), None)
     if frame.memory.control.uniformity is not Uniformity.DIVERGENT:
-        for draw in all_of(why):
+        for draw in all_of(provenance):
             _tell_draw(frame, draw, node, text, arguments)
 
 
@@ -139,9 +139,9 @@ def _tell_draw(
         how=draw.how,
         name=draw.name.rpartition(".")[2],
         handed=frame.step(node, text) if is_here else draw,
-        drawer=draw.owner if is_here else None,
+        drawer=draw.function if is_here else None,
         is_here=is_here,
-        arguments=arguments if draw.owner is frame.function else None,
+        arguments=arguments if draw.function is frame.function else None,
         seeds=draw.seeds,
         names=draw.names,
     )
@@ -150,7 +150,7 @@ def _tell_draw(
 def _tell_own_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     """`DistributedSampler(rows, seed=rank)`: it takes this rank's share of an order of this rank's own."""
     seed, size = args.keywords.get("seed"), args.keywords.get("num_replicas")
-    if seed is None or not is_apart(seed.rank) or seed.why is None or not isinstance(node, cst.Call):
+    if seed is None or not is_apart(seed.rank) or seed.provenance is None or not isinstance(node, cst.Call):
         return
     if not isinstance(frame.engine.evaluate(frame, node.func), LibraryName):
         return  # a sampler in sight has its own way with a seed
@@ -160,7 +160,7 @@ def _tell_own_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         return
     how = table.DrawRow(generator="", gives="", seeds=((-1, "seed"),), keyword="seed={seed}")
     draw = Draw(frame, node, table.ORDER, how, args, "each rank shuffles with its own seed here")
-    frame.emit(DatasetDrawn, node, draw=draw, is_apart=True, how=how, name=table.ORDER, handed=seed.why)
+    frame.emit(DatasetDrawn, node, draw=draw, is_apart=True, how=how, name=table.ORDER, handed=seed.provenance)
 
 
 def _asks_for_seed(frame: Frame, node: cst.CSTNode) -> bool:

@@ -115,7 +115,7 @@ class Rendezvous(Observer["Frame"]):
     def on_branch(self, frame: Frame, branch: Branch) -> None:
         # What a setting or a parameter names on the disk is there for all ranks or for none, as a rule, and so is what
         # they have agreed on before.
-        if branch.origins == Origin.IO and not isinstance(source_step(branch.why), OwnFile):
+        if branch.origins == Origin.IO and not isinstance(source_step(branch.provenance), OwnFile):
             return
         first, second, end = branch.marks
         arms = (frame.sync_points[first:second], frame.sync_points[second:end])
@@ -161,7 +161,7 @@ def _tell(frame: Frame, parting: Parting, point: SyncPoint) -> None:
         Divergence,
         (way_out or branch.test) if after else point.node,
         tag=id(branch.test),
-        condition=branch.why,
+        condition=branch.provenance,
         by=branch.by,
         holds=way == 0,
         sync_point=point,
@@ -172,7 +172,7 @@ def _tell(frame: Frame, parting: Parting, point: SyncPoint) -> None:
         origins=branch.origins,
         missing=_missing(frame, parting),
         knows_sharding=_knows_sharding(frame, point),
-        seen=frame.node_values,
+        node_values=frame.node_values,
     )
 
 
@@ -183,7 +183,7 @@ def _tell_decorated(frame: Frame, decorated: Control, told: set[int]) -> None:
         frame.emit(
             Divergence,
             point.node,
-            condition=decorated.why,
+            condition=decorated.provenance,
             by=DividedBy.DECORATOR,
             sync_point=point,
             knows_sharding=_knows_sharding(frame, point),
@@ -358,9 +358,9 @@ def _asked_of_rank(frame: Frame, test: cst.CSTNode) -> list[cst.CSTNode]:
     return [each for each, value in values if value is None or value.rank.differs]
 
 
-def _note_waits(frame: Frame, owner: FunctionInfo) -> None:
+def _note_waits(frame: Frame, receiver: FunctionInfo) -> None:
     """Keep what only some ranks wait at in one of the two methods of a context manager."""
-    known = frame.module.notes.of(HalfWaits).by_method.setdefault(owner, {})
+    known = frame.module.notes.of(HalfWaits).by_method.setdefault(receiver, {})
     ways = [(each.branch.test, each.arms) for each in frame.notes.of(Branches).by_test.values()]
     forks = [(fork.test, fork.arms) for fork in frame.notes.of(Forks).by_test.values()]
     for test, arms in (*ways, *forks):
@@ -368,18 +368,18 @@ def _note_waits(frame: Frame, owner: FunctionInfo) -> None:
         if value is not None and value.rank.origins == Origin.RANK and not all(arms):
             text, kinds = frame.module.tree.code_for_node(test), {point.kind for arm in arms for point in arm}
             known[text] = kinds
-            frame.engine.noted(HalfWaits, owner, text, kinds)
+            frame.engine.noted(HalfWaits, receiver, text, kinds)
 
 
 def _is_made_up_for(event: Event) -> bool:
     """Whether those who are left out where a `with` block is entered are met where it is left, or the other way."""
-    owner = event.owner
-    if not isinstance(event, Divergence) or owner is None or owner.cls is None or owner.name not in _HALVES:
+    receiver = event.function
+    if not isinstance(event, Divergence) or receiver is None or receiver.cls is None or receiver.name not in _HALVES:
         return False
     if event.origins != Origin.RANK or event.after or not event.missing:
         return False
-    (other,) = _HALVES - {owner.name}
-    method = owner.cls.find(other)
+    (other,) = _HALVES - {receiver.name}
+    method = receiver.cls.find(other)
     waits = {} if method is None else event.module.notes.of(HalfWaits).by_method.get(method, {})
     test = event.module.tree.code_for_node(event.condition.node)
     return any(event.sync_point.kind in kinds for text, kinds in waits.items() if text != test)

@@ -47,15 +47,15 @@ class ShownMetrics(Observer["Frame"]):
             _tell(frame, name, node)
 
     def on_row(
-        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
+        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
-        if name in SHOWS and owner is not None:
+        if name in SHOWS and receiver is not None:
             _tell(frame, name, node)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """A figure is told once in a function; what a tracker shows as well is told there."""
         told: set[tuple[int, int, str]] = {
-            (id(event.owner), id(loop), "")
+            (id(event.function), id(loop), "")
             for event in events
             if isinstance(event, Logged)
             for loop in _loops(event.value)
@@ -63,7 +63,7 @@ class ShownMetrics(Observer["Frame"]):
         kept = []
         for event in events:
             if isinstance(event, MetricShown):
-                place = (id(event.owner), id(event.loop))
+                place = (id(event.function), id(event.loop))
                 if (*place, "") in told or (*place, event.what) in told:
                     continue
                 told.add((*place, event.what or " "))
@@ -90,7 +90,7 @@ def _tell(frame: Frame, name: str, node: cst.CSTNode) -> None:
 
 
 def _loops(value: Value) -> Iterator[cst.CSTNode]:
-    for step in steps(value.why):
+    for step in steps(value.provenance):
         if isinstance(step, Evaluated) and step.loop is not None:
             yield step.loop
 

@@ -88,24 +88,24 @@ class SideEffects(Observer["Frame"]):
             _opened(frame, name, args, node)
 
     def on_row(
-        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
+        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
         is_told = name not in ASKS_FOR_RUN or _is_given_its_run(frame)
         if row is not None and row.effect is not None and is_told and not _hands_on(frame, row):
             own = name.rpartition(".")[2] if isinstance(row, (Class, Hook)) else name
             _tell(frame, row.effect, own, args, node)
 
-    def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """Of a model that is not wrapped, of what is loaded beside it, or one whose name says what it is of."""
-        is_bare = owner.kind is Kind.MODEL and owner.wrapping is not None and owner.wrapping.is_bare
-        if _is_path(owner, name):
-            _on_path(frame, owner, name, args, node)
+        is_bare = receiver.kind is Kind.MODEL and receiver.wrapping is not None and receiver.wrapping.is_bare
+        if _is_path(receiver, name):
+            _on_path(frame, receiver, name, args, node)
             return
-        if isinstance(owner, LibraryInstance) and owner.name == RUN_OF_TRACKER:
+        if isinstance(receiver, LibraryInstance) and receiver.name == RUN_OF_TRACKER:
             _tell(frame, OF_TRACKER, name, args, node)
-        effects = OF_MODELS if is_bare else OF_LOADED if isinstance(owner, LoadedFiles) else METHODS
-        effect = effects.get(name) or (SAVES_PICTURE if _saves_picture(frame, owner, name, args) else None)
-        if effect is not None and owner.kind is not Kind.INSTANCE:
+        effects = OF_MODELS if is_bare else OF_LOADED if isinstance(receiver, LoadedFiles) else METHODS
+        effect = effects.get(name) or (SAVES_PICTURE if _saves_picture(frame, receiver, name, args) else None)
+        if effect is not None and receiver.kind is not Kind.INSTANCE:
             _tell(frame, effect, name, args, node)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
@@ -117,7 +117,7 @@ class SideEffects(Observer["Frame"]):
     def on_branch(self, frame: Frame, branch: Branch) -> None:
         """Who asks for the rank is run by several."""
         if _tells_ranks_apart(frame, branch):
-            _note_all_ranks(frame, branch.why)
+            _note_all_ranks(frame, branch.provenance)
 
     def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         """Who calls a helper that starts the program's processes, whatever else it does, is run by each of them.
@@ -146,7 +146,7 @@ class SideEffects(Observer["Frame"]):
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """Where each process starts a run of its own, it logs to that: what is to be mended is the start, if any."""
         told = [each for each in events if isinstance(each, SideEffect)]
-        starters = [each.owner for each in told if each.name == STARTS_RUN]
+        starters = [each.function for each in told if each.name == STARTS_RUN]
         are_right = any(each.notes.of(OwnRuns).started for each in called_traces(program))
 
         def logs_to_its_own(event: Event) -> bool:
@@ -154,7 +154,7 @@ class SideEffects(Observer["Frame"]):
                 return False
             if are_right or event.module.notes.of(OwnRuns).started:
                 return True
-            return isinstance(event, SideEffect) and event.owner in starters
+            return isinstance(event, SideEffect) and event.function in starters
 
         return [each for each in events if not logs_to_its_own(each)]
 
@@ -174,7 +174,7 @@ def _note_all_ranks(frame: Frame, asked: Step | None = None) -> None:
 
     asked: the condition that tells them apart, which has let some of them in or out by now.
     """
-    conditions = (each for each in frame.memory.control.conditions if asked is None or each.why is not asked)
+    conditions = (each for each in frame.memory.control.conditions if asked is None or each.provenance is not asked)
     if not any(map(_divides_ranks, conditions)):
         frame.trace.of_all_ranks = True
 
@@ -193,7 +193,7 @@ def _tells_ranks_apart(frame: Frame, branch: Branch) -> bool:
         return False  # what else is asked may be for several processes alone
     if any(isinstance(each, cst.Comparison) and _is_none(each) for each in alternatives(branch.test)):
         return False
-    return branch.asks_rank or isinstance(source_step(branch.why), LauncherVariable)
+    return branch.asks_rank or isinstance(source_step(branch.provenance), LauncherVariable)
 
 
 def _is_none(test: cst.Comparison) -> bool:
@@ -209,22 +209,22 @@ def _groups(row: Collective, args: Arguments) -> Iterator[Value | None]:
     return (args.get(*group) for group in row.groups)
 
 
-def _is_path(owner: Value, name: str) -> bool:
+def _is_path(receiver: Value, name: str) -> bool:
     """Whether a method is that of a path: of one that is known to be one, or by its name."""
-    return isinstance(owner, PathValue) or (name in ONLY_PATHS_HAVE and owner.kind in (Kind.UNKNOWN, Kind.TENSOR))
+    return isinstance(receiver, PathValue) or (name in ONLY_PATHS_HAVE and receiver.kind in (Kind.UNKNOWN, Kind.TENSOR))
 
 
-def _saves_picture(frame: Frame, owner: Value, name: str, args: Arguments) -> bool:
+def _saves_picture(frame: Frame, receiver: Value, name: str, args: Arguments) -> bool:
     """Whether somebody's `save` is that of a picture, which the path says."""
-    if name != "save" or owner.kind is not Kind.UNKNOWN:
+    if name != "save" or receiver.kind is not Kind.UNKNOWN:
         return False
     return PICTURE_FILE.fits(ending(frame.root, args.expression(0)))
 
 
-def _on_path(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+def _on_path(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
     effect = _of_mode(args.get(0, "mode")) if name == "open" else OF_PATHS.get(name)
     if effect is not None:
-        _tell(frame, effect, name, args, node, owner)
+        _tell(frame, effect, name, args, node, receiver)
 
 
 def _opened(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
@@ -364,7 +364,7 @@ def _is_shared(path: Value) -> bool:
     if path.kind is Kind.MODULE or path.const == NOWHERE:
         return False
     by_disk_or_clock = path.rank.differs and not path.rank.origins & ~(Origin.IO | Origin.CLOCK)
-    return path.rank.is_alike or (by_disk_or_clock and isinstance(source_step(path.why), SharedName))
+    return path.rank.is_alike or (by_disk_or_clock and isinstance(source_step(path.provenance), SharedName))
 
 
 def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNode) -> bool:
@@ -394,11 +394,11 @@ def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
     if not effect.fails and not of_class(place_of(condition) or cst.Pass(), cst.Call):
         return False  # what was looked up before says of files that are made where one is missing: by one rank, maybe
     # Ranks that look at the same moment all find what the first of them is about to change.
-    return not isinstance(source_step(condition.why), OwnFile)
+    return not isinstance(source_step(condition.provenance), OwnFile)
 
 
 def _asks_for_run(frame: Frame, condition: Control) -> bool:
-    test = condition.why and condition.why.node
+    test = condition.provenance and condition.provenance.node
     return test is not None and wide_conditions.asks_for_run(frame, test)
 
 

@@ -121,7 +121,7 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
         case ContainerValue():
             return _iterate_container(frame, value)
         case PreparedObject():
-            return PREPARED_BATCH.but(why=value.why), ranks.SAME
+            return PREPARED_BATCH.replace(provenance=value.provenance), ranks.SAME
         case ModelValue():
             return value, ranks.SAME
     items = records.items_of(frame, value)
@@ -130,7 +130,7 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
     if value.rank.differs:
         element = derived(value.rank, _KIND_OF_ELEMENTS.get(value.kind, Kind.UNKNOWN), value)
         if value.kind is Kind.TENSOR:
-            return element.but(shape=shapes.without(shape_of(value), [0])), _number_of_rows(value)
+            return element.replace(shape=shapes.without(shape_of(value), [0])), _number_of_rows(value)
         if role_of(value) is BatchRole.OUTPUT or (value.kind is Kind.BATCH and value.wrapping is Wrapping.WRAPPED):
             # What a model returns, or a prepared loader, has as many parts everywhere, or a row per sample.
             return element, Rank(State.LOCAL, value.rank.origins, "count")
@@ -155,7 +155,7 @@ def _number_of_rows(tensor: Value) -> Rank:
 
 
 def _is_of_full_batches(value: Value) -> bool:
-    step = value.why
+    step = value.provenance
     while step is not None and not isinstance(step, FullBatches):
         step = step.before
     return step is not None

@@ -9,6 +9,7 @@ from trl_lint.analysis.events import Event
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, load_attribute
 from trl_lint.analysis.program.project.notes import Notes
+from trl_lint.analysis.state.conditions_met import ConditionsMet
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
@@ -119,9 +120,7 @@ class Frame:
         self.sync_points: list[SyncPoint] = []  # the calls at which all ranks meet, in program order
         self.notes = Notes()
         self.asks_for_engine = False  # whether it asks, or says, what wraps or shards the model
-        self.first_test: cst.CSTNode | None = None  # the first condition that was met
-        self.has_tested = False  # whether a condition was met so far that may ask for anything
-        self.tested: set[str] = set()  # what the others have asked for
+        self.conditions_met = ConditionsMet()
         self.attribute_error_depth = 0  # inside how many `try` blocks that catch AttributeError
         self.given: list[cst.Attribute] = []  # the attributes that it gives to objects which may be wrapped models
         self.objects = ObjectAccess()
@@ -205,9 +204,13 @@ class Frame:
         """A value of another function or class, read here: what was tested may say whether a model is wrapped."""
         if value.kind is not Kind.MODEL or value.wrapping is not Wrapping.MAYBE:
             return value
-        names = value.why.names if isinstance(value.why, WrappedWhere) else frozenset(self.tested)
-        is_told = self.has_tested or not names.isdisjoint(self.tested)
-        return value.but(wrapping=Wrapping.UNKNOWN) if is_told else value
+        names = (
+            value.provenance.names
+            if isinstance(value.provenance, WrappedWhere)
+            else frozenset(self.conditions_met.settings)
+        )
+        is_told = self.conditions_met.ask_anything or not names.isdisjoint(self.conditions_met.settings)
+        return value.replace(wrapping=Wrapping.UNKNOWN) if is_told else value
 
     def consume(self, value: ContainerValue) -> None:
         """Note that the contents of a container were read, so that a change of them asks for another run.
@@ -360,7 +363,7 @@ class Frame:
         if not self.engine.asks_for(kind):
             return
         self.trace.events[(id(node), kind, tag, self.unroll_index)] = kind(
-            module=self.module, node=node, control=self.memory.control, owner=self.function, **fields
+            module=self.module, node=node, control=self.memory.control, function=self.function, **fields
         )
 
     def written(self, value: Value, what: str, expression: cst.CSTNode | None = None) -> Value:
@@ -375,8 +378,8 @@ class Frame:
             return self._kept_from_others(value, what)
         if value.pending:
             self.pending_used = True
-            return value.but(writes=value.pending, pending=NO_WRITES)
-        return value.but(writes=frozenset((self.handing_on(value, what, expression),)))
+            return value.replace(writes=value.pending, pending=NO_WRITES)
+        return value.replace(writes=frozenset((self.handing_on(value, what, expression),)))
 
     def _kept_from_others(self, value: Value, what: str) -> Value:
         """A value that is the same on all ranks; where only some of them put it anywhere, what is there differs."""
@@ -387,8 +390,8 @@ class Frame:
             or not control.rank.differs
         ):
             return value
-        write = Write(self.module, self.statement, what, Rank(State.LOCAL, control.rank.origins), control.why)
-        return value.but(writes=frozenset((write,)))
+        write = Write(self.module, self.statement, what, Rank(State.LOCAL, control.rank.origins), control.provenance)
+        return value.replace(writes=frozenset((write,)))
 
     def handing_on(
         self, value: Value, what: str, expression: cst.CSTNode | None, handed: tuple[FunctionInfo, str] | None = None
@@ -400,7 +403,7 @@ class Frame:
             reducers = self.custom_reducers() if self.engine.custom else ()
             reach = (self.accelerator(), reducers, handed)
             payload = Payload(expression, value, self.node_values, control, self.function, *reach)
-        return Write(self.module, self.statement, what, value.rank, value.why, payload)
+        return Write(self.module, self.statement, what, value.rank, value.provenance, payload)
 
 
 class Loop:
@@ -427,13 +430,13 @@ def _other_accelerator(value: Value) -> str:
 
 def explain(frame: Frame, value: Value, node: cst.CSTNode, text: str) -> Value:
     """A table's value, with the place it came from."""
-    why = frame.step(node, text)
+    provenance = frame.step(node, text)
     if isinstance(value, TupleValue):
-        return value.having(tuple(_explained(item, why) for item in value.items))
-    return value.but(why=why)
+        return value.having(tuple(_explained(item, provenance) for item in value.items))
+    return value.replace(provenance=provenance)
 
 
-def _explained(item: Value, why: Step) -> Value:
+def _explained(item: Value, provenance: Step) -> Value:
     if isinstance(item, LoaderValue) and item.batch is not None:
-        return item.having(item.batch.but(why=why))
-    return item.but(why=why) if item.rank.differs else item
+        return item.having(item.batch.replace(provenance=provenance))
+    return item.replace(provenance=provenance) if item.rank.differs else item

@@ -70,7 +70,7 @@ class Branch(NamedTuple):
     """
 
     test: cst.CSTNode
-    why: Step
+    provenance: Step
     marks: tuple[int, int, int]
     through: tuple[bool, bool] = (True, True)
     ways_out: tuple[Exits, Exits] = ((), ())
@@ -124,15 +124,15 @@ class Observer(Generic[FrameT]):
         """A function or class of a library is called by its canonical dotted name."""
 
     def on_row(
-        self, frame: FrameT, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
+        self, frame: FrameT, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
-        """A function or method of a library is called; `row`: what the tables say of it, `owner`: whose method it is.
+        """A library's function or method is called; `row`: what the tables say of it, `receiver`: whose method it is.
 
         What a sink is given is told as `Logged`, too.
         """
 
-    def on_method_call(self, frame: FrameT, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        """`owner.name(...)`, before it is known what that does."""
+    def on_method_call(self, frame: FrameT, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        """`receiver.name(...)`, before it is known what that does."""
 
     def on_call_out_of_sight(self, frame: FrameT, args: Arguments, node: cst.CSTNode) -> None:
         """Code is called of which nothing is known."""

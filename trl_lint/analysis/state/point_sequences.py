@@ -22,7 +22,7 @@ def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch
         if seen is None or opposite is None:
             return None
         one, other = seen, opposite
-    if branch.by is DividedBy.TURNS:
+    if branch.by is DividedBy.SEQUENTIAL:
         return next((each for each in one if each.kind != "barrier" and each.certain), None)
     start = 0
     while start < min(len(one), len(other)) and one[start].kind == other[start].kind:

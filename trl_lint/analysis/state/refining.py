@@ -50,17 +50,19 @@ class Domain(Generic[FrameT]):
 
     # --- methods and attributes ---
 
-    def method(self, frame: FrameT, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
-        """`owner.name(…)`, whatever the owner is."""
+    def method(
+        self, frame: FrameT, receiver: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
+    ) -> Value:
+        """`receiver.name(…)`, whatever the receiver is."""
         return value
 
     def tensor_method(
-        self, frame: FrameT, row: Operation, owner: Value, args: Arguments, node: cst.CSTNode, value: Value
+        self, frame: FrameT, row: Operation, receiver: Value, args: Arguments, node: cst.CSTNode, value: Value
     ) -> Value:
         """`x.sum()`: a method of a tensor, or of data whose class is not known, with its row."""
         return value
 
-    def in_place(self, frame: FrameT, row: Operation, owner: Value, value: Value) -> Value:
+    def in_place(self, frame: FrameT, row: Operation, receiver: Value, value: Value) -> Value:
         """`x.add_(y)`: the tensor itself, changed."""
         return value
 
@@ -69,12 +71,12 @@ class Domain(Generic[FrameT]):
         return value
 
     def unknown_method(
-        self, frame: FrameT, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
+        self, frame: FrameT, receiver: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
     ) -> Value:
         """A method of something of which nothing is known."""
         return value
 
-    def attribute(self, frame: FrameT, owner: Value, name: str, value: Value) -> Value:
+    def attribute(self, frame: FrameT, receiver: Value, name: str, value: Value) -> Value:
         """`x.shape`: an attribute of a tensor, of a batch or of a model's output."""
         return value
 
@@ -93,9 +95,9 @@ class Domain(Generic[FrameT]):
         return value
 
     def library_function(
-        self, frame: FrameT, row: FunctionRow, args: Arguments, node: cst.CSTNode, owner: Value | None, value: Value
+        self, frame: FrameT, row: FunctionRow, args: Arguments, node: cst.CSTNode, receiver: Value | None, value: Value
     ) -> Value:
-        """A function of a library that has a row, or a method of `owner` that has one."""
+        """A function of a library that has a row, or a method of `receiver` that has one."""
         return value
 
     def project_function(self, frame: FrameT, function: FunctionInfo, args: Arguments, value: Value) -> Value:

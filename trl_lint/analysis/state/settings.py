@@ -54,7 +54,7 @@ def known_by_name(frame: Frame, node: cst.Attribute, owner: Value, value: Value)
         return value
     if not (_is_setting(frame, node.value, owner, name) or _is_place(frame, name)):
         return value
-    return SETTING if value is UNKNOWN else value.but(rank=ranks.SETTING)
+    return SETTING if value is UNKNOWN else value.replace(rank=ranks.SETTING)
 
 
 def length_by_name(frame: Frame, stands: cst.BaseExpression | None, length: Rank) -> Rank:
@@ -88,7 +88,7 @@ def is_assigned(frame: Frame, name: str) -> bool:
 def count_by_name(stands: cst.BaseExpression, value: Value) -> Value:
     """What a text is made with; as a count of what all ranks do together, where only its name is known."""
     is_count = value.rank == ranks.UNKNOWN and value.kind in _KINDS and COUNTER.fits(last_name(stands))
-    return value.but(rank=ranks.SETTING) if is_count else value
+    return value.replace(rank=ranks.SETTING) if is_count else value
 
 
 def parameter_by_name(name: str, value: Value) -> Value:
@@ -98,14 +98,14 @@ def parameter_by_name(name: str, value: Value) -> Value:
     if value.kind is not Kind.STRING and WORLD_FIELD.fits(name):
         return WORLD
     is_setting = _names_place(name) or COUNTER.fits(name) or (SETTINGS_OBJECT.fits(name) and value is UNKNOWN)
-    return value.but(rank=ranks.SETTING) if is_setting else value
+    return value.replace(rank=ranks.SETTING) if is_setting else value
 
 
 def option(name: str, value: Value) -> Value:
     """A parameter of a command that nobody in sight gives: what the command line says, unless it is the rank."""
     if value.rank != ranks.UNKNOWN or value.kind not in _KINDS or _tells_rank(name):
         return value
-    return value.but(rank=ranks.SETTING)
+    return value.replace(rank=ranks.SETTING)
 
 
 def flags_of_program(constructor: FunctionInfo) -> dict[str, Value]:

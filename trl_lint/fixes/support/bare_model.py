@@ -43,7 +43,7 @@ def accelerator_of(event: AttributeRead, model: cst.BaseExpression) -> str:
 
 def is_too_early(event: AttributeRead, accelerator: str, read: cst.CSTNode) -> bool:
     """Whether a read stands in an `__init__`, before what gives `self` its accelerator."""
-    owner = event.owner
+    owner = event.function
     if owner is None or owner.name != "__init__" or owner.cls is None or not owner.parameters:
         return False
     if accelerator.partition(".")[0] != owner.parameters[0].name:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 def for_all_ranks(event: Divergence) -> FixPlan | NoFix:
     """How to have all ranks make the calls that a condition on the rank keeps some of them from."""
-    if event.origins != Origin.RANK or event.by is DividedBy.TURNS or not event.missing:
+    if event.origins != Origin.RANK or event.by is DividedBy.SEQUENTIAL or not event.missing:
         return NoFix("the code before the call may not work on every rank")
     if not all(point.symmetric and point.certain for point in event.missing):
         return NoFix("this call may not work on every rank")
@@ -61,7 +61,7 @@ def for_all_ranks(event: Divergence) -> FixPlan | NoFix:
 def _is_kept_away_by(test: cst.CSTNode, point: SyncPoint) -> bool:
     """Whether the condition is the outermost that keeps ranks from a call."""
     divergent = [each for each in point.control.conditions if each.uniformity is Uniformity.DIVERGENT]
-    return not divergent or (divergent[0].why is not None and divergent[0].why.node is test)
+    return not divergent or (divergent[0].provenance is not None and divergent[0].provenance.node is test)
 
 
 def _helpers(point: SyncPoint) -> Iterator[Step]:
@@ -96,7 +96,7 @@ def _region(event: Divergence) -> DivergentRegion:
     Raises:
         LeftToAuthor: they are not lines of one block, or all ranks may have to run them.
     """
-    root = scope_of(event.owner, event.module)
+    root = scope_of(event.function, event.module)
     test = event.condition.node
     around = ancestors(root, test)
     guard = around[-1] if around else None
@@ -116,7 +116,7 @@ def _in_expression(
     event: Divergence, test: cst.BaseExpression, choice: cst.IfExp | cst.BooleanOperation
 ) -> DivergentRegion:
     """`gather(x) if main else None`, `main and gather(x)`: the line that it stands in."""
-    root = scope_of(event.owner, event.module)
+    root = scope_of(event.function, event.module)
     own = own_line(root, choice)
     if own is None or not always_reached((own.statement, *ancestors(own.statement, choice)[1:]), choice):
         raise LeftToAuthor("there is no line to put the call before")
@@ -141,7 +141,7 @@ def _inside(event: Divergence, test: cst.BaseExpression, guard: cst.If) -> Diver
     if shared:
         region.shared = split(guard, shared)
         rest_of_test = without(conjuncts(test), shared)
-        region.reads = frozenset(text for part in rest_of_test for text in other_reads(part, event.seen))
+        region.reads = frozenset(text for part in rest_of_test for text in other_reads(part, event.node_values))
     return region
 
 
@@ -161,9 +161,9 @@ def _of_lines(
     guard: cst.If | cst.SimpleStatementLine,
     lines: Sequence[cst.BaseStatement],
 ) -> DivergentRegion:
-    reads = frozenset(other_reads(test, event.seen))
+    reads = frozenset(other_reads(test, event.node_values))
     called = {id(point.node): point for point in event.missing}
-    root = scope_of(event.owner, event.module)
+    root = scope_of(event.function, event.module)
     return DivergentRegion(event.module.tree, root, guard, test, reads, lines, called)
 
 

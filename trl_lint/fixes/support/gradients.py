@@ -21,7 +21,7 @@ def may_have_gradient(place: LogSite) -> bool:
     value = place.payload.value
     if value.kind is Kind.NUMBER or not value.grad or value.dtype in ("bool", "int"):
         return False
-    owner = place.payload.owner
+    owner = place.payload.function
     if owner is not None and owner.decorators & WITHOUT_GRADIENTS:
         return False
     return isinstance(place.payload.expression, cst.Name) or not _is_inside_no_grad(place)
@@ -52,7 +52,7 @@ def _is_log(statement: cst.CSTNode) -> bool:
 
 def _is_store(place: LogSite, base: cst.Attribute) -> bool:
     """Whether it is a store of metrics that a library's trainer keeps and shows."""
-    cls = place.payload.owner.cls if place.payload.owner is not None else None
+    cls = place.payload.function.cls if place.payload.function is not None else None
     if cls is None or not isinstance(base.value, cst.Name):
         return False
     bases = (name for each in cls.in_sight() for name in each.library_bases())

@@ -40,7 +40,7 @@ class LogSite:
 
     def value_of(self, node: cst.CSTNode) -> Value | None:
         """The facts of an expression that the statement is computed from, where they are known."""
-        return self.payload.seen.get(id(node))
+        return self.payload.node_values.get(id(node))
 
     @property
     def expression(self) -> cst.BaseExpression:
@@ -76,14 +76,16 @@ def with_expression(place: LogSite, expression: cst.BaseExpression, value: Value
     """The same place, where another expression is logged."""
     old = place.payload
     reach = (old.accelerator, old.reducers, old.handed)
-    return replace(place, payload=Payload(expression, value, old.seen, old.control, old.owner, *reach))
+    return replace(place, payload=Payload(expression, value, old.node_values, old.control, old.function, *reach))
 
 
 def with_accelerator(place: LogSite, accelerator: str) -> LogSite:
     """The same place, where an Accelerator is reached by this text."""
     old = place.payload
     reach = (accelerator, old.reducers, old.handed)
-    return replace(place, payload=Payload(old.expression, old.value, old.seen, old.control, old.owner, *reach))
+    return replace(
+        place, payload=Payload(old.expression, old.value, old.node_values, old.control, old.function, *reach)
+    )
 
 
 def core_of(place: LogSite, node: cst.BaseExpression, value: Value) -> tuple[cst.BaseExpression, Value, bool]:

@@ -63,8 +63,8 @@ def _outermost_guard(place: LogSite, conditions: tuple[Control, ...]) -> _Guard 
     ]
     if others:
         reason = f"{DIVERGENT}, and that depends on more than the rank"
-        return NoFix(reason, conditions=tuple(each.why for each in others if each.why is not None))
-    test = conditions[divergent[0]].why.node
+        return NoFix(reason, conditions=tuple(each.provenance for each in others if each.provenance is not None))
+    test = conditions[divergent[0]].provenance.node
     around = ancestors(place.root, test)
     guards = [node for node in around if isinstance(node, (cst.For, cst.If, cst.While, cst.IfExp))]
     guard = guards[-1] if guards else None

@@ -18,7 +18,9 @@ _BY_UNIFORMITY = {
 
 def dividing(control: Control, uniformity: Uniformity) -> tuple[Step, ...]:
     """The conditions by which it is not sure, or not known, that all ranks get to a point together."""
-    return tuple(each.why for each in control.conditions if each.uniformity is uniformity and each.why is not None)
+    return tuple(
+        each.provenance for each in control.conditions if each.uniformity is uniformity and each.provenance is not None
+    )
 
 
 def conditions_of(plan: FixPlan | NoFix, control: Control, uniformity: Uniformity) -> tuple[Step, ...]:

@@ -46,8 +46,10 @@ def shared_conjuncts(event: Divergence, test: cst.BaseExpression, holds: bool) -
     if any(isinstance(node, (cst.NamedExpr, cst.Await, cst.Yield)) for node in nodes(test)):
         raise LeftToAuthor("the condition does more than test something")
     parts = conjuncts(test) if holds else [test]
-    answers = [_on_one_process(event.seen, part) for part in parts]
-    if any(answer is None and _reads_rank(event.seen, part) for part, answer in zip(parts, answers, strict=True)):
+    answers = [_on_one_process(event.node_values, part) for part in parts]
+    if any(
+        answer is None and _reads_rank(event.node_values, part) for part, answer in zip(parts, answers, strict=True)
+    ):
         raise LeftToAuthor("the call also depends on the rest of the condition")
     if not all(answer is None or answer is holds for answer in answers):
         _check_without_effect(event.missing, parts)

@@ -77,7 +77,7 @@ def _forget_constants(frame: Frame, args: Arguments) -> None:
     if isinstance(text.const, str) or len(args.all()) != 1:
         return
     names = frame.memory.names
-    names.update((name, value.but(const=MISSING)) for name, value in names.items() if type(value.const) in _SET)
+    names.update((name, value.replace(const=MISSING)) for name, value in names.items() if type(value.const) in _SET)
 
 
 _SET = frozenset({bool, float, int, str})
@@ -113,8 +113,10 @@ def _may_be_others(cells: Sequence[Cell]) -> bool:
 def _counted(frame: Frame, rank: Rank, value: Value, node: cst.CSTNode) -> Value:
     if rank.differs:
         rank = Rank(State.PARTIAL, rank.origins, "count")
-    why = value.why or frame.step(node, "the number of elements differs between ranks")
-    return NumberValue(rank, scalar=True, dtype="int", why=why if rank.differs else None, writes=value.writes)
+    provenance = value.provenance or frame.step(node, "the number of elements differs between ranks")
+    return NumberValue(
+        rank, scalar=True, dtype="int", provenance=provenance if rank.differs else None, writes=value.writes
+    )
 
 
 def _sum(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -289,49 +291,53 @@ def _next(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """On a wrapped model only what the wrapper itself has is there."""
-    owner = args.positional[0]
+    receiver = args.positional[0]
     name = args.positional[1].const if len(args.positional) > 1 else None
-    if owner.kind is Kind.MODEL and owner.wrapping in WRAPPED_ON_SOME_WAY and isinstance(name, str):
-        attributes.asked_for(frame, owner, name, node)
-    if owner.kind is Kind.MODEL and isinstance(name, str) and own_wrappers.has(owner, name):
+    if receiver.kind is Kind.MODEL and receiver.wrapping in WRAPPED_ON_SOME_WAY and isinstance(name, str):
+        attributes.asked_for(frame, receiver, name, node)
+    if receiver.kind is Kind.MODEL and isinstance(name, str) and own_wrappers.has(receiver, name):
         return NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool")
-    if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and isinstance(name, str):
+    if receiver.kind is Kind.MODEL and receiver.wrapping is Wrapping.WRAPPED and isinstance(name, str):
         found = WORLD_TRUE if name in library.WRAPPER_ATTRIBUTES else WORLD_FALSE
         return NumberValue(ranks.SAME, const=found, scalar=True, dtype="bool")
-    if isinstance(owner, PreparedObject) and isinstance(name, str):
+    if isinstance(receiver, PreparedObject) and isinstance(name, str):
         # Whichever of the things that are prepared it is: with several ranks it has what those have.
         there = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
         const = MISSING if there else WORLD_FALSE
         return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
-    return _told_apart(owner)
+    return _told_apart(receiver)
 
 
-def _told_apart(owner: Value) -> Value:
+def _told_apart(receiver: Value) -> Value:
     """What a question for the class of a value says: another one where something stands in for it on some ranks."""
-    stands_in = owner.kind is Kind.INSTANCE and owner.rank == ranks.RANK_LOCAL
-    return derived(owner.rank if stands_in else ranks.SAME, Kind.NUMBER, owner, scalar=True, dtype="bool")
+    stands_in = receiver.kind is Kind.INSTANCE and receiver.rank == ranks.RANK_LOCAL
+    return derived(receiver.rank if stands_in else ranks.SAME, Kind.NUMBER, receiver, scalar=True, dtype="bool")
 
 
 def _getattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    owner = args.positional[0]
+    receiver = args.positional[0]
     name = args.positional[1].const if len(args.positional) > 1 else None
     default = args.positional[2] if len(args.positional) > 2 else None
-    if owner.kind is Kind.MODEL and len(args.positional) > 1 and _names_a_part(args.positional[1], default):
+    if receiver.kind is Kind.MODEL and len(args.positional) > 1 and _names_a_part(args.positional[1], default):
         # Under an engine that forwards attributes it is the part even of a wrapped one.
-        whole = wrapped_models.inside(frame, owner, node) if owner.wrapping is Wrapping.WRAPPED else owner
+        whole = wrapped_models.inside(frame, receiver, node) if receiver.wrapping is Wrapping.WRAPPED else receiver
         return wrapped_models.part(whole)
     if not isinstance(name, str) or "\0" in name:
-        return SAME if owner.kind is Kind.INSTANCE and owner.rank.state is State.SAME and default is None else UNKNOWN
-    if owner.kind is Kind.MODEL and own_wrappers.has(owner, name):
+        return (
+            SAME
+            if receiver.kind is Kind.INSTANCE and receiver.rank.state is State.SAME and default is None
+            else UNKNOWN
+        )
+    if receiver.kind is Kind.MODEL and own_wrappers.has(receiver, name):
         return UNKNOWN
-    if owner.kind is Kind.MODEL and default is not None and not (owner.wrapping and owner.wrapping.is_bare):
-        if owner.wrapping is Wrapping.WRAPPED and name not in library.WRAPPER_ATTRIBUTES:
+    if receiver.kind is Kind.MODEL and default is not None and not (receiver.wrapping and receiver.wrapping.is_bare):
+        if receiver.wrapping is Wrapping.WRAPPED and name not in library.WRAPPER_ATTRIBUTES:
             return default
         if name == models.INNER_MODEL:
-            return attributes.of_model(frame, owner, name, node)
+            return attributes.of_model(frame, receiver, name, node)
     if default is not None:
         frame.attribute_error_depth += 1
-    value = attributes.read(frame, owner, name, node)
+    value = attributes.read(frame, receiver, name, node)
     if default is not None:
         frame.attribute_error_depth -= 1
         if isinstance(value, BasePrefix):
@@ -350,27 +356,27 @@ def _names_a_part(name: Value, default: Value | None) -> bool:
 
 def _setattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`setattr(self, "name", value)` with a constant name is an assignment."""
-    owner, name, value = [*args.positional, UNKNOWN, UNKNOWN, UNKNOWN][:3]
-    if isinstance(owner, ProjectInstance) and isinstance(name.const, str) and "\0" not in name.const:
-        frame.write_attribute(owner.cls, name.const, value)
+    receiver, name, value = [*args.positional, UNKNOWN, UNKNOWN, UNKNOWN][:3]
+    if isinstance(receiver, ProjectInstance) and isinstance(name.const, str) and "\0" not in name.const:
+        frame.write_attribute(receiver.cls, name.const, value)
     return NONE
 
 
 def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    owner = args.positional[0]
+    receiver = args.positional[0]
     wanted = args.positional[1] if len(args.positional) > 1 else UNKNOWN
     const: World | bool | None = None
     names = class_names(wanted)
-    if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and names:
+    if receiver.kind is Kind.MODEL and receiver.wrapping is Wrapping.WRAPPED and names:
         if not models.WRAPPER_CLASSES.isdisjoint(names):
             const = WORLD_TRUE
         elif all(name in models.PLAIN_CLASSES or library.is_model_class(f"transformers.{name}") for name in names):
             const = WORLD_FALSE
-    if names == ["Tensor"] and owner.kind in _TENSOR_OR_NOT:
-        const = owner.kind is Kind.TENSOR
+    if names == ["Tensor"] and receiver.kind in _TENSOR_OR_NOT:
+        const = receiver.kind is Kind.TENSOR
     if const is not None:
         return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
-    return _told_apart(owner)
+    return _told_apart(receiver)
 
 
 # Of these it is known whether they are tensors.
@@ -379,10 +385,10 @@ _TENSOR_OR_NOT = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.NUMBER_LIST, Kind.STR
 
 def is_tensor(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`torch.is_tensor(x)`: what `isinstance(x, torch.Tensor)` says."""
-    owner = args.get(0, "obj") or UNKNOWN
-    if owner.kind not in _TENSOR_OR_NOT:
+    receiver = args.get(0, "obj") or UNKNOWN
+    if receiver.kind not in _TENSOR_OR_NOT:
         return SAME
-    return NumberValue(ranks.SAME, const=owner.kind is Kind.TENSOR, scalar=True, dtype="bool")
+    return NumberValue(ranks.SAME, const=receiver.kind is Kind.TENSOR, scalar=True, dtype="bool")
 
 
 def _absolute(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

@@ -53,7 +53,7 @@ def _functions(frame: Frame, value: Value) -> Iterable[_Handed]:
         case PartialCall() if not value.positional:
             for function, cls, _ in _functions(frame, value.callee):
                 yield function, cls, dict(value.keywords)
-        case BoundMethod(owner=ProjectInstance(cls=cls), name=name):
+        case BoundMethod(receiver=ProjectInstance(cls=cls), name=name):
             yield from _method(cls, name)
         case ProjectInstance(cls=cls):
             yield from _method(cls, "__call__")

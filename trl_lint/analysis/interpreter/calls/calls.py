@@ -53,10 +53,10 @@ def call(frame: Frame, node: cst.Call) -> Value:
     if type(func) is cst.Attribute:
         if _is_super(func.value):
             return _call_super(frame, func.attr.value, evaluated(frame, node), node)
-        owner = frame.engine.evaluate(frame, func.value)
+        receiver = frame.engine.evaluate(frame, func.value)
         if func.attr.value == "backward":
             frame.trace.backward = True
-        return method_calls.call_member(frame, owner, func.attr.value, evaluated(frame, node), node)
+        return method_calls.call_member(frame, receiver, func.attr.value, evaluated(frame, node), node)
     if type(func) is cst.Name:
         callee = frame.engine.lookup(frame, func.value)
         if callee is None:
@@ -91,13 +91,13 @@ def _call_super(frame: Frame, name: str, args: Arguments, node: cst.Call) -> Val
     cls = frame.cls or outer.cls
     if function is None or function.cls is None or cls is None:
         return unresolved(frame, args, node)
-    owner = ProjectInstance(cls)
+    receiver = ProjectInstance(cls)
     is_mixin = frame.engine.is_mixed_in(function.cls, cls)
     above = cls.find_above(name, function.cls) if is_mixin else function.cls.find_above(name)
     if above is not None:
-        receiver = cls if above.shows or frame.engine.is_mixed_in(above.cls, cls) else above.cls
-        return frame.engine.call(frame, above, args, node, ProjectInstance(receiver or cls))
-    return library_calls.call_inherited(frame, owner, cls if is_mixin else function.cls, name, args, node)
+        receiver_class = cls if above.shows or frame.engine.is_mixed_in(above.cls, cls) else above.cls
+        return frame.engine.call(frame, above, args, node, ProjectInstance(receiver_class or cls))
+    return library_calls.call_inherited(frame, receiver, cls if is_mixin else function.cls, name, args, node)
 
 
 def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) -> Value:
@@ -116,7 +116,7 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
         case LibraryName():
             return _call_dotted(frame, callee.name, args, node)
         case BoundMethod():
-            return method_calls.call_member(frame, callee.owner, callee.name, args, node)
+            return method_calls.call_member(frame, callee.receiver, callee.name, args, node)
         case PartialCall():
             return call_value(frame, callee.callee, _completed(callee, args), node)
         case ClassValue():
@@ -176,8 +176,8 @@ def _call_dotted(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode) 
     return library_calls.call_function(frame, dotted, args, node)
 
 
-def call_property(frame: Frame, owner: Value, method: FunctionInfo, node: cst.CSTNode) -> Value:
-    return frame.engine.call(frame, method, Arguments(), node, owner)
+def call_property(frame: Frame, receiver: Value, method: FunctionInfo, node: cst.CSTNode) -> Value:
+    return frame.engine.call(frame, method, Arguments(), node, receiver)
 
 
 def unresolved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

@@ -20,22 +20,22 @@ from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, NumberVal
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
 
 
-def call(frame: Frame, owner: ContainerValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+def call(frame: Frame, receiver: ContainerValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """The value of `container.name(...)`, after what it does to the container."""
     handler = METHODS.get(name)
-    return UNKNOWN if handler is None else handler(frame, owner, args, node)
+    return UNKNOWN if handler is None else handler(frame, receiver, args, node)
 
 
-def _append(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+def _append(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
     """`append`, `add`, `insert`, `appendleft`: one more element."""
     if not args.positional:
         return NONE
     value = args.positional[-1]
     length = _division(frame)
-    if frame.is_stored(owner):
-        value = frame.written(value, _name_of(frame, owner), args.expression(-1))
+    if frame.is_stored(receiver):
+        value = frame.written(value, _name_of(frame, receiver), args.expression(-1))
         length = ranks.SAME
-    weak = len(owner.identities) > 1
+    weak = len(receiver.identities) > 1
     at_end = len(args.positional) == 1 and "appendleft" not in _called(node)
 
     def change(cell: Cell) -> Cell:
@@ -51,7 +51,7 @@ def _append(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTN
         rest = join_elements(cell.element(), value)
         return Cell(cell.shape, rest=rest, factory=cell.factory, length=_longer(cell, length))
 
-    frame.update(owner, change)
+    frame.update(receiver, change)
     return NONE
 
 
@@ -71,9 +71,9 @@ def _division(frame: Frame) -> ranks.Rank:
     return ranks.nonlinear(frame.memory.control.rank)
 
 
-def _name_of(frame: Frame, owner: ContainerValue) -> str:
+def _name_of(frame: Frame, receiver: ContainerValue) -> str:
     """The key under which a list of values stands in a store, where it is known."""
-    for identity in owner.identities:
+    for identity in receiver.identities:
         for other, cell in frame.memory.heap.items():
             if other in frame.objects.class_cells:
                 for key, value in cell.entries.items():
@@ -82,15 +82,15 @@ def _name_of(frame: Frame, owner: ContainerValue) -> str:
     return ""
 
 
-def _extend(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+def _extend(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
     if not args.positional:
         return NONE
     element, length = containers.iterate(frame, args.positional[0])
-    if frame.is_stored(owner):
-        element = frame.written(element, _name_of(frame, owner), syntax.only_element(args.expression(0)))
+    if frame.is_stored(receiver):
+        element = frame.written(element, _name_of(frame, receiver), syntax.only_element(args.expression(0)))
     grown = ranks.join_lengths(length, _division(frame))
     frame.update(
-        owner,
+        receiver,
         lambda cell: Cell(
             cell.shape, rest=join_elements(cell.element(), element), length=ranks.join_lengths(cell.length, grown)
         ),
@@ -98,16 +98,16 @@ def _extend(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTN
     return NONE
 
 
-def _update(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
-    stored = frame.is_stored(owner)
+def _update(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    stored = frame.is_stored(receiver)
     for other in args.positional:
-        frame.update(owner, partial(_merged, frame, other))
+        frame.update(receiver, partial(_merged, frame, other))
     for key, value in args.keywords.items():
         kept = frame.written(value, key, args.expression(key)) if stored or value.rank.differs else value
-        frame.update(owner, partial(_with_entry, key, kept))
+        frame.update(receiver, partial(_with_entry, key, kept))
     if args.double is not None:
         double = args.double
-        frame.update(owner, lambda cell: with_key(cell, MISSING, double))
+        frame.update(receiver, lambda cell: with_key(cell, MISSING, double))
     return NONE
 
 
@@ -119,34 +119,34 @@ def _with_entry(key: str, value: Value, cell: Cell) -> Cell:
     return with_key(cell, key, value)
 
 
-def _get(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+def _get(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
     key = containers.constant_key(args.positional[0]) if args.positional else MISSING
     result: Value = BOTTOM
-    for cell in frame.memory.cells(owner):
+    for cell in frame.memory.cells(receiver):
         entry = read_key(cell, key)
         if entry is not None:
             result = join(result, entry)
-    frame.consume(owner)
+    frame.consume(receiver)
     default = args.positional[1] if len(args.positional) > 1 else NONE
     if result is BOTTOM:
         return default if len(args.positional) > 1 else UNKNOWN
-    if key is MISSING and args.positional and subscripts.is_of_some_entry(frame, owner, args.positional[0]):
-        result = result.but(rank=ranks.UNKNOWN)
-    found = join(subscripts.by_name(frame, owner, key, result), default)
+    if key is MISSING and args.positional and subscripts.is_of_some_entry(frame, receiver, args.positional[0]):
+        result = result.replace(rank=ranks.UNKNOWN)
+    found = join(subscripts.by_name(frame, receiver, key, result), default)
     return subscripts.chosen_by(args.positional[0], found) if args.positional else found
 
 
-def _pop(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
-    if any(cell.shape == "list" for cell in frame.memory.cells(owner)):
-        frame.consume(owner)
+def _pop(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    if any(cell.shape == "list" for cell in frame.memory.cells(receiver)):
+        frame.consume(receiver)
         result: Value = BOTTOM
-        for cell in frame.memory.cells(owner):
+        for cell in frame.memory.cells(receiver):
             result = join(result, cell.element())
         return result
-    result = _get(frame, owner, args, node)
+    result = _get(frame, receiver, args, node)
     key = containers.constant_key(args.positional[0]) if args.positional else MISSING
-    if key is not MISSING and len(owner.identities) == 1:
-        frame.update(owner, lambda cell: _without(cell, key))
+    if key is not MISSING and len(receiver.identities) == 1:
+        frame.update(receiver, lambda cell: _without(cell, key))
     return result
 
 
@@ -155,17 +155,17 @@ def _without(cell: Cell, key: Hashable) -> Cell:
     return cell.holding(entries, cell.rest)
 
 
-def _clear(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
-    if len(owner.identities) == 1:
-        frame.update(owner, lambda cell: Cell(cell.shape, factory=cell.factory))
+def _clear(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    if len(receiver.identities) == 1:
+        frame.update(receiver, lambda cell: Cell(cell.shape, factory=cell.factory))
     return NONE
 
 
-def _setdefault(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+def _setdefault(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
     key = containers.constant_key(args.positional[0]) if args.positional else MISSING
     default = args.positional[1] if len(args.positional) > 1 else NONE
     result: Value = BOTTOM
-    for identity in owner.identities:
+    for identity in receiver.identities:
         cell = frame.memory.heap.get(identity)
         if cell is None:
             continue
@@ -185,35 +185,35 @@ def _setdefault(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.
 def _view(form: str) -> Callable[[Frame, ContainerValue, Arguments, cst.CSTNode], Value]:
     """`items()`, `values()` or `keys()`: an iterable that remembers whose entries it gives."""
 
-    def view(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
-        frame.consume(owner)
+    def view(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+        frame.consume(receiver)
         element: Value = BOTTOM
         length = ranks.SAME
-        for cell in frame.memory.cells(owner):
+        for cell in frame.memory.cells(receiver):
             element = join(element, cell.element())
             length = ranks.join(length, cell.length)
-        key = StringValue(containers.naming(frame, owner))
+        key = StringValue(containers.naming(frame, receiver))
         shapes = {"items": TupleValue(ranks.SAME, (key, element)), "values": element, "keys": key}
-        return IterableValue(ranks.SAME, shapes[form], length, (owner, form))
+        return IterableValue(ranks.SAME, shapes[form], length, (receiver, form))
 
     return view
 
 
-def _copy(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
-    cells = frame.memory.cells(owner)
+def _copy(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    cells = frame.memory.cells(receiver)
     if len(cells) != 1:
-        return owner
+        return receiver
     return frame.allocate(node, cells[0])
 
 
-def _count(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
-    frame.consume(owner)
-    element, length = containers.iterate(frame, owner)
+def _count(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    frame.consume(receiver)
+    element, length = containers.iterate(frame, receiver)
     rank = ranks.nonlinear(ranks.combine(element.rank, length))
-    return NumberValue(rank, scalar=True, dtype="int", why=element.why)
+    return NumberValue(rank, scalar=True, dtype="int", provenance=element.provenance)
 
 
-def _nothing(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+def _nothing(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
     return NONE
 
 

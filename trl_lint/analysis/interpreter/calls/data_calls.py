@@ -25,36 +25,36 @@ from trl_lint.knowledge.models import BATCH_FLAGS
 from trl_lint.knowledge.torch_ops import Operation, RankTransfer
 
 
-def call(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+def call(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of a tensor, or of data whose class is not known."""
     row = torch_ops.of_method(name)
     if row.rank is RankTransfer.NOTHING:
         return NONE
     target = callee_of(node)
-    if owner.kind is Kind.BATCH and name == "update" and isinstance(target, cst.Attribute):
-        promoted = assignment.as_dict(frame, owner, target.value, node)
+    if receiver.kind is Kind.BATCH and name == "update" and isinstance(target, cst.Attribute):
+        promoted = assignment.as_dict(frame, receiver, target.value, node)
         return container_methods.call(frame, promoted, name, args, node)
-    if owner.kind is Kind.BATCH and name in ("items", "keys", "values", "get", "pop", "copy", "setdefault"):
-        value = _call_on_batch(owner, name, args)
+    if receiver.kind is Kind.BATCH and name in ("items", "keys", "values", "get", "pop", "copy", "setdefault"):
+        value = _call_on_batch(receiver, name, args)
         for refine_entry in frame.domains.entry:
-            value = refine_entry(frame, owner, name, args, value)
+            value = refine_entry(frame, receiver, name, args, value)
         return value
     if row.in_place is not None:
-        return _in_place(frame, owner, row, args, node)
-    if role_of(owner) is BatchRole.OUTPUT and name == "to_tuple":
-        return owner
-    value = tensors.method(row, owner, args.positional, args.keywords)
+        return _in_place(frame, receiver, row, args, node)
+    if role_of(receiver) is BatchRole.OUTPUT and name == "to_tuple":
+        return receiver
+    value = tensors.method(row, receiver, args.positional, args.keywords)
     for refine in frame.domains.tensor_method:
-        value = refine(frame, row, owner, args, node, value)
+        value = refine(frame, row, receiver, args, node, value)
     return value
 
 
-def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
+def _call_on_batch(receiver: Value, name: str, args: Arguments) -> Value:
     element = derived(
-        owner.rank,
+        receiver.rank,
         Kind.BATCH,
-        owner,
-        shape=shapes.of_fields(owner.shape) if role_of(owner) is BatchRole.WHOLE else None,
+        receiver,
+        shape=shapes.of_fields(receiver.shape) if role_of(receiver) is BatchRole.WHOLE else None,
     )
     if name == "items":
         return IterableValue(ranks.SAME, TupleValue(ranks.SAME, (SAME, element)), ranks.SAME)
@@ -63,20 +63,20 @@ def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
     if name == "keys":
         return SAME
     if name == "copy":
-        return owner
+        return receiver
     if args.positional and args.positional[0].const in BATCH_FLAGS:
         return SAME
     told = None
-    if name in ("get", "pop") and args.positional and role_of(owner) is not BatchRole.WHOLE:
-        told = attributes.output_entry(owner, args.positional[0].const)
-    return element.but(shape=None) if told is None else told
+    if name in ("get", "pop") and args.positional and role_of(receiver) is not BatchRole.WHOLE:
+        told = attributes.output_entry(receiver, args.positional[0].const)
+    return element.replace(shape=None) if told is None else told
 
 
-def _in_place(frame: Frame, owner: Value, row: Operation, args: Arguments, node: cst.CSTNode) -> Value:
+def _in_place(frame: Frame, receiver: Value, row: Operation, args: Arguments, node: cst.CSTNode) -> Value:
     """`x.add_(y)`: the tensor itself changes."""
-    result = tensors.in_place(row, owner, args)
+    result = tensors.in_place(row, receiver, args)
     for refine in frame.domains.in_place:
-        result = refine(frame, row, owner, result)
+        result = refine(frame, row, receiver, result)
     target = callee_of(node)
     if isinstance(target, cst.Attribute):
         assignment.rebind(frame, target.value, result)

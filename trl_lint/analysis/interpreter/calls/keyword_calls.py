@@ -31,7 +31,7 @@ def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
         return None
     for observe in frame.observers.call_out_of_sight:
         observe(frame, args, node)
-    return BatchValue(ranks.SHARD, BatchRole.FIELD, why=frame.step(node, "`{}` rewards this rank's own samples"))
+    return BatchValue(ranks.SHARD, BatchRole.FIELD, provenance=frame.step(node, "`{}` rewards this rank's own samples"))
 
 
 def _is_asked_to_generate(node: cst.CSTNode) -> bool:

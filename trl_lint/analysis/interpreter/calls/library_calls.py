@@ -95,23 +95,25 @@ def _computed(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Va
 
 
 def _explained(frame: Frame, value: Value, node: cst.CSTNode, name: str) -> Value:
-    if value.rank.differs and value.why is None:
-        return value.but(why=frame.step(node, "`{}` differs between ranks"))
+    if value.rank.differs and value.provenance is None:
+        return value.replace(provenance=frame.step(node, "`{}` differs between ranks"))
     return value
 
 
-def call_method(frame: Frame, owner: Value, cls: str, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+def call_method(frame: Frame, receiver: Value, cls: str, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of an instance of a library's class."""
     found = frame.engine.library_method(cls, name)
     if found is not None:
-        return apply(frame, found[1], args, node, owner)
+        return apply(frame, found[1], args, node, receiver)
     value = frame.engine.library_attribute(cls, name)
     if value is not None and value.value.kind is not Kind.UNKNOWN:
         return frame.engine.call_value(frame, value.value, args, node)
     return frame.engine.unresolved(frame, args, node)
 
 
-def call_inherited(frame: Frame, owner: Value, cls: ClassInfo, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+def call_inherited(
+    frame: Frame, receiver: Value, cls: ClassInfo, name: str, args: Arguments, node: cst.CSTNode
+) -> Value:
     """A method that a class in sight has from a base out of sight."""
     if name == "__init__":
         for observe in frame.observers.instantiate:
@@ -119,20 +121,22 @@ def call_inherited(frame: Frame, owner: Value, cls: ClassInfo, name: str, args: 
     for base in cls.library_bases():
         found = frame.engine.library_method(base, name)
         if found is not None:
-            value = apply(frame, found[1], args, node, owner)
-            if name in CALLS_HOOKS and isinstance(owner, ProjectInstance):
-                frame.hooks_called(owner.cls)
+            value = apply(frame, found[1], args, node, receiver)
+            if name in CALLS_HOOKS and isinstance(receiver, ProjectInstance):
+                frame.hooks_called(receiver.cls)
             return value
     unique = library.unique_method(name)
     if unique is not None and frame.engine.library_method(unique, name) is not None:
-        return call_method(frame, owner, unique, name, args, node)
+        return call_method(frame, receiver, unique, name, args, node)
     return frame.engine.unresolved(frame, args, node)
 
 
-def call_through_class(frame: Frame, owner: LibraryName, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
+def call_through_class(
+    frame: Frame, receiver: LibraryName, name: str, args: Arguments, node: cst.CSTNode
+) -> Value | None:
     """`Trainer.log(self, logs)`: the method of a base out of sight, of an object in sight; None if it is none."""
     this = args.positional[0] if args.positional else None
-    cls = library.canonical(owner.name)
+    cls = library.canonical(receiver.name)
     if not isinstance(this, ProjectInstance) or not frame.engine.is_subclass(this.cls, cls):
         return None
     found = frame.engine.library_method(cls, name)
@@ -144,11 +148,11 @@ def call_through_class(frame: Frame, owner: LibraryName, name: str, args: Argume
     return value
 
 
-def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode, owner: Value | None) -> Value:
+def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode, receiver: Value | None) -> Value:
     """What the rows of one function say its call does and returns."""
     row = next((each for each in rows if isinstance(each, Sink)), rows[-1])
     for observe_row in frame.observers.row:
-        observe_row(frame, row.name, row, args, node, owner)
+        observe_row(frame, row.name, row, args, node, receiver)
     if isinstance(row, Sink):
         return show(frame, row, args, node)
     if isinstance(row, Collective):
@@ -167,7 +171,7 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode,
                 registered_hooks.register(frame, row, args)
             registered_hooks.run(frame, row.name, node)
             for refine in frame.domains.library_function:
-                value = refine(frame, row, args, node, owner, value)
+                value = refine(frame, row, args, node, receiver, value)
         return value
     return UNKNOWN
 

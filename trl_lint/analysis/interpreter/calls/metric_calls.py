@@ -25,20 +25,20 @@ def made(frame: Frame, node: cst.CSTNode) -> Value:
     return MetricObject(ranks.SAME, frame.allocate(node, Cell("list")).identities)
 
 
-def call(frame: Frame, owner: MetricObject, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+def call(frame: Frame, receiver: MetricObject, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if name in FEEDS:
         fed = _counted(frame, args, node)
         if fed is not None:
-            frame.update(owner, lambda cell: Cell("list", rest=fed if cell.rest is None else _both(cell.rest, fed)))
+            frame.update(receiver, lambda cell: Cell("list", rest=fed if cell.rest is None else _both(cell.rest, fed)))
         return NONE
     if name not in COMPUTES:
         return frame.engine.unresolved(frame, args, node)
-    found = [cell.rest for cell in frame.memory.cells(owner) if cell.rest is not None]
+    found = [cell.rest for cell in frame.memory.cells(receiver) if cell.rest is not None]
     given = _counted(frame, args, node)
     result: Value | None = None
     for value in (*found, given) if given is not None else found:
         result = value if result is None else _both(result, value)
-    frame.update(owner, lambda cell: Cell("list"))
+    frame.update(receiver, lambda cell: Cell("list"))
     return UNKNOWN if result is None else frame.allocate(node, Cell("dict", rest=result))
 
 
@@ -52,15 +52,15 @@ def _counted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     if not rank.differs:
         return NumberValue(rank, scalar=True)
     first = flat.differing()
-    why = None if first is None else first.why
-    step = frame.step(node, "it counts only this rank's own samples", why)
-    return NumberValue(Rank(State.LOCAL, rank.origins, METRIC), scalar=True, why=step)
+    provenance = None if first is None else first.provenance
+    step = frame.step(node, "it counts only this rank's own samples", provenance)
+    return NumberValue(Rank(State.LOCAL, rank.origins, METRIC), scalar=True, provenance=step)
 
 
 def _both(one: Value, other: Value) -> Value:
     """A metric over two lots of samples."""
     main = one if one.rank.differs or not other.rank.differs else other
-    return main.but(rank=one.rank if one.rank == other.rank else _combined(one.rank, other.rank))
+    return main.replace(rank=one.rank if one.rank == other.rank else _combined(one.rank, other.rank))
 
 
 def _combined(one: Rank, other: Rank) -> Rank:

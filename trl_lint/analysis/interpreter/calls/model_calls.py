@@ -20,43 +20,45 @@ from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import PART_OF_MODEL
 
 
-def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of a model: the ones that return the model, and those that compute."""
     callee = callee_of(node)
     if name in models.RETURN_THE_MODEL:
         target = callee.value if isinstance(callee, cst.Attribute) else None
-        return wrapped_models.switched(frame, owner, name, args, target)
+        return wrapped_models.switched(frame, receiver, name, args, target)
     if name in models.LIST_PARTS:
         return SAME
     if name == models.INNER_MODEL:
-        inner = attributes.of_model(frame, owner, name, callee)
+        inner = attributes.of_model(frame, receiver, name, callee)
         for observe in frame.observers.model_method:
             observe(frame, inner, "forward", node)
-        return forward(frame, owner, args)
-    if own_wrappers.has(owner, name):
+        return forward(frame, receiver, args)
+    if own_wrappers.has(receiver, name):
         return UNKNOWN
-    attributes.of_model(frame, owner, name, callee, called=True)
+    attributes.of_model(frame, receiver, name, callee, called=True)
     if name in models.ADD_WHAT_IS_TRAINED:
-        wrapped_models.switched(frame, owner, name, args, callee.value if isinstance(callee, cst.Attribute) else None)
+        wrapped_models.switched(
+            frame, receiver, name, args, callee.value if isinstance(callee, cst.Attribute) else None
+        )
     if name in models.REFERENCE_CONTEXTS:
         gradients.note_no_train(frame, node)
     if PART_OF_MODEL.fits(name) and not args.differing():
-        return wrapped_models.part(owner)
+        return wrapped_models.part(receiver)
     for observe in frame.observers.model_method:
-        observe(frame, owner, name, node)
+        observe(frame, receiver, name, node)
     if name in models.GENERATES:
         return generated(frame, args)
-    if _gives_itself(owner, name):
-        return owner
-    if name == "forward" or (owner.wrapping and owner.wrapping.is_bare):
-        return forward(frame, owner, args)
+    if _gives_itself(receiver, name):
+        return receiver
+    if name == "forward" or (receiver.wrapping and receiver.wrapping.is_bare):
+        return forward(frame, receiver, args)
     return UNKNOWN if args.differing() else SAME
 
 
-def _gives_itself(owner: Value, name: str) -> bool:
+def _gives_itself(receiver: Value, name: str) -> bool:
     """Whether a method of a bare model in sight builds it further, and gives it back: `Net(config).create()`."""
-    method = owner.cls.find(name) if isinstance(owner, ProjectModel) else None
-    return method is not None and method.gives_itself and owner.wrapping is Wrapping.BARE
+    method = receiver.cls.find(name) if isinstance(receiver, ProjectModel) else None
+    return method is not None and method.gives_itself and receiver.wrapping is Wrapping.BARE
 
 
 def forward(frame: Frame, model: Value, args: Arguments) -> Value:
@@ -73,7 +75,9 @@ def _with_learned_parts(frame: Frame, model: Value, output: Value) -> Value:
     if not any(parts):
         return output
     computed = containers.iterate(frame, output)[0]
-    return TupleValue(output.rank, [attributes.LEARNED if each else computed for each in parts], why=output.why)
+    return TupleValue(
+        output.rank, [attributes.LEARNED if each else computed for each in parts], provenance=output.provenance
+    )
 
 
 def generated(frame: Frame, args: Arguments) -> Value:
@@ -91,5 +95,5 @@ def _output(frame: Frame, args: Arguments) -> Value:
         if value.kind is Kind.CONTAINER:
             rank = ranks.combine(rank, containers.iterate(frame, value)[0].rank)
     rank = ranks.nonlinear(rank)
-    made = derived(rank, Kind.BATCH, *args.all(), device="", grad=True).but(writes=NO_WRITES)
+    made = derived(rank, Kind.BATCH, *args.all(), device="", grad=True).replace(writes=NO_WRITES)
     return in_role(made, BatchRole.OUTPUT)

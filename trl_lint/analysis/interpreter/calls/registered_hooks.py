@@ -61,7 +61,7 @@ def _code_of(hook: Value) -> Hashable:
     match hook:
         case FunctionValue(function=function):
             return function
-        case BoundMethod(owner=ProjectInstance(cls=cls), name=name):
+        case BoundMethod(receiver=ProjectInstance(cls=cls), name=name):
             return cls, name
         case PartialCall(callee=callee):
             return _code_of(callee)

@@ -70,10 +70,10 @@ def transferred(frame: Frame, returns: Value | str, args: Arguments, node: cst.C
                 explain(frame, returns, node, f"`{name.rpartition('.')[2]}` returns each rank's own values"),
                 node,
             )
-        if returns.rank.differs and returns.why is None:
+        if returns.rank.differs and returns.provenance is None:
             short = name.rpartition(".")[2]
             given = explain(frame, returns, node, f"`{short}` returns this rank's own value")
-            return given.but(device=Device(given.device, given.why)) if given.device else given
+            return given.replace(device=Device(given.device, given.provenance)) if given.device else given
         return returns
     return _TRANSFERS[Transfer(returns)](frame, args, node)
 
@@ -109,7 +109,7 @@ def _second(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _adapted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     model = _first(frame, args, node)
-    return model.but(grad=True) if model.kind is Kind.MODEL and not model.grad else model
+    return model.replace(grad=True) if model.kind is Kind.MODEL and not model.grad else model
 
 
 def _copied(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -151,28 +151,32 @@ def _rest_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Sequence[Value
 def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """What `accelerator.prepare` makes of one of its arguments."""
     if isinstance(value, ProjectModel) and not has_forward(value.cls):
-        return PreparedObject(ranks.SAME, why=frame.step(node, _PREPARED))
+        return PreparedObject(ranks.SAME, provenance=frame.step(node, _PREPARED))
     if isinstance(value, ModelValue):
         is_other = wrapped_models.may_be_left(frame, value, node) or _shards(frame, node)
         wrapping = None if value.wrapping is None else Wrapping.UNKNOWN if is_other else Wrapping.WRAPPED
-        why = frame.step(node, "`prepare` wraps it here")
-        return value.with_facts_of(Value(ranks.SAME, wrapping=wrapping, why=why, grad=value.grad, device=value.device))
+        provenance = frame.step(node, "`prepare` wraps it here")
+        return value.with_facts_of(
+            Value(ranks.SAME, wrapping=wrapping, provenance=provenance, grad=value.grad, device=value.device)
+        )
     if isinstance(value, LoaderValue):
         batch = explain(frame, PREPARED_BATCH, node, _OWN_BATCHES)
         if value.batch is not None:
-            batch = (_full(batch) if isinstance(value.batch.why, FullBatches) else batch).but(shape=value.batch.shape)
+            batch = (_full(batch) if isinstance(value.batch.provenance, FullBatches) else batch).replace(
+                shape=value.batch.shape
+            )
         return LOADER.having(batch)
     if trained_apart.holds_models(frame, value):
-        return value.but(wrapping=Wrapping.BARE)
+        return value.replace(wrapping=Wrapping.BARE)
     if value.kind in (Kind.TUPLE, Kind.CONTAINER, Kind.NONE) or isinstance(value, LoadedFiles):
         return value
     if library_name_of(value).startswith("torch.nn.") and isinstance(value, LibraryInstance):
-        why = frame.step(node, "`prepare` wraps it here")
-        return ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED, why=why)
+        provenance = frame.step(node, "`prepare` wraps it here")
+        return ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED, provenance=provenance)
     if isinstance(value, InstanceValue) and not isinstance(value, PreparedObject):
         return value
     is_left = value.device == MAYBE_FROZEN and wrapped_models.may_be_left(frame, value, node)
-    return PreparedObject(ranks.SAME, why=frame.step(node, _PREPARED), grad=value.grad and not is_left)
+    return PreparedObject(ranks.SAME, provenance=frame.step(node, _PREPARED), grad=value.grad and not is_left)
 
 
 def _shards(frame: Frame, node: cst.CSTNode) -> bool:
@@ -196,7 +200,7 @@ def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         return BARE_MODEL
     if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):
         return wrapped_models.inside(frame, model, node)
-    return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
+    return model if model.wrapping is Wrapping.UNWRAPPED else model.replace(wrapping=Wrapping.BARE, provenance=None)
 
 
 def _is_no_model(frame: Frame, name: str) -> bool:
@@ -264,7 +268,7 @@ def _metric(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _moved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = _first(frame, args, node)
-    return value.but(device="") if value.device else value
+    return value.replace(device="") if value.device else value
 
 
 _TRANSFERS = {
@@ -292,17 +296,17 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
             if row.name != ACCELERATOR:
                 return LibraryInstance(row.name)
             is_told = library_name_of(args.keywords.get("fsdp_plugin")) == FSDP_PLUGIN
-            return (ShardingAccelerator if is_told else LibraryInstance)(row.name).but(const=MADE)
+            return (ShardingAccelerator if is_told else LibraryInstance)(row.name).replace(const=MADE)
         return transferred(frame, made, args, node, row.name)
     if isinstance(made, ModelValue) and made.wrapping is Wrapping.WRAPPED:
         inner = args.positional[0] if args.positional else UNKNOWN
         if row.name == "torch.nn.DataParallel":  # one process, whose gradients nobody has to synchronise
-            return made.having(ModelRole.DATA_PARALLEL).but(why=frame.step(node, "it is wrapped here"))
+            return made.having(ModelRole.DATA_PARALLEL).replace(provenance=frame.step(node, "it is wrapped here"))
         by_ddp = is_replicated(made)
         wrapped_models.wrapped_here(frame, args, node, by_ddp)
-        made = made.but(why=frame.step(node, "it is wrapped here"))
+        made = made.replace(provenance=frame.step(node, "it is wrapped here"))
         if isinstance(inner, ModelValue):
-            made = inner.with_facts_of(made.but(grad=inner.grad, device=inner.device))
+            made = inner.with_facts_of(made.replace(grad=inner.grad, device=inner.device))
         return wrapped_models.replicated(made) if by_ddp else made
     if made.kind is Kind.LOADER:
         loader = _loader(frame, args, node)
@@ -320,7 +324,7 @@ def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     dropped = args.keywords.get("drop_last")
     if dropped is not None and dropped.const is True:
         return LOADER.having(_full(batch))
-    return LOADER.having(batch if is_sharded else batch.but(why=None))
+    return LOADER.having(batch if is_sharded else batch.replace(provenance=None))
 
 
 _OWN_BATCHES = "each rank gets its own batches from this loader"
@@ -328,5 +332,11 @@ _OWN_BATCHES = "each rank gets its own batches from this loader"
 
 def _full(batch: Value) -> Value:
     """Batches of a loader that drops what does not fill one."""
-    why = batch.why
-    return batch if why is None else batch.but(why=FullBatches(why.module, why.node, why.text, why.before))
+    provenance = batch.provenance
+    return (
+        batch
+        if provenance is None
+        else batch.replace(
+            provenance=FullBatches(provenance.module, provenance.node, provenance.text, provenance.before)
+        )
+    )

@@ -110,7 +110,9 @@ def _spawn(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """A function that is run in a process of its own per rank, whose number comes first."""
     callee, given = args.get(0, "fn"), args.get(1, "args")
     if isinstance(callee, FunctionValue) and callee.function.closure is None:
-        rank = RANK_INDEX.but(why=frame.step(node, "it runs once per process and gets the number of the process"))
+        rank = RANK_INDEX.replace(
+            provenance=frame.step(node, "it runs once per process and gets the number of the process")
+        )
         values = (rank, *(given.items if isinstance(given, TupleValue) else ()))
         names = [parameter.name for parameter in callee.function.parameters if not parameter.star]
         handed = {
@@ -125,7 +127,9 @@ def _started(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`init_process_group(rank=rank)`: what the process is told to be is its number."""
     rank, stands = args.keywords.get("rank"), args.expression("rank")
     if isinstance(stands, cst.Name) and rank is not None and rank.rank.state is State.UNKNOWN:
-        assignment.rebind(frame, stands, GLOBAL_RANK_INDEX.but(why=frame.step(node, "this is the process's number")))
+        assignment.rebind(
+            frame, stands, GLOBAL_RANK_INDEX.replace(provenance=frame.step(node, "this is the process's number"))
+        )
     return NONE
 
 

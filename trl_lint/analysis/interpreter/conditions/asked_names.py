@@ -89,7 +89,9 @@ def _asked(frame: Frame, node: cst.CSTNode) -> Iterator[_Asked]:
         match each:
             case cst.Name(value=name) if id(each) not in parts and name not in _CONSTANTS:
                 yield each
-            case cst.Attribute(value=owner) if not (_is_environment(frame, each) or _is_environment(frame, owner)):
+            case cst.Attribute(value=receiver) if not (
+                _is_environment(frame, each) or _is_environment(frame, receiver)
+            ):
                 yield each
             case cst.SimpleString():
                 yield each

@@ -89,13 +89,13 @@ def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
     if of_data and (value.kind is Kind.UNKNOWN or emptiness_tests.is_alike(frame, test)):
         return _not_known(frame, test)
     if value.rank.differs:
-        why = frame.step(test, "`{}` differs between ranks", value.why)
-        return Control(Uniformity.DIVERGENT, why, value.rank)
+        provenance = frame.step(test, "`{}` differs between ranks", value.provenance)
+        return Control(Uniformity.DIVERGENT, provenance, value.rank)
     if value.rank.state is State.UNKNOWN:
         if value.rank == ranks.GUARDED:
             return Control(
                 Uniformity.DIVERGENT,
-                frame.step(test, "`{}` depends on the rank, among other things", value.why),
+                frame.step(test, "`{}` depends on the rank, among other things", value.provenance),
                 ranks.GUARDED,
             )
         return _not_known(frame, test, ranks.SETTING if value.rank == ranks.SETTING else ranks.UNKNOWN)
@@ -106,8 +106,8 @@ def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
 
 
 def _not_known(frame: Frame, test: cst.CSTNode, rank: ranks.Rank = ranks.UNKNOWN) -> Control:
-    why = frame.step(test, "whether `{}` is the same on all ranks is not known")
-    return Control(Uniformity.UNKNOWN, why, rank)
+    provenance = frame.step(test, "whether `{}` is the same on all ranks is not known")
+    return Control(Uniformity.UNKNOWN, provenance, rank)
 
 
 _ORDER: dict[type, Callable[[int, int], bool]] = {
@@ -166,15 +166,15 @@ def compare(
     for target in node.comparisons:
         right = evaluate(frame, target.comparator)
         if result is None and _is_field_of_rank(frame, node.left, left, right):
-            left = RANK_INDEX.but(why=frame.step(node.left, "`{}` differs between ranks"))
+            left = RANK_INDEX.replace(provenance=frame.step(node.left, "`{}` differs between ranks"))
         part = _compare_once(frame, left, target.operator, right)
         if right.const is None and left.kind is Kind.CONTAINER and is_none_unless_given(frame.function, node.left):
-            part = part.but(const=isinstance(target.operator, (cst.IsNot, cst.NotEqual)))
+            part = part.replace(const=isinstance(target.operator, (cst.IsNot, cst.NotEqual)))
         result = part if result is None else _both(result, part)
         left = right
     assert result is not None
     bare = for_bare_runs(frame, node)
-    return result if bare is None else result.but(const=bare)
+    return result if bare is None else result.replace(const=bare)
 
 
 def _is_field_of_rank(frame: Frame, stands: cst.BaseExpression, left: Value, right: Value) -> bool:
@@ -356,9 +356,9 @@ def choose(frame: Frame, test: cst.BaseExpression, value: Value, marks: tuple[in
     """A part of an expression is evaluated only if `test` says so: from one mark to the next, and from that on."""
     end = len(frame.sync_points)
     if value.rank.differs and end > marks[0]:
-        why = frame.step(test, "`{}` differs between ranks", value.why)
+        provenance = frame.step(test, "`{}` differs between ranks", value.provenance)
         for observe in frame.observers.branch:
-            observe(frame, Branch(test, why, (*marks, end), origins=value.rank.origins))
+            observe(frame, Branch(test, provenance, (*marks, end), origins=value.rank.origins))
 
 
 # --- narrowing ------------------------------------------------------------------------------------------
@@ -409,7 +409,7 @@ def _under_engine(frame: Frame) -> None:
     """Under DeepSpeed or FSDP the wrapper has attributes that DDP does not have."""
     for name, value in frame.memory.names.items():
         if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
-            frame.memory.names[name] = value.but(wrapping=Wrapping.UNKNOWN)
+            frame.memory.names[name] = value.replace(wrapping=Wrapping.UNKNOWN)
 
 
 def _narrow(frame: Frame, test: cst.CSTNode, taken: bool) -> None:

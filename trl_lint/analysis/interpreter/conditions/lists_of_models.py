@@ -59,7 +59,7 @@ def _prepared_items(memory: Memory, value: Value) -> Sequence[Value]:
 def _on_one_way(frame: Frame, test: cst.BaseExpression, item: Value, is_taken: bool) -> Value:
     model = wrapped_models.narrowed_to_model(item)
     either = wrapping_tests.either_way(frame, test, *((model, UNKNOWN) if is_taken else (UNKNOWN, model)))
-    return item if either is None else item.but(wrapping=Wrapping.MAYBE, why=either.why)
+    return item if either is None else item.replace(wrapping=Wrapping.MAYBE, provenance=either.provenance)
 
 
 def zipped(frame: Frame, values: Sequence[Value]) -> Value | None:

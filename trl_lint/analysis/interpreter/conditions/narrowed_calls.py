@@ -60,11 +60,11 @@ def _narrowed(value: Value, classes: list[str] | None) -> Value | None:
         return data_sets.narrowed(value, classes)
     if value.kind is Kind.UNKNOWN and classes and MODEL_CLASSES.issuperset(classes):
         differs = value.rank.state not in (State.SAME, State.UNKNOWN)
-        return None if differs else SOME_MODEL.but(rank=value.rank, grad=value.grad)
+        return None if differs else SOME_MODEL.replace(rank=value.rank, grad=value.grad)
     if value.kind is not Kind.MODEL or value.wrapping is not Wrapping.WRAPPED:
         return None
     if classes is not None and WRAPPER_CLASSES.isdisjoint(classes):
-        return value.but(wrapping=Wrapping.UNKNOWN)
+        return value.replace(wrapping=Wrapping.UNKNOWN)
     return None
 
 

@@ -32,8 +32,8 @@ def answer(value: Value, negated: bool) -> Value:
     if by_rank and value.const in (MISSING, NONE_ON_SOME):
         # What only some ranks have made: a tracker, a writer.
         return derived(ranks.nonlinear(value.rank), Kind.NUMBER, value, scalar=True, dtype="bool")
-    if isinstance(value.why, NoneWhere):
-        return derived(ranks.nonlinear(value.why.rank), Kind.NUMBER, value, scalar=True, dtype="bool")
+    if isinstance(value.provenance, NoneWhere):
+        return derived(ranks.nonlinear(value.provenance.rank), Kind.NUMBER, value, scalar=True, dtype="bool")
     certain = value.const is MISSING and not (value.kind is Kind.INSTANCE and value.rank.state is State.UNKNOWN)
     if certain and value.kind in _NEVER_NONE:
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")

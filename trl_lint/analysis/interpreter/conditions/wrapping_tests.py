@@ -30,6 +30,7 @@ from trl_lint.analysis.program.idioms.path_conditions import beside_none
 from trl_lint.analysis.program.idioms.result_uses import seen_as_wrappers
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import own_attribute
+from trl_lint.analysis.state.conditions_met import ConditionsMet
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
 from trl_lint.domain import ranks
@@ -77,27 +78,27 @@ def either_way(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) ->
     if yes.wrapping not in _EITHER or no.wrapping not in _EITHER:
         return None
     wrapped, other = (no, yes) if yes.wrapping is Wrapping.BARE else (yes, no)
-    if wrapped.why is other.why and isinstance(wrapped.why, WrappedWhere):
+    if wrapped.provenance is other.provenance and isinstance(wrapped.provenance, WrappedWhere):
         # The test has told them apart, and something was done to one: `if distributed: model.train()`.
-        return wrapped.but(wrapping=Wrapping.MAYBE, grad=yes.grad or no.grad)
+        return wrapped.replace(wrapping=Wrapping.MAYBE, grad=yes.grad or no.grad)
     test, is_true = _without_not(test, yes.wrapping is not Wrapping.BARE)
     asked = names_asked(frame, test)
     known = [each for value in (yes, no) if (each := _condition(value)) is not None]
     outcomes: tuple[NeededOutcome, ...] = ()
     if other.wrapping is Wrapping.BARE and all(each.outcomes for each in known):
         outcomes = (NeededOutcome(test, is_true, asked), *(outcome for each in known for outcome in each.outcomes))
-    why = WrappedWhere(
+    provenance = WrappedWhere(
         frame.module,
         test,
         "whether it is wrapped depends on `{}`",
-        wrapped.why,
+        wrapped.provenance,
         names=asked.union(*(each.names for each in known)),
         function=frame.function,
         outcomes=outcomes,
     )
     frame.engine.wraps_on_one_way = True
     frame.engine.noted("wraps on one way")
-    return wrapped.but(wrapping=Wrapping.MAYBE, why=why, grad=yes.grad or no.grad)
+    return wrapped.replace(wrapping=Wrapping.MAYBE, provenance=provenance, grad=yes.grad or no.grad)
 
 
 def _beside(value: Value, other: Value) -> Value:
@@ -128,7 +129,7 @@ def _taken_out(value: Value) -> Value:
 
 def _condition(value: Value) -> WrappedWhere | None:
     """The condition under which a model is wrapped, where it is wrapped on one way only."""
-    step: Step | None = value.why if value.wrapping is Wrapping.MAYBE else None
+    step: Step | None = value.provenance if value.wrapping is Wrapping.MAYBE else None
     while step is not None:
         if isinstance(step, WrappedWhere):
             return step
@@ -154,7 +155,7 @@ def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
     _narrow(frame, names, test, taken)
     _narrow(frame, attributes, test, taken)
     if asks is not None and asked.wrapping is Wrapping.MAYBE:
-        told = asked.but(wrapping=Wrapping.WRAPPED if asks[1] is taken else Wrapping.BARE)
+        told = asked.replace(wrapping=Wrapping.WRAPPED if asks[1] is taken else Wrapping.BARE)
         if own is not None and own[1]:
             attributes[own] = told
         else:
@@ -168,25 +169,26 @@ def _look_at_own(frame: Frame, test: cst.BaseExpression) -> None:
     """
     if frame.cls is None or not frame.engine.wraps_on_one_way:
         return
-    frame.first_test = frame.first_test or test
-    if frame.first_test is not test:
+    met = frame.conditions_met
+    met.first = met.first or test
+    if met.first is not test:
         return
-    tested, frame.tested = frame.tested, set()
-    has_tested, frame.has_tested = frame.has_tested, False
+    frame.conditions_met = ConditionsMet()
     for name in {own_attribute(each) for each in seen_as_wrappers(frame.root)} - {""}:
         frame.read_attribute(frame.cls, name)
-    frame.tested, frame.has_tested = tested, has_tested
+    frame.conditions_met = met
 
 
 def _note_tested(frame: Frame, test: cst.BaseExpression) -> None:
     """Of what is read from here on for the first time, a test may have told whether it is wrapped."""
-    if frame.has_tested:
+    met = frame.conditions_met
+    if met.ask_anything:
         return
     names = settings_asked(frame, test) if frame.engine.wraps_on_one_way else None
     if names is None or _may_ask_for_wrapper(frame, names):
-        frame.has_tested = True
+        met.ask_anything = True
     else:
-        frame.tested |= names
+        met.settings |= names
 
 
 def _may_ask_for_wrapper(frame: Frame, names: Collection[str]) -> bool:
@@ -225,7 +227,7 @@ def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, t
             is_other = asked.isdisjoint(condition.names) and not asks_for(frame, test, name)
             if not of_rank and (own == present or is_other):
                 continue
-        values[name] = value.but(wrapping=Wrapping.UNKNOWN)
+        values[name] = value.replace(wrapping=Wrapping.UNKNOWN)
 
 
 def _decisive(frame: Frame, test: cst.BaseExpression, condition: WrappedWhere) -> NeededOutcome | None:
@@ -283,15 +285,15 @@ def _asks_the_same(frame: Frame, test: cst.BaseExpression, other: cst.CSTNode) -
 
 
 def _bare(value: Value) -> Value:
-    return value.but(wrapping=Wrapping.BARE)
+    return value.replace(wrapping=Wrapping.BARE)
 
 
 def _come_about(value: Value, condition: WrappedWhere, outcome: NeededOutcome) -> Value:
     """A model that is wrapped on one way, where one of the outcomes that are needed for it has come about."""
     needed = tuple(each for each in condition.outcomes if each is not outcome)
     if not needed:
-        return value.but(wrapping=Wrapping.WRAPPED)
-    why = WrappedWhere(
+        return value.replace(wrapping=Wrapping.WRAPPED)
+    provenance = WrappedWhere(
         condition.module,
         condition.node,
         condition.text,
@@ -300,7 +302,7 @@ def _come_about(value: Value, condition: WrappedWhere, outcome: NeededOutcome) -
         function=condition.function,
         outcomes=needed,
     )
-    return value.but(why=why)
+    return value.replace(provenance=provenance)
 
 
 def told_by_other_way(frame: Frame, other: cst.CSTNode | None) -> dict[str, Value]:
@@ -319,7 +321,7 @@ def told_by_other_way(frame: Frame, other: cst.CSTNode | None) -> dict[str, Valu
         if isinstance(value, PreparedObject):
             found[name] = UNKNOWN
         elif value is not None and value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
-            found[name] = value.but(wrapping=Wrapping.UNKNOWN)
+            found[name] = value.replace(wrapping=Wrapping.UNKNOWN)
     return found
 
 

@@ -79,7 +79,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
     arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))
     goes_on = joined_arms(frame, arms, inside, after, test.rank)
-    frame.memory.names.update({name: frame.memory.names[name].but(rank=ranks.UNKNOWN) for name in asked_for})
+    frame.memory.names.update({name: frame.memory.names[name].replace(rank=ranks.UNKNOWN) for name in asked_for})
     frame.memory.names.update(of_some_ranks)
     frame.memory.names.update(either[0])
     _note_absent(frame, node, absent, division)
@@ -173,8 +173,8 @@ def _note_absent(frame: Frame, node: cst.If, names: tuple[str, ...], division: C
         value = frame.memory.names[name]
         if value.rank.differs:
             text = "`{}` differs between ranks, and on some of them it stays None"
-            why = NoneWhere(frame.module, node.test, text, value.why, division.rank)
-            frame.memory.names[name] = value.but(why=why)
+            provenance = NoneWhere(frame.module, node.test, text, value.provenance, division.rank)
+            frame.memory.names[name] = value.replace(provenance=provenance)
 
 
 def _set_on_some(frame: Frame, taken: Memory, skipped: Memory) -> list[tuple[Hashable, str]]:
@@ -199,8 +199,8 @@ def _set_on_some(frame: Frame, taken: Memory, skipped: Memory) -> list[tuple[Has
 def _note_set(frame: Frame, attributes: list[tuple[Hashable, str]], division: Control) -> None:
     for key in attributes:
         value = frame.memory.attributes[key]
-        if value.rank.differs and value.why is None:
-            frame.memory.attributes[key] = value.but(why=division.why)
+        if value.rank.differs and value.provenance is None:
+            frame.memory.attributes[key] = value.replace(provenance=division.provenance)
 
 
 def _wrapped_on_one_way(
@@ -232,8 +232,10 @@ def _tell(
     parts = (part for each in parts_of(node.test) for part in alternatives(each))
     asked = (frame.node_values.get(id(part)) for part in (node.test, *parts))
     asks_rank = any(value is not None and alone_of(value) is not None for value in asked)
-    asks_rank |= division.rank.origins == Origin.RANK and isinstance(source_step(division.why), LauncherVariable)
-    branch = Branch(node.test, division.why, marks, through, ways_out, division.rank.origins, asks_rank=asks_rank)
+    asks_rank |= division.rank.origins == Origin.RANK and isinstance(source_step(division.provenance), LauncherVariable)
+    branch = Branch(
+        node.test, division.provenance, marks, through, ways_out, division.rank.origins, asks_rank=asks_rank
+    )
     for observe in frame.observers.branch:
         observe(frame, branch)
 

@@ -80,12 +80,12 @@ def _run_handler(
     frame.exits[exits:] = own
     if (own or not _raises_again(handler)) and _is_of_some_ranks(handler):
         marks = (start, len(frame.sync_points), len(frame.sync_points))
-        why = frame.step(handler, _CAUGHT)
+        provenance = frame.step(handler, _CAUGHT)
         refused = _is_raised_in_a_forward(frame, handler)
         skipped = body if refused or _catches(handler, OUT_OF_MEMORY) else (0, 0)
         branch = Branch(
             handler,
-            why,
+            provenance,
             marks,
             (through, True),
             (own, ()),

@@ -54,8 +54,8 @@ def run_for(frame: Frame, node: cst.For) -> bool:
     if element.rank.state is State.BOTTOM:
         element = BOTTOM
     element = trained_on(frame, node, element)
-    if length.differs and element.rank.differs and element.why is None:
-        element = element.but(why=frame.step(node, "this rank's own data"))
+    if length.differs and element.rank.differs and element.provenance is None:
+        element = element.replace(provenance=frame.step(node, "this rank's own data"))
     if _evaluates(frame, node):
         element = _evaluated(frame, node, element)
     trips = derived(length, Kind.NUMBER, iterable)
@@ -89,8 +89,10 @@ def _evaluated(frame: Frame, loop: cst.For, element: Value) -> Value:
         return element.having(tuple(_evaluated(frame, loop, item) for item in element.items))
     if element.kind is not Kind.BATCH or not element.rank.differs:
         return element
-    why = element.why or frame.step(loop.iter, "this rank's own data")
-    return element.but(why=Evaluated(why.module, why.node, why.text, why.before, loop))
+    provenance = element.provenance or frame.step(loop.iter, "this rank's own data")
+    return element.replace(
+        provenance=Evaluated(provenance.module, provenance.node, provenance.text, provenance.before, loop)
+    )
 
 
 def _is_handed_out(element: Value) -> bool:
@@ -160,7 +162,11 @@ def _loop(
     if division.rank.differs and not (isinstance(node, cst.For) and _as_many(division.rank)):
         end = len(frame.sync_points)
         branch = Branch(
-            division.why.node, division.why, (start, end, end), origins=division.rank.origins, by=DividedBy.LOOP
+            division.provenance.node,
+            division.provenance,
+            (start, end, end),
+            origins=division.rank.origins,
+            by=DividedBy.LOOP,
         )
         for observe in frame.observers.branch:
             observe(frame, branch)
@@ -264,8 +270,8 @@ def _behind(before: Memory, settled: _Settled, divided: Rank, forever: bool) -> 
 
 def _set_up_inside(outer: Control, inner: Control) -> Rank:
     """How ranks differ in the conditions of a place inside of another: those who come to that one come to it alike."""
-    known = {id(each.why) for each in outer.conditions}
-    own = [each.rank for each in inner.conditions if id(each.why) not in known and each.rank.differs]
+    known = {id(each.provenance) for each in outer.conditions}
+    own = [each.rank for each in inner.conditions if id(each.provenance) not in known and each.rank.differs]
     return Rank(State.LOCAL, reduce(or_, (each.origins for each in own))) if own else ranks.SAME
 
 
@@ -274,7 +280,7 @@ def _divide_counters(before: Memory, after: Memory, divided: Rank) -> None:
     for name, value in after.names.items():
         old = before.names.get(name)
         if old is not None and old is not value and value.rank.state is State.SAME and value.kind is Kind.NUMBER:
-            after.names[name] = value.but(rank=divided, const=MISSING)
+            after.names[name] = value.replace(rank=divided, const=MISSING)
 
 
 def _is_settled(frame: Frame, node: cst.For | cst.While, loop: Loop, head: Memory, grown: Memory) -> bool:

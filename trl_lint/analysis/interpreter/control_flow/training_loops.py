@@ -30,7 +30,9 @@ def trained_on(frame: Frame, node: cst.For, element: Value) -> Value:
         return element
     if batch.kind is not Kind.BATCH and not _is_read_as_batch(node.body, name):
         return element
-    own = BatchValue(ranks.SHARD, why=frame.step(node, "the model is trained on it: each rank has its own"), grad=False)
+    own = BatchValue(
+        ranks.SHARD, provenance=frame.step(node, "the model is trained on it: each rank has its own"), grad=False
+    )
     if isinstance(element, TupleValue):
         return element.having((*element.items[:-1], own))
     return TupleValue(ranks.SAME, (*(UNKNOWN for _ in targets[1:]), own)) if targets else own

@@ -30,7 +30,7 @@ def run_with(frame: Frame, node: cst.With) -> bool:
     through = run_body(frame, node.body)
     if first_rank.has_turns(frame, node):
         end = len(frame.sync_points)
-        branch = Branch(node, first_rank.one_by_one(frame, node), (start, end, end), by=DividedBy.TURNS)
+        branch = Branch(node, first_rank.one_by_one(frame, node), (start, end, end), by=DividedBy.SEQUENTIAL)
         for observe in frame.observers.branch:
             observe(frame, branch)
     frame.memory.control = first_rank.after(before, frame.memory.control, inside)

@@ -64,7 +64,7 @@ def _holds(value: Value, containers: set[Identity]) -> bool:
     if isinstance(value, IterableValue):
         return _holds(value.element, containers) or (value.view is not None and _holds(value.view[0], containers))
     if isinstance(value, BoundMethod):
-        return _holds(value.owner, containers)
+        return _holds(value.receiver, containers)
     return isinstance(value, PartialCall)
 
 

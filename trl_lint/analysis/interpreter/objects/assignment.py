@@ -28,11 +28,11 @@ def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
             frame.memory.names[target.value] = value
             given_fields.forget(frame, target.value)
     elif type(target) is cst.Attribute:
-        owner = frame.engine.evaluate(frame, target.value)
-        if isinstance(owner, ContainerValue) or role_of(owner) is BatchRole.OUTPUT:
-            _assign_part(frame, owner, target, value)
+        receiver = frame.engine.evaluate(frame, target.value)
+        if isinstance(receiver, ContainerValue) or role_of(receiver) is BatchRole.OUTPUT:
+            _assign_part(frame, receiver, target, value)
         else:
-            attributes.assign_attribute(frame, owner, target, value)
+            attributes.assign_attribute(frame, receiver, target, value)
     elif type(target) is cst.Subscript:
         _assign_subscript(frame, target, value)
     elif type(target) is cst.Tuple or type(target) is cst.List:
@@ -90,7 +90,7 @@ def _size_at(shape: SizesValue, index: int, dimensions: int) -> Value:
     """
     size = tensors.dimension(shape, NumberValue(ranks.SAME, const=index, scalar=True, dtype="int"))
     may_be_alike = index > 0 and (dimensions > 3 or index > 1)
-    return size.but(rank=ranks.UNKNOWN) if may_be_alike and size.rank.differs else size
+    return size.replace(rank=ranks.UNKNOWN) if may_be_alike and size.rank.differs else size
 
 
 def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None:
@@ -125,7 +125,7 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
             # What is put in comes to where the buffer is.
             device, dtype = container.device, container.dtype
             merged = derived(rank, Kind.TENSOR, container, value, index, dtype=dtype, device=device)
-        rebind(frame, target.value, merged if container.shape is None else merged.but(shape=container.shape))
+        rebind(frame, target.value, merged if container.shape is None else merged.replace(shape=container.shape))
 
 
 def _assigned(frame: Frame, target: cst.CSTNode) -> cst.BaseExpression | None:
@@ -187,9 +187,9 @@ def rebind(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         if target.value in frame.memory.names:
             frame.memory.names[target.value] = value
     elif isinstance(target, cst.Attribute):
-        owner = frame.engine.evaluate(frame, target.value)
-        if owner.kind is Kind.INSTANCE:
-            attributes.assign_attribute(frame, owner, target, value)
+        receiver = frame.engine.evaluate(frame, target.value)
+        if receiver.kind is Kind.INSTANCE:
+            attributes.assign_attribute(frame, receiver, target, value)
     elif isinstance(target, cst.Subscript):
         container = frame.engine.evaluate(frame, target.value)
         if isinstance(container, ContainerValue):

@@ -59,39 +59,39 @@ from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VAR
 ENVIRON = "os.environ"
 
 
-def read(frame: Frame, owner: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
-    """The value of `owner.name`."""
-    owner = frame.engine.settle(owner)
-    match owner:
+def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
+    """The value of `receiver.name`."""
+    receiver = frame.engine.settle(receiver)
+    match receiver:
         case LibraryName() | ProjectName():
-            return frame.engine.member(owner, name)
+            return frame.engine.member(receiver, name)
         case InstanceValue():
-            return _of_instance(frame, owner, name, node, called)
+            return _of_instance(frame, receiver, name, node, called)
         case ModelValue():
-            return of_model(frame, owner, name, node, called)
+            return of_model(frame, receiver, name, node, called)
         case PathValue():
-            return paths.attribute(owner, name)
+            return paths.attribute(receiver, name)
         case Field():
-            return owner.as_a(StringValue) if name == "name" else UNKNOWN
-    if owner.rank.state is State.BOTTOM:
+            return receiver.as_a(StringValue) if name == "name" else UNKNOWN
+    if receiver.rank.state is State.BOTTOM:
         return BOTTOM
-    if owner.kind in _DATA or owner.rank.differs:
-        value = _of_data(owner, name)
+    if receiver.kind in _DATA or receiver.rank.differs:
+        value = _of_data(receiver, name)
         for refine in frame.domains.attribute:
-            value = refine(frame, owner, name, value)
+            value = refine(frame, receiver, name, value)
         return value
-    match owner:
+    match receiver:
         case ClassValue():
-            return _of_class(frame, owner, name)
+            return _of_class(frame, receiver, name)
         case ContainerValue():
-            part = None if called else _part_of_dict(frame, owner, name)
-            return BoundMethod(owner, name) if part is None else part
-    return _of_something(frame, owner, name, node)
+            part = None if called else _part_of_dict(frame, receiver, name)
+            return BoundMethod(receiver, name) if part is None else part
+    return _of_something(frame, receiver, name, node)
 
 
-def _part_of_dict(frame: Frame, owner: ContainerValue, name: str) -> Value | None:
+def _part_of_dict(frame: Frame, receiver: ContainerValue, name: str) -> Value | None:
     """`outputs.loss`, of what a model returns, where something was put into it; a plain dict has no such attributes."""
-    cells = frame.memory.cells(owner)
+    cells = frame.memory.cells(receiver)
     found = [read_key(cell, name) for cell in cells if cell.shape == "dict" and not hasattr(dict, name)]
     known = [value for value in found if value is not None]
     return join_all(known) if known and len(known) == len(cells) else None
@@ -102,9 +102,9 @@ _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST})
 LEARNED = TensorValue(ranks.SAME)
 
 
-def _of_something(frame: Frame, owner: Value, name: str, node: cst.CSTNode) -> Value:
+def _of_something(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> Value:
     """An attribute of what is of no known class: its name may tell."""
-    kind = owner.kind
+    kind = receiver.kind
     put = given_fields.read(frame, node) if kind is Kind.UNKNOWN else None
     if put is not None:
         return put
@@ -117,20 +117,20 @@ def _of_something(frame: Frame, owner: Value, name: str, node: cst.CSTNode) -> V
         return named_rank(frame, name)
     if kind is Kind.UNKNOWN and heuristics.WORLD_FIELD.fits(name):
         return WORLD
-    if kind is Kind.UNKNOWN and name == "shape" and owner.rank.state is State.UNKNOWN:
+    if kind is Kind.UNKNOWN and name == "shape" and receiver.rank.state is State.UNKNOWN:
         return SizesValue(ranks.UNKNOWN, dtype="int")
-    if kind is Kind.UNKNOWN and name == models.INNER_MODEL and owner.rank.state is State.UNKNOWN:
+    if kind is Kind.UNKNOWN and name == models.INNER_MODEL and receiver.rank.state is State.UNKNOWN:
         return UNKNOWN
     if kind is Kind.NONE:
         return UNKNOWN  # a subclass or a caller out of sight has put something else there
-    value = SAME if owner.rank.state is State.SAME else UNKNOWN
-    return of_drawn_table(owner, value) if name in PARTS_OF_TABLES else value
+    value = SAME if receiver.rank.state is State.SAME else UNKNOWN
+    return of_drawn_table(receiver, value) if name in PARTS_OF_TABLES else value
 
 
 def named_rank(frame: Frame, name: str) -> Value:
     """What only its name says something about: the place of this process among all of them."""
     number = RANK_GUARD if heuristics.MAIN_PROCESS.fits(name) else RANK_INDEX
-    return number.but(why=frame.step(frame.statement, f"`{name}` depends on the rank"))
+    return number.replace(provenance=frame.step(frame.statement, f"`{name}` depends on the rank"))
 
 
 def of_unknown_library(frame: Frame, value: LibraryName) -> Value:
@@ -140,35 +140,35 @@ def of_unknown_library(frame: Frame, value: LibraryName) -> Value:
     return value if is_known else named_rank(frame, name)
 
 
-def _of_data(owner: Value, name: str) -> Value:
-    if role_of(owner) is BatchRole.OUTPUT:
-        return output_attribute(owner, name)
-    found = tensors.attribute(owner, name)
+def _of_data(receiver: Value, name: str) -> Value:
+    if role_of(receiver) is BatchRole.OUTPUT:
+        return output_attribute(receiver, name)
+    found = tensors.attribute(receiver, name)
     if found is not None:
         return found
-    return derived(owner.rank, Kind.BATCH if owner.kind is not Kind.TENSOR else Kind.TENSOR, owner)
+    return derived(receiver.rank, Kind.BATCH if receiver.kind is not Kind.TENSOR else Kind.TENSOR, receiver)
 
 
-def output_attribute(owner: Value, name: str) -> Value:
+def output_attribute(receiver: Value, name: str) -> Value:
     """A field of a model's output: its loss is a local mean over an unknown count."""
-    if is_learned_scale(owner, name):
+    if is_learned_scale(receiver, name):
         return LEARNED
     if name in ("loss", "aux_loss"):
-        rank = ranks.Rank(State.LOCAL, owner.rank.origins, "mean") if owner.rank.differs else owner.rank
-        return derived(rank, Kind.TENSOR, owner, scalar=True, dtype="float")
-    return derived(owner.rank, Kind.BATCH, owner)
+        rank = ranks.Rank(State.LOCAL, receiver.rank.origins, "mean") if receiver.rank.differs else receiver.rank
+        return derived(rank, Kind.TENSOR, receiver, scalar=True, dtype="float")
+    return derived(receiver.rank, Kind.BATCH, receiver)
 
 
-def output_entry(owner: Value, key: object) -> Value | None:
+def output_entry(receiver: Value, key: object) -> Value | None:
     """`outputs["loss"]`: a part of what a model returns, or of metrics, where its name tells what it is."""
-    if isinstance(key, str) and (key == "loss" or is_learned_scale(owner, key)):
-        return output_attribute(owner, key)
+    if isinstance(key, str) and (key == "loss" or is_learned_scale(receiver, key)):
+        return output_attribute(receiver, key)
     return None
 
 
-def is_learned_scale(owner: Value, name: str) -> bool:
+def is_learned_scale(receiver: Value, name: str) -> bool:
     """Whether a part of this name of a model's output is a parameter, as CLIP returns one beside the features."""
-    return role_of(owner) is BatchRole.OUTPUT and heuristics.LEARNED_SCALE.fits(name)
+    return role_of(receiver) is BatchRole.OUTPUT and heuristics.LEARNED_SCALE.fits(name)
 
 
 # --- models ---------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
     if name == models.INNER_MODEL:
         if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):
             return wrapped_models.inside(frame, model, node)
-        return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
+        return model if model.wrapping is Wrapping.UNWRAPPED else model.replace(wrapping=Wrapping.BARE, provenance=None)
     if name in ("training",):
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")
     if own_wrappers.has(model, name) or own_wrappers.is_asked_about(frame, model, node):
@@ -228,7 +228,7 @@ def asked_for(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
     if not isinstance(node, cst.Call) or not _is_plain(node) or not is_left_out(frame.root, node, name):
         return
     # Boilerplate asks for what no model here has. Who hands the model over knows what it is of.
-    paths = (frame.module.path, *(step.module.path for step in steps(model.why)))
+    paths = (frame.module.path, *(step.module.path for step in steps(model.provenance)))
     is_of_models = name in models.ONLY_MODELS_HAVE or is_defined_in_reach(frame.engine.project, paths, name)
     if is_of_models and not _is_wrapped_later(frame, model) and not _is_put_on(frame, model, name):
         frame.emit(AttributeAsked, node, model=model, attribute=name)
@@ -242,45 +242,47 @@ def _is_plain(node: cst.Call) -> bool:
 def _is_wrapped_later(frame: Frame, model: Value) -> bool:
     """Whether the class calls this method before the one that wraps the model."""
     method = frame.function
-    return method is not None and any(call_order.is_done_before(method, step.node) for step in steps(model.why))
+    return method is not None and any(call_order.is_done_before(method, step.node) for step in steps(model.provenance))
 
 
 def _is_put_on(frame: Frame, model: Value, name: str) -> bool:
     """Whether code that wraps the model puts an attribute of that name on the wrapper, for other functions to read."""
-    return any(wrapper_attributes.is_put_on(each.module.tree, each.node, name, frame.root) for each in steps(model.why))
+    return any(
+        wrapper_attributes.is_put_on(each.module.tree, each.node, name, frame.root) for each in steps(model.provenance)
+    )
 
 
 # --- instances ------------------------------------------------------------------------------------------
 
 
-def _of_instance(frame: Frame, owner: Value, name: str, node: cst.CSTNode, called: bool) -> Value:
-    match owner:
+def _of_instance(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bool) -> Value:
+    match receiver:
         case ProjectInstance():
-            return _of_object(frame, owner, name, node)
+            return _of_object(frame, receiver, name, node)
         case PreparedObject() if isinstance(node, cst.Attribute) and wrapped_models.is_scheduler(node.value):
             return UNKNOWN
         case PreparedObject():
             if name in models.ONLY_MODELS_HAVE or name == models.INNER_MODEL:
-                return of_model(frame, wrapped_models.narrowed_at(frame, owner, node), name, node, called)
+                return of_model(frame, wrapped_models.narrowed_at(frame, receiver, node), name, node, called)
             if name in library.OPTIMIZER_LOADER_ATTRIBUTES:
                 return SAME
             if isinstance(node, cst.Attribute) and wrapped_models.is_run(frame, node.value):
-                return of_model(frame, wrapped_models.narrowed_at(frame, owner, node), name, node, called)
+                return of_model(frame, wrapped_models.narrowed_at(frame, receiver, node), name, node, called)
             return UNKNOWN
         case LibraryInstance():
-            if owner.name in DICTS_OF_ATTRIBUTES:
+            if receiver.name in DICTS_OF_ATTRIBUTES:
                 put = given_fields.read(frame, node)
                 return put or (
-                    named_rank(frame, name) if heuristics.tells_rank(name) else settings.attribute_of(owner, name)
+                    named_rank(frame, name) if heuristics.tells_rank(name) else settings.attribute_of(receiver, name)
                 )
-            if owner.name == OWN_DEVICE.name:
+            if receiver.name == OWN_DEVICE.name:
                 return SAME if name in ALIKE_OF_DEVICES else UNKNOWN
-            return _library_attribute(frame, owner.name, name, owner) or UNKNOWN
-    return SAME if isinstance(owner, PureObject) else UNKNOWN
+            return _library_attribute(frame, receiver.name, name, receiver) or UNKNOWN
+    return SAME if isinstance(receiver, PureObject) else UNKNOWN
 
 
-def _of_object(frame: Frame, owner: ProjectInstance, name: str, node: cst.CSTNode) -> Value:
-    cls = owner.cls
+def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CSTNode) -> Value:
+    cls = receiver.cls
     own = frame.engine.custom_attribute(cls, name) if frame.engine.custom else None
     if own is not None:
         return own.value
@@ -292,28 +294,28 @@ def _of_object(frame: Frame, owner: ProjectInstance, name: str, node: cst.CSTNod
     if value is not None and value.rank.state is State.SAME and heuristics.MAIN_PROCESS.fits(name):
         return UNKNOWN  # what is left to its default is for a caller to say
     if value is not None and (value.rank.state is not State.BOTTOM or cls.state != "new"):
-        return _before_assignment(frame, owner, name) if value.rank.state is State.BOTTOM else value
+        return _before_assignment(frame, receiver, name) if value.rank.state is State.BOTTOM else value
     method = cls.find(name)
     if method is not None:
         if method.is_property:
-            return frame.engine.call_property(frame, owner, method, node)
-        return BoundMethod(owner, name)
+            return frame.engine.call_property(frame, receiver, method, node)
+        return BoundMethod(receiver, name)
     if name == "__dict__":
-        return dict_constructors.of_fields(frame, owner, node) or UNKNOWN
+        return dict_constructors.of_fields(frame, receiver, node) or UNKNOWN
     for base in cls.library_bases():
-        found = _library_attribute(frame, base, name, owner)
+        found = _library_attribute(frame, base, name, receiver)
         if found is not None:
             if value is not None and found.wrapping is Wrapping.UNWRAPPED:
-                return wrapped_models.part(found).but(
+                return wrapped_models.part(found).replace(
                     wrapping=Wrapping.BARE
                 )  # the class assigns another one of its own
             return _remember(frame, cls, name, found, node)
     return frame.engine.class_variable(cls, name) or UNKNOWN
 
 
-def _before_assignment(frame: Frame, owner: ProjectInstance, name: str) -> Value:
+def _before_assignment(frame: Frame, receiver: ProjectInstance, name: str) -> Value:
     """What an attribute holds before the first assignment in sight: a data set, or a wrapped model, of a base's."""
-    found = (_library_attribute(frame, base, name, owner) for base in owner.cls.library_bases())
+    found = (_library_attribute(frame, base, name, receiver) for base in receiver.cls.library_bases())
     return next((each for each in found if each is not None and _is_replaced(each)), BOTTOM)
 
 
@@ -330,36 +332,36 @@ def _remember(frame: Frame, cls: ClassInfo, name: str, found: Value, node: cst.C
     return found
 
 
-def _library_attribute(frame: Frame, cls: str, name: str, owner: Value) -> Value | None:
+def _library_attribute(frame: Frame, cls: str, name: str, receiver: Value) -> Value | None:
     row = frame.engine.library_attribute(cls, name)
     if row is not None:
         value = SETTING if row.at_first and settings.is_assigned(frame, name) else row.value
-        if value.rank.differs and value.why is None:
+        if value.rank.differs and value.provenance is None:
             differs = "depends on the rank" if value.rank.origins == Origin.RANK else "differs between ranks"
-            why = frame.step(frame.statement, f"`.{name}` {differs}")
-            return value.but(why=why, device=Device(value.device, why) if value.device else "")
+            provenance = frame.step(frame.statement, f"`.{name}` {differs}")
+            return value.replace(provenance=provenance, device=Device(value.device, provenance) if value.device else "")
         if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
-            return value.but(why=frame.step(frame.statement, f"`.{name}` is the wrapped model"))
+            return value.replace(provenance=frame.step(frame.statement, f"`.{name}` is the wrapped model"))
         return value
     if library.store(cls, name, frame.engine.versions) is not None:
-        return _opened_store(frame, owner, name)
+        return _opened_store(frame, receiver, name)
     if frame.engine.library_method(cls, name) is not None:
-        return BoundMethod(owner, name)
+        return BoundMethod(receiver, name)
     return None
 
 
-def _opened_store(frame: Frame, owner: Value, name: str) -> Value:
+def _opened_store(frame: Frame, receiver: Value, name: str) -> Value:
     """The container of metrics that a library's trainer keeps; how deep it is nested, its users show."""
-    identity = frame.engine.store_identity(class_of(owner) or library_name_of(owner), name)
+    identity = frame.engine.store_identity(class_of(receiver) or library_name_of(receiver), name)
     frame.memory.heap.setdefault(identity, Cell("dict", factory=StoreFactory(ranks.SAME)))
     return ContainerValue(ranks.SAME, frozenset((identity,)))
 
 
-def _of_class(frame: Frame, owner: ClassValue, name: str) -> Value:
-    method = owner.cls.find(name)
+def _of_class(frame: Frame, receiver: ClassValue, name: str) -> Value:
+    method = receiver.cls.find(name)
     if method is not None:
         return FunctionValue(method)
-    return frame.engine.class_variable(owner.cls, name) or SAME
+    return frame.engine.class_variable(receiver.cls, name) or SAME
 
 
 def library_item(frame: Frame, container: Value, index: Value) -> Value:
@@ -390,9 +392,9 @@ def environment(frame: Frame, name: Value) -> Value:
     if name.const is MISSING:
         return UNKNOWN
     if name.const in RANK_VARIABLES:
-        why = LauncherVariable(frame.module, frame.statement, f"`{name.const}` is the number of this rank")
-        place = Device(GLOBAL_RANK, why) if name.const in GLOBAL_RANK_VARIABLES else ""
-        return StringValue(ranks.RANK_LOCAL, why=why, device=place)
+        provenance = LauncherVariable(frame.module, frame.statement, f"`{name.const}` is the number of this rank")
+        place = Device(GLOBAL_RANK, provenance) if name.const in GLOBAL_RANK_VARIABLES else ""
+        return StringValue(ranks.RANK_LOCAL, provenance=provenance, device=place)
     if name.const in WORLD_VARIABLES:
         return StringValue(ranks.SAME, const=WORLD_SIZE)
     return UNKNOWN if name.const in frame.module.notes.of(OwnVariables).names else SAME
@@ -404,14 +406,18 @@ def environment(frame: Frame, name: Value) -> Value:
 _MAY_BE_WRAPPED = {*WRAPPED_ON_SOME_WAY, Wrapping.UNKNOWN}
 
 
-def assign_attribute(frame: Frame, owner: Value, target: cst.Attribute, value: Value) -> None:
-    """`owner.name = value`."""
+def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value: Value) -> None:
+    """`receiver.name = value`."""
     if target.attr.value == "requires_grad" and value.const is not False:
         wrapped_models.parameter_trained(frame, target.value)
     frame.asks_for_engine |= heuristics.NAMES_ENGINE.fits(target.attr.value)  # `args.deepspeed = None` turns it off
-    if isinstance(owner, PreparedObject) or (isinstance(owner, ModelValue) and owner.wrapping in _MAY_BE_WRAPPED):
+    if isinstance(receiver, PreparedObject) or (
+        isinstance(receiver, ModelValue) and receiver.wrapping in _MAY_BE_WRAPPED
+    ):
         frame.given.append(target)
-    if isinstance(owner, ProjectInstance):
-        frame.write_attribute(owner.cls, target.attr.value, value.but(pending=frozenset()) if value.pending else value)
-    elif owner.kind is Kind.UNKNOWN or library_name_of(owner) in DICTS_OF_ATTRIBUTES:
+    if isinstance(receiver, ProjectInstance):
+        frame.write_attribute(
+            receiver.cls, target.attr.value, value.replace(pending=frozenset()) if value.pending else value
+        )
+    elif receiver.kind is Kind.UNKNOWN or library_name_of(receiver) in DICTS_OF_ATTRIBUTES:
         given_fields.assign(frame, target, value)

@@ -33,17 +33,17 @@ def assign(frame: Frame, target: cst.Attribute, value: Value) -> None:
     """`args.rank = value`."""
     if not isinstance(target.value, cst.Name):
         return
-    owner, field = target.value.value, f"{target.value.value}.{target.attr.value}"
+    receiver, field = target.value.value, f"{target.value.value}.{target.attr.value}"
     known = frame.notes.of(Fields).owners
     if value.rank == ranks.RANK_LOCAL and value.kind is Kind.NUMBER:
-        known.add(owner)
+        known.add(receiver)
         frame.memory.names[field] = value
     elif field in frame.memory.names and frame.memory.names[field].kind in _MAY_BE_TEXT:
         frame.memory.names[field] = value
     elif _is_shared_text(value) and frame.memory.control.uniformity is Uniformity.UNIFORM:
-        known.add(owner)
+        known.add(receiver)
         frame.memory.names[field] = value
-    elif owner in known:
+    elif receiver in known:
         frame.memory.names.pop(field, None)
 
 
@@ -55,7 +55,7 @@ def _is_shared_text(value: Value) -> bool:
     """Whether it is a path or a name that all ranks have, or one that they have made of the time, each by itself."""
     if value.kind not in _MAY_BE_TEXT or value.rank.state is State.BOTTOM:
         return False
-    return value.rank.is_alike or isinstance(source_step(value.why), SharedName)
+    return value.rank.is_alike or isinstance(source_step(value.provenance), SharedName)
 
 
 def read(frame: Frame, node: cst.CSTNode) -> Value | None:
@@ -65,8 +65,8 @@ def read(frame: Frame, node: cst.CSTNode) -> Value | None:
     return None
 
 
-def forget(frame: Frame, owner: str) -> None:
+def forget(frame: Frame, receiver: str) -> None:
     """A name stands for another object from here on."""
-    if owner in frame.notes.of(Fields).owners:
-        for name in [each for each in frame.memory.names if each.startswith(f"{owner}.")]:
+    if receiver in frame.notes.of(Fields).owners:
+        for name in [each for each in frame.memory.names if each.startswith(f"{receiver}.")]:
             del frame.memory.names[name]

@@ -42,7 +42,7 @@ def note(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
     for index, value in enumerate(args.positional):
         if wrapped_models.is_wrapped(value):
             known = frame.engine.project.notes.of(Handed).by_method.setdefault(name, {})
-            known[index] = frame.step(node, "the wrapped model is passed here", value.why)
+            known[index] = frame.step(node, "the wrapped model is passed here", value.provenance)
             frame.engine.noted(Handed, name, index, known[index])
 
 
@@ -57,7 +57,7 @@ def held(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
         if setter is None or at not in positions or setter is frame.function:
             continue
         if _runs(frame.function, name) and _is_the_only_one(frame.engine.project, method):
-            return ModelValue(SAME, wrapping=Wrapping.WRAPPED, why=positions[at])
+            return ModelValue(SAME, wrapping=Wrapping.WRAPPED, provenance=positions[at])
     return None
 
 

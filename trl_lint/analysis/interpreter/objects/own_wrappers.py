@@ -48,17 +48,19 @@ def made(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Va
     if wrapped.kind is not Kind.MODEL:
         return None
     names = frozenset[str]().union(*({*each.methods, *each.variables, *each.assigned()} for each in cls.in_sight()))
-    return wrapped.but(why=WrappedByOwn(frame.module, node, "it is wrapped here", wrapped.why, names))
+    return wrapped.replace(provenance=WrappedByOwn(frame.module, node, "it is wrapped here", wrapped.provenance, names))
 
 
 def has(model: Value, name: str) -> bool:
     """Whether a model is wrapped in a class of the project's own that has an attribute of this name."""
-    return any(isinstance(each, WrappedByOwn) and name in each.names for each in steps(model.why))
+    return any(isinstance(each, WrappedByOwn) and name in each.names for each in steps(model.provenance))
 
 
 def is_asked_about(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
     """Whether a read from such a model is under a question that a function out of sight has answered of it."""
-    if not isinstance(node, cst.Attribute) or not any(isinstance(each, WrappedByOwn) for each in steps(model.why)):
+    if not isinstance(node, cst.Attribute) or not any(
+        isinstance(each, WrappedByOwn) for each in steps(model.provenance)
+    ):
         return False
     around = (*ancestors(frame.root, node), node)
     held = [one.test for one, part in pairwise(around) if isinstance(one, (cst.If, cst.IfExp)) and part is one.body]

@@ -95,7 +95,7 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
         frame.consume(container)
     result = by_name(frame, container, key, result)
     if key is MISSING and is_of_some_entry(frame, container, index):
-        return result.but(rank=ranks.UNKNOWN)
+        return result.replace(rank=ranks.UNKNOWN)
     return chosen_by(index, result)
 
 
@@ -107,7 +107,7 @@ def by_name(frame: Frame, container: ContainerValue, key: object, result: Value)
     if key is MISSING or not result.writes:
         return result
     is_field = result.kind in (Kind.TENSOR, Kind.BATCH, Kind.UNKNOWN) and not result.scalar
-    return result.but(writes=NO_WRITES) if is_field or not frame.is_stored(container) else result
+    return result.replace(writes=NO_WRITES) if is_field or not frame.is_stored(container) else result
 
 
 def chosen_by(index: Value, result: Value) -> Value:
@@ -135,11 +135,11 @@ def _make_missing(
     made = frame.engine.call_factory(frame, factory, (id(node), identity, key if key is not MISSING else None))
     frame.memory.heap[identity] = with_key(cell, key, made, index.rank)
     if identity in frame.objects.class_cells:
-        owner = frame.objects.class_cells[identity]
+        receiver = frame.objects.class_cells[identity]
         frame.touch(identity)
         if isinstance(made, ContainerValue):
             for inner in made.identities:
-                frame.objects.class_cells[inner] = owner
+                frame.objects.class_cells[inner] = receiver
                 frame.touch(inner)
     return made
 

@@ -41,7 +41,9 @@ def held(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:
         if method is reader or not left or not all(map(_is_wrapped, left)):
             continue
         if any(each.node is reader.node for each in _behind(cls.origin, method, assigned)):
-            return left[0] if left[0].kind is not Kind.MODEL else frame.told_of(left[0].but(wrapping=Wrapping.MAYBE))
+            return (
+                left[0] if left[0].kind is not Kind.MODEL else frame.told_of(left[0].replace(wrapping=Wrapping.MAYBE))
+            )
     return value
 
 

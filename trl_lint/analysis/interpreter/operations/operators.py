@@ -74,11 +74,13 @@ def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node
             rank = ranks.of_counts(rank, (left.rank, right.rank))
     result = tensors.arithmetic(rank, left, right, divides)
     if kind in _BITS and left.dtype == right.dtype == "bool":
-        result = result.but(dtype="bool")
+        result = result.replace(dtype="bool")
     for refine in frame.domains.operator:
         result = refine(frame, operator, left, right, node, result)
     if result.rank.differs and result.rank.how == "count" and kind in _WHOLE:
-        result = result.but(shape=left.shape or right.shape)  # as many parts as that has samples, whatever their number
+        result = result.replace(
+            shape=left.shape or right.shape
+        )  # as many parts as that has samples, whatever their number
     return result
 
 

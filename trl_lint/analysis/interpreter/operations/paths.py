@@ -2,7 +2,7 @@
 
 Path(args.output_dir) / "x"         PathValue, a setting's
 (root / "x").exists()               local(io)
-root.glob("*.json")                 an iterable of paths that each rank finds: local(io), why=SharedName
+root.glob("*.json")                 an iterable of paths that each rank finds: local(io), provenance=SharedName
 """
 
 from __future__ import annotations
@@ -44,36 +44,42 @@ def joined(left: Value, right: Value) -> Value | None:
     return path_of(ranks.combine(left.rank, right.rank), left, right)
 
 
-def attribute(owner: PathValue, name: str) -> Value:
+def attribute(receiver: PathValue, name: str) -> Value:
     """`path.parent`, `path.stem`."""
     if name in GIVE_PATHS:
-        return owner
-    return derived(owner.rank, Kind.STRING, owner) if name in PARTS_OF_PATHS else Value(owner.rank, why=owner.why)
+        return receiver
+    return (
+        derived(receiver.rank, Kind.STRING, receiver)
+        if name in PARTS_OF_PATHS
+        else Value(receiver.rank, provenance=receiver.provenance)
+    )
 
 
-def call(frame: Frame, owner: PathValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+def call(frame: Frame, receiver: PathValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of a path."""
     if name in GIVE_PATHS:
-        return path_of(ranks.combine(owner.rank, args.rank()), owner, *args.all())
+        return path_of(ranks.combine(receiver.rank, args.rank()), receiver, *args.all())
     if name in PARTS_OF_PATHS:
-        return derived(owner.rank, Kind.STRING, owner)
+        return derived(receiver.rank, Kind.STRING, receiver)
     if name in ASK_DISK:
         callee = callee_of(node)
         stands = callee.value if isinstance(callee, cst.Attribute) else None
-        return _looked_for(frame, owner, stands, node)
+        return _looked_for(frame, receiver, stands, node)
     if name in LIST_FOLDERS:
-        return _listed(frame, owner, node)
+        return _listed(frame, receiver, node)
     return frame.engine.unresolved(frame, args, node)
 
 
-def _listed(frame: Frame, owner: Value, node: cst.CSTNode) -> Value:
+def _listed(frame: Frame, receiver: Value, node: cst.CSTNode) -> Value:
     text = "each rank lists the same folder here"
-    why = (
+    provenance = (
         SharedName(frame.module, node, text)
-        if owner.rank.is_alike
+        if receiver.rank.is_alike
         else frame.step(node, "it depends on this rank's disk")
     )
-    return IterableValue(ranks.IO_LOCAL, PathValue(ranks.IO_LOCAL, why=why), ranks.IO_LOCAL, why=why)
+    return IterableValue(
+        ranks.IO_LOCAL, PathValue(ranks.IO_LOCAL, provenance=provenance), ranks.IO_LOCAL, provenance=provenance
+    )
 
 
 def on_disk(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -88,10 +94,10 @@ def _looked_for(frame: Frame, path: Value, stands: cst.BaseExpression | None, no
     agreed = any(point.kind == "broadcast" for point in frame.sync_points)
     outside = path.rank.is_alike or _is_named_from_outside(frame, stands) or _is_new(frame, stands, node)
     if agreed or outside or not (path.rank.differs or _is_touched(frame, stands, node)):
-        why = frame.step(node, "it depends on this rank's disk")
+        provenance = frame.step(node, "it depends on this rank's disk")
     else:
-        why = OwnFile(frame.module, node, "ranks write this file themselves, so some may find it and others not")
-    return NumberValue(ranks.IO_LOCAL, scalar=True, dtype="bool", why=why)
+        provenance = OwnFile(frame.module, node, "ranks write this file themselves, so some may find it and others not")
+    return NumberValue(ranks.IO_LOCAL, scalar=True, dtype="bool", provenance=provenance)
 
 
 def _is_named_from_outside(frame: Frame, stands: cst.BaseExpression | None) -> bool:

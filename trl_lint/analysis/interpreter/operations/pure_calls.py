@@ -22,13 +22,13 @@ from trl_lint.knowledge.schema import OWN_DEVICE
 def pure_result(args: Arguments) -> Value:
     """What a callable that only computes makes of its arguments."""
     rank = ranks.nonlinear(args.rank())
-    return derived(rank, Kind.BATCH, *args.all(), grad=True).but(writes=NO_WRITES)
+    return derived(rank, Kind.BATCH, *args.all(), grad=True).replace(writes=NO_WRITES)
 
 
 def loaded_result(frame: Frame, args: Arguments) -> Value | None:
     """What a tokenizer or a processor makes of texts, tokens or images that differ between ranks; None of others."""
     flat = spread(frame, args)
-    return pure_result(flat).but(grad=False) if flat.rank().differs else None
+    return pure_result(flat).replace(grad=False) if flat.rank().differs else None
 
 
 def spread(frame: Frame, args: Arguments) -> Arguments:
@@ -69,7 +69,7 @@ def _element_of(frame: Frame, value: Value, depth: int) -> Value:
             rank = Rank(State.LOCAL, rank.origins)
         # Of numbers that a loop has put there it is not known how many there are.
         is_counted = element.kind is Kind.NUMBER and containers.positions_of(frame, value) is not None
-        return element.but(rank=rank, scalar=is_counted, const=MISSING)
+        return element.replace(rank=rank, scalar=is_counted, const=MISSING)
     return made_of(value)
 
 

@@ -103,12 +103,12 @@ def _is_gradient(
     if any(value.deep_equals(each) for each in known):
         return True
     match value:
-        case cst.Attribute(value=owner, attr=cst.Name("grad")):
-            return owners is None or any(owner.deep_equals(each) for each in owners)
-        case cst.Attribute(value=owner, attr=cst.Name("data")):
-            return _is_gradient(owner, known, owners)
-        case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(name))):
-            return name in KEEPS_GRADIENT and _is_gradient(owner, known, owners)
+        case cst.Attribute(value=receiver, attr=cst.Name("grad")):
+            return owners is None or any(receiver.deep_equals(each) for each in owners)
+        case cst.Attribute(value=receiver, attr=cst.Name("data")):
+            return _is_gradient(receiver, known, owners)
+        case cst.Call(func=cst.Attribute(value=receiver, attr=cst.Name(name))):
+            return name in KEEPS_GRADIENT and _is_gradient(receiver, known, owners)
     return any(_is_gradient(each, known, owners) for each in _operands(value))
 
 

@@ -296,7 +296,7 @@ class ClassInfo:
         for each in left.values():
             merged = join(merged, each)
         if merged.rank.differs and any(each.rank == ranks.REDUCED for each in left.values()):
-            merged = merged.but(rank=ranks.UNKNOWN)  # ranks agree on it, and at which calls is not known
+            merged = merged.replace(rank=ranks.UNKNOWN)  # ranks agree on it, and at which calls is not known
         known = self.attributes.get(name)
         if known is None or not alike(known, merged):
             is_news = known is None or contents_of(known, self.heap) != contents_of(merged, ChainMap(heap, self.heap))
@@ -395,7 +395,7 @@ def _exchanged_once(known: Cell, left: Cell, merged: Cell) -> Cell:
     `add` fills it with this rank's own, `sync` reduces it: at which calls it is one or the other is not known.
     """
     unsure = {
-        key: value.but(rank=ranks.UNKNOWN)
+        key: value.replace(rank=ranks.UNKNOWN)
         for key, value in merged.entries.items()
         if value.kind is Kind.TENSOR
         and value.rank.differs
@@ -415,7 +415,7 @@ def _without_plain_constant(value: Value) -> Value:
     """A constant in an attribute may be changed by code out of sight; only what follows from the world holds."""
     if value.const in (MISSING, NONE_ON_SOME) or isinstance(value.const, World):
         return value
-    return value.but(const=MISSING)
+    return value.replace(const=MISSING)
 
 
 def load_attribute(memory: Memory, cls: ClassInfo, value: Value) -> None:

@@ -43,7 +43,11 @@ def marked(memory: Memory, narrowed: Container[str]) -> dict[str, Value]:
     narrowed: the names of which the arm's condition says more.
     """
     names = memory.names.items()
-    known = {name: value.but(why=value.why) for name, value in names if is_dataset(value) and name not in narrowed}
+    known = {
+        name: value.replace(provenance=value.provenance)
+        for name, value in names
+        if is_dataset(value) and name not in narrowed
+    }
     memory.names.update(known)
     return known
 
@@ -67,20 +71,20 @@ def of_some_ranks(
         new = (skipped if kept else taken).names.get(name)
         if new is not None and new.kind is not Kind.NONE:
             first = not known[name].rank.differs
-            found[name] = DATASET.but(rank=ranks.RANK_LOCAL, why=division.why) if first else DATASET
+            found[name] = DATASET.replace(rank=ranks.RANK_LOCAL, provenance=division.provenance) if first else DATASET
     return found
 
 
-def drawn(row: FunctionRow, args: Arguments, owner: Value | None, value: Value) -> Value:
+def drawn(row: FunctionRow, args: Arguments, receiver: Value | None, value: Value) -> Value:
     """A data set as the ranks have it once it was shuffled: whether alike is not known where no seed was given.
 
     Its fingerprint, which names the cache files of what is computed of it, is drawn as well.
     """
     if not is_dataset(value):
         return value
-    apart = owner is not None and is_dataset(owner) and owner.rank.state is State.UNKNOWN
+    apart = receiver is not None and is_dataset(receiver) and receiver.rank.state is State.UNKNOWN
     seeds = [args.get(*seed) for seed in row.seeds]
     unseeded = bool(row.seeds) and all(is_none(seed) for seed in seeds)
     in_order = (ordered := args.keywords.get("shuffle")) is not None and ordered.const is False
     is_drawn = unseeded and not in_order and args.double is None and args.star is None
-    return value.but(rank=ranks.UNKNOWN) if apart or is_drawn else value
+    return value.replace(rank=ranks.UNKNOWN) if apart or is_drawn else value

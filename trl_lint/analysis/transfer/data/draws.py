@@ -1,7 +1,7 @@
 """Random draws: what each rank has shuffled, split or sampled by a generator of its own.
 
-    random.shuffle(rows)                  rows: DRAWN, why=Draw(…)
-    indices = torch.randperm(n)           local(rng), why=Draw(…)
+    random.shuffle(rows)                  rows: DRAWN, provenance=Draw(…)
+    indices = torch.randperm(n)           local(rng), provenance=Draw(…)
     train, test = random_split(data, …)   both: DRAWN
     data.train_test_split(seed=42)        the same on all ranks
 
@@ -66,7 +66,7 @@ class Draw(Step):
     see `DatasetDrawn`.
     """
 
-    __slots__ = ("how", "is_apart", "name", "names", "owner", "seeded", "seeds")
+    __slots__ = ("function", "how", "is_apart", "name", "names", "seeded", "seeds")
 
     def __init__(
         self, frame: Frame, node: cst.CSTNode, name: str, how: table.DrawRow, args: Arguments, text: str = _TEXT
@@ -74,7 +74,7 @@ class Draw(Step):
         super().__init__(frame.module, node, text)
         self.how = how
         self.name = name
-        self.owner = frame.function
+        self.function = frame.function
         seeding = frame.trace.notes.of(Seeding)
         self.seeded = seeding.seeds
         self.is_apart = how.generator in seeding.apart or any(_is_given_apart(args, seed) for seed in how.seeds)
@@ -122,8 +122,8 @@ def called(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value
 
 def _part(name: str, draw: Draw) -> Value:
     if name.startswith(table.DATASET_BASES):
-        return LibraryInstance("torch.utils.data.Subset", ranks.DRAWN, why=draw)
-    return Value(ranks.DRAWN, why=draw)
+        return LibraryInstance("torch.utils.data.Subset", ranks.DRAWN, provenance=draw)
+    return Value(ranks.DRAWN, provenance=draw)
 
 
 def _put_in_order(frame: Frame, args: Arguments, node: cst.CSTNode, draw: Draw) -> None:
@@ -131,7 +131,7 @@ def _put_in_order(frame: Frame, args: Arguments, node: cst.CSTNode, draw: Draw) 
     target, value = args.expression(0), args.get(0, "x")
     if value is None or value.rank.differs:
         return
-    element = Value(ranks.DRAWN, why=draw)
+    element = Value(ranks.DRAWN, provenance=draw)
     if isinstance(value, ContainerValue):
         frame.update(value, lambda cell: Cell("list", rest=element, length=cell.length))
     elif isinstance(target, cst.Name) and target.value in frame.memory.names:
@@ -143,7 +143,7 @@ def explained(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value
     how = table.DRAWS.get(name)
     if how is None or how.gives != "indices" or not value.rank.differs or not _is_drawn(frame, how, args):
         return value
-    return value.but(why=Draw(frame, node, name, how, args))
+    return value.replace(provenance=Draw(frame, node, name, how, args))
 
 
 def _is_drawn(frame: Frame, how: table.DrawRow, args: Arguments) -> bool:
@@ -172,11 +172,11 @@ def is_apart(seed: Rank) -> bool:
 def of_generator(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
     """`generator.manual_seed(seed + rank)`: the generator, called by its name, is this rank's own from here on."""
     target = callee_of(node)
-    owner = target.value if isinstance(target, cst.Attribute) else None
-    if name in table.OF_ITS_OWN and isinstance(owner, cst.Name) and owner.value in frame.memory.names:
-        value = frame.memory.names[owner.value]
+    receiver = target.value if isinstance(target, cst.Attribute) else None
+    if name in table.OF_ITS_OWN and isinstance(receiver, cst.Name) and receiver.value in frame.memory.names:
+        value = frame.memory.names[receiver.value]
         if is_apart(args.rank()) and not isinstance(value, LibraryName):
-            frame.memory.names[owner.value] = value.but(rank=args.rank(), why=args.all()[0].why)
+            frame.memory.names[receiver.value] = value.replace(rank=args.rank(), provenance=args.all()[0].provenance)
 
 
 def _gets_here(frame: Frame) -> bool:
@@ -185,17 +185,17 @@ def _gets_here(frame: Frame) -> bool:
     A setting (`if args.eval_size > 0:`) is the same on all of them.
     """
     return all(
-        isinstance(each.why, OneByOne) or each.rank.is_alike or _is_choice(frame, each)
+        isinstance(each.provenance, OneByOne) or each.rank.is_alike or _is_choice(frame, each)
         for each in frame.memory.control.conditions
     )
 
 
 def _is_choice(frame: Frame, condition: Control) -> bool:
     """Whether a condition chooses between two expressions, as far as is known alike on all ranks."""
-    if condition.uniformity is Uniformity.DIVERGENT or condition.why is None:
+    if condition.uniformity is Uniformity.DIVERGENT or condition.provenance is None:
         return False
     root = frame.root
-    return isinstance(next(reversed(ancestors(root, condition.why.node)), None), cst.IfExp)
+    return isinstance(next(reversed(ancestors(root, condition.provenance.node)), None), cst.IfExp)
 
 
 def _is_false(value: Value | None) -> bool:
@@ -204,34 +204,34 @@ def _is_false(value: Value | None) -> bool:
 
 
 def of_dataset(
-    frame: Frame, row: FunctionRow, args: Arguments, node: cst.CSTNode, owner: Value | None, value: Value
+    frame: Frame, row: FunctionRow, args: Arguments, node: cst.CSTNode, receiver: Value | None, value: Value
 ) -> Value:
     """What a function or method of the `datasets` library returns, with the draw that it comes from."""
-    value = data_sets.drawn(row, args, owner, value)
+    value = data_sets.drawn(row, args, receiver, value)
     if not row.name.startswith("datasets."):
         return value
     own = row.name.rpartition(".")[2]
-    before = next(draws_of(frame, [*([owner] if owner is not None else []), *args.all()]), None)
+    before = next(draws_of(frame, [*([receiver] if receiver is not None else []), *args.all()]), None)
     if isinstance(value, LibraryInstance) and value.name in table.STREAMS:
         return value
     if before is not None:
         is_result = is_dataset(value) or value.rank.state is State.SAME
-        return DATASET.but(rank=ranks.DRAWN, why=before) if is_result and own not in table.ORDERS else value
-    if not row.seeds or not is_dataset(value) or owner is None or owner.rank.differs or _is_apart(owner):
+        return DATASET.replace(rank=ranks.DRAWN, provenance=before) if is_result and own not in table.ORDERS else value
+    if not row.seeds or not is_dataset(value) or receiver is None or receiver.rank.differs or _is_apart(receiver):
         return value
-    if not is_dataset(owner):
+    if not is_dataset(receiver):
         # Made in memory, or of nobody knows what: `map` has no file to share.
-        value = SAME if ranks.combine(owner.rank, args.rank()).state is State.SAME else UNKNOWN
+        value = SAME if ranks.combine(receiver.rank, args.rank()).state is State.SAME else UNKNOWN
     is_named = not table.CACHED_BY_NAME.isdisjoint(args.keywords)
     how = replace(table.DATASET_DRAW, seeds=row.seeds)
     if is_named or not _is_drawn(frame, how, args):
         return value
-    return DATASET.but(rank=ranks.DRAWN, why=Draw(frame, node, own, how, args))
+    return DATASET.replace(rank=ranks.DRAWN, provenance=Draw(frame, node, own, how, args))
 
 
-def _is_apart(owner: Value) -> bool:
+def _is_apart(receiver: Value) -> bool:
     """Whether the ranks may have other data before the draw."""
-    return is_dataset(owner) and owner.rank.state is not State.SAME
+    return is_dataset(receiver) and receiver.rank.state is not State.SAME
 
 
 # --- what is made of it ---------------------------------------------------------------------------------
@@ -246,8 +246,8 @@ def made_of(frame: Frame, bases: Iterable[str], args: Arguments, made: Value) ->
     if draw is None:
         return made
     if made.kind is Kind.INSTANCE:
-        return made.but(rank=ranks.DRAWN, why=draw)
-    return LibraryInstance("torch.utils.data.Subset", ranks.DRAWN, why=draw)
+        return made.replace(rank=ranks.DRAWN, provenance=draw)
+    return LibraryInstance("torch.utils.data.Subset", ranks.DRAWN, provenance=draw)
 
 
 def _rows_of(frame: Frame, made: Value) -> Iterator[Value]:
@@ -269,14 +269,14 @@ def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
     """A loader of a data set, with the draw that it comes from."""
     data = args.get(0, "dataset")
     draw = None if data is None else next(draws_of(frame, [data]), None)
-    return loader if draw is None else loader.but(why=draw)
+    return loader if draw is None else loader.replace(provenance=draw)
 
 
 def draws_of(frame: Frame, values: Iterable[Value], depth: int = 1) -> Iterator[Step]:
     """The chains of these values, and of what containers among them hold, that begin with a draw."""
     for value in values:
-        if value.why is not None and _is_marked(value) and first_of(value.why) is not None:
-            yield value.why
+        if value.provenance is not None and _is_marked(value) and first_of(value.provenance) is not None:
+            yield value.provenance
         elif depth and isinstance(value, TupleValue):
             yield from draws_of(frame, value.items, depth - 1)
         elif depth and isinstance(value, ContainerValue):

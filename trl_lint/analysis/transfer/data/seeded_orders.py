@@ -25,7 +25,7 @@ def as_drawn(frame: Frame, function: cst.CSTNode, yielded: Value) -> Value:
     """What a generator yields, of which nothing else is known, as its own order has it."""
     if yielded.rank.state is not State.UNKNOWN or not _draws_alike(frame, function):
         return yielded
-    return yielded.but(rank=ranks.SAME)
+    return yielded.replace(rank=ranks.SAME)
 
 
 def _draws_alike(frame: Frame, function: cst.CSTNode) -> bool:

@@ -28,8 +28,10 @@ class AveragingDomain(Domain["Frame"]):
     # A mean keeps what it is taken over for the fix of its finding, which asks where that is and how long.
     after: ClassVar[tuple[str, ...]] = ("device_facts", "shape_facts")
 
-    def method(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
-        return tensor_averages.of_method(frame, owner, name, args, node, value)
+    def method(
+        self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
+    ) -> Value:
+        return tensor_averages.of_method(frame, receiver, name, args, node, value)
 
     def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
         return tensor_averages.of_function(frame, call.row, call.elements, call.node, value)
@@ -52,7 +54,7 @@ class AveragingDomain(Domain["Frame"]):
 
     def collected(self, frame: Frame, operand: Value, how: str, node: cst.CSTNode, value: Value) -> Value:
         own = tensor_averages.collected(frame, operand, node, how)
-        return value if own is None else value.but(averaging=own)
+        return value if own is None else value.replace(averaging=own)
 
     def operator(
         self, frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, value: Value

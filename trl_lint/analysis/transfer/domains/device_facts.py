@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 
 class DeviceDomain(Domain["Frame"]):
     def tensor_method(
-        self, frame: Frame, row: Operation, owner: Value, args: Arguments, node: cst.CSTNode, value: Value
+        self, frame: Frame, row: Operation, receiver: Value, args: Arguments, node: cst.CSTNode, value: Value
     ) -> Value:
         return device_steps.located(frame, value, node)
 
     def unknown_method(
-        self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
+        self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
     ) -> Value:
         if name != "cpu" and (name != "to" or not args.all()):
             return value
         # Who has this is a tensor, or is moved as one.
-        place = tensor_devices.moved(torch_ops.of_method(name), owner, args.positional, args.keywords)
-        return device_steps.located(frame, value.but(device=place), node)
+        place = tensor_devices.moved(torch_ops.of_method(name), receiver, args.positional, args.keywords)
+        return device_steps.located(frame, value.replace(device=place), node)
 
     def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
         return device_steps.located(frame, tensor_devices.made(call.row, call.name, call.args, value), call.node)
 
     def text(self, frame: Frame, parts: Sequence[Value], value: Value) -> Value:
         place = tensor_devices.formatted(parts)
-        return value.but(device=place) if place else value
+        return value.replace(device=place) if place else value
 
 
 DOMAIN = DeviceDomain()

@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 
 
 class DrawDomain(Domain["Frame"]):
-    def method(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
+    def method(
+        self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
+    ) -> Value:
         draws.of_generator(frame, name, args, node)
-        return of_drawn_table(owner, value) if name in ROWS_OF_TABLES else value
+        return of_drawn_table(receiver, value) if name in ROWS_OF_TABLES else value
 
     def library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
         return draws.called(frame, name, args, node)
@@ -39,9 +41,9 @@ class DrawDomain(Domain["Frame"]):
         return draws.explained(frame, call.name, call.args, call.node, value)
 
     def library_function(
-        self, frame: Frame, row: FunctionRow, args: Arguments, node: cst.CSTNode, owner: Value | None, value: Value
+        self, frame: Frame, row: FunctionRow, args: Arguments, node: cst.CSTNode, receiver: Value | None, value: Value
     ) -> Value:
-        return draws.of_dataset(frame, row, args, node, owner, value)
+        return draws.of_dataset(frame, row, args, node, receiver, value)
 
     def made(self, frame: Frame, bases: Iterable[str], args: Arguments, value: Value) -> Value:
         return (

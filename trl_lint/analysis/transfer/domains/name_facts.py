@@ -1,8 +1,8 @@
 """Names that ranks find for themselves and share: of files in one folder, and of the second in which they look.
 
-    os.listdir("out")                        local(io), why=SharedName
+    os.listdir("out")                        local(io), provenance=SharedName
     os.listdir(f"out/{rank}")                local(io)
-    datetime.now().strftime("%H-%M-%S")      local(clock), why=SharedName
+    datetime.now().strftime("%H-%M-%S")      local(clock), provenance=SharedName
     datetime.now().strftime("%H-%M-%S-%f")   local(clock)
 
 What is done to such a name on every rank is done to one thing, or to several by chance.
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 class NameDomain(Domain["Frame"]):
     def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
         if call.name in LISTINGS and call.args.rank().is_alike:
-            return value.but(why=SharedName(frame.module, call.node, "each rank lists the same folder here"))
+            return value.replace(provenance=SharedName(frame.module, call.node, "each rank lists the same folder here"))
         return _stamped(frame, call.args, call.node, value) if call.name in STAMPS else value
 
-    def method(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
-        is_stamp = name in STAMPS and owner.rank.origins == Origin.CLOCK
+    def method(
+        self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
+    ) -> Value:
+        is_stamp = name in STAMPS and receiver.rank.origins == Origin.CLOCK
         return _stamped(frame, args, node, value) if is_stamp else value
 
 
@@ -40,7 +42,7 @@ def _stamped(frame: Frame, args: Arguments, node: cst.CSTNode, value: Value) -> 
     form = args.get(0, "format")
     if form is None or not isinstance(form.const, str) or any(part in form.const for part in PARTS_OF_A_SECOND):
         return value
-    return value.but(why=SharedName(frame.module, node, "each rank reads the time here, in whole seconds"))
+    return value.replace(provenance=SharedName(frame.module, node, "each rank reads the time here, in whole seconds"))
 
 
 DOMAIN = NameDomain()

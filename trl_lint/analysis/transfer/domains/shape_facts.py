@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
 class ShapeDomain(Domain["Frame"]):
     def tensor_method(
-        self, frame: Frame, row: Operation, owner: Value, args: Arguments, node: cst.CSTNode, value: Value
+        self, frame: Frame, row: Operation, receiver: Value, args: Arguments, node: cst.CSTNode, value: Value
     ) -> Value:
-        shape = tensor_shapes.of_method(row, owner, args.positional, args.keywords)
-        return sized(value, owner.shape, shape) if row.shape is ShapeTransfer.SIZE else shaped(value, shape)
+        shape = tensor_shapes.of_method(row, receiver, args.positional, args.keywords)
+        return sized(value, receiver.shape, shape) if row.shape is ShapeTransfer.SIZE else shaped(value, shape)
 
-    def in_place(self, frame: Frame, row: Operation, owner: Value, value: Value) -> Value:
-        return shaped(value, tensor_shapes.of_in_place(row, owner))
+    def in_place(self, frame: Frame, row: Operation, receiver: Value, value: Value) -> Value:
+        return shaped(value, tensor_shapes.of_in_place(row, receiver))
 
     def entry(self, frame: Frame, batch: Value, name: str, args: Arguments, value: Value) -> Value:
         return batch_shapes.entry(frame, batch, value, name, args)
 
-    def attribute(self, frame: Frame, owner: Value, name: str, value: Value) -> Value:
-        return batch_shapes.attribute_of(frame, owner, value, name)
+    def attribute(self, frame: Frame, receiver: Value, name: str, value: Value) -> Value:
+        return batch_shapes.attribute_of(frame, receiver, value, name)
 
     def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
         return shaped(value, tensor_shapes.of_function(frame, call.row, call.name, call.args))
@@ -58,10 +58,10 @@ class ShapeDomain(Domain["Frame"]):
         return batch_shapes.generated(value, args)
 
     def library_function(
-        self, frame: Frame, row: FunctionRow, args: Arguments, node: cst.CSTNode, owner: Value | None, value: Value
+        self, frame: Frame, row: FunctionRow, args: Arguments, node: cst.CSTNode, receiver: Value | None, value: Value
     ) -> Value:
         shape = tensor_shapes.of_named(frame, row.name, args)
-        return batch_lengths.mapped(frame, owner, args, value) if shape is None else shaped(value, shape)
+        return batch_lengths.mapped(frame, receiver, args, value) if shape is None else shaped(value, shape)
 
     def made(self, frame: Frame, bases: Iterable[str], args: Arguments, value: Value) -> Value:
         batch_lengths.given(frame, args, value)

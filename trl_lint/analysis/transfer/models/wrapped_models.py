@@ -42,9 +42,9 @@ REDIRECTED = 3
 
 def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
     """What a wrapper holds: bare, and its gradients are the wrapper's business."""
-    why = frame.step(node, "`{}` is the module inside the wrapper", model.why)
+    provenance = frame.step(node, "`{}` is the module inside the wrapper", model.provenance)
     bare = model if isinstance(model, ModelValue) else ModelValue()
-    facts = Value(SAME, wrapping=Wrapping.UNWRAPPED, grad=model.grad, device=model.device, why=why)
+    facts = Value(SAME, wrapping=Wrapping.UNWRAPPED, grad=model.grad, device=model.device, provenance=provenance)
     return bare.with_facts_of(facts)
 
 
@@ -88,17 +88,21 @@ def _asked_for(test: cst.BaseExpression) -> set[str]:
 def narrowed_to_model(value: Value) -> Value:
     """What `prepare` made of something, once its use shows that it is a model."""
     wrapping = (value.wrapping or Wrapping.WRAPPED) if value.grad else Wrapping.UNKNOWN
-    return ModelValue(SAME, why=value.why, wrapping=wrapping, grad=value.grad)
+    return ModelValue(SAME, provenance=value.provenance, wrapping=wrapping, grad=value.grad)
 
 
 def narrowed_at(frame: Frame, prepared: Value, node: cst.CSTNode) -> Value:
     """What is prepared, on one way at least, once its use at a place shows that it is a model."""
     model = narrowed_to_model(prepared)
-    why = prepared.why
+    provenance = prepared.provenance
     if prepared.wrapping is not Wrapping.MAYBE:
         return model
-    is_known = isinstance(why, WrappedWhere) and why.function is frame.function and not _is_asked(frame, why, node)
-    return model.but(wrapping=Wrapping.MAYBE if is_known else Wrapping.UNKNOWN)
+    is_known = (
+        isinstance(provenance, WrappedWhere)
+        and provenance.function is frame.function
+        and not _is_asked(frame, provenance, node)
+    )
+    return model.replace(wrapping=Wrapping.MAYBE if is_known else Wrapping.UNKNOWN)
 
 
 def is_scheduler(prepared: cst.CSTNode) -> bool:
@@ -142,8 +146,8 @@ def _is_asked(frame: Frame, where: WrappedWhere, node: cst.CSTNode) -> bool:
 def part(model: Value) -> Value:
     """A submodule: where the whole is inside a wrapper, so is its part."""
     wrapping = Wrapping.UNWRAPPED if model.wrapping is Wrapping.UNWRAPPED else Wrapping.BARE
-    why = model.why if wrapping is Wrapping.UNWRAPPED else None
-    made = ModelValue(SAME, wrapping=wrapping, grad=model.grad, device=model.device, why=why)
+    provenance = model.provenance if wrapping is Wrapping.UNWRAPPED else None
+    made = ModelValue(SAME, wrapping=wrapping, grad=model.grad, device=model.device, provenance=provenance)
     return replicated(made) if is_replicated(model) else made
 
 
@@ -166,8 +170,8 @@ def wrapped_here(frame: Frame, args: Arguments, node: cst.CSTNode, by_ddp: bool 
         name = args.expression(index)
         is_bare = value.kind is Kind.MODEL and value.wrapping is Wrapping.BARE
         if is_bare and isinstance(name, cst.Name) and frame.memory.names.get(name.value) is value:
-            why = frame.step(node, "it is wrapped here, under another name", value.why)
-            held = value.but(wrapping=Wrapping.UNWRAPPED, why=why)
+            provenance = frame.step(node, "it is wrapped here, under another name", value.provenance)
+            held = value.replace(wrapping=Wrapping.UNWRAPPED, provenance=provenance)
             frame.memory.names[name.value] = replicated(held) if by_ddp else held
 
 
@@ -176,17 +180,17 @@ def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst
     given = next(iter(args.all()), None)
     on = given is None or given.const is not False
     if name in models.ADD_WHAT_IS_TRAINED:
-        changed = model.but(grad=True)
+        changed = model.replace(grad=True)
     elif name == "requires_grad_":
         # Frozen for good, whereas evaluation mode ends with the next `.train()`.
-        changed = model.but(grad=on, device="" if model.device in _MODES else model.device)
+        changed = model.replace(grad=on, device="" if model.device in _MODES else model.device)
         if on and target is not None:
             partly_trained(frame, target)
     elif name == "eval" or (name == "train" and not on):
         mode = MAYBE_FROZEN if model.device == MAYBE_FROZEN else EVALUATED
-        changed = model.but(grad=False, device=mode) if model.grad else model
+        changed = model.replace(grad=False, device=mode) if model.grad else model
     elif name == "train" and model.device in (EVALUATED, MAYBE_FROZEN):
-        changed = model.but(grad=True, device="" if model.device == EVALUATED else model.device)
+        changed = model.replace(grad=True, device="" if model.device == EVALUATED else model.device)
     else:
         return model
 
@@ -203,9 +207,9 @@ def _change(frame: Frame, model: Value, changed: Value, target: cst.BaseExpressi
             frame.memory.names[target.value] = changed
     elif isinstance(target, cst.Attribute):
         # For the rest of this function: what others find in the attribute is told by those who assign it.
-        owner = frame.engine.evaluate(frame, target.value)
-        if isinstance(owner, ProjectInstance) and (owner.cls, target.attr.value) in frame.memory.attributes:
-            frame.memory.attributes[owner.cls, target.attr.value] = changed
+        receiver = frame.engine.evaluate(frame, target.value)
+        if isinstance(receiver, ProjectInstance) and (receiver.cls, target.attr.value) in frame.memory.attributes:
+            frame.memory.attributes[receiver.cls, target.attr.value] = changed
 
 
 def frozen_by(frame: Frame, loop: cst.For) -> None:
@@ -221,7 +225,7 @@ def frozen_by(frame: Frame, loop: cst.For) -> None:
         return
     model = frame.engine.evaluate(frame, target)
     if model.kind in _FROZEN and model.grad:
-        _change(frame, model, model.but(grad=False), target)
+        _change(frame, model, model.replace(grad=False), target)
 
 
 def _freezes(line: cst.CSTNode, names: frozenset[str]) -> bool:
@@ -241,7 +245,7 @@ def freeze(frame: Frame, value: Value, args: Arguments, callee: cst.CSTNode) -> 
     name = callee.value if isinstance(callee, cst.Attribute) else None
     given = next(iter(args.all()), None)
     if isinstance(name, cst.Name) and frame.memory.names.get(name.value) is value:
-        frame.memory.names[name.value] = value.but(grad=given is None or given.const is not False)
+        frame.memory.names[name.value] = value.replace(grad=given is None or given.const is not False)
 
 
 def partly_trained(frame: Frame, part: cst.BaseExpression) -> None:
@@ -250,23 +254,23 @@ def partly_trained(frame: Frame, part: cst.BaseExpression) -> None:
         part = part.func if isinstance(part, cst.Call) else part.value
     value = frame.memory.names.get(part.value) if isinstance(part, cst.Name) else None
     if isinstance(part, cst.Name) and value is not None and value.kind in _FROZEN and not value.grad:
-        frame.memory.names[part.value] = value.but(grad=True, device=PARTLY_FROZEN)
+        frame.memory.names[part.value] = value.replace(grad=True, device=PARTLY_FROZEN)
 
 
-def parameter_trained(frame: Frame, owner: cst.BaseExpression) -> None:
+def parameter_trained(frame: Frame, receiver: cst.BaseExpression) -> None:
     """`p.requires_grad = True`, of a parameter of a model, or of one that a loop takes out of it."""
     root = frame.root
     for loop in ancestors(root, frame.statement):
-        if isinstance(loop, cst.For) and isinstance(owner, cst.Name) and owner.value in identifiers(loop.target):
+        if isinstance(loop, cst.For) and isinstance(receiver, cst.Name) and receiver.value in identifiers(loop.target):
             for name in set(identifiers(loop.iter)):
                 partly_trained(frame, cst.Name(name))
-    partly_trained(frame, owner)
+    partly_trained(frame, receiver)
 
 
 def parameter(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> Value:
     """`module.weight` of what a wrapper holds, read at a node. DDP shards nothing."""
     source = None if is_replicated(model) else ParameterSource(name, node, frame.function)
-    return TensorValue(SAME, source, why=model.why)
+    return TensorValue(SAME, source, provenance=model.provenance)
 
 
 # --- redirections ---------------------------------------------------------------------------------------
@@ -300,4 +304,4 @@ def redirected(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _in_forward(value: Value) -> Value:
     """A model while its wrapper's forward runs: that will synchronise what is computed with it."""
-    return value.but(grad=False) if value.kind is Kind.MODEL else value
+    return value.replace(grad=False) if value.kind is Kind.MODEL else value

@@ -76,8 +76,8 @@ def inside(frame: Frame, node: cst.With, before: Control) -> Control:
         if not scope:
             continue
         if scope != "unknown":
-            why = one_by_one(frame, node)
-            control = control.under(Control(Uniformity.DIVERGENT, why))
+            provenance = one_by_one(frame, node)
+            control = control.under(Control(Uniformity.DIVERGENT, provenance))
         control = control.led_by(FirstRank(scope, item, frame.module))
     return control
 

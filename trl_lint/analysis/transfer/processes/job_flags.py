@@ -190,9 +190,9 @@ def told(frame: Frame, node: cst.Attribute | cst.Name, value: Value) -> Value:
         return value
     if isinstance(node, cst.Attribute):
         if value.const is MISSING and node.attr.value in flags.counts:
-            return value.but(const=WORLD_SIZE)
+            return value.replace(const=WORLD_SIZE)
         is_flag = node.attr.value in flags.attributes
     else:
         is_flag = (frame.function, node.value) in flags.names
     is_open = value.const is MISSING or isinstance(value.const, bool)
-    return value.but(const=WORLD_TRUE) if is_flag and is_open else value
+    return value.replace(const=WORLD_TRUE) if is_flag and is_open else value

@@ -37,7 +37,7 @@ def is_no_guard(condition: Control) -> bool:
     place = place_of(condition)
     if condition.uniformity is not Uniformity.UNKNOWN or place is None:
         return False
-    root = condition.why.module.tree
+    root = condition.provenance.module.tree
     if _goes_round(root, place):
         return Origin.RANK not in condition.rank.origins
     if isinstance(place, (cst.Try, cst.TryStar)):
@@ -60,7 +60,7 @@ def leaves_for_more(condition: Control, control: Control, node: cst.CSTNode) -> 
     `if is_main_process: if os.path.exists(path): return -1`: all go on where that is not so.
     """
     test = place_of(condition)
-    branch = branch_of(condition.why.module.tree, test) if test is not None else None
+    branch = branch_of(condition.provenance.module.tree, test) if test is not None else None
     if branch is None or branch.orelse is not None or any(each is branch for each in ancestors(branch, node)):
         return False
     inner = [each for each in of_class(branch.body, cst.If) if ways_out(each)]
@@ -89,16 +89,16 @@ def is_of_own_data(condition: Control) -> bool:
         return False
     if origins & ~(by_data | Origin.IO):
         return False
-    root = condition.why.module.tree
+    root = condition.provenance.module.tree
     return branch_of(root, place) is not None or _goes_round(root, place)
 
 
 def asked_around(condition: Control, node: cst.CSTNode) -> str:
     """The test of the `if` statement in whose body a node stands, if that is what this condition is."""
     test = place_of(condition)
-    branch = branch_of(condition.why.module.tree, test) if test is not None else None
+    branch = branch_of(condition.provenance.module.tree, test) if test is not None else None
     inside = branch is not None and any(each is branch.body for each in ancestors(branch, node))
-    return condition.why.module.tree.code_for_node(test) if inside else ""
+    return condition.provenance.module.tree.code_for_node(test) if inside else ""
 
 
 def _only_breaks(branch: cst.If) -> bool:
@@ -116,7 +116,7 @@ def widened(frame: Frame, condition: Control) -> str:
     test = place_of(condition)
     if not isinstance(test, cst.BooleanOperation) or not isinstance(test.operator, cst.Or):
         return ""
-    tree = condition.why.module.tree
+    tree = condition.provenance.module.tree
     by_rank = condition.uniformity is Uniformity.DIVERGENT
     wide = next((each for each in alternatives(test) if _is_wide(frame, each, tree.code_for_node(each), by_rank)), None)
     return tree.code_for_node(wide) if wide is not None and _is_entered(tree, test) else ""

@@ -65,10 +65,10 @@ def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
     if not isinstance(loader, LoaderValue) or loader.batch is None:
         return loader
     if _stacks_rows(args) and class_of(loader) is None:
-        return loader.having(loader.batch.but(shape=ONE_LENGTH))
+        return loader.having(loader.batch.replace(shape=ONE_LENGTH))
     for guess, shape in _PADDINGS:
         if _is_made_so(frame, args, _OF_LOADERS, guess):
-            return loader.having(loader.batch.but(shape=shape))
+            return loader.having(loader.batch.replace(shape=shape))
     return loader
 
 
@@ -90,13 +90,13 @@ def given(frame: Frame, args: Arguments, made: Value) -> None:
         frame.engine.noted(_GivenOneLength, each)
 
 
-def mapped(frame: Frame, owner: Value | None, args: Arguments, value: Value) -> Value:
+def mapped(frame: Frame, receiver: Value | None, args: Arguments, value: Value) -> Value:
     """What a method of a data set has made of it."""
     if not is_dataset(value):
         return value
     for guess, shape in _PADDINGS:
-        if (owner is not None and owner.shape is shape) or _has_some(frame, args.all(), guess):
-            return value.but(shape=shape)
+        if (receiver is not None and receiver.shape is shape) or _has_some(frame, args.all(), guess):
+            return value.replace(shape=shape)
     return value
 
 

@@ -38,13 +38,13 @@ def of_field(frame: Frame, batch: Value, name: object) -> Shape | None:
     return None
 
 
-def attribute_of(frame: Frame, owner: Value, value: Value, name: str) -> Value:
-    """The value of `owner.name`, with its shape."""
-    if role_of(owner) is BatchRole.OUTPUT:
-        return shaped(value, owner.shape if name == "logits" else None)
-    if role_of(owner) is BatchRole.WHOLE and (owner.shape is None or owner.shape is OWN_LENGTH):
-        return shaped(value, of_field(frame, owner, name))
-    return shaped(value, of_attribute(owner, name))
+def attribute_of(frame: Frame, receiver: Value, value: Value, name: str) -> Value:
+    """The value of `receiver.name`, with its shape."""
+    if role_of(receiver) is BatchRole.OUTPUT:
+        return shaped(value, receiver.shape if name == "logits" else None)
+    if role_of(receiver) is BatchRole.WHOLE and (receiver.shape is None or receiver.shape is OWN_LENGTH):
+        return shaped(value, of_field(frame, receiver, name))
+    return shaped(value, of_attribute(receiver, name))
 
 
 def entry(frame: Frame, batch: Value, value: Value, name: str, args: Arguments) -> Value:

@@ -2,8 +2,8 @@
 
 What `x` has as its device:
 
-    x = x.cpu()                           Device("cpu", why=Step("it is put on the CPU here"))
-    x = x.to(f"cuda:{rank}")              Device("cuda:…", why=Step("it is moved to `cuda:…` here"))
+    x = x.cpu()                           Device("cpu", provenance=Step("it is put on the CPU here"))
+    x = x.to(f"cuda:{rank}")              Device("cuda:…", provenance=Step("it is moved to `cuda:…` here"))
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def located(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """The value, with `node` as what put it where it is."""
     place = value.device
-    if not place or place == HOST or getattr(place, "why", None) is not None:
+    if not place or place == HOST or getattr(place, "provenance", None) is not None:
         return value
     text = "it is put on the CPU here" if place.startswith("cpu") else f"it is moved to `{place}` here"
-    return value.but(device=Device(place, frame.step(node, text)))
+    return value.replace(device=Device(place, frame.step(node, text)))

@@ -59,18 +59,18 @@ _IGNORING = "ignore_index"
 # --- the operations -------------------------------------------------------------------------------------
 
 
-def of_method(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
-    """What `owner.name(…)` is a mean or a count of."""
+def of_method(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
+    """What `receiver.name(…)` is a mean or a count of."""
     row = torch_ops.of_method(name)
     given = args.all()
-    if owner.averaging is None and row.averages not in _ALWAYS_LOOKED_AT and not any(map(_averaging_of, given)):
+    if receiver.averaging is None and row.averages not in _ALWAYS_LOOKED_AT and not any(map(_averaging_of, given)):
         return result
     if row.averages is AveragingTransfer.TRAINS:
-        trained(owner, *given)
+        trained(receiver, *given)
         return result
-    if owner.kind not in _DATA:
+    if receiver.kind not in _DATA:
         return result
-    return _with(result, _called(frame, _Call(row, owner, args.positional, args.keywords, node, result)))
+    return _with(result, _called(frame, _Call(row, receiver, args.positional, args.keywords, node, result)))
 
 
 _averaging_of = attrgetter("averaging")
@@ -165,13 +165,13 @@ def handed(value: Value, write: Write) -> Value:
     own = value.averaging
     if own is None or not own.means or own.handed:
         return value
-    return value.but(averaging=own._replace(handed=frozenset((write,))))
+    return value.replace(averaging=own._replace(handed=frozenset((write,))))
 
 
 def returned(value: Value) -> Value:
     """What a function returns belongs to its caller again."""
     own = value.averaging
-    return value if own is None or not own.handed else value.but(averaging=own._replace(handed=averaging.NO_CALLS))
+    return value if own is None or not own.handed else value.replace(averaging=own._replace(handed=averaging.NO_CALLS))
 
 
 def trained(*values: Value) -> None:
@@ -389,17 +389,17 @@ def _with(result: Value, own: AveragingFact | None) -> Value:
     return (
         result
         if own is result.averaging or (own == NOTHING and result.averaging is None)
-        else result.but(averaging=own)
+        else result.replace(averaging=own)
     )
 
 
 def _made(frame: Frame, node: cst.CSTNode, form: MeanForm, over: Value) -> AveragingFact:
-    frame.engine.noted("mean", node, form, over.why)
+    frame.engine.noted("mean", node, form, over.provenance)
     known = frame.engine.means
     mean = known.get(id(node))
     if mean is None:
-        why = frame.step(node, _WHY[form], over.why)
-        mean = known[id(node)] = Mean(frame.module, node, form, why, _payload(frame, node, over), len(known))
+        provenance = frame.step(node, _WHY[form], over.provenance)
+        mean = known[id(node)] = Mean(frame.module, node, form, provenance, _payload(frame, node, over), len(known))
     return averaging.made(mean)
 
 

@@ -66,13 +66,13 @@ def made(row: Operation, name: str, args: Arguments, value: Value) -> Value:
         return value
     asked = args.keywords.get("device")
     if asked is not None:
-        return value.but(device=named(asked))
+        return value.replace(device=named(asked))
     source = next(iter(args.all()), None)
     if args.double is not None or args.star is not None or source is None:
-        return value.but(device="")
+        return value.replace(device="")
     if row.device is DeviceTransfer.MADE_BESIDE and source.kind not in _MADE_OF_NUMBERS:
-        return value.but(device=source.device if source.kind is Kind.TENSOR else "")
-    return value.but(device="cpu")
+        return value.replace(device=source.device if source.kind is Kind.TENSOR else "")
+    return value.replace(device="cpu")
 
 
 _MADE = frozenset({DeviceTransfer.MADE, DeviceTransfer.MADE_BESIDE})

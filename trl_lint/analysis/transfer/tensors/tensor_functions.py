@@ -49,15 +49,15 @@ def function(row: Operation, dotted: str, args: Sequence[Value], keywords: Mappi
     place = "host" if dotted.startswith("numpy.") else "" if "device" in keywords else "cpu"
     maker = _MAKERS.get(row.rank)
     if maker is not None:
-        return maker(row, args, keywords).but(device=place)
+        return maker(row, args, keywords).replace(device=place)
     if not library.is_pure(dotted):
         return None
     value = _pure(row, args, keywords)
     if dotted.startswith(table.FIND_PARTS) and value.rank.differs and value.rank.origins == ranks.Origin.RANK:
-        return value.but(rank=ranks.UNKNOWN)
+        return value.replace(rank=ranks.UNKNOWN)
     if dotted.startswith(("math.", "statistics.")):
         return value.as_a(NumberValue, scalar=True)
-    return value.but(device=place) if place == "host" and value.rank.differs else value
+    return value.replace(device=place) if place == "host" and value.rank.differs else value
 
 
 def _pure(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:

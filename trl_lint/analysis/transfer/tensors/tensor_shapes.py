@@ -59,11 +59,11 @@ _PADDED_REASON = "the sequences are padded to this rank's longest"
 _AS_OWNER = frozenset({"data", "real", "sequences", "shape"})
 
 
-def of_attribute(owner: Value, name: str) -> Shape | None:
+def of_attribute(receiver: Value, name: str) -> Shape | None:
     if name in _AS_OWNER:
-        return owner.shape
-    if name in ("T", "mT") and owner.shape is not None and not owner.shape.open and len(owner.shape.dims) == 2:
-        return owner.shape.but(owner.shape.dims[::-1])
+        return receiver.shape
+    if name in ("T", "mT") and receiver.shape is not None and not receiver.shape.open and len(receiver.shape.dims) == 2:
+        return receiver.shape.replace(receiver.shape.dims[::-1])
     return None
 
 
@@ -71,7 +71,7 @@ def broadcast(value: Value, left: Value, right: Value) -> Value:
     """The value of an element-wise operation on two others, with its shape."""
     if (left.shape is None and right.shape is None) or value.kind not in TENSORS:
         return value
-    return value.but(shape=shapes.broadcast([shape_of(left), shape_of(right)]))
+    return value.replace(shape=shapes.broadcast([shape_of(left), shape_of(right)]))
 
 
 # --- methods ------------------------------------------------------------------------------------------------
@@ -87,9 +87,9 @@ def of_method(row: Operation, receiver: Value, args: Sequence[Value], keywords: 
     return None if of_shape is None or shape is None else of_shape(shape, args, keywords)
 
 
-def of_in_place(row: Operation, owner: Value) -> Shape | None:
+def of_in_place(row: Operation, receiver: Value) -> Shape | None:
     """The shape of a tensor after `x.add_(y)` and the like."""
-    return owner.shape if row.shape is ShapeTransfer.KEEPS else None
+    return receiver.shape if row.shape is ShapeTransfer.KEEPS else None
 
 
 def _picked(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
@@ -140,17 +140,17 @@ def _viewed(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) 
     dims = [RAGGED if each.const == -1 and type(each.const) is int else size_of(each) for each in args]
     rest = [each for each in args if each.const != -1]
     if len(rest) == len(args):
-        return shape.but(dims)
+        return shape.replace(dims)
     left = shapes.flattened(shape)
     if rest and left is RAGGED and any(size_of(each) is not SAME for each in rest):
         left = UNKNOWN
-    return shape.but(
+    return shape.replace(
         left if type(each.const) is int and each.const == -1 else dim for each, dim in zip(args, dims, strict=True)
     )
 
 
 def _flat(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
-    return None if args or keywords or shape.open else shape.but([shapes.flattened(shape)])
+    return None if args or keywords or shape.open else shape.replace([shapes.flattened(shape)])
 
 
 def _squeezed(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
@@ -166,7 +166,7 @@ def _unsqueezed(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Valu
     if where is None or type(where.const) is not int or (where.const < 0 and shape.open):
         return None
     place = where.const + len(shape.dims) + 1 if where.const < 0 else where.const
-    return shape.but((*shape.dims[:place], SAME, *shape.dims[place:])) if place <= len(shape.dims) else None
+    return shape.replace((*shape.dims[:place], SAME, *shape.dims[place:])) if place <= len(shape.dims) else None
 
 
 def _permuted(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
@@ -174,7 +174,7 @@ def _permuted(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]
     places = [shapes.position(shape, each.const) for each in args]
     if shape.open or sorted(place for place in places if place is not None) != list(range(len(shape.dims))):
         return None
-    return shape.but(shape.dims[place] for place in places if place is not None)
+    return shape.replace(shape.dims[place] for place in places if place is not None)
 
 
 def _transposed(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
@@ -184,11 +184,11 @@ def _transposed(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Valu
     a, b = places
     dims = list(shape.dims)
     dims[a], dims[b] = dims[b], dims[a]  # type: ignore[index]
-    return shape.but(dims)
+    return shape.replace(dims)
 
 
 def _turned(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
-    return None if shape.open or len(shape.dims) > 2 else shape.but(shape.dims[::-1])
+    return None if shape.open or len(shape.dims) > 2 else shape.replace(shape.dims[::-1])
 
 
 def _repeated(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
@@ -234,7 +234,7 @@ _OF_SHAPE: Mapping[ShapeTransfer, Callable[[Shape, Sequence[Value], Mapping[str,
     ShapeTransfer.UNSQUEEZES: _unsqueezed,
     ShapeTransfer.PERMUTES: _permuted,
     ShapeTransfer.TRANSPOSES: _transposed,
-    ShapeTransfer.TURNS: _turned,
+    ShapeTransfer.SEQUENTIAL: _turned,
     ShapeTransfer.REPEATS: _repeated,
     ShapeTransfer.SELECTS: _selected,
 }

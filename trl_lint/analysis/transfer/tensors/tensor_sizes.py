@@ -24,7 +24,7 @@ PICKED_REASON = "only those of this rank's elements that pass a test are kept"
 
 def shaped(value: Value, shape: Shape | None) -> Value:
     """A value with this shape, if it can have one."""
-    return value if value.shape is shape or value.kind not in _SHAPED else value.but(shape=shape)
+    return value if value.shape is shape or value.kind not in _SHAPED else value.replace(shape=shape)
 
 
 def varies(value: Value) -> bool:
@@ -51,7 +51,7 @@ def sized(value: Value, shape: Shape | None, size: Shape | None) -> Value:
     """
     is_number = value.kind is Kind.NUMBER and value.rank.state is State.LOCAL
     if is_number and shape is not None and UNKNOWN in (shape if size is None else size).dims and not shape.is_ragged:
-        return value.but(rank=ranks.UNKNOWN)
+        return value.replace(rank=ranks.UNKNOWN)
     return shaped(value, size)
 
 

@@ -110,7 +110,7 @@ def _counted_attribute(row: Operation, value: Value) -> Value:
 
 
 def _kept_attribute(row: Operation, value: Value) -> Value:
-    return value.but(grad=False) if row.name == "data" else value
+    return value.replace(grad=False) if row.name == "data" else value
 
 
 _ATTRIBUTES: Mapping[RankTransfer, Callable[[Operation, Value], Value]] = {
@@ -135,9 +135,13 @@ def _shape(value: Value) -> Value:
     """The sizes of all dimensions: the data decide on them."""
     rank = ranks.SAME if value.scalar else collapsed(value.rank)
     sizes = derived(rank, Kind.UNKNOWN, value, dtype="int").as_a(SizesValue)
-    if isinstance(sizes.why, FullBatches) and role_of(value) is None:
+    if isinstance(sizes.provenance, FullBatches) and role_of(value) is None:
         # What was computed of a batch need not have its rows any more.
-        sizes = sizes.but(why=Step(sizes.why.module, sizes.why.node, sizes.why.text, sizes.why.before))
+        sizes = sizes.replace(
+            provenance=Step(
+                sizes.provenance.module, sizes.provenance.node, sizes.provenance.text, sizes.provenance.before
+            )
+        )
     return sizes
 
 
@@ -147,7 +151,7 @@ def dimension(shape: Value, index: Value) -> Value:
     if index.kind is Kind.TUPLE:
         return derived(rank, Kind.UNKNOWN, shape, index, dtype="int").as_a(SizesValue)
     if index.const == 0 and type(index.const) is int and rank.differs:
-        if isinstance(shape.why, FullBatches) and rank == shape.rank:
+        if isinstance(shape.provenance, FullBatches) and rank == shape.rank:
             return NumberValue(ranks.SAME, scalar=True, dtype="int")
         rank = Rank(State.PARTIAL, rank.origins, "count")
     return derived(rank, Kind.NUMBER, shape, index, scalar=True, dtype="int")
@@ -174,7 +178,7 @@ def _sized(row: Operation, receiver: Value, args: Sequence[Value], keywords: Map
     shape = _shape(receiver)
     over = given(keywords.get("dim", args[0] if args else None))
     sized = shape if over is None else dimension(shape, over)
-    return sized if row.rank is RankTransfer.SIZE else sized.but(rank=collapsed(sized.rank))
+    return sized if row.rank is RankTransfer.SIZE else sized.replace(rank=collapsed(sized.rank))
 
 
 def _counted(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
@@ -273,7 +277,7 @@ def made(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -
 
 
 def _made_beside(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
-    return made(row, args, keywords).but(device=receiver.device)
+    return made(row, args, keywords).replace(device=receiver.device)
 
 
 def filled_like(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
@@ -344,7 +348,7 @@ _METHODS: Mapping[RankTransfer, MethodTransfer] = {
 TO_HOST = frozenset({RankTransfer.TO_NUMBER, RankTransfer.TO_LIST})
 
 
-def in_place(row: Operation, owner: Value, args: Arguments) -> Value:
+def in_place(row: Operation, receiver: Value, args: Arguments) -> Value:
     """What `x.add_(y)` makes of the tensor itself."""
     given = args.rank()
     match row.in_place:
@@ -353,9 +357,9 @@ def in_place(row: Operation, owner: Value, args: Arguments) -> Value:
         case InPlace.DRAWS:
             rank = ranks.RNG_LOCAL
         case InPlace.ADDS:
-            rank = ranks.combine_linear(owner.rank, given)
+            rank = ranks.combine_linear(receiver.rank, given)
         case InPlace.SCALES:
-            rank = ranks.combine_scaling(owner.rank, given)
+            rank = ranks.combine_scaling(receiver.rank, given)
         case _:
-            rank = ranks.nonlinear(ranks.combine(owner.rank, given))
-    return derived(rank, owner.kind, owner, *args.all(), scalar=owner.scalar, dtype=owner.dtype)
+            rank = ranks.nonlinear(ranks.combine(receiver.rank, given))
+    return derived(rank, receiver.kind, receiver, *args.all(), scalar=receiver.scalar, dtype=receiver.dtype)
