@@ -68,6 +68,16 @@ def test_encodings_stay(encoding, head):
     assert added(head + PROGRAM, encoding) == head + PROGRAM.replace(BUG, f"{BUG}  # noqa: TRL003")
 
 
+@pytest.mark.parametrize(
+    ("encoding", "letters"), [("cp932", b"\xee\xf9"), ("idna", b"xn--a"), ("iso2022_jp", b"\x1b$B\x1b(B")]
+)
+def test_bytes_that_their_own_encoding_would_not_make_stay(folder, encoding, letters):
+    before = f"# coding: {encoding}\n# ".encode() + letters + f"\n{HEAD}        ".encode()
+    Path("train.py").write_bytes(before + f"{BUG}\n".encode())
+    run("--isolated", "--add-noqa", ".")
+    assert Path("train.py").read_bytes() == before + f"{BUG}  # noqa: TRL003\n".encode()
+
+
 def test_a_last_line_without_an_end():
     text = f"{HEAD}        {BUG}"
     assert added(text) == f"{text}  # noqa: TRL003"

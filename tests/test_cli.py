@@ -669,6 +669,7 @@ UNREADABLE = {
     "noise.py": (b"harmless \x9f\x00\xff\x12", ":1:1: cannot parse: "),
     "cut.py": (b"import trl  # harmless\nx = (\n", ":2:5: cannot parse: '(' was never closed"),
     "latin.py": (b"import trl  # harmless \xe9\n", ":1:1: cannot parse: "),
+    "half.py": (b"# coding: utf-7\n# harmless +2AA-\n", ":1:1: cannot parse: "),
     "odd.py": (b"# coding: klingon\n# harmless\n", ":1:1: cannot parse: unknown encoding: klingon"),
     "noise.sh": (b"harmless \x9f\x00\xff", ": not looked at: a binary file"),
     "latin.sh": (b"# harmless \xe9\n", ": not looked at: its text is not UTF-8"),

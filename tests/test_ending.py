@@ -159,3 +159,24 @@ def test_a_closed_standard_input_is_not_an_empty_file(folder):
 def test_a_full_disk_behind_standard_output_is_said(folder):
     done = shell(folder, ">/dev/full")
     assert (done.returncode, done.stderr) == (2, "trl-lint: cannot write the report: no space left on device\n")
+
+
+# Packages that are not there
+
+
+@pytest.mark.parametrize("missing", ["click", "libcst", "tree_sitter"])
+@pytest.mark.parametrize("command", ["trl_lint", "flake8"])
+def test_a_package_that_is_missing_is_said_once(folder, command, missing):
+    if (command, missing) == ("flake8", "click"):
+        pytest.skip("it asks for no click")
+    project = folder / "project"
+    for name in ("again.py", "run.sh"):
+        (project / name).write_text(CODE if name.endswith(".py") else "python train.py\n")
+    start = {"trl_lint": "from trl_lint.__main__ import main", "flake8": "from flake8.__main__ import main"}[command]
+    options = {"trl_lint": ["--no-cache", "--isolated"], "flake8": ["--select=TRL", "-j1"]}[command]
+    program = f"import sys\nsys.modules[{missing!r}] = None\nsys.argv = [{command!r}, *{options}, '.']\n{start}\nsys.exit(main())\n"
+    shown = subprocess.run([sys.executable, "-c", program], cwd=project, capture_output=True, text=True, check=False)
+    said = f"trl-lint: cannot run: `{missing}` is not installed; to install trl-lint again brings it"
+    assert shown.returncode != 0
+    assert (shown.stdout + shown.stderr).splitlines()[-1] == said
+    assert "Traceback" not in shown.stderr and shown.stderr.count("trl-lint:") <= 1

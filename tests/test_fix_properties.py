@@ -182,6 +182,22 @@ def test_a_text_that_the_parser_does_not_give_back_is_left_alone() -> None:
     assert [(finding, bool(reason)) for finding, reason in result.withheld] == [(result.remaining[0], True)]
 
 
+# Characters that these encodings can spell in several ways, as they are not spelled when they are written.
+SPELLED_IN_TWO_WAYS = {
+    "iso2022_jp": b'\x1b$B$"\x1b(B\x1b$B\x1b(B',
+    "cp932": b"\xee\xf9 \xfa\x54",
+}
+
+
+@pytest.mark.parametrize("encoding", ["cp932", "iso2022_jp"])
+def test_a_text_of_which_other_bytes_would_come_is_left_alone(encoding: str) -> None:
+    source = f"# coding: {encoding}\n# ".encode() + SPELLED_IN_TWO_WAYS[encoding] + b"\n" + COUNTING.read_bytes()
+    assert source.decode(encoding).encode(encoding) != source
+    result = fix(COUNTING, source, False)
+    assert (result.source, result.applied) == (source, ())
+    assert all(reason for _, reason in result.withheld) and result.withheld
+
+
 @pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
 @pytest.mark.parametrize("path", BROKEN, ids=identity)
 def test_the_plain_text(path: Path, unsafe: bool) -> None:

@@ -226,14 +226,24 @@ def test_a_gitignore_of_megabytes_is_not_read(tree):
     assert (code, said) == (2, ["trl-lint: exclude: more than 5,000 patterns"])
 
 
+def test_a_name_that_is_no_text_beside_others(tree):
+    for name in (b"\xff.py", b"\xfe.py"):
+        with open(os.path.join(os.fsencode(tree), name), "w") as file:
+            file.write(BUG)
+    (tree / "user.py").write_text("from accelerate import Accelerator\nimport t\n")
+    shown = CliRunner().invoke(main, ["--no-cache", "--output-format=concise", "t.py", os.fsdecode(b"\xff.py")])
+    assert (shown.exit_code, shown.stderr, shown.stdout.count("TRL001")) == (1, "", 2)
+
+
 def test_more_nested_folders_than_calls(tree):
     deepest = os.path.join(*"d" * 1200)
     subprocess.run(["mkdir", "-p", deepest], check=True)
     (tree / deepest / "t.py").write_text(BUG)
     try:
         assert list(find_files([Path()])) == [Path(deepest, "t.py"), Path("t.py")]
-        code, found, _ = lint()
-        assert (code, len(found)) == (1, 2)
+        for _ in range(2):  # looked at, and looked up
+            code, found, said = lint()
+            assert (code, len(found), said) == (1, 2, [])
     finally:
         subprocess.run(["rm", "-rf", "d"], check=True)  # shutil's is recursive
 

@@ -99,6 +99,9 @@ def test_of_star_imports_only_what_names_a_name_is_parsed(tmp_path: Path) -> Non
     ("source", "said"),
     [
         (b"x = 1\ndef f(:\n", "2:7: cannot parse: "),
+        (b"# coding: utf-7\nx = '+2AA-'\n", "1:1: cannot parse: "),
+        (b"# coding: unicode_escape\nx = '\\ud800'\n", "1:1: cannot parse: "),
+        (b"# coding: punycode\nx = '#'\n", "1:1: cannot parse: "),
         (b"x = '\xff'\n", "1:1: cannot parse: "),
         (b"# -*- coding: nonsense -*-\n", "1:1: cannot parse: "),
         (b"x = 1\0\n", "cannot parse: "),

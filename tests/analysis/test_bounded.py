@@ -24,13 +24,13 @@ class TooMuch(Exception):
     pass
 
 
-def work(tmp_path, text):
-    """How many functions of the analysis are called for a text."""
+def work(tmp_path, text, part="/trl_lint/analysis/"):
+    """How many functions of the analysis, or of another part, are called for a text."""
     calls = 0
 
     def count(frame, event, arg):
         nonlocal calls
-        if event == "call" and "/trl_lint/analysis/" in frame.f_code.co_filename.replace("\\", "/"):
+        if event == "call" and part in frame.f_code.co_filename.replace("\\", "/"):
             calls += 1
             if calls > ENOUGH:
                 raise TooMuch
@@ -108,6 +108,73 @@ GROWING = {
 def test_what_grows_in_the_program_costs_its_square_at_most(tmp_path, name):
     counts = [work(tmp_path, HEAD + GROWING[name](n)) for n in (64, 128)]
     assert counts[1] <= 4.4 * counts[0]
+
+
+# Helpers that each call the next one several times, and what the last of them does, by how many they are.
+_CALLS_ON = "def f{i}(m, x):\n    f{j}(m, [x])\n    f{j}(m, {{'a': x}})\n    f{j}(m, (x, x))\n"
+_GIVES_ON = "def f{i}(m, x):\n    return f{j}(m, [x]), f{j}(m, (x, m)), f{j}(m, {{'a': x}})\n"
+FANS = {
+    "containers that are made": (_GIVES_ON, "    return x\n"),
+    "containers that are filled": (_CALLS_ON, "    m.append([x])\n    m.append({'b': x})\n"),
+}
+
+
+@pytest.mark.parametrize("name", FANS)
+def test_what_helpers_make_does_not_double_with_each_of_them(tmp_path, name):
+    def fan(n):
+        between, last = FANS[name]
+        helpers = "".join(between.format(i=i, j=i + 1) for i in range(n))
+        return HEAD + helpers + f"def f{n}(m, x):\n{last}m = []\naccelerator.gather([f0(m, 1), m])\n"
+
+    assert work(tmp_path, fan(12)) < ENOUGH
+
+
+def test_a_helper_that_makes_a_few_containers_gives_them_to_its_callers(tmp_path):
+    program = (
+        "from accelerate import Accelerator\n"
+        "def logged(loss):\n    return [{'loss': loss} for _ in range(3)][0]\n"
+        "def main(model, loader):\n"
+        "    accelerator = Accelerator()\n"
+        "    model, loader = accelerator.prepare(model, loader)\n"
+        "    for batch in loader:\n"
+        "        accelerator.log(logged(model(batch).loss))\n"
+    )
+    found = Linter(Settings(), (tmp_path,), all_rules()).check(tmp_path / "p.py", program.encode())
+    assert [each.code for each in found if each.code == "TRL003"] == ["TRL003"]
+
+
+LOOP = HEAD + "def main(model, loader, {}):\n    model, loader = accelerator.prepare(model, loader)\n"
+IN_LOOP = LOOP + "    for batch in loader:\n"
+FINDINGS = {
+    "wrapped models": lambda n: (
+        HEAD + f"def main(loader, {_models(n)}):\n    {_models(n)} = accelerator.prepare({_models(n)})\n"
+        "    for batch in loader:\n" + "".join(f"        c{i} = m{i}.config\n" for i in range(n))
+    ),
+    "classes that are asked for": lambda n: (
+        IN_LOOP.format("N")
+        + "".join(f"        if isinstance(model, N.M{i}):\n            c = model.config\n" for i in range(n))
+    ),
+    "results by their names": lambda n: (
+        IN_LOOP.format("x") + "".join(f"        v{i} = accelerator.gather(batch.mean().item())\n" for i in range(n))
+    ),
+    "ways out": lambda n: (
+        IN_LOOP.format("x")
+        + "".join(
+            f"        if batch.sum() > {i}:\n            continue\n        accelerator.gather(batch)\n"
+            for i in range(n)
+        )
+    ),
+}
+
+
+def _models(n):
+    return ", ".join(f"m{i}" for i in range(n))
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_what_is_found_again_and_again_in_a_function_costs_no_walk_through_it_each_time(tmp_path, name):
+    counts = [work(tmp_path, FINDINGS[name](n), "/trl_lint/") for n in (48, 96)]
+    assert counts[1] <= 3.2 * counts[0]
 
 
 def test_loops_in_loops_are_not_unrolled_without_end(tmp_path):

@@ -14,6 +14,7 @@ from trl_lint.analysis.interpreter.objects import aliases, assignment
 from trl_lint.analysis.interprocedural import decorators, handed_back, returned_flags
 from trl_lint.analysis.interprocedural.binding import bind, expression_of
 from trl_lint.analysis.interprocedural.contexts import (
+    MAX_CONTAINERS,
     CalledWith,
     Context,
     how_models_run,
@@ -304,6 +305,11 @@ class Runs(Definitions):
         summary.names = names
         summary.argument_sources = origins(names, given.caller.heap)
         summary.final = self._final(frame, summary.result, inputs)
+        shared = {*inputs, *frame.objects.class_cells}
+        if len(summary.final.keys() - shared) > MAX_CONTAINERS:  # each of its callers would get them anew
+            summary.result = UNKNOWN
+            kept = summary.final.keys() & shared
+            summary.final = {each: cell.holding({}, UNKNOWN) for each, cell in summary.final.items() if each in kept}
         summary.exchanged = aliases.exchanged(function.node, names, frame.memory.names)
         summary.trace = frame.trace
         summary.sync_points = (frame.sync_points, control)
