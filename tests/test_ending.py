@@ -174,7 +174,8 @@ def test_a_package_that_is_missing_is_said_once(folder, command, missing):
         (project / name).write_text(CODE if name.endswith(".py") else "python train.py\n")
     start = {"trl_lint": "from trl_lint.__main__ import main", "flake8": "from flake8.__main__ import main"}[command]
     options = {"trl_lint": ["--no-cache", "--isolated"], "flake8": ["--select=TRL", "-j1"]}[command]
-    program = f"import sys\nsys.modules[{missing!r}] = None\nsys.argv = [{command!r}, *{options}, '.']\n{start}\nsys.exit(main())\n"
+    program = f"import sys\nsys.modules[{missing!r}] = None\nsys.argv = [{command!r}, *{options}, '.']\n{start}\n"
+    program += "sys.exit(main())\n"
     shown = subprocess.run([sys.executable, "-c", program], cwd=project, capture_output=True, text=True, check=False)
     said = f"trl-lint: cannot run: `{missing}` is not installed; to install trl-lint again brings it"
     assert shown.returncode != 0
