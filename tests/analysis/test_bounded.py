@@ -146,6 +146,14 @@ def test_a_helper_that_makes_a_few_containers_gives_them_to_its_callers(tmp_path
 LOOP = HEAD + "def main(model, loader, {}):\n    model, loader = accelerator.prepare(model, loader)\n"
 IN_LOOP = LOOP + "    for batch in loader:\n"
 FINDINGS = {
+    "conditions by their names": lambda n: (
+        IN_LOOP.format("args")
+        + "".join(
+            f"        ok{i} = accelerator.is_main_process and args.f{i}\n"
+            f"        if not ok{i}:\n            accelerator.gather(batch)\n"
+            for i in range(n)
+        )
+    ),
     "wrapped models": lambda n: (
         HEAD + f"def main(loader, {_models(n)}):\n    {_models(n)} = accelerator.prepare({_models(n)})\n"
         "    for batch in loader:\n" + "".join(f"        c{i} = m{i}.config\n" for i in range(n))

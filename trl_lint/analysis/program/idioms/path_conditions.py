@@ -13,6 +13,7 @@ if rows is None: return               what is not None may be true or not; this 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -176,12 +177,23 @@ _BINDS = frozenset({cst.AnnAssign, cst.AsName, cst.AssignTarget, cst.AugAssign, 
 
 def _bindings(root: cst.CSTNode, asked: cst.BaseExpression) -> Iterator[cst.CSTNode]:
     """The statements that bind a name, or assign an attribute, of this text."""
-    for node in below(root):
-        if type(node) not in _BINDS:
-            continue
-        target: cst.CSTNode = node.name if isinstance(node, cst.AsName) else getattr(node, "target")  # noqa: B009
-        if any(each.deep_equals(asked) for each in below(target)):
+    kind = type(asked)
+    for node, parts in _all_bindings(root):
+        if any(type(each) is kind and each.deep_equals(asked) for each in parts):
             yield node
+
+
+# Asked name by name, of trees that are never changed.
+@lru_cache(maxsize=64)
+def _all_bindings(root: cst.CSTNode) -> tuple[tuple[cst.CSTNode, tuple[cst.CSTNode, ...]], ...]:
+    """What binds something, and the parts of what it binds."""
+    found = (node for node in below(root) if type(node) in _BINDS)
+    return tuple((node, tuple(below(_target(node)))) for node in found)
+
+
+def _target(node: cst.CSTNode) -> cst.CSTNode:
+    target: cst.CSTNode = node.name if isinstance(node, cst.AsName) else getattr(node, "target")  # noqa: B009
+    return target
 
 
 def follows(root: cst.CSTNode, branch: cst.If, node: cst.CSTNode) -> bool:
