@@ -265,7 +265,7 @@ def _reported(found: Sequence[Found], verdict: str, package: str | None = None) 
     groups: dict[tuple[str, str, str, str, tuple[str, ...]], list[Found]] = {}
     for each in found:
         if each.verdict == verdict and package in (None, each.place.package):
-            key = (each.place.package, each.place.rule, each.place.file, each.provenance, each.proof)
+            key = (each.place.package, each.place.rule, each.place.file, each.why, each.proof)
             groups.setdefault(key, []).append(each)
     for (name, rule, file, why, proof), group in sorted(groups.items()):
         lines = ", ".join(str(line) for line in sorted({each.place.line for each in group}))
@@ -324,7 +324,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _described(found: Found) -> dict[str, object]:
     place = vars(found.place)
     fix = found.offered.value if found.offered else None
-    return {**place, "verdict": found.verdict, "why": found.provenance, "fix": fix, "message": found.finding.message}
+    return {**place, "verdict": found.verdict, "why": found.why, "fix": fix, "message": found.finding.message}
 
 
 def _unjudged(found: Sequence[Found], stale: Sequence[Place]) -> str:

@@ -30,4 +30,4 @@ def test_a_released_trainer_is_known(tmp_path):
     command = [sys.executable, "-m", "trl_lint", "--isolated", "--no-cache", "--select=TRL003", "mine.py"]
     command.append("--output-format=text")
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
-    assert said.count("`DPOTrainer.get_batch_loss_metrics` as trl had it up to 0.13.0: 0.14.0 has it") == 10
+    assert said.count("`DPOTrainer.get_batch_loss_metrics` as in trl up to 0.13.0; 0.14.0 fixed it") == 10
