@@ -289,8 +289,8 @@ class Divergence(Event):
     out on those that leave, or that make the call. way_out: the keyword of the statement by which they leave, or may
     leave (`may_stay`). caught: they skip a backward pass by an `except`. origins: by what the condition differs.
     missing: all points that they may not reach because of it, in order, where no other ones make up for some of these.
-    seen: the facts of what the condition asks, by the id of its node. knows_sharding: whether the function takes care
-    of models that an engine shards.
+    node_values: the facts of what the condition asks, by the id of its node. knows_sharding: whether the function takes
+    care of models that an engine shards.
     """
 
     mentions = (LIBRARIES, mentions.MEETINGS)

@@ -91,7 +91,7 @@ class Payload:
         self,
         expression: CSTNode,
         value: Value,
-        seen: dict[int, Value],
+        node_values: dict[int, Value],
         control: Control,
         function: Any,
         accelerator: str,
@@ -101,7 +101,7 @@ class Payload:
         self.handed = handed
         self.expression = expression
         self.value = value
-        self.node_values = seen
+        self.node_values = node_values
         self.control = control
         self.function = function
         self.accelerator = accelerator

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SCOPES = (cst.FunctionDef, cst.Lambda, cst.BaseComp)
 
 
-# What plans ask for again and again, finding by finding.
+# Whose contents the plans of many findings ask for: they are worked out once.
 _LARGE = (cst.Module, cst.ClassDef, cst.FunctionDef)
 
 

@@ -61,7 +61,7 @@ class Seeding:
 
 
 class Draw(Step):
-    """The place of a draw. how: its row. owner: the function it is in, and seeded: the generators that it may have
+    """The place of a draw. how: its row. function: the one it is in, and seeded: the generators that it may have
     seeded before. is_apart: the seed that it is given is this rank's own, or its generator was seeded so. seeds, names:
     see `DatasetDrawn`.
     """
