@@ -59,18 +59,26 @@ def _assigned_in(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.
     """The methods of a class, but for `__init__`, that assign `self.name` once, and where."""
     for base in cls.in_sight():
         for method in base.methods.values():
-            assigned = [each for each in of_class(method.node, cst.Assign) if _assigns(each, name)]
+            assigned = _assignments(method).get(name, ())
             if method.name != "__init__" and len(assigned) == 1:
                 yield method, assigned[0]
 
 
-def _assigns(assign: cst.Assign, name: str) -> bool:
-    for target in assign.targets:
-        given = target.target
-        parts = [each.value for each in given.elements] if isinstance(given, (cst.List, cst.Tuple)) else [given]
-        if any(own_attribute(each) == name for each in parts):
-            return True
-    return False
+def _assignments(method: FunctionInfo) -> dict[str, tuple[cst.Assign, ...]]:
+    """The assignments to attributes of `self` in a method, by the attribute's name."""
+    return method.module.notes.worked_out((_assignments, method), partial(_by_attribute, method.node))
+
+
+def _by_attribute(code: cst.CSTNode) -> dict[str, tuple[cst.Assign, ...]]:
+    found: dict[str, tuple[cst.Assign, ...]] = {}
+    for assign in of_class(code, cst.Assign):
+        for name in {own_attribute(each) for target in assign.targets for each in _parts(target.target)} - {""}:
+            found[name] = (*found.get(name, ()), assign)
+    return found
+
+
+def _parts(given: cst.BaseExpression) -> list[cst.BaseExpression]:
+    return [each.value for each in given.elements] if isinstance(given, (cst.List, cst.Tuple)) else [given]
 
 
 def _behind(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> tuple[FunctionInfo, ...]:
