@@ -61,16 +61,21 @@ def of_class(root: cst.CSTNode, kind: type[_Node]) -> Sequence[_Node]:
 
     Several questions about one piece of code take one walk through it.
     """
-    return _by_class(root).get(kind, ())  # type: ignore[return-value]
+    by_class = _in_definition if isinstance(root, _DEFINITIONS) else _in_piece
+    return by_class(root).get(kind, ())  # type: ignore[return-value]
 
 
-# What is asked of one function after the other, and of the loops in it. Trees are never changed.
-@lru_cache(maxsize=512)
 def _by_class(root: cst.CSTNode) -> Mapping[type[cst.CSTNode], Sequence[cst.CSTNode]]:
     found: dict[type[cst.CSTNode], list[cst.CSTNode]] = defaultdict(list)
     for node in below(root):
         found[type(node)].append(node)
     return dict(found)
+
+
+# Trees are never changed. Of the many small pieces that are asked about, none takes the place of a whole function.
+_DEFINITIONS = (cst.ClassDef, cst.FunctionDef, cst.Module)
+_in_definition = lru_cache(maxsize=512)(_by_class)
+_in_piece = lru_cache(maxsize=512)(_by_class)
 
 
 def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:

@@ -18,6 +18,9 @@ import libcst as cst
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import last_name, of_class
 
+# `global NAME`, `globals()`
+_GLOBAL = rb"\bglobals?\b"
+
 
 def import_of(module: Module, name: str) -> cst.Import | cst.ImportFrom | None:
     """The import that binds a name of a module, in one of its functions."""
@@ -26,6 +29,8 @@ def import_of(module: Module, name: str) -> cst.Import | cst.ImportFrom | None:
 
 def _late_imports(module: Module) -> dict[str, cst.Import | cst.ImportFrom]:
     found: dict[str, cst.Import | cst.ImportFrom] = {}
+    if not module.mentions(_GLOBAL):
+        return found
     for function in of_class(module.tree, cst.FunctionDef):
         bound = {each.name.value for line in of_class(function, cst.Global) for each in line.names}
         if any(last_name(call.func) == "globals" for call in of_class(function, cst.Call)):
