@@ -8,6 +8,7 @@ trainer.py     wandb.log({"loss": loss.item()}, step=own_step)   made by its nam
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import libcst as cst
 
@@ -24,8 +25,11 @@ _ASKS_RANK = re.compile(RANKS.decode())
 def is_of_own_run(project: Project, event: Event) -> bool:
     """Whether an event logs to a run, and each run that the linted files start is one of a group."""
     logs = event.name if isinstance(event, SideEffect) else event.sink if isinstance(event, Logged) else ""
-    if logs not in LOGS_TO_RUN:
-        return False
+    return logs in LOGS_TO_RUN and project.notes.worked_out(is_of_own_run, partial(_are_all_of_groups, project))
+
+
+def _are_all_of_groups(project: Project) -> bool:
+    """Whether the linted files start runs, and each of them is one of a group."""
     started = [(module, call) for module in _starters(project) for call in _calls(module, STARTS_RUN)]
     return bool(started) and all(_is_one_of_a_group(module, call) for module, call in started)
 
