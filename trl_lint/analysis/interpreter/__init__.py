@@ -1,1 +1,1 @@
-"""The walk over statements, expressions and calls."""
+"""The interpreter of statements, expressions and calls."""

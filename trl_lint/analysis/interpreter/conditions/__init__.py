@@ -1,1 +1,1 @@
-"""Conditions: how they divide the ranks, what they say of names, and the tests whose meaning is known."""
+"""Conditions: how they divide the ranks, how they narrow names, and the tests with a known meaning."""

@@ -1,6 +1,6 @@
-"""What a test asks for by name: its settings, those that they were made of, and whether it asks for the rank.
+"""The names that a test asks for: its settings, the names these were computed from, and whether it asks for the rank.
 
-if args.distributed and is_main_process():       distributed; the rank is left out
+if args.distributed and is_main_process():       distributed; the rank is not included
 use_ddp = args.gpus > 1
 if use_ddp:                                      use_ddp, gpus
 """
@@ -21,14 +21,14 @@ from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Kind
 from trl_lint.knowledge.heuristics import COUNTER
 
-# How far the names in a condition are followed to what they were made of: `ddp = world_size > 1`.
+# How many assignments the names in a condition are followed back through: `ddp = world_size > 1`.
 _FOLLOWED = 2
 
 
 def names_asked(frame: Frame, test: cst.BaseExpression) -> frozenset[str]:
-    """The names that a test asks for, and those that they were made of in this function.
+    """The names that a test asks for, and those from which they were computed in this function.
 
-    A rank tells the processes of one run apart, and these wrap a model on all of them or on none.
+    The rank is not among them: it distinguishes the processes of one run, which wrap a model on all of them or on none.
     """
     return frozenset(map(_own, _all_asked(frame, test)))
 
@@ -36,7 +36,7 @@ def names_asked(frame: Frame, test: cst.BaseExpression) -> frozenset[str]:
 def _all_asked(frame: Frame, test: cst.BaseExpression) -> list[_Asked]:
     found = [each for each in _asked(frame, test) if not is_of_rank(frame, each)]
     if beside_none(test) is not None:
-        return found  # whether it is there at all does not lie in what it was made of
+        return found  # whether it is None does not depend on what it was computed from
     made = assigned(frame)
     for _ in range(_FOLLOWED):
         names = set(map(_own, found))
@@ -45,14 +45,14 @@ def _all_asked(frame: Frame, test: cst.BaseExpression) -> list[_Asked]:
 
 
 def asks_for(frame: Frame, test: cst.BaseExpression, key: str | tuple[Hashable, str]) -> bool:
-    """Whether a test asks for a model itself, which `args.model` is not for `model`."""
+    """Whether a test asks for a model itself: `args.model` is not the name `model`."""
     if not isinstance(key, str):
         return key[1] in names_asked(frame, test)
     return any(isinstance(each, cst.Name) and each.value == key for each in _all_asked(frame, test))
 
 
 class Assigned:
-    """The names that the code of a frame assigns, each with an expression that it is bound to."""
+    """The names that the code of a frame assigns, each with the expression bound to it."""
 
     def __init__(self) -> None:
         self.pairs: tuple[tuple[str, cst.BaseExpression], ...] | None = None
@@ -74,15 +74,15 @@ _Asked: TypeAlias = cst.Attribute | cst.Name | cst.SimpleString
 
 
 def _made_of(frame: Frame, value: cst.BaseExpression) -> Iterator[_Asked]:
-    """The names in what a name was made of: of `args.get("ddp")`, all but the method's, which many have."""
+    """The names in the expression assigned to a name; the method is not one: not the `get` of `args.get("ddp")`."""
     methods = {id(each.func) for each in below(value) if isinstance(each, cst.Call) and each.args}
     return (each for each in _asked(frame, value) if isinstance(each, cst.Name) or id(each) not in methods)
 
 
 def _asked(frame: Frame, node: cst.CSTNode) -> Iterator[_Asked]:
-    """The names in an expression, less those of the objects whose attributes they are: of `args.ddp`, `ddp`.
+    """The names in an expression, without the objects whose attributes they are: `ddp` for `args.ddp`.
 
-    Texts are names as well: of `os.environ.get("DDP")`, `DDP` alone.
+    String literals count as names: `DDP` alone for `os.environ.get("DDP")`.
     """
     parts = {id(part) for each in below(node) if isinstance(each, cst.Attribute) for part in (each.value, each.attr)}
     for each in below(node):
@@ -123,10 +123,10 @@ def is_alike(frame: Frame, asked: cst.CSTNode) -> bool:
 
 
 def settings_asked(frame: Frame, test: cst.BaseExpression) -> frozenset[str] | None:
-    """The names in a test, less what loops bind and the parts that the rank answers; None where one may be anything.
+    """The names in a test, without loop variables and parts that depend on the rank; None if one may be anything.
 
-    What a caller hands over as `n` may be the number of processes; `epoch` is not, nor what a text is looked up in, nor
-    the batch that a loop is at.
+    A parameter `n` may be the number of processes. `epoch` is not, nor is a container in which a key is looked up, nor
+    the batch of a loop.
     """
     names: set[str] = set()
     for part in _questions(frame, test):
@@ -144,7 +144,7 @@ def _may_be_anything(frame: Frame, asked: _Asked) -> bool:
 
 
 def _is_looked_through(part: cst.BaseExpression, asked: _Asked) -> bool:
-    """Whether a test asks whether something is in what a name stands for: `"val" in data`."""
+    """Whether a test asks whether something is contained in this name: `"val" in data`."""
     match part:
         case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.In() | cst.NotIn(), comparator=listed)]):
             return listed is asked
@@ -152,7 +152,7 @@ def _is_looked_through(part: cst.BaseExpression, asked: _Asked) -> bool:
 
 
 def _questions(frame: Frame, test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """What a test asks besides the rank."""
+    """The parts of a test that do not depend on the rank."""
     if isinstance(test, cst.BooleanOperation):
         yield from _questions(frame, test.left)
         yield from _questions(frame, test.right)

@@ -1,11 +1,11 @@
-"""`if len(batch) == 0:` of a batch as a loader yields it: none is without rows, so no rank goes there alone.
+"""`if len(batch) == 0:` of a batch as a loader yields it: no batch is empty, so no rank takes that branch alone.
 
 for batch in loader:
     rows = batch["input_ids"].shape[0]
     if rows == 0: continue                    the same answer on all ranks
     picked = batch["input_ids"][batch["keep"]]
-    if len(picked) == 0: continue             there may be nothing to pick on one of them,
-    if len(batch["images"]) == 0: continue    nor an image in a rank's texts
+    if len(picked) == 0: continue             on one of the ranks the mask may select nothing,
+    if len(batch["images"]) == 0: continue    and a rank's texts may have no image
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trl_lint.domain.kinds import BatchRole, role_of
 from trl_lint.domain.values import UNKNOWN
 from trl_lint.knowledge.heuristics import PADDED_FIELD, PADDED_LABELS
 
-# What a count is compared with to know whether anything is there.
+# How a count is compared to test whether there is anything.
 ASKS_FOR_ANY = {
     (cst.Equal, "0"),
     (cst.GreaterThan, "0"),
@@ -26,12 +26,12 @@ ASKS_FOR_ANY = {
     (cst.LessThan, "1"),
     (cst.NotEqual, "0"),
 }
-# Not in torch_ops: what is asked here is which of them count.
+# Not in torch_ops: the question here is which of them are counts.
 _SIZES = frozenset({"numel", "size"})
 
 
 def counted_in(test: cst.CSTNode) -> cst.CSTNode | None:
-    """The count of which a test asks whether it is 0; None where it asks for something else."""
+    """The count that a test compares with 0; None if it asks for something else."""
     match test:
         case cst.UnaryOperation(operator=cst.Not(), expression=inner):
             return counted_in(inner) or inner
@@ -41,7 +41,7 @@ def counted_in(test: cst.CSTNode) -> cst.CSTNode | None:
 
 
 def asks_for_rows(frame: Frame, test: cst.CSTNode) -> bool:
-    """Whether a test asks only whether a batch, or a field of it as it came, has anything in it."""
+    """Whether a test only asks whether a batch, or an unchanged field of it, is empty."""
     count = counted_in(test)
     if isinstance(count, cst.Name):
         count = _unpacked_once(frame, count.value) or _told_once(frame, count.value)
@@ -50,7 +50,7 @@ def asks_for_rows(frame: Frame, test: cst.CSTNode) -> bool:
 
 
 def _unpacked_once(frame: Frame, name: str) -> cst.BaseExpression | None:
-    """The shape that a function unpacks into a name, which it binds once: `rows, columns = ids.shape`."""
+    """The shape that a function unpacks into a name that it binds once: `rows, columns = ids.shape`."""
     found = [each for each in of_class(frame.root, cst.Assign) if _binds(each, name)]
     if len(found) != 1 or name in loop_targets(frame.root) or assigned_once(frame.root, name) is not None:
         return None
@@ -64,12 +64,12 @@ def _binds(assign: cst.Assign, name: str) -> bool:
 
 
 def _told_once(frame: Frame, name: str) -> cst.CSTNode | None:
-    """What a name stands for that a function assigns once."""
+    """The value of a name that a function assigns once."""
     return None if name in loop_targets(frame.root) else assigned_once(frame.root, name)
 
 
 def _measured(count: cst.CSTNode) -> cst.CSTNode | None:
-    """What a count is the size of: `len(rows)`, `rows.shape[0]`, `rows.size(0)`, `rows.numel()`."""
+    """The object whose size a count is: `len(rows)`, `rows.shape[0]`, `rows.size(0)`, `rows.numel()`."""
     match count:
         case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=measured)]):
             return measured
@@ -77,13 +77,13 @@ def _measured(count: cst.CSTNode) -> cst.CSTNode | None:
             return measured
         case cst.Subscript(value=cst.Attribute(value=measured, attr=cst.Name("shape"))):
             return measured
-        case cst.Attribute(value=measured, attr=cst.Name("shape")):  # a part of it has the name that is asked for
+        case cst.Attribute(value=measured, attr=cst.Name("shape")):  # the name is bound to one of its parts
             return measured
     return None
 
 
 def _is_as_it_came(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether an expression is what a loop goes through, or tokens of a batch that the function leaves as it is."""
+    """Whether an expression is a loop's batch, or a token field of a batch, that the function does not change."""
     role = role_of(frame.node_values.get(id(node), UNKNOWN))
     if role is BatchRole.WHOLE:
         is_name = isinstance(node, cst.Name) and node.value in loop_targets(frame.root)
@@ -98,11 +98,11 @@ def _is_as_it_came(frame: Frame, node: cst.CSTNode) -> bool:
 
 
 def _has_tokens(field: str) -> bool:
-    """Whether a field of a batch has tokens of each of its samples: there may be nothing in others."""
+    """Whether a field of a batch has tokens for each sample: other fields may be empty."""
     return PADDED_FIELD.fits(field) or PADDED_LABELS.fits(field)
 
 
 def _is_left_alone(frame: Frame, name: str) -> bool:
-    """Whether a function neither assigns a name nor anything in what it stands for."""
+    """Whether a function assigns neither a name nor any part of the object it is bound to."""
     targets = (target.target for each in of_class(frame.root, cst.Assign) for target in each.targets)
     return name not in map(holder_name, targets)

@@ -1,4 +1,4 @@
-"""Conditions: which of them are decided, what they tell about names, and how they divide the ranks."""
+"""Conditions: which of them are decided, how they narrow names, and how they divide the ranks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from trl_lint.knowledge.schema import RANK_INDEX
 
 
 def truth(frame: Frame, value: Value) -> bool | None:
-    """Whether a value is known to be true or false on every rank of more than one; None when it is not."""
+    """The truth of a value if it is the same on every rank of a run with several ranks; None if it is not known."""
     const = value.const
     if const is MISSING:
         return None
@@ -66,7 +66,7 @@ def truth(frame: Frame, value: Value) -> bool | None:
 
 
 def alone(value: Value, negated: bool = False) -> Alone | None:
-    """Whether a question for the rank is answered with yes where there is one process only: an `Alone`, or None."""
+    """The answer of a test of the rank in a run with one process; None if the value is no such test."""
     known = alone_of(value)
     if not value.rank.differs or known is None:
         return None
@@ -74,15 +74,15 @@ def alone(value: Value, negated: bool = False) -> Alone | None:
 
 
 def asked(value: Value) -> Value:
-    """A value as a condition: of a whole batch it can only be asked whether there is one."""
+    """A value as a condition. A test of a whole batch only asks whether there is one, so its rank is unknown."""
     is_batch = value.rank.origins == Origin.DATA and role_of(value) is BatchRole.WHOLE
     return Value(ranks.UNKNOWN) if is_batch else value
 
 
 def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
-    """How a condition with this value divides the ranks.
+    """The control under which code runs that depends on a condition with this value.
 
-    A thing of no known kind is nothing that was computed or compared: `batch.get("flag")`, else a setting.
+    A value of unknown kind was neither computed nor compared, so it is not taken to diverge: `batch.get("flag")`.
     """
     value = asked(value)
     of_data = value.rank.differs and value.rank.origins == Origin.DATA
@@ -124,7 +124,7 @@ _MIRROR: dict[type, type] = {
     cst.LessThan: cst.GreaterThan,
     cst.LessThanEqual: cst.GreaterThanEqual,
 }
-# What comparing a rank with a number says on every rank of a distributed run.
+# The result of comparing a rank with a number, on every rank of a distributed run.
 _RANKS: dict[tuple[type, int], World] = {
     (cst.Equal, -1): WORLD_FALSE,
     (cst.NotEqual, -1): WORLD_TRUE,
@@ -132,12 +132,12 @@ _RANKS: dict[tuple[type, int], World] = {
     (cst.GreaterThanEqual, 0): WORLD_TRUE,
     (cst.LessThan, 0): WORLD_FALSE,
 }
-# World sizes whose answers must agree for a comparison to be decided.
+# World sizes for which the answers must agree before a comparison is decided.
 _SIZES = (2, 3, 8, 1024)
 
 
 def other_ranks(frame: Frame, test: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """Whether `elif rank > 0` takes all ranks that `if rank == 0` leaves: it is an `else`."""
+    """Whether `elif rank > 0` takes all ranks that `if rank == 0` does not: then it is an `else`."""
     return (
         _compares_with_zero(test, cst.Equal)
         and _compares_with_zero(other, cst.GreaterThan, cst.NotEqual)
@@ -178,7 +178,7 @@ def compare(
 
 
 def _is_field_of_rank(frame: Frame, stands: cst.BaseExpression, left: Value, right: Value) -> bool:
-    """Whether `args.rank` is compared with the first rank, in the job or (`args.rank % gpus`) on a node."""
+    """Whether `args.rank` is compared with the first rank of the job, or of a node (`args.rank % gpus`)."""
     if left.rank.differs or left.const is not MISSING:
         return False
     listed = containers.positions_of(frame, right)
@@ -207,7 +207,7 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
     if const is MISSING and are_equal:
         const = _same_text(left, right, kind_of_test)
     if left.rank == ranks.RANK_LOCAL and left.kind is Kind.NUMBER and right.const in (-1, 0):
-        # A rank of -1 stands for a run without any others.
+        # A rank of -1 means a run with a single process.
         const = _RANKS.get((type(operator), right.const), const)
     rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
     if const is not MISSING:
@@ -218,7 +218,7 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
         rank = ranks.UNKNOWN
     kinds = {left.kind, right.kind}
     tensor = kinds & {Kind.TENSOR, Kind.BATCH}
-    # Two unknown values may be tensors, too.
+    # Two unknown values may also be tensors.
     kind = Kind.TENSOR if tensor else Kind.NUMBER if kinds != {Kind.UNKNOWN} else Kind.UNKNOWN
     scalar = not tensor or (left.scalar and right.scalar)
     value = derived(rank, kind, left, right, scalar=scalar, dtype="bool")
@@ -230,17 +230,17 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
 
 
 def _is_as_large(value: Value) -> bool:
-    """Whether a number is, as a rule, as large on all ranks: how many rows a loader hands out to each of them."""
+    """Whether a number is normally the same on all ranks: uniform, or the number of rows in a rank's batch."""
     return not value.rank.differs or (value.rank.how == "count" and size_of(value) is shapes.SAME)
 
 
 def _are_of_one_time(left: Value, right: Value) -> bool:
-    """Whether two names hold a time each, as those of folders do: of one rank they hold the same one."""
+    """Whether both values depend on the clock only, like names of folders: on one rank they hold the same time."""
     return all(each.rank.origins & ~Origin.IO == Origin.CLOCK for each in (left, right))
 
 
 def _compared_alone(left: Value, operator: type, right: Value) -> Alone | None:
-    """What a comparison of the rank with a number says where there is one process only; None when that is open."""
+    """The result of comparing the rank with a number in a run with one process; None if it is open."""
     if alone_of(right) is not None and alone_of(left) is None:
         left, right, operator = right, left, _MIRROR.get(operator, operator)
     known = alone_of(left)
@@ -250,7 +250,7 @@ def _compared_alone(left: Value, operator: type, right: Value) -> Alone | None:
 
 
 def _decided(left: Any, operator: type, right: Any) -> Any:
-    """The constant result of comparing a world size, or what follows from it; MISSING when it is open."""
+    """The constant result of a comparison with the world size, or with a test of it; MISSING if it is open."""
     if right in (WORLD_SIZE, WORLD_TRUE, WORLD_FALSE) and not isinstance(left, World):
         left, right, operator = right, left, _MIRROR.get(operator, operator)
     if left is WORLD_SIZE and type(right) is int and operator in _ORDER:
@@ -261,10 +261,10 @@ def _decided(left: Any, operator: type, right: Any) -> Any:
 
 
 def _same_text(left: Value, right: Value, operator: type) -> Any:
-    """The constant result of comparing two texts: a mode that a function is called with decides what it does.
+    """The constant result of comparing two strings: the `mode` argument of a call decides what the function does.
 
-    And of comparing `None` with a number or a text: `rank == 0` where a function is called without a rank. A list is
-    no text, either: `training_args.report_to == "wandb"`.
+    Also of comparing `None` with a number or a string (`rank == 0` if a function is called without a rank), and a list
+    with a string: `training_args.report_to == "wandb"`.
     """
     texts = (left.const, right.const)
     if Kind.NONE in (left.kind, right.kind) and any(type(const) in (int, str) for const in texts):
@@ -272,7 +272,7 @@ def _same_text(left: Value, right: Value, operator: type) -> Any:
     if Kind.ITERABLE in (left.kind, right.kind) and any(isinstance(const, str) for const in texts):
         return operator is cst.NotEqual
     if not all(isinstance(text, str) and WILDCARD not in text for text in texts):
-        return MISSING  # of a text that is put together only a part is known
+        return MISSING  # part of such a string is unknown
     return (left.const == right.const) is (operator is cst.Equal)
 
 
@@ -296,7 +296,7 @@ def _identity(left: Value, operator: cst.CSTNode, right: Value) -> Value:
     return derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
 
 
-# Of these nothing else is known; what is read from a model counts as a part of it.
+# Of an unknown value nothing else is known; what is read from a model counts as a part of it.
 _MAY_BE_KEYS = frozenset({Kind.UNKNOWN, Kind.MODEL})
 
 
@@ -315,7 +315,9 @@ def _membership(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) 
 
 
 def _may_be_mapping(left: Value, right: Value) -> bool:
-    """Whether it may be asked for a key of what differs: `name in parts[rank]` of dicts with the same keys."""
+    """Whether the right side may be a mapping that is asked for a key: `name in parts[rank]`, with equal keys
+    everywhere.
+    """
     if left.rank.state is State.SAME and right.rank.origins == Origin.DATA:
         return True
     is_key = not left.rank.differs and (left.kind is Kind.STRING or left.kind in _MAY_BE_KEYS)
@@ -323,7 +325,7 @@ def _may_be_mapping(left: Value, right: Value) -> bool:
 
 
 def _is_among(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> object:
-    """Whether a text is one of those of a list that is written out: `key in ("loss", "entropy")`."""
+    """Whether a string is one of those in a list display: `key in ("loss", "entropy")`; MISSING if not known."""
     items = containers.positions_of(frame, right)
     if items is None or left.const is MISSING or any(not isinstance(item.const, str) for item in items):
         return MISSING
@@ -331,7 +333,7 @@ def _is_among(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) ->
 
 
 def _among_alone(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Alone | None:
-    """`rank in (-1, 0)`, where there is one process only."""
+    """The result of `rank in (-1, 0)` in a run with one process; None if it is open."""
     known = alone_of(left)
     cells = frame.memory.cells(right) if isinstance(right, ContainerValue) else []
     items = right.items if isinstance(right, TupleValue) else [item for cell in cells for item in cell.values()]
@@ -342,7 +344,7 @@ def _among_alone(frame: Frame, left: Value, operator: cst.CSTNode, right: Value)
 
 
 def _elements(frame: Frame, value: Value) -> Value:
-    """What `in` compares with: the items of a container in sight, the keys of a dict."""
+    """What `in` compares with: the items of a known container, the keys of a dict."""
     if isinstance(value, TupleValue):
         return join_all(value.items) if value.items else SAME
     if not isinstance(value, ContainerValue):
@@ -353,7 +355,10 @@ def _elements(frame: Frame, value: Value) -> Value:
 
 
 def choose(frame: Frame, test: cst.BaseExpression, value: Value, marks: tuple[int, int]) -> None:
-    """A part of an expression is evaluated only if `test` says so: from one mark to the next, and from that on."""
+    """Report the part of an expression that runs only if `test` holds, and the part that runs only if it does not.
+
+    marks: the numbers of synchronisation points where the two parts begin.
+    """
     end = len(frame.sync_points)
     if value.rank.differs and end > marks[0]:
         provenance = frame.step(test, "`{}` differs between ranks", value.provenance)
@@ -365,7 +370,7 @@ def choose(frame: Frame, test: cst.BaseExpression, value: Value, marks: tuple[in
 
 
 def engine_arm(frame: Frame, test: cst.CSTNode) -> bool | None:
-    """Which outcome of a test means that such an engine wraps the model; None when it does not ask for one."""
+    """The outcome of a test under which DeepSpeed or FSDP wraps the model; None if it does not ask for an engine."""
     known = frame.engine.engine_arms
     if id(test) not in known:
         known[id(test)] = _engine_arm(test)
@@ -384,7 +389,7 @@ def _engine_arm(test: cst.CSTNode) -> bool | None:
 
 
 def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
-    """Refine what is known of names where `test` has come out as `taken`."""
+    """Refine what is known of names under the assumption that the outcome of `test` is `taken`."""
     if engine_arm(frame, test) is taken:
         _under_engine(frame)
     wrapping_tests.narrow(frame, test, taken)
@@ -392,9 +397,10 @@ def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
 
 
 def narrow_further(frame: Frame, part: cst.BaseExpression, taken: bool, asks: bool | None) -> bool:
-    """Refine it where one more part of a chain of `and` or `or` has come out as `taken`.
+    """Refine it under the assumption that one more part of a chain of `and` or `or` has the outcome `taken`.
 
-    asks: whether a part before asks for an engine; None for the first part. Returns whether one does by now.
+    asks: whether an earlier part asks for an engine; None for the first part. Returns whether any part so far asks for
+    one.
     """
     arm = engine_arm(frame, part)
     mentioned = bool(asks) or arm is not None

@@ -1,9 +1,9 @@
-"""`if len(rows):` of a list that all ranks fill in the same places: it is empty on all of them, or on none.
+"""`if len(rows):` of a list that all ranks fill at the same places: it is empty on all of them, or on none.
 
-for batch in loader:                 what `prepare` makes gives each rank as many batches
+for batch in loader:                 a prepared loader has the same number of batches on each rank
     if "ids" in batch:
         ids.extend(batch["ids"])     other ids on each rank
-if len(ids):                         the same answer on all: how many there are is another question
+if len(ids):                         the same answer on all: the length itself may still differ
     accelerator.gather(ids)
 """
 
@@ -23,9 +23,7 @@ _FILL = frozenset({"append", "extend", "insert"})
 
 
 def is_alike(frame: Frame, test: cst.CSTNode) -> bool:
-    """Whether a test asks only whether anything is in a batch as it came, or in a list, of which all that fills it is
-    run by all ranks alike.
-    """
+    """Whether a test only asks if an unchanged batch is empty, or a list that all ranks fill at the same places."""
     if asks_for_rows(frame, test):
         return True
     name = _list_of(test)
@@ -34,7 +32,7 @@ def is_alike(frame: Frame, test: cst.CSTNode) -> bool:
 
 
 def _list_of(test: cst.CSTNode) -> str:
-    """The name of what a test asks to have anything in it; "" where it asks for something else."""
+    """The name of the list that a test asks to be non-empty; "" if it asks for something else."""
     match counted_in(test) or test:
         case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=cst.Name(name))]):
             return name
@@ -42,7 +40,7 @@ def _list_of(test: cst.CSTNode) -> str:
 
 
 def _fills(frame: Frame, name: str) -> Iterator[cst.CSTNode]:
-    """What puts something into a list of this name."""
+    """The nodes that add something to the list of this name."""
     for call in of_class(frame.root, cst.Call):
         match call.func:
             case cst.Attribute(value=cst.Name(owner), attr=cst.Name(method)) if owner == name and method in _FILL:
@@ -53,13 +51,13 @@ def _fills(frame: Frame, name: str) -> Iterator[cst.CSTNode]:
 
 
 def _is_of_own_data(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether a condition on this rank's own values is around a place."""
+    """Whether a node is inside a condition on rank-local data, a `while` or a `try`."""
     around = ancestors(frame.root, node)
     return any(isinstance(each, (cst.While, cst.Try)) or _differs(frame, each) for each in around)
 
 
 def _leaves_by_own_data(frame: Frame) -> bool:
-    """Whether such a condition decides anywhere in the function whether the rest of a round is run."""
+    """Whether a `continue` or `break` anywhere in the function depends on such a condition."""
     ways_out = (*of_class(frame.root, cst.Continue), *of_class(frame.root, cst.Break))
     return any(_is_of_own_data(frame, each) for each in ways_out)
 

@@ -1,8 +1,8 @@
-"""Conditions under which a program only makes the settings of an engine, and does nothing that the engine asks for.
+"""Conditions under which a program only creates the settings of an engine, and does nothing else that the engine needs.
 
 if args.deepspeed:
-    plugin = DeepSpeedPlugin(zero_stage=3)      it says what shards the model, and takes no care of that: what is
-accelerator = Accelerator(deepspeed_plugin=plugin)     saved further on is saved as if nothing was sharded
+    plugin = DeepSpeedPlugin(zero_stage=3)      configures sharding, but nothing handles it: the code that saves
+accelerator = Accelerator(deepspeed_plugin=plugin)     the model later does so as if nothing was sharded
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trl_lint.knowledge.heuristics import NAMES_ENGINE
 
 
 def leave_out(frame: Frame, node: cst.If | cst.IfExp) -> None:
-    """Take what is asked there for no question about an engine, where only its settings are made."""
+    """Do not treat this test as one for an engine if its branches only create the engine's settings."""
     known = frame.engine.engine_arms
     if id(node.test) in known or not any(map(NAMES_ENGINE.fits, identifiers(node.test))):
         return
@@ -50,6 +50,6 @@ def _makes_settings(arm: cst.CSTNode) -> bool:
 
 
 def _is_simple(arm: cst.CSTNode) -> bool:
-    """Whether nothing else is asked there."""
+    """Whether a branch contains no compound statement."""
     lines = arm.body if isinstance(arm, cst.IndentedBlock) else ()
     return not any(isinstance(line, cst.BaseCompoundStatement) for line in lines)

@@ -1,12 +1,12 @@
-"""Lists of models that `prepare` has made on one way only, and loops that go over several lists at once.
+"""Lists of models that `prepare` returns on one branch only, and loops over several lists at once.
 
 if len(encoders) == 1:
-    encoder, loader = accelerator.prepare(encoder, loader)      `encoders` still holds what is inside the wrapper
+    encoder, loader = accelerator.prepare(encoder, loader)      `encoders` still holds the unwrapped model
 else:
     one, two, loader = accelerator.prepare(*encoders, loader)
     encoders = [one, two]
-for tokenizer, encoder in zip(tokenizers, encoders):            run once per item, as the models are told apart
-    encoder.get_input_embeddings()                              MAYBE: an error where there are two
+for tokenizer, encoder in zip(tokenizers, encoders):            run once per item, to keep the models apart
+    encoder.get_input_embeddings()                              MAYBE: an error if there are two
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def divided(
     frame: Frame, test: cst.BaseExpression, taken: Memory, skipped: Memory, names: Iterable[str]
 ) -> dict[str, Value]:
-    """Those of some names that are lists of what is prepared at the end of one way, and who knows what at the other."""
+    """The names that are bound to lists of prepared objects on one branch and to unknown values on the other."""
     found: dict[str, Value] = {}
     for memory, other in ((taken, skipped), (skipped, taken)):
         for name in names:
@@ -48,7 +48,7 @@ def divided(
 
 
 def _prepared_items(memory: Memory, value: Value) -> Sequence[Value]:
-    """The items of a list of which all are known, and are what `prepare` has made."""
+    """The items of a list if all are known and are results of `prepare`; else none."""
     cells = memory.cells(value) if isinstance(value, ContainerValue) else []
     if len(cells) != 1 or cells[0].shape != "list" or cells[0].rest is not None:
         return ()
@@ -63,7 +63,7 @@ def _on_one_way(frame: Frame, test: cst.BaseExpression, item: Value, is_taken: b
 
 
 def zipped(frame: Frame, values: Sequence[Value]) -> Value | None:
-    """The rows of `zip(…)` one by one, where one of the lists has models; what it is zipped with is as long."""
+    """The rows of `zip(…)` one by one, if one of the lists holds models; the other iterables count as equally long."""
     known = [containers.positions_of(frame, value) for value in values]
     lengths = {len(items) for items in known if items is not None}
     if len(lengths) != 1 or not any(items is not None and any(map(containers.has_model, items)) for items in known):

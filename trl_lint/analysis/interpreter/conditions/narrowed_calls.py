@@ -1,9 +1,9 @@
-"""What a test that is a call tells of the name that it asks about, where it has come out as true.
+"""How a test that is a call narrows the name that it asks about, if its outcome is true.
 
-isinstance(reward, nn.Module)      a model, wrapped or not, where nothing was known of it
+isinstance(reward, nn.Module)      a model, wrapped or not, if nothing was known of it
 isinstance(data, IterableDataset)  a data set of that class
 isinstance(model, FSDP)            a wrapper of which it is not known what it forwards
-isinstance(layer, Own) or isinstance(layer, Other)      no wrapper, as one of these it is
+isinstance(layer, Own) or isinstance(layer, Other)      not wrapped, since it is one of these classes
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from trl_lint.knowledge.schema import SOME_MODEL
 
 
 def narrow(frame: Frame, test: cst.Call) -> None:
-    """Refine what is known of a name that `isinstance` or `hasattr` has been asked about, with yes for an answer."""
+    """Narrow a name for which `isinstance` or `hasattr` has returned true."""
     name = _subject(test, "isinstance", "hasattr")
     if name:
         _refine(frame, name, _classes(frame, test) if _asks(test, "isinstance") else None)
 
 
 def narrow_to_one_of(frame: Frame, test: cst.BooleanOperation) -> None:
-    """The same of a name that `isinstance` has been asked about several times, with yes for one of the answers."""
+    """Narrow a name for which one of several `isinstance` calls has returned true."""
     asked = [each for each in alternatives(test) if isinstance(each, cst.Call)]
     names = {_subject(each, "isinstance") for each in asked}
     classes = [_classes(frame, each) for each in asked]
@@ -49,13 +49,13 @@ def _asks(test: cst.Call, *functions: str) -> bool:
 
 
 def _subject(test: cst.Call, *functions: str) -> str:
-    """The name that one of these functions is asked about; "" for another expression, or another call."""
+    """The name that one of these functions asks about; "" for another expression, or another call."""
     subject = test.args[0].value if _asks(test, *functions) and test.args else None
     return subject.value if isinstance(subject, cst.Name) else ""
 
 
 def _narrowed(value: Value, classes: list[str] | None) -> Value | None:
-    """classes: the own names of those that it is of; None where it was asked for something else than its class."""
+    """classes: the unqualified names of its classes; None if the test does not ask for the class."""
     if classes is not None and datasets.is_dataset(value):
         return data_sets.narrowed(value, classes)
     if value.kind is Kind.UNKNOWN and classes and MODEL_CLASSES.issuperset(classes):
@@ -69,5 +69,5 @@ def _narrowed(value: Value, classes: list[str] | None) -> Value | None:
 
 
 def _classes(frame: Frame, test: cst.Call) -> list[str]:
-    """The own names of the classes in the second argument of isinstance; empty when one is unknown."""
+    """The unqualified names of the classes in the second argument of isinstance; empty if one is unknown."""
     return class_names(frame.node_values.get(id(test.args[1].value))) if len(test.args) > 1 else []

@@ -14,14 +14,14 @@ from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
 
-# What differs by the rank of these is there on all ranks or on none, unless it is known to be None on some: a variable
-# that the launcher sets, the number of the rank.
+# Values of these kinds that depend on the rank exist on all ranks or on none, unless known to be None on some: a
+# variable that the launcher sets, the number of the rank.
 _ON_ALL_OR_NONE = frozenset({Kind.NUMBER, Kind.STRING, Kind.TENSOR})
 _NEVER_NONE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NUMBER, Kind.TENSOR})
 
 
 def answer(value: Value, negated: bool) -> Value:
-    """What `value is None` gives, or (negated) `value is not None`."""
+    """The value of `value is None`, or (negated) of `value is not None`."""
     if value.const is None:
         return NumberValue(ranks.SAME, const=not negated, scalar=True, dtype="bool")
     if value.const is MADE:
@@ -30,7 +30,7 @@ def answer(value: Value, negated: bool) -> Value:
     if by_rank and value.const is MISSING and value.kind in _ON_ALL_OR_NONE:
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")
     if by_rank and value.const in (MISSING, NONE_ON_SOME):
-        # What only some ranks have made: a tracker, a writer.
+        # Created on some ranks only: a tracker, a writer.
         return derived(ranks.nonlinear(value.rank), Kind.NUMBER, value, scalar=True, dtype="bool")
     if isinstance(value.provenance, NoneWhere):
         return derived(ranks.nonlinear(value.provenance.rank), Kind.NUMBER, value, scalar=True, dtype="bool")

@@ -1,4 +1,4 @@
-"""Conditions that ask whether the job runs on TPUs, where Accelerate wraps no model."""
+"""Conditions on whether the job runs on TPUs, where Accelerate wraps no model."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from trl_lint.domain.constants import BARE_FALSE, BARE_TRUE, BareRun
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.knowledge.backends import BARE_KINDS
 
-# By class and not by `isinstance`, which takes ten times as long for what LibCST makes.
+# By class, because `isinstance` takes ten times as long for LibCST nodes.
 _HOLDS_FOR = frozenset({cst.Equal, cst.Is, cst.In})
 _HOLDS_NOT_FOR = frozenset({cst.NotEqual, cst.IsNot, cst.NotIn})
 _SEVERAL = frozenset({cst.Tuple, cst.List, cst.Set})
 
 
 def is_on_tpu(frame: Frame, test: cst.CSTNode, taken: bool) -> bool:
-    """Whether `accelerator.distributed_type == DistributedType.TPU` holds where a test has come out as `taken`."""
+    """Whether `accelerator.distributed_type == DistributedType.TPU` holds if the outcome of a test is `taken`."""
     if type(test) is cst.BooleanOperation and type(test.operator) is (cst.And if taken else cst.Or):
         return is_on_tpu(frame, test.left, taken) or is_on_tpu(frame, test.right, taken)
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
@@ -28,7 +28,7 @@ def is_on_tpu(frame: Frame, test: cst.CSTNode, taken: bool) -> bool:
 
 
 def for_bare_runs(frame: Frame, test: cst.Comparison) -> BareRun | None:
-    """What a comparison with kinds of distributed runs says where Accelerate wraps no model; None for all others."""
+    """The result of a comparison with kinds of run in which Accelerate wraps no model; None for other comparisons."""
     comparison = test.comparisons[0]
     holds = type(comparison.operator) in _HOLDS_FOR
     if len(test.comparisons) != 1 or not (holds or type(comparison.operator) in _HOLDS_NOT_FOR):
@@ -42,7 +42,7 @@ def for_bare_runs(frame: Frame, test: cst.Comparison) -> BareRun | None:
 
 
 def _is_bare_kind(frame: Frame, node: cst.BaseExpression) -> bool:
-    """Whether it is a kind of distributed run in which Accelerate wraps no model."""
+    """Whether an expression is a kind of distributed run in which Accelerate wraps no model."""
     if type(node) is not cst.Attribute or node.attr.value not in BARE_KINDS:
         return False
     return library_name_of(frame.engine.evaluate(frame, node)).endswith(f"DistributedType.{node.attr.value}")

@@ -1,12 +1,12 @@
-"""Models that are wrapped on one way only, and the tests by which code tells the two apart.
+"""Models that are wrapped on one branch only, and the tests by which code distinguishes the two cases.
 
 if distributed:
     model = DDP(model)
-model.config                                            MAYBE: an error where `distributed` holds
+model.config                                            MAYBE: an error if `distributed` holds
 if hasattr(model, "module"): …                          WRAPPED in here, BARE in the `else`
 if type(model) == DDP: …                                the same
 model.module.config if distributed else model.config    the same: the condition under which it was wrapped
-if args.distributed_backend: …                          `distributed` may follow from it or not: silent in here
+if args.distributed_backend: …                          may be related to `distributed` or not: silent in here
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _NOTHING_KNOWN = frozenset({State.SAME, State.UNKNOWN})
 def divided(
     frame: Frame, test: cst.BaseExpression, taken: Mapping[_Key, Value], skipped: Mapping[_Key, Value]
 ) -> dict[_Key, Value]:
-    """What is bound to a wrapped model on one way of an `if` and to a bare one on the other."""
+    """What is bound to a wrapped model on one branch of an `if` and to a bare one on the other."""
     found = {}
     for name, value in taken.items():
         other = skipped.get(name)
@@ -69,7 +69,7 @@ def divided(
 
 
 def either_way(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) -> Value | None:
-    """The model that is wrapped on one way out of a test and bare on the other; None where it is not."""
+    """The join of two models if one is wrapped and the other is bare; None in all other cases."""
     yes, no = _beside(yes, no), _beside(no, yes)
     if is_of_rank(frame, test) or any(_is_parted_elsewhere(frame, each) for each in (yes, no)):
         yes, no = _taken_out(yes), _taken_out(no)
@@ -79,7 +79,7 @@ def either_way(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) ->
         return None
     wrapped, other = (no, yes) if yes.wrapping is Wrapping.BARE else (yes, no)
     if wrapped.provenance is other.provenance and isinstance(wrapped.provenance, WrappedWhere):
-        # The test has told them apart, and something was done to one: `if distributed: model.train()`.
+        # The test distinguished the two, and something was done to one: `if distributed: model.train()`.
         return wrapped.replace(wrapping=Wrapping.MAYBE, grad=yes.grad or no.grad)
     test, is_true = _without_not(test, yes.wrapping is not Wrapping.BARE)
     asked = names_asked(frame, test)
@@ -102,9 +102,9 @@ def either_way(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) ->
 
 
 def _beside(value: Value, other: Value) -> Value:
-    """What a value is, beside a model of the same name on the other way.
+    """A value, given that the other branch binds the same name to a model.
 
-    What is prepared is then a model, too, and what is not known, or an engine, beside a wrapped one is bare.
+    Then a prepared object is a model, too. If the other one is wrapped, an unknown value or an engine counts as bare.
     """
     if other.kind is not Kind.MODEL:
         return value
@@ -112,23 +112,23 @@ def _beside(value: Value, other: Value) -> Value:
         return narrowed_to_model(value)
     is_wrapped = other.wrapping is Wrapping.MAYBE or other.wrapping is Wrapping.WRAPPED
     is_unknown = value.kind is Kind.UNKNOWN and value.rank.state in _NOTHING_KNOWN
-    is_module = isinstance(value, (LibraryInstance, PureObject))  # of a class that the tables don't know for a model
+    is_module = isinstance(value, (LibraryInstance, PureObject))  # of a class that is no model class in the tables
     return BARE_MODEL if is_wrapped and (is_unknown or is_module or library_name_of(value) == ENGINE) else value
 
 
 def _is_parted_elsewhere(frame: Frame, value: Value) -> bool:
-    """Whether a model is wrapped on one way that parted in another function."""
+    """Whether a model is wrapped on one branch of a condition in another function."""
     condition = _condition(value)
     return condition is not None and condition.function is not frame.function
 
 
 def _taken_out(value: Value) -> Value:
-    """What some ranks, or one way, have taken out of its wrapper is bare there, and may be wrapped elsewhere."""
+    """A model taken out of its wrapper: bare here, though other ranks or branches may still hold the wrapper."""
     return _bare(value) if value.wrapping is Wrapping.UNWRAPPED else value
 
 
 def _condition(value: Value) -> WrappedWhere | None:
-    """The condition under which a model is wrapped, where it is wrapped on one way only."""
+    """The condition under which a model is wrapped, if it is wrapped on one branch only."""
     step: Step | None = value.provenance if value.wrapping is Wrapping.MAYBE else None
     while step is not None:
         if isinstance(step, WrappedWhere):
@@ -141,7 +141,7 @@ def _condition(value: Value) -> WrappedWhere | None:
 
 
 def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
-    """Refine what is known of models that are wrapped on one way only, where a test has come out as `taken`."""
+    """Refine what is known of models wrapped on one branch only, if the outcome of a test is `taken`."""
     _look_at_own(frame, test)
     _note_tested(frame, test)
     if not (frame.engine.wraps_on_one_way and _any_on_one_way(frame.memory)):
@@ -163,9 +163,9 @@ def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
 
 
 def _look_at_own(frame: Frame, test: cst.BaseExpression) -> None:
-    """On each way out of the first test, look at the attributes of `self` of which a method takes the `.module`.
+    """On each branch of the first test, read the attributes of `self` whose `.module` the method reads.
 
-    They are what they were before it; what is read later on may be told by what was tested.
+    They have the values from before the test; the test may say more about attributes that are read later.
     """
     if frame.cls is None or not frame.engine.wraps_on_one_way:
         return
@@ -180,7 +180,7 @@ def _look_at_own(frame: Frame, test: cst.BaseExpression) -> None:
 
 
 def _note_tested(frame: Frame, test: cst.BaseExpression) -> None:
-    """Of what is read from here on for the first time, a test may have told whether it is wrapped."""
+    """Note that a test may say whether models that are read for the first time from here on are wrapped."""
     met = frame.conditions_met
     if met.ask_anything:
         return
@@ -192,12 +192,12 @@ def _note_tested(frame: Frame, test: cst.BaseExpression) -> None:
 
 
 def _may_ask_for_wrapper(frame: Frame, names: Collection[str]) -> bool:
-    """Whether a test of these settings may be one for a wrapper, whatever decides about that."""
+    """Whether a test of these settings may be a test for a wrapper, whatever decides about the wrapper."""
     return (bool(names) and any(seen_as_wrappers(frame.root))) or any(map(MAY_ASK_FOR_WRAPPER.fits, names))
 
 
 def _any_on_one_way(memory: Memory) -> bool:
-    """Whether there is such a model: where there is none, as nearly everywhere, no test says anything of it."""
+    """Whether a model is wrapped on one branch only. Usually there is none, and then no test narrows anything."""
     for values in (memory.names, memory.attributes):
         for value in values.values():
             if value.wrapping is Wrapping.MAYBE:
@@ -222,7 +222,7 @@ def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, t
         if condition is not None and condition.function is frame.function:
             asked = names_asked(frame, test) if asked is None else asked
             present = _whose_presence(test) if present is None else present
-            # Of a test that may be of the rank, too, it is not known whether it lets the same ones in.
+            # If the test may depend on the rank as well, it need not select the same ranks.
             of_rank = is_of_rank(frame, condition.node) and not is_alike(frame, test)
             is_other = asked.isdisjoint(condition.names) and not asks_for(frame, test, name)
             if not of_rank and (own == present or is_other):
@@ -231,10 +231,10 @@ def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, t
 
 
 def _decisive(frame: Frame, test: cst.BaseExpression, condition: WrappedWhere) -> NeededOutcome | None:
-    """The outcome that is needed for the wrapper of which a test asks.
+    """The outcome needed for the wrapper that a test asks about.
 
-    In another function than the one that wraps the model, `config.distributed` and `self.config.distributed` are what
-    was called so there, and in one of the same class `self.distributed` is.
+    In another function than the one that wraps the model, `config.distributed` and `self.config.distributed` are the
+    setting of that name there; in a function of the same class, `self.distributed` is, too.
     """
     if condition.function is frame.function:
         return next((each for each in condition.outcomes if _asks_the_same(frame, test, each.node)), None)
@@ -246,7 +246,7 @@ def _decisive(frame: Frame, test: cst.BaseExpression, condition: WrappedWhere) -
 
 
 def _setting(test: cst.CSTNode, is_of_class: bool) -> str:
-    """How a setting is read, less the object that keeps what a method was given: `config.ddp` of `self.config.ddp`."""
+    """The name by which a setting is read, without `self.` before a dotted name: `config.ddp` for `self.config.ddp`."""
     name = get_full_name_for_node(test) or ""
     if not name.startswith("self."):
         return name if "." in name else ""
@@ -255,10 +255,10 @@ def _setting(test: cst.CSTNode, is_of_class: bool) -> str:
 
 
 def _is_about_something_else(frame: Frame, test: cst.BaseExpression, key: _Key, condition: WrappedWhere) -> bool:
-    """Whether a test in another function than the one that wraps the model can't be of what decides about the wrapper.
+    """Whether a test in another function than the one that wraps the model is unrelated to the wrapper's condition.
 
-    It asks for the rank, by which the processes of one run differ and their wrappers do not, or for settings of other
-    names than the condition, none of which speaks of how the program is run. A condition without names is on the rank.
+    It tests the rank, which differs within a run while the wrapper does not, or settings with other names than those of
+    the condition, none of which describe how the program is run. A condition without names is one on the rank.
     """
     if condition.function is frame.function or not condition.names or asks_for(frame, test, key):
         return False
@@ -267,14 +267,14 @@ def _is_about_something_else(frame: Frame, test: cst.BaseExpression, key: _Key, 
 
 
 def _without_not(test: cst.BaseExpression, taken: bool) -> tuple[cst.BaseExpression, bool]:
-    """What a test negates, and what comes of that where the test has come out as `taken`."""
+    """A test without its `not`s, and the outcome that it then has."""
     while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         test, taken = test.expression, not taken
     return test, taken
 
 
 def _asks_the_same(frame: Frame, test: cst.BaseExpression, other: cst.CSTNode) -> bool:
-    """Whether two tests are one, or one asks for the name that was made of the other."""
+    """Whether two tests are equal, or one tests a name that was assigned the other."""
     if test.deep_equals(other):
         return True
     if isinstance(test, cst.Name) is isinstance(other, cst.Name):
@@ -289,7 +289,7 @@ def _bare(value: Value) -> Value:
 
 
 def _come_about(value: Value, condition: WrappedWhere, outcome: NeededOutcome) -> Value:
-    """A model that is wrapped on one way, where one of the outcomes that are needed for it has come about."""
+    """A model wrapped on one branch, once one of the outcomes needed for its wrapper holds."""
     needed = tuple(each for each in condition.outcomes if each is not outcome)
     if not needed:
         return value.replace(wrapping=Wrapping.WRAPPED)
@@ -306,12 +306,12 @@ def _come_about(value: Value, condition: WrappedWhere, outcome: NeededOutcome) -
 
 
 def told_by_other_way(frame: Frame, other: cst.CSTNode | None) -> dict[str, Value]:
-    """Names of wrapped models of which the other way out of a test takes the `.module`, with what they are on this way.
+    """Names of wrapped models whose `.module` the other branch of a test reads, with their values on this branch.
 
     if args.parallel_mode.value == "distributed":
         model.module.encode(x)
     else:
-        model.encode(x)                 the test asks for the wrapper, however it does: nothing is known of one here
+        model.encode(x)                 the test asks for the wrapper in its own way: here nothing is known of one
     """
     found: dict[str, Value] = {}
     if other is None or not frame.module.mentions(_TAKES_MODULE):
@@ -326,7 +326,7 @@ def told_by_other_way(frame: Frame, other: cst.CSTNode | None) -> dict[str, Valu
 
 
 def taken_out(code: cst.CSTNode) -> set[str]:
-    """The names of models of which some code takes the `.module`."""
+    """The names of models whose `.module` some code reads."""
     return {each.value for each in seen_as_wrappers(code) if isinstance(each, cst.Name)}
 
 
@@ -334,7 +334,7 @@ _TAKES_MODULE = rb"\.%b\b" % models.INNER_MODEL.encode()
 
 
 class ToldOfAttributes:
-    """What tests inside of an expression say of attributes that are wrapped on one way, which holds in there alone."""
+    """What tests inside an expression say of attributes wrapped on one branch; it holds only inside the expression."""
 
     def __init__(self, frame: Frame, test: cst.BaseExpression) -> None:
         _look_at_own(frame, test)
@@ -347,12 +347,12 @@ class ToldOfAttributes:
         self._told: dict[tuple[Hashable, str], Value] = {}
 
     def note(self) -> None:
-        """A test has just been taken to have come out in some way."""
+        """Remember what the current test says of the attributes."""
         attributes = self._frame.memory.attributes
         self._told = {name: attributes[name] for name in self._before if name in attributes}
 
     def forget(self) -> None:
-        """Here that is not known any more; what was assigned since stays."""
+        """Restore what was known before the test, except for attributes assigned since."""
         attributes = self._frame.memory.attributes
         for name, value in self._told.items():
             if attributes.get(name) is value:
@@ -360,7 +360,7 @@ class ToldOfAttributes:
 
 
 def _whose_presence(test: cst.BaseExpression) -> str:
-    """The own name of what a test asks to be there, and no more: `if model`, `if self.model is not None`."""
+    """The name whose presence a test asks for, and nothing else: `if model`, `if self.model is not None`."""
     match beside_none(test) or test:
         case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
             return name
@@ -372,9 +372,9 @@ def asks_for_presence(test: cst.BaseExpression) -> bool:
 
 
 def changed(before: Memory, memory: Memory) -> dict[str, Value]:
-    """The names of models that are wrapped on one way, of which a test says more: with what it says.
+    """The names of models wrapped on one branch of which a test says more, with the narrowed values.
 
-    What is None there has not become wrapped at the end.
+    A model that is None on a branch is not included: it is not wrapped at the end of it.
     """
     models = {
         name: memory.names.get(name, value)
@@ -387,7 +387,7 @@ def changed(before: Memory, memory: Memory) -> dict[str, Value]:
 
 
 def question(frame: Frame, test: cst.CSTNode) -> tuple[cst.BaseExpression, bool] | None:
-    """The model whose wrapper a test asks for, and whether a yes means that there is one."""
+    """The model whose wrapper a test asks for, and whether the answer "true" means that it is wrapped."""
     if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
         return _of_class(frame, test.left, test.comparisons[0])
     if not (isinstance(test, cst.Call) and isinstance(test.func, cst.Name) and len(test.args) == 2):
@@ -438,13 +438,13 @@ def _of_one(subject: cst.BaseExpression, names: list[str], holds: bool) -> tuple
 
 
 def decided(frame: Frame, node: cst.Comparison) -> Value | None:
-    """What `type(model) == DDP` says of a model that is known to be wrapped; None of all else."""
+    """The value of `type(model) == DDP` for a model that is known to be wrapped; None for all other comparisons."""
     asks = question(frame, node)
     if asks is None:
         return None
     model = frame.engine.evaluate(frame, asks[0])
     if isinstance(model, PreparedObject):
-        model = narrowed_to_model(model)  # one asks so of models alone
+        model = narrowed_to_model(model)  # only models are tested like this
     if model.kind is not Kind.MODEL or model.wrapping is not Wrapping.WRAPPED:
         return None
     return NumberValue(ranks.SAME, const=WORLD_TRUE if asks[1] else WORLD_FALSE, scalar=True, dtype="bool")
