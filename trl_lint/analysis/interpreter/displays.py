@@ -1,7 +1,7 @@
-"""Tuples, lists, sets and dicts that are written out, and comprehensions: containers in sight, entry by entry.
+"""Tuple, list, set and dict displays, and comprehensions: containers with known entries.
 
-{"loss": loss, **extra}              a dict with the entry `loss`, and whatever `extra` holds
-[f(x) for x in batch if x.ok]        as many elements as the data let through: its length differs between ranks
+{"loss": loss, **extra}              a dict with the entry `loss` and the entries of `extra`
+[f(x) for x in batch if x.ok]        as many elements as pass the filter: its length differs between ranks
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def dict_display(frame: Frame, node: cst.Dict) -> Value:
 def _with_entry(
     frame: Frame, cell: Cell, key: cst.BaseExpression, expression: cst.BaseExpression, value: Value | None = None
 ) -> Cell:
-    """The cell with the entry that a display or a comprehension writes. value: what was found of the expression."""
+    """The cell with the entry that a display or a comprehension writes. value: that of `expression`, if already known."""
     name = frame.engine.evaluate(frame, key)
     if value is None:
         value = frame.engine.evaluate(frame, expression)
@@ -76,9 +76,9 @@ def _with_entry(
 
 
 def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
-    """A list, set or generator comprehension: one element that stands for all.
+    """A list, set or generator comprehension: one element that represents all.
 
-    Those of models and of names (`int(os.environ[name]) for name in ("RANK", "WORLD_SIZE")`) are told apart.
+    Over models and names (`int(os.environ[name]) for name in ("RANK", "WORLD_SIZE")`) each element is kept.
     """
     saved = dict(frame.memory.names)
     iterable = frame.engine.evaluate(frame, node.for_in.iter)
@@ -107,9 +107,9 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
 def _told_apart(
     frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp, iterable: Value
 ) -> list[Value] | None:
-    """The elements of a comprehension over a few models or names, each from its own; None of all else.
+    """The elements of a comprehension over a few models or names, one per item; None for all other comprehensions.
 
-    One of which a test for its presence says nothing counts as there.
+    An item for which the outcome of a presence test is unknown counts as present.
     """
     loop = node.for_in
     if isinstance(node, cst.SetComp) or loop.inner_for_in is not None:
@@ -172,7 +172,7 @@ def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
 
 
 def _bind_comprehension(frame: Frame, loop: cst.CompFor, iterable: Value) -> tuple[ranks.Rank, ranks.Rank]:
-    """Bind the loop variables; the facts of the number of rounds and of the filters."""
+    """Bind the loop variables. Returns the ranks of the number of iterations and of the filters."""
     element, length = containers.iterate(frame, containers.as_columns(frame, iterable, loop.iter))
     assignment.bind_target(frame, loop.target, element)
     taken = ranks.SAME

@@ -1,4 +1,4 @@
-"""Expressions: what value each of them has."""
+"""Expressions: the value of each of them."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def evaluate(frame: Frame, node: cst.CSTNode) -> Value:
 
 
 def lookup(frame: Frame, name: str) -> Value | None:
-    """The value a name has here: local, of an enclosing function, global or builtin.
+    """The value of a name here: local, of an enclosing function, global or builtin.
 
-    A name imported from another file of the project is not looked up before something is done with it.
+    A name imported from another file of the project is resolved only when it is used.
     """
     scope: Frame | None = frame
     while scope is not None:
@@ -78,7 +78,7 @@ def _name(frame: Frame, node: cst.Name) -> Value:
     value = lookup(frame, node.value)
     if value is None:
         return UNKNOWN
-    # A constant is compared as it is: where it says how the job is run, it has to be looked up now.
+    # A constant that says how the job is run is compared directly, so it has to be resolved now.
     if value.kind is Kind.MODULE and TELLS_OF_THE_JOB.fits(node.value):
         return frame.engine.settle(value)
     return job_flags.told(frame, node, value) if frame.engine.job_flags.names else value
@@ -94,7 +94,7 @@ def _float(frame: Frame, node: cst.Float) -> Value:
 
 @lru_cache(maxsize=256)
 def _number(text: str, dtype: str) -> Value:
-    """One and the same value for each text, so that nothing is to be joined where it meets itself."""
+    """The value of a number; the same object for each text, so that joining it with itself costs nothing."""
     const = int(text, 0) if dtype == "int" else float(text)
     return NumberValue(ranks.SAME if const else ranks.ZERO, const=const, scalar=True, dtype=dtype)
 
@@ -114,7 +114,7 @@ def _text(content: str) -> Value:
 
 
 def _concatenated(frame: Frame, node: cst.CSTNode) -> Value:
-    """Strings side by side, as long prompts are written: each stands inside the one before."""
+    """Adjacent string literals, as in long prompts: each is nested in the one before."""
     texts: list[Value] = []
     while isinstance(node, cst.ConcatenatedString):
         texts.append(evaluate(frame, node.left))
@@ -123,7 +123,7 @@ def _concatenated(frame: Frame, node: cst.CSTNode) -> Value:
 
 
 def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
-    """An f-string; its unknown parts are wildcards, so that it can still serve as a key."""
+    """The value of an f-string. Unknown parts are wildcards, so that it can still be used as a key."""
     parts: list[str] = []
     values: list[Value] = []
     for part in node.parts:
@@ -158,7 +158,7 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
     return job_flags.told(frame, node, value) if flags.attributes or flags.counts else value
 
 
-# What an item of settings may be, and what a function that only computes makes of them.
+# Kinds of an item of settings, and of the result of a pure function of settings.
 _MADE_OF_SETTINGS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
 
 
@@ -199,7 +199,7 @@ def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
 
 
 def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
-    """`and`, `or`: the right side counts only where the left one lets it. A chain of them is walked in one go."""
+    """`and`, `or`: the right side is evaluated only if the left one allows it. A chain is walked in one go."""
     is_and = isinstance(node.operator, cst.And)
     chain = _links(node, is_and)
     value = evaluate(frame, chain[0].left)
@@ -223,7 +223,7 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
 
 
 def _links(node: cst.BooleanOperation, is_and: bool) -> list[cst.BooleanOperation]:
-    """The operations that a chain of `and` (or of `or`) consists of, the innermost first."""
+    """The operations of a chain of `and` (or of `or`), the innermost first."""
     found: list[cst.BooleanOperation] = []
     inner: cst.BaseExpression = node
     while isinstance(inner, cst.BooleanOperation) and isinstance(inner.operator, cst.And) is is_and:
@@ -234,12 +234,12 @@ def _links(node: cst.BooleanOperation, is_and: bool) -> list[cst.BooleanOperatio
 
 
 def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool | None) -> Value:
-    """The value of an operation whose left side does not decide it."""
+    """The value of an operation that its left side does not decide."""
     start, control = len(frame.sync_points), frame.memory.control
     frame.memory.control = control.under(divides(frame, link.left, left))
     right = evaluate(frame, link.right)
     frame.memory.control = control
-    # The right side is evaluated where the left one is true (`and`), or where it is not (`or`).
+    # The right side is evaluated if the left one is true (`and`), or if it is not (`or`).
     choose(frame, link.left, left, (start, len(frame.sync_points) if isinstance(link.operator, cst.And) else start))
     is_and = isinstance(link.operator, cst.And)
     if known is not None:
@@ -248,11 +248,11 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     if right_known is not None and right_known is not is_and and (is_and or isinstance(right.const, World)):
         return right  # `x and False` is false whatever x is; `x or True` may be x
     if left.dtype == "bool" and _is_always(link.right, not is_and):
-        return right.replace(const=not is_and)  # `is_main_process or 1`, which somebody has switched off
+        return right.replace(const=not is_and)  # `is_main_process or 1`: a test that is switched off
     value = join(left, right, left.rank).replace(const=MISSING)
     if value.rank.state is State.UNKNOWN and Origin.RANK in (left.rank.origins, right.rank.origins):
         asks, part = (left, link.left) if left.rank.origins == Origin.RANK else (right, link.right)
-        # Whatever the other side is, one rank or all the others say no; so does an engine that is not there.
+        # Whatever the other side is, one rank (or all but one) gets false; the same for an engine that is not used.
         if (is_and and _asks_for_one(frame, part, asks)) or _is_beside_engine(frame, link, left, right):
             return derived(asks.rank, Kind.NUMBER, asks, dtype="bool")
         return value.replace(rank=ranks.GUARDED)
@@ -265,7 +265,7 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
 
 
 def _asks_for_one(frame: Frame, node: cst.BaseExpression, value: Value) -> bool:
-    """Whether a condition, or a part of it without which it is not true, tells one rank from the others."""
+    """Whether a condition, or a part of it that must be true, distinguishes one rank from the others."""
     if alone(value) is not None:
         return True
     if not isinstance(node, cst.BooleanOperation) or not isinstance(node.operator, cst.And):
@@ -275,14 +275,14 @@ def _asks_for_one(frame: Frame, node: cst.BaseExpression, value: Value) -> bool:
 
 
 def _is_always(node: cst.BaseExpression, answer: bool) -> bool:
-    """Whether a constant that is written out is true, or false."""
+    """Whether an expression is a literal with this truth value."""
     if isinstance(node, cst.Integer):
         return bool(node.evaluated_value) is answer
     return isinstance(node, cst.Name) and node.value == str(answer)
 
 
 def _is_beside_engine(frame: Frame, link: cst.BooleanOperation, left: Value, right: Value) -> bool:
-    """Whether one side asks for the rank, and the other one for the engine, which is the same on all of them."""
+    """Whether one side depends on the rank, and the other asks for the engine, which is the same on all ranks."""
     sides = ((left, right, link.right), (right, left, link.left))
     return any(
         asks.rank == ranks.RANK_LOCAL and not other.rank.origins and engine_arm(frame, part) is not None
@@ -291,14 +291,14 @@ def _is_beside_engine(frame: Frame, link: cst.BooleanOperation, left: Value, rig
 
 
 def _beside_the_world(left: Value, right: Value, is_and: bool) -> Value:
-    """The right side, which decides where there are several ranks; whether it does on one is another question."""
+    """The right side, which decides in a run with several ranks; with one process the left side may decide."""
     answer = alone(right)
     if answer is None or not isinstance(left.const, World) or answer.value is not is_and:
         return right
     return on_one_process(right, None)
 
 
-# What was computed of the data stays that beside a setting: `step % args.every == 0 and (mask == 0).all()`.
+# A test of rank-local data keeps its kind when combined with a setting: `step % args.every == 0 and (mask == 0).all()`.
 _TESTS = ({Kind.NUMBER}, {Kind.TENSOR})
 
 

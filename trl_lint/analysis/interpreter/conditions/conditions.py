@@ -315,9 +315,7 @@ def _membership(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) 
 
 
 def _may_be_mapping(left: Value, right: Value) -> bool:
-    """Whether the right side may be a mapping that is asked for a key: `name in parts[rank]`, with equal keys
-    everywhere.
-    """
+    """Whether the right side may be a mapping with the same keys on all ranks: `name in parts[rank]`."""
     if left.rank.state is State.SAME and right.rank.origins == Origin.DATA:
         return True
     is_key = not left.rank.differs and (left.kind is Kind.STRING or left.kind in _MAY_BE_KEYS)

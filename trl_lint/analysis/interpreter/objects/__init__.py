@@ -1,1 +1,1 @@
-"""Names, attributes and subscripts: how they are read and assigned, and who else holds the same object."""
+"""Names, attributes and subscripts: how they are read and assigned, and what else refers to the same object."""

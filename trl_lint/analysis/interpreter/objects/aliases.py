@@ -1,9 +1,9 @@
-"""Tensors that the ranks exchange in place under another name than their own.
+"""Tensors that a collective changes in place under another name.
 
 def sync(x): dist.all_reduce(x)                    sync(total) has reduced `total`
 for x in (total, count): dist.all_reduce(x)        and so has this loop
-for x in sums.values(): dist.all_reduce(x)         here it is what the dict holds
-[dist.all_reduce(x) for x in (total, count)]       a comprehension does what a loop does
+for x in sums.values(): dist.all_reduce(x)         the values in the dict are reduced
+[dist.all_reduce(x) for x in (total, count)]       a comprehension acts like a loop
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import ContainerValue, IterableValue, TupleValue
 from trl_lint.domain.values import Kind, Value
 
-# Loops over so many tensors at most are run once for each.
+# Loops over at most this many tensors are run once for each.
 _MAX_TENSORS = 8
 
 
 def exchanged(code: cst.CSTNode, given: Mapping[str, Value], now: Mapping[str, Value]) -> dict[str, Value]:
-    """The names of tensors that differed before some code, and do not behind it, with what they are then.
+    """The names of tensors that differed before some code and do not after it, with their new values.
 
-    A name that the code binds anew stands for another tensor from there on.
+    Names that the code rebinds are excluded: they refer to another tensor afterwards.
     """
     found = {
         name: now[name]
@@ -54,7 +54,7 @@ def _bound_in(code: cst.CSTNode) -> Iterator[str]:
 
 
 def each_by_itself(frame: Frame, node: cst.For | cst.CompFor, iterable: Value) -> list[Value] | None:
-    """The items of a tuple or list of a few tensors which a loop hands to some function one by one."""
+    """The items of a short tuple or list of tensors over which a loop runs once for each; None if it does not."""
     items = containers.positions_of(frame, iterable)
     if not items or len(items) > _MAX_TENSORS or not isinstance(node.target, cst.Name):
         return None
@@ -62,9 +62,9 @@ def each_by_itself(frame: Frame, node: cst.For | cst.CompFor, iterable: Value) -
 
 
 def hand_back(frame: Frame, node: cst.For, iterable: Value, entry: Value, index: int) -> None:
-    """What has been exchanged in a round of a loop, in what the loop goes through, and where else it has a name.
+    """Write the tensors reduced in an iteration back to the iterable, and to their other names.
 
-    index: of the round, where there is one for each item.
+    index: the number of the iteration, in a loop that is run once for each item.
     """
     given = dict(_variables(node.target, entry))
     for name, value in exchanged(node.body, given, frame.memory.names).items():
@@ -78,14 +78,14 @@ def hand_back(frame: Frame, node: cst.For, iterable: Value, entry: Value, index:
 
 
 def bound(frame: Frame, target: cst.CSTNode) -> dict[str, Value]:
-    """The variables of a loop or comprehension, by what they stand for at the start of a round."""
+    """The variables of a loop or comprehension, with their values at the start of an iteration."""
     return {name: frame.memory.names[name] for name in names_in(target) if name in frame.memory.names}
 
 
 def hand_back_all(frame: Frame, listed: cst.BaseExpression, iterable: Value, agreed: Mapping[str, Value]) -> None:
-    """What one round for all items has exchanged (by variable), in all that the loop goes through.
+    """Write the tensors reduced in one iteration for all items back to all items of the iterable.
 
-    listed: the expression of what it goes through.
+    listed: the expression of the iterable. agreed: the reduced tensors, by loop variable.
     """
     for value in agreed.values():
         for old in list(_differing(frame, iterable)):
@@ -116,14 +116,14 @@ def _variables(target: cst.CSTNode, entry: Value) -> Iterator[tuple[str, Value]]
 
 
 def _expression(listed: cst.BaseExpression, index: int) -> cst.BaseExpression | None:
-    """What stands at a place of a list or tuple that is written out."""
+    """The element at an index of a list or tuple display."""
     elements: Sequence[cst.BaseElement] = listed.elements if isinstance(listed, (cst.List, cst.Tuple)) else ()
     is_plain = index < len(elements) and not any(isinstance(each, cst.StarredElement) for each in elements)
     return elements[index].value if is_plain else None
 
 
 def _replace(frame: Frame, iterable: Value, old: Value, new: Value) -> None:
-    """Put one value in place of another in a container, or in the dict that is looked at."""
+    """Replace a value by another in a container, or in the dict behind a view."""
     if isinstance(iterable, IterableValue) and iterable.view is not None:
         iterable = iterable.view[0]
     if not isinstance(iterable, ContainerValue):

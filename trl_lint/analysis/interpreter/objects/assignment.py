@@ -1,4 +1,4 @@
-"""Assignment: to names, attributes, subscripts and patterns of them."""
+"""Assignment to names, attributes, subscripts and patterns of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from trl_lint.domain.values import UNKNOWN, Kind, Value
 
 
 def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
-    """Assign a value to a name, attribute, subscript or a pattern of them."""
+    """Assign a value to a name, attribute, subscript or pattern."""
     if type(target) is cst.Name:
         if target.value in frame.nonlocals:
             _assign_outside(frame, target.value, value)
@@ -42,7 +42,7 @@ def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
 
 
 def _assign_part(frame: Frame, output: Value, target: cst.Attribute, value: Value) -> None:
-    """`outputs.loss = x`, of what a model returns, which is a dict in sight from then on."""
+    """`outputs.loss = x` of a model's output, which becomes a dict with known entries."""
     if not isinstance(output, ContainerValue):
         if not isinstance(target.value, cst.Name):
             return
@@ -52,7 +52,7 @@ def _assign_part(frame: Frame, output: Value, target: cst.Attribute, value: Valu
 
 
 def _assign_outside(frame: Frame, name: str, value: Value) -> None:
-    """Assign to a name of an enclosing function, or of the module, which other calls may have assigned as well."""
+    """Assign to a name of an enclosing function, or of the module, which other calls may also have assigned."""
     scope = frame.outer
     while scope is not None and name not in scope.memory.names:
         scope = scope.outer
@@ -84,9 +84,10 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
 
 
 def _size_at(shape: SizesValue, index: int, dimensions: int) -> Value:
-    """One of the sizes of a tensor of so many dimensions: `batch, channels, height, width = images.shape`.
+    """One size of a tensor with this number of dimensions: `batch, channels, height, width = images.shape`.
 
-    The tokens of a text follow its rows. Of what is behind these, and in images, it is not known to differ.
+    Dimension 1 of a text holds its tokens, which differ as its rows do. Of later dimensions, and of all but the first
+    of images, it is not known whether they differ.
     """
     size = tensors.dimension(shape, NumberValue(ranks.SAME, const=index, scalar=True, dtype="int"))
     may_be_alike = index > 0 and (dimensions > 3 or index > 1)
@@ -117,19 +118,19 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         value = frame.written(value, containers.key_text(key), _assigned(frame, target))
         frame.update(promoted, lambda cell: with_key(cell, key, value, index.rank))
     elif container.kind in (Kind.TENSOR, Kind.BATCH, Kind.UNKNOWN, Kind.NUMBER_LIST):
-        # A buffer holds what was put into any part of it.
+        # A buffer holds what was assigned to any part of it.
         merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN
         if container.kind is Kind.TENSOR:
             rank = ranks.combine(container.rank, ranks.combine(value.rank, index.rank))
             rank = ranks.nonlinear(rank)
-            # What is put in comes to where the buffer is.
+            # What is assigned is copied to the buffer's device.
             device, dtype = container.device, container.dtype
             merged = derived(rank, Kind.TENSOR, container, value, index, dtype=dtype, device=device)
         rebind(frame, target.value, merged if container.shape is None else merged.replace(shape=container.shape))
 
 
 def _assigned(frame: Frame, target: cst.CSTNode) -> cst.BaseExpression | None:
-    """The expression that the current statement assigns to this target, as it is; None for what is unpacked."""
+    """The expression that the current statement assigns to this target itself; None if it is unpacked."""
     statement = frame.statement
     match statement:
         case cst.Assign(targets=[cst.AssignTarget(target=only)]) | cst.AnnAssign(target=only) if only is target:
@@ -140,12 +141,12 @@ def _assigned(frame: Frame, target: cst.CSTNode) -> cst.BaseExpression | None:
     return None
 
 
-# What is known of the parts of a model's output by their names.
+# Parts of a model's output that are known by their names.
 _OF_OUTPUTS = ("loss", "logits")
 
 
 def as_dict(frame: Frame, batch: Value, target: cst.CSTNode, node: cst.CSTNode) -> ContainerValue:
-    """A batch, or a dict of metrics, is about to get more entries: from here on it is a dict in sight."""
+    """Replace a batch, or a dict of metrics, that is about to get more entries by a dict with known entries."""
     shape = shapes.of_fields(batch.shape)
     element = in_role(derived(batch.rank, Kind.BATCH, batch, shape=shape), BatchRole.FIELD)
     told = _OF_OUTPUTS if role_of(batch) is BatchRole.OUTPUT else ()
@@ -156,7 +157,7 @@ def as_dict(frame: Frame, batch: Value, target: cst.CSTNode, node: cst.CSTNode) 
 
 
 def _write_elements(frame: Frame, value: ContainerValue, what: str) -> None:
-    """`self._metrics[mode][key] = [v]`: the list's items came into the store by this statement."""
+    """Mark the items of a list as written to the store by this statement: `self._metrics[mode][key] = [v]`."""
 
     def mark(cell: Cell) -> Cell:
         entries = {key: frame.written(item, what, _listed(frame, key)) for key, item in cell.entries.items()}
@@ -167,7 +168,7 @@ def _write_elements(frame: Frame, value: ContainerValue, what: str) -> None:
 
 
 def _listed(frame: Frame, index: Hashable) -> cst.BaseExpression | None:
-    """The element at a position of the list that the current statement assigns, if it writes one out."""
+    """The element at a position of the list display that the current statement assigns."""
     listed = getattr(frame.statement, "value", None)
     if isinstance(listed, cst.List) and isinstance(index, int) and index < len(listed.elements):
         return listed.elements[index].value
@@ -182,7 +183,7 @@ def _put(cell: Cell, key: Hashable, value: Value, weak: bool, naming: ranks.Rank
 
 
 def rebind(frame: Frame, target: cst.CSTNode, value: Value) -> None:
-    """Give the variable behind an expression a new value, after something changed it in place."""
+    """Give the variable behind an expression a new value after an in-place change."""
     if isinstance(target, cst.Name):
         if target.value in frame.memory.names:
             frame.memory.names[target.value] = value

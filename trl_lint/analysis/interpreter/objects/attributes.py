@@ -1,4 +1,4 @@
-"""Attributes: of models, of objects in sight, of instances of library classes."""
+"""Attributes of models, of objects of project classes, and of instances of library classes."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bo
 
 
 def _part_of_dict(frame: Frame, receiver: ContainerValue, name: str) -> Value | None:
-    """`outputs.loss`, of what a model returns, where something was put into it; a plain dict has no such attributes."""
+    """`outputs.loss` of a model's output with assigned entries; a plain dict has no such attributes."""
     cells = frame.memory.cells(receiver)
     found = [read_key(cell, name) for cell in cells if cell.shape == "dict" and not hasattr(dict, name)]
     known = [value for value in found if value is not None]
@@ -98,12 +98,12 @@ def _part_of_dict(frame: Frame, receiver: ContainerValue, name: str) -> Value | 
 
 
 _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST})
-# A parameter that a model returns.
+# A model parameter that is returned with the outputs.
 LEARNED = TensorValue(ranks.SAME)
 
 
 def _of_something(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> Value:
-    """An attribute of what is of no known class: its name may tell."""
+    """An attribute of an object of unknown class, guessed from its name."""
     kind = receiver.kind
     put = given_fields.read(frame, node) if kind is Kind.UNKNOWN else None
     if put is not None:
@@ -122,19 +122,19 @@ def _of_something(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -
     if kind is Kind.UNKNOWN and name == models.INNER_MODEL and receiver.rank.state is State.UNKNOWN:
         return UNKNOWN
     if kind is Kind.NONE:
-        return UNKNOWN  # a subclass or a caller out of sight has put something else there
+        return UNKNOWN  # a subclass or a caller whose source is unavailable assigns something else
     value = SAME if receiver.rank.state is State.SAME else UNKNOWN
     return of_drawn_table(receiver, value) if name in PARTS_OF_TABLES else value
 
 
 def named_rank(frame: Frame, name: str) -> Value:
-    """What only its name says something about: the place of this process among all of them."""
+    """The rank of this process, or a test of it, known only by its name."""
     number = RANK_GUARD if heuristics.MAIN_PROCESS.fits(name) else RANK_INDEX
     return number.replace(provenance=frame.step(frame.statement, f"`{name}` depends on the rank"))
 
 
 def of_unknown_library(frame: Frame, value: LibraryName) -> Value:
-    """What is read from a file out of sight, and not called: `from options import args; args.local_rank`."""
+    """A name imported from an unavailable file and not called: `from options import args; args.local_rank`."""
     name = value.name.rpartition(".")[2]
     is_known = not heuristics.tells_rank(name) or name.startswith("get_") or library.rows(library.canonical(value.name))
     return value if is_known else named_rank(frame, name)
@@ -160,14 +160,14 @@ def output_attribute(receiver: Value, name: str) -> Value:
 
 
 def output_entry(receiver: Value, key: object) -> Value | None:
-    """`outputs["loss"]`: a part of what a model returns, or of metrics, where its name tells what it is."""
+    """`outputs["loss"]`: a part of a model's output, or of metrics, if the key says what it is."""
     if isinstance(key, str) and (key == "loss" or is_learned_scale(receiver, key)):
         return output_attribute(receiver, key)
     return None
 
 
 def is_learned_scale(receiver: Value, name: str) -> bool:
-    """Whether a part of this name of a model's output is a parameter, as CLIP returns one beside the features."""
+    """Whether a part of this name of a model's output is a parameter, as CLIP returns one with the features."""
     return role_of(receiver) is BatchRole.OUTPUT and heuristics.LEARNED_SCALE.fits(name)
 
 
@@ -175,7 +175,7 @@ def is_learned_scale(receiver: Value, name: str) -> bool:
 
 
 def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
-    """An attribute of a model; what the wrapper does not forward is told to the rules."""
+    """An attribute of a model. An attribute that the wrapper does not forward is reported to the rules."""
     if name == models.INNER_MODEL:
         if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):
             return wrapped_models.inside(frame, model, node)
@@ -211,7 +211,7 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
 
 
 def _is_there(frame: Frame, name: str, node: cst.CSTNode) -> bool:
-    """Whether the wrapper has the attribute, or the code is prepared for its absence or for another engine."""
+    """Whether the wrapper has the attribute, or the code allows for its absence or for another engine."""
     if name in library.WRAPPER_ATTRIBUTES or frame.attribute_error_depth > 0 or frame.memory.control.engine:
         return True
     if not isinstance(node, cst.Attribute):
@@ -220,14 +220,14 @@ def _is_there(frame: Frame, name: str, node: cst.CSTNode) -> bool:
 
 
 def asked_for(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
-    """`if hasattr(model, name): …` of a wrapped model: where DDP wraps it, that is never done, and nothing instead."""
+    """`if hasattr(model, name): …` of a wrapped model: under DDP the body never runs, and no `else` does the work."""
     if name in library.WRAPPER_ATTRIBUTES or not is_replicated(model) or frame.memory.control.engine:
         return
     if own_wrappers.has(model, name):
         return
     if not isinstance(node, cst.Call) or not _is_plain(node) or not is_left_out(frame.root, node, name):
         return
-    # Boilerplate asks for what no model here has. Who hands the model over knows what it is of.
+    # Boilerplate tests for attributes that no model here has. The code that passes the model on knows its class.
     paths = (frame.module.path, *(step.module.path for step in steps(model.provenance)))
     is_of_models = name in models.ONLY_MODELS_HAVE or is_defined_in_reach(frame.engine.project, paths, name)
     if is_of_models and not _is_wrapped_later(frame, model) and not _is_put_on(frame, model, name):
@@ -235,7 +235,7 @@ def asked_for(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
 
 
 def _is_plain(node: cst.Call) -> bool:
-    """`hasattr(model, "x")`, as it is written, and not through `functools.partial`."""
+    """Whether it is written as `hasattr(model, "x")`, and not called through `functools.partial`."""
     return isinstance(node.func, cst.Name) and len(node.args) > 1 and not any(each.star for each in node.args)
 
 
@@ -246,7 +246,7 @@ def _is_wrapped_later(frame: Frame, model: Value) -> bool:
 
 
 def _is_put_on(frame: Frame, model: Value, name: str) -> bool:
-    """Whether code that wraps the model puts an attribute of that name on the wrapper, for other functions to read."""
+    """Whether the code that wraps the model sets this attribute on the wrapper, for other functions to read."""
     return any(
         wrapper_attributes.is_put_on(each.module.tree, each.node, name, frame.root) for each in steps(model.provenance)
     )
@@ -292,7 +292,7 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
     if value is not None:
         value = wrapped_before.held(frame, cls, name, value)
     if value is not None and value.rank.state is State.SAME and heuristics.MAIN_PROCESS.fits(name):
-        return UNKNOWN  # what is left to its default is for a caller to say
+        return UNKNOWN  # a caller decides about a default
     if value is not None and (value.rank.state is not State.BOTTOM or cls.state != "new"):
         return _before_assignment(frame, receiver, name) if value.rank.state is State.BOTTOM else value
     method = cls.find(name)
@@ -308,24 +308,24 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
             if value is not None and found.wrapping is Wrapping.UNWRAPPED:
                 return wrapped_models.part(found).replace(
                     wrapping=Wrapping.BARE
-                )  # the class assigns another one of its own
+                )  # the class assigns another model itself
             return _remember(frame, cls, name, found, node)
     return frame.engine.class_variable(cls, name) or UNKNOWN
 
 
 def _before_assignment(frame: Frame, receiver: ProjectInstance, name: str) -> Value:
-    """What an attribute holds before the first assignment in sight: a data set, or a wrapped model, of a base's."""
+    """The value of an attribute before its first known assignment: a data set or a wrapped model of a base class."""
     found = (_library_attribute(frame, base, name, receiver) for base in receiver.cls.library_bases())
     return next((each for each in found if each is not None and _is_replaced(each)), BOTTOM)
 
 
 def _is_replaced(value: Value) -> bool:
-    """Whether it is often put away, to have something made of it for a while, or for good."""
+    """Whether it is a value that classes often replace, for a while or for good."""
     return datasets.is_dataset(value) or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED)
 
 
 def _remember(frame: Frame, cls: ClassInfo, name: str, found: Value, node: cst.CSTNode) -> Value:
-    """A metric store of a base out of sight: one container that all methods of the class share."""
+    """Keep the metric store of a library's base class: one container that all methods of the class share."""
     if found.kind is not Kind.CONTAINER:
         return found
     frame.write_attribute(cls, name, found)
@@ -351,7 +351,7 @@ def _library_attribute(frame: Frame, cls: str, name: str, receiver: Value) -> Va
 
 
 def _opened_store(frame: Frame, receiver: Value, name: str) -> Value:
-    """The container of metrics that a library's trainer keeps; how deep it is nested, its users show."""
+    """The container of metrics that a library's trainer keeps; its nesting follows from its uses."""
     identity = frame.engine.store_identity(class_of(receiver) or library_name_of(receiver), name)
     frame.memory.heap.setdefault(identity, Cell("dict", factory=StoreFactory(ranks.SAME)))
     return ContainerValue(ranks.SAME, frozenset((identity,)))
@@ -365,7 +365,7 @@ def _of_class(frame: Frame, receiver: ClassValue, name: str) -> Value:
 
 
 def library_item(frame: Frame, container: Value, index: Value) -> Value:
-    """`x[key]` of a library's object: the environment knows this rank and the world."""
+    """`x[key]` of a library's object: the environment holds the rank and the world size."""
     if library_name_of(container) == ENVIRON:
         return environment(frame, index)
     if datasets.is_dataset(container) and index.kind is Kind.STRING:
@@ -374,7 +374,7 @@ def library_item(frame: Frame, container: Value, index: Value) -> Value:
 
 
 class OwnVariables:
-    """The environment variables into which a file puts something of this rank's own."""
+    """The environment variables to which a file assigns a rank-local value."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -388,7 +388,7 @@ def set_variable(frame: Frame, name: Value, value: Value) -> None:
 
 
 def environment(frame: Frame, name: Value) -> Value:
-    """The value of an environment variable; of one whose name is not known it may be this rank's number."""
+    """The value of an environment variable; if its name is not known, it may be the rank."""
     if name.const is MISSING:
         return UNKNOWN
     if name.const in RANK_VARIABLES:

@@ -1,12 +1,12 @@
-"""Fields of what a function is given: what it has put there itself, where that is the rank, or a path that all share.
+"""Fields that a function sets on its parameters, if the value is the rank or a string that all ranks share.
 
     args.rank = int(os.environ["RANK"])
-    torch.cuda.set_device(args.rank)             the rank in the whole job, as what was put there
+    torch.cuda.set_device(args.rank)             the rank in the whole job, as assigned
     args.out = os.path.join(args.out, args.name) the same on all ranks, as its parts are
-    args = start(args)                           of the fields of another object nothing is known
+    args = start(args)                           nothing is known of the fields of another object
 
-They are kept among the names of a point, under one that no code can have (`args.rank`). What else is put into a field
-takes away what was known of it: its own name may say more.
+They are kept among the names of the state, under a key that is no identifier (`args.rank`). Assigning another value to
+a field drops what was known of it: then its own name may say more.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from trl_lint.domain.values import Kind, Value
 
 
 class Fields:
-    """The objects into whose fields a function has put what is kept here, by the names that they have."""
+    """The names of the objects whose fields are kept here."""
 
     def __init__(self) -> None:
         self.owners: set[str] = set()
@@ -47,26 +47,26 @@ def assign(frame: Frame, target: cst.Attribute, value: Value) -> None:
         frame.memory.names.pop(field, None)
 
 
-# What is known of `os.path.join(…)` is that it only computes.
+# The result of `os.path.join(…)` is only known to be pure.
 _MAY_BE_TEXT = frozenset({Kind.STRING, Kind.TENSOR, Kind.UNKNOWN})
 
 
 def _is_shared_text(value: Value) -> bool:
-    """Whether it is a path or a name that all ranks have, or one that they have made of the time, each by itself."""
+    """Whether a value is a path or name shared by all ranks, or one that each rank derives from the time by itself."""
     if value.kind not in _MAY_BE_TEXT or value.rank.state is State.BOTTOM:
         return False
     return value.rank.is_alike or isinstance(source_step(value.provenance), SharedName)
 
 
 def read(frame: Frame, node: cst.CSTNode) -> Value | None:
-    """What has been put into a field, if that is known."""
+    """The value assigned to a field, if known."""
     if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
         return frame.memory.names.get(f"{node.value.value}.{node.attr.value}")
     return None
 
 
 def forget(frame: Frame, receiver: str) -> None:
-    """A name stands for another object from here on."""
+    """Drop the fields of a name that is bound to another object."""
     if receiver in frame.notes.of(Fields).owners:
         for name in [each for each in frame.memory.names if each.startswith(f"{receiver}.")]:
             del frame.memory.names[name]

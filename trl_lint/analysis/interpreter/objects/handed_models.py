@@ -1,15 +1,15 @@
-"""Wrapped models that an object of a class in sight is handed by code that does not know its class.
+"""Wrapped models that are passed to an object of a project class by code that does not know its class.
 
 # train.py
 self.network = FAMILIES[args.family](args)                 of no known class
-self.network.set_prepared(accelerator.prepare(model))      noted: `set_prepared` is handed a wrapped model
-# networks.py, in the only class that has a `set_prepared`, or in one below it
+self.network.set_prepared(accelerator.prepare(model))      noted: `set_prepared` is passed a wrapped model
+# networks.py, in the only class that has a `set_prepared`, or in a subclass of it
 def set_prepared(self, model): self.model = model
 def predict(self, x):
-    return self.model(x, self.model.config.scale)          WRAPPED: what is run here is what was handed over
+    return self.model(x, self.model.config.scale)          WRAPPED: the model run here is the one that was passed
 
-Before that, the attribute may hold the bare model, and code that sets it up may read from that: what counts is code
-that runs the model itself, which a training step does with the wrapped one.
+Before that call, the attribute may hold the bare model, and setup code may read from it. Therefore only code that runs
+the model counts: a training step does so with the wrapped one.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from trl_lint.domain.values import Value, Wrapping
 
 
 class Handed:
-    """By the name of a method, at which of its positions it is handed a wrapped model, and where."""
+    """By method name, the positions of arguments at which a wrapped model is passed, each with its provenance."""
 
     def __init__(self) -> None:
         self.by_method: dict[str, dict[int, Step]] = {}
 
 
 def note(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-    """A method of an object of no known class is called."""
+    """Note a call of a method of an object of no known class."""
     for index, value in enumerate(args.positional):
         if wrapped_models.is_wrapped(value):
             known = frame.engine.project.notes.of(Handed).by_method.setdefault(name, {})
@@ -47,7 +47,7 @@ def note(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
 
 
 def held(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
-    """The wrapped model that `self.name` is where a method runs it, if it was handed over by such a call."""
+    """The wrapped model in `self.name`, in a method that runs it, if such a call has passed it; else None."""
     handed = frame.engine.project.notes.of(Handed)
     if not handed.by_method or frame.function is None or not frame.memory.control.grad:
         return None
@@ -62,7 +62,7 @@ def held(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
 
 
 def _kept(method: FunctionInfo) -> dict[str, int]:
-    """What a method keeps of its parameters: the attributes, each with the position."""
+    """The attributes in which a method stores its parameters, each with the parameter's position."""
     return method.module.notes.worked_out((_kept, method), partial(_kept_by, method))
 
 
@@ -81,11 +81,11 @@ def _runs(function: FunctionInfo, name: str) -> bool:
 
 
 def _is_the_only_one(project: Project, method: str) -> bool:
-    """Whether no other class of the project has a method of this name, and nobody else calls one."""
+    """Whether no other class of the project has a method of this name, and there is only one call of it."""
     return project.notes.worked_out((_is_the_only_one, method), partial(_most_often, project, method)) == 1
 
 
 def _most_often(project: Project, method: str) -> int:
-    """How many functions of the project have a name, or how often one is called, whichever is more."""
+    """The number of functions of this name in the project, or of calls of them, whichever is larger."""
     texts = (f"def {method}(", f".{method}(")
     return max(sum(project.count(path, text) for path in project.linted) for text in texts)

@@ -1,17 +1,17 @@
-"""Wrappers of a project's own: classes in sight that are a DistributedDataParallel or a DataParallel.
+"""Wrappers defined in the project: subclasses of DistributedDataParallel or DataParallel.
 
 class Wrapper(DistributedDataParallel):
     def outputs(self):
         return self.module.outputs()
 
-model = Wrapper(net)      wrapped, as by the class that it inherits from
-model.outputs()           there: the class has it
-model.depth               not there
-if is_exported(model):    a function out of sight may have been told of the wrapper, and what is under it
-    model.export()        is left alone
+model = Wrapper(net)      wrapped, by the class that it inherits from
+model.outputs()           fine: the class defines it
+model.depth               missing
+if is_exported(model):    a function whose source is unavailable may know the wrapper, so what depends on its
+    model.export()        answer is not reported
 
-A class that may have any attribute (`__getattr__`, `setattr`) is no wrapper of which anything is known, nor one whose
-`__init__` hands its own first argument to nobody.
+Nothing is known of a class that may have any attribute (`__getattr__`, `setattr`), nor of one whose `__init__` does not
+pass its first argument to the base class.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.torch_distributed import DATA_PARALLEL, DDP
 
 _WRAPPERS = (DDP, DATA_PARALLEL)
-# What a class names that may have attributes which nobody can tell.
+# Names used by classes whose attributes cannot be known statically.
 _ANY_ATTRIBUTE = frozenset({"__dict__", "__getattr__", "__getattribute__", "setattr"})
 
-# Questions of Python's own, which are answered of the wrapper as of any object.
+# Builtins that give the same kind of answer for a wrapper as for any object.
 _OF_PYTHON = frozenset({"callable", "getattr", "hasattr", "isinstance"})
 
 
 def made(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value | None:
-    """What such a class makes of a model; None for all other classes."""
+    """The model that such a class returns for its arguments; None for all other classes."""
     base = next((each for each in _WRAPPERS if each in cls.library_bases()), None)
     if base is None or not _is_told(cls):
         return None
@@ -52,12 +52,12 @@ def made(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Va
 
 
 def has(model: Value, name: str) -> bool:
-    """Whether a model is wrapped in a class of the project's own that has an attribute of this name."""
+    """Whether a model is wrapped in a class of the project that has an attribute of this name."""
     return any(isinstance(each, WrappedByOwn) and name in each.names for each in steps(model.provenance))
 
 
 def is_asked_about(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
-    """Whether a read from such a model is under a question that a function out of sight has answered of it."""
+    """Whether a read from such a model runs only if a function whose source is unavailable returned true for it."""
     if not isinstance(node, cst.Attribute) or not any(
         isinstance(each, WrappedByOwn) for each in steps(model.provenance)
     ):
@@ -75,7 +75,7 @@ def _asks_elsewhere(frame: Frame, test: cst.BaseExpression, stands: cst.BaseExpr
 
 
 def _is_told(cls: ClassInfo) -> bool:
-    """Whether all that its objects have can be read off it, and it wraps what it is given first."""
+    """Whether all attributes of its objects are known statically, and it wraps its first argument."""
     classes = cls.in_sight()
     if any(base is None for each in classes for base in each.bases):
         return False
@@ -83,7 +83,7 @@ def _is_told(cls: ClassInfo) -> bool:
 
 
 def _hands_on(cls: ClassInfo) -> bool:
-    """Whether the `__init__` of a class, if it has one, gives that of its base its own first argument first."""
+    """Whether the `__init__` of a class, if it has one, passes its first argument first to that of its base."""
     init = cls.methods.get("__init__")
     if init is None:
         return True

@@ -1,9 +1,9 @@
-"""What a program is told from outside: options of its command line, and what is in files that all ranks read.
+"""What a program gets from outside: options of its command line, and the contents of files that all ranks read.
 
-json.load(open(args.config))           SETTING, as long as the path is the same on all ranks
-json.load(open(f"{rank}.json"))        nothing is known of it
+json.load(open(args.config))           SETTING, if the path is the same on all ranks
+json.load(open(f"{rank}.json"))        unknown
 tyro.cli(Config)                       SETTING
-fire.Fire(main)                        whatever `main` has for a parameter is a SETTING
+fire.Fire(main)                        every parameter of `main` is a SETTING
 Namespace(**json.load(open(path)))     SETTING, and so is EasyDict(…)
 """
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 def opened(args: Arguments) -> Value:
-    """`open(path)`: what all ranks read is the same. Of a file that is written, nothing is known."""
+    """`open(path)`: all ranks read the same content. A file opened for writing is unknown."""
     path, mode = args.get(0, "file"), args.get(1, "mode")
     reads = mode is None or (isinstance(mode.const, str) and mode.const.startswith("r"))
     return settings.SETTING if reads and path is not None and path.rank.is_alike else UNKNOWN
 
 
 def _command_line(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`fire.Fire(main)`: what the command line says is what `main` is given, or what an object of a class holds."""
+    """`fire.Fire(main)`: the command line gives the arguments of `main`, or the fields of a class."""
     callee = args.positional[0] if args.positional else UNKNOWN
     result = frame.engine.unresolved(frame, args, node)
     if not isinstance(callee, FunctionValue):
@@ -59,7 +59,7 @@ def _made(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _dict_of_attributes(name: str, frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`EasyDict(options)`, into which programs put more than settings."""
+    """`EasyDict(options)`, in which programs store other things than settings, too."""
     frame.engine.unresolved(frame, args, node)
     return LibraryInstance(name, ranks.SETTING if args.all() and _are_alike(args) else ranks.UNKNOWN)
 

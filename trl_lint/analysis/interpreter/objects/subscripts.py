@@ -1,4 +1,4 @@
-"""Containers: their keys, entries and elements, and what reading them gives."""
+"""Subscripts: the keys, entries and elements of containers, and the value of reading them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
 
 def _item_of_batch(batch: BatchValue, index: Value) -> Value:
     if batch.role is BatchRole.FIELD and isinstance(index.const, int):
-        # One entry of a field: collators also put there what is the same on all ranks (a count, a flag).
+        # One entry of a field: collators also add values that are the same on all ranks (a count, a flag).
         return UNKNOWN
     if batch.role is BatchRole.WHOLE and isinstance(index.const, str):
         return in_role(tensors.indexed(batch, index), BatchRole.FIELD)
@@ -100,9 +100,9 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
 
 
 def by_name(frame: Frame, container: ContainerValue, key: object, result: Value) -> Value:
-    """An entry that is taken out by its name (key; MISSING for none): no logged entry, but this place's own value.
+    """An entry that is read by its key (MISSING for none): it is not a logged entry, but the value at the read.
 
-    On an object there are metrics, which stay what was put there, and batches, whose fields are none.
+    On an object, metrics keep their writes; batches do not, since their fields are no metrics.
     """
     if key is MISSING or not result.writes:
         return result
@@ -111,7 +111,7 @@ def by_name(frame: Frame, container: ContainerValue, key: object, result: Value)
 
 
 def chosen_by(index: Value, result: Value) -> Value:
-    """An item that an index has chosen: another one on each rank if that is this rank's own."""
+    """An item chosen by an index: it differs between ranks if the index is rank-local."""
     if not index.rank.differs or result.rank.differs or result.kind is Kind.CONTAINER:
         return result
     rank = ranks.combine(result.rank, ranks.nonlinear(index.rank))
@@ -119,7 +119,7 @@ def chosen_by(index: Value, result: Value) -> Value:
 
 
 def is_of_some_entry(frame: Frame, container: ContainerValue, key: Value) -> bool:
-    """Whether nobody can tell which entry of a dictionary a key reads, and some differ between ranks, others do not."""
+    """Whether it is unknown which entry of a dict a key reads, and only some of the entries differ between ranks."""
     if key.rank != ranks.SETTING and key.rank.state is not State.UNKNOWN:
         return False
     cells = frame.memory.cells(container)
@@ -130,7 +130,7 @@ def is_of_some_entry(frame: Frame, container: ContainerValue, key: Value) -> boo
 def _make_missing(
     frame: Frame, identity: Identity, index: Value, cell: Cell, factory: Value, node: cst.CSTNode
 ) -> Value:
-    """`d[key]` of a defaultdict makes the entry."""
+    """Create the entry that `d[key]` of a defaultdict reads."""
     key = constant_key(index)
     made = frame.engine.call_factory(frame, factory, (id(node), identity, key if key is not MISSING else None))
     frame.memory.heap[identity] = with_key(cell, key, made, index.rank)
@@ -159,7 +159,7 @@ def _sliced(frame: Frame, container: ContainerValue, index: Value, node: cst.CST
 
 
 def _ends_where_agreed(frame: Frame, node: cst.CSTNode) -> bool:
-    """`rows[:fewest]`, where the ranks have agreed on `fewest`: a list that is longer is cut to that on all of them."""
+    """Whether a slice `rows[:fewest]` ends at a reduced number: longer lists are cut to it on all ranks."""
     index = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
     end = frame.node_values.get(id(index.upper)) if isinstance(index, cst.Slice) and index.upper else None
     return end is not None and end.rank == ranks.REDUCED
@@ -176,7 +176,7 @@ def _item_of_tuple(frame: Frame, container: TupleValue, index: Value, node: cst.
 
 def _tuple_slice(frame: Frame, items: tuple[Value, ...], node: cst.Subscript) -> Value:
     index = node.slice[0].slice
-    if not isinstance(index, cst.Slice):  # `t[0, 1:]`, which no tuple has
+    if not isinstance(index, cst.Slice):  # `t[0, 1:]`, which tuples do not support
         return Value(ranks.UNKNOWN)
     bounds: list[int | None] = []
     for part in (index.lower, index.upper, index.step):
@@ -188,7 +188,7 @@ def _tuple_slice(frame: Frame, items: tuple[Value, ...], node: cst.Subscript) ->
 
 
 def subscript_value(frame: Frame, node: cst.Subscript) -> Value:
-    """The value of what stands between the brackets; a slice or several indices join their parts."""
+    """The value between the brackets; a slice or several indices are combined from their parts."""
     elements = node.slice
     if len(elements) == 1 and isinstance(elements[0].slice, cst.Index):
         return frame.engine.evaluate(frame, elements[0].slice.value)

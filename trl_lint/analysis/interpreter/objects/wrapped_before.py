@@ -1,16 +1,16 @@
-"""Models that another method of the class has wrapped before it comes to the one that reads them.
+"""Models that another method of the class wraps before it calls the method that reads them.
 
 class Trainer:
     def __init__(self, model):
         self.model = model                                  bare
     def fit(self, rows):
-        self.model = self.accelerator.prepare(self.model)   wrapped, and left so
+        self.model = self.accelerator.prepare(self.model)   wrapped from here on
         self.evaluate(rows)
     def evaluate(self, rows):
-        self.model.generate(rows)                           MAYBE: wrapped where `fit` has called it
+        self.model.generate(rows)                           MAYBE: wrapped if `fit` has called it
 
-What methods leave in an attribute is joined, whoever comes first: of a model that one has wrapped and another has not,
-that says nothing. But what calls the reader behind the assignment shows one way on which it is wrapped.
+What methods leave in an attribute is joined, in no order: if one has wrapped a model and another has not, the join is
+unknown. But a call of the reader after the assignment shows one path on which the model is wrapped.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 
 
 def held(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:
-    """What `self.name` holds on the way on which another method has wrapped it; the value itself, if none has."""
+    """The value of `self.name` on the path on which another method has wrapped it; `value` if none has."""
     reader = frame.function
     if reader is None or reader.cls is None or reader.name == "__init__" or not _says_nothing(value):
         return value
     if not alike(value, frame.told_of(cls.attribute(name, built=True) or value)):
-        return value  # what this method has assigned, or asked, itself
+        return value  # this method has assigned or tested it itself
     for method, assigned in _assigned_in(cls, name):
         left = cls.left_in(name, method)
         if method is reader or not left or not all(map(_is_wrapped, left)):
@@ -56,7 +56,7 @@ def _is_wrapped(value: Value) -> bool:
 
 
 def _assigned_in(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Assign]]:
-    """The methods of a class, but for `__init__`, that assign `self.name` once, and where."""
+    """The methods of a class, except `__init__`, that assign `self.name` once, with that assignment."""
     for base in cls.in_sight():
         for method in base.methods.values():
             assigned = _assignments(method).get(name, ())
@@ -65,7 +65,7 @@ def _assigned_in(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.
 
 
 def _assignments(method: FunctionInfo) -> dict[str, tuple[cst.Assign, ...]]:
-    """The assignments to attributes of `self` in a method, by the attribute's name."""
+    """The assignments to attributes of `self` in a method, by attribute name."""
     return method.module.notes.worked_out((_assignments, method), partial(_by_attribute, method.node))
 
 

@@ -1,1 +1,1 @@
-"""Operators and functions that only compute: the facts of the result follow from those of the operands."""
+"""Operators and pure functions: the facts of the result follow from those of the operands."""

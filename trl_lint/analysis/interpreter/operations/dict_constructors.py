@@ -1,4 +1,4 @@
-"""Dicts that are made: of pairs, of keys, of keywords, and of the fields of a record."""
+"""Dicts created from pairs, from keys, from keywords, and from the fields of a record."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def entries_of(frame: Frame, args: Arguments) -> dict[Hashable, Value]:
 
 
 def _of_pairs(frame: Frame, source: Value) -> Cell:
-    """The dict made of (key, value) pairs: key by key where the pairs are in sight."""
+    """The dict of (key, value) pairs: key by key if the pairs are known."""
     cells = frame.memory.cells(source) if isinstance(source, ContainerValue) else []
     if len(cells) == 1 and cells[0].rest is None:
         cell = Cell("dict")
@@ -87,11 +87,11 @@ def of_record(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def of_fields(frame: Frame, value: Value, place: Place) -> Value | None:
-    """The dict of the fields of a record, and of those among them; None of what is none."""
+    """The dict of the fields of a record, nested records included; None if the value is no record."""
     return _of_fields(frame, value, place, _MAX_NESTED)
 
 
-# How many records are looked through for what is inside: one may hold its own like.
+# How deep records are nested at most: one may contain itself.
 _MAX_NESTED = 4
 
 
@@ -106,7 +106,7 @@ def _of_fields(frame: Frame, value: Value, place: Place, depth: int) -> Value | 
 
 
 def listed_fields(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`dataclasses.fields(record)`: of each field its name."""
+    """`dataclasses.fields(record)`: the name of each field."""
     cls = class_of(args.positional[0]) if args.positional else None
     names = [] if cls is None else records.fields_of(cls)
     if not names:

@@ -1,9 +1,9 @@
-"""What operators make of values: their ranks here, the other domains by the hooks they have for it.
+"""The values of operators: their ranks here, the other domains through their hooks.
 
 x + y        linear: a sum of partial sums is a partial sum
-x / 8        scaling: this rank's sum over a constant is still its share of the sum
-x * y        what is scaled by another value of this rank's own is no share of a sum any more
-a and b      the right side counts only where the left one lets it (see `expressions`)
+x / 8        scaling: a partial sum divided by a constant is still a partial sum
+x * y        a product of two rank-local values is no partial sum any more
+a and b      the right side is evaluated only if the left one allows it (see `expressions`)
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from trl_lint.domain.kinds import ContainerValue, TupleValue
 from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.values import Kind, Value
 
-# By type: `isinstance` takes ten times as long for what LibCST makes.
+# By type: `isinstance` takes ten times as long for LibCST nodes.
 _ADD = frozenset({cst.Add, cst.AddAssign})
 _LINEAR = _ADD | {cst.Subtract, cst.SubtractAssign}
 _MULTIPLY = frozenset({cst.Multiply, cst.MultiplyAssign})
@@ -38,18 +38,18 @@ _BITS = _OR | {cst.BitAnd, cst.BitAndAssign, cst.BitXor, cst.BitXorAssign}
 
 
 def add_texts(texts: Sequence[Value]) -> Value:
-    """Several texts, one behind the other."""
+    """The concatenation of several strings."""
     rank = ranks.combine_all(text.rank for text in texts)
     const = "".join(text.const if isinstance(text.const, str) else WILDCARD for text in texts)
     return derived(rank, Kind.STRING, *texts, const=known_text(const))
 
 
-# No text that is longer names anything; `text += text` makes it twice as long each time.
+# A longer text is no name of anything; `text += text` doubles it each time.
 _MAX_TEXT = 10_000
 
 
 def known_text(text: str) -> object:
-    """A text as a constant, if it is short enough to name anything."""
+    """A text as a constant, if it is short enough to be a name."""
     return text if len(text) <= _MAX_TEXT else MISSING
 
 
@@ -80,12 +80,12 @@ def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node
     if result.rank.differs and result.rank.how == "count" and kind in _WHOLE:
         result = result.replace(
             shape=left.shape or right.shape
-        )  # as many parts as that has samples, whatever their number
+        )  # as many parts as there are samples, whatever their number
     return result
 
 
 def _of_no_number(frame: Frame, kind: type[cst.CSTNode], left: Value, right: Value, node: cst.CSTNode) -> Value | None:
-    """What an operation of containers, texts or paths makes; None of others."""
+    """The result of an operation on containers, strings or paths; None for other operands."""
     if kind in _ADD:
         return _concatenation(frame, left, right, node)
     if kind in _DIVIDE:
@@ -103,7 +103,7 @@ def _of_no_number(frame: Frame, kind: type[cst.CSTNode], left: Value, right: Val
 
 
 def filled(frame: Frame, form: Value, given: Value) -> Value:
-    """`"%s_%d" % (name, rank)`, `"{r}".format_map(row)`: a text, with what is put into it."""
+    """`"%s_%d" % (name, rank)`, `"{r}".format_map(row)`: a string with the values put into it."""
     values = (form, *(given.items if isinstance(given, TupleValue) else (given,)))
     if isinstance(given, ContainerValue):
         heap = frame.memory.heap
@@ -117,16 +117,16 @@ def filled(frame: Frame, form: Value, given: Value) -> Value:
 
 
 def _counts_for_all(left: Value, right: Value) -> bool:
-    """Whether this rank's samples are multiplied by the number of ranks: about as many as all of them have."""
+    """Whether a rank's number of samples is multiplied by the number of ranks: about the total over all ranks."""
     counted = next((value for value in (left, right) if value.rank.differs and value.rank.how == "count"), None)
     return counted is not None and WORLD_SIZE in (left.const, right.const) and size_of(counted) is not RAGGED
 
 
 def _keeps_reduction(left: Value, right: Value, node: cst.CSTNode, divides: bool) -> bool:
-    """Whether a product or quotient is still a piece of what its left side is one of.
+    """Whether a product or quotient is a partial result of the same reduction as its left side.
 
-    A sum over a count that happens to be the same on all ranks is an average of this rank's own, and what is scaled
-    by the number of ranks has been made fit for another sum.
+    A sum divided by a count that happens to be the same on all ranks is a rank-local average, and a value scaled by the
+    number of ranks has been prepared for another sum.
     """
     if WORLD_SIZE in (left.const, right.const):
         return False
@@ -150,7 +150,7 @@ def _concatenation(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -
 
 
 def negated(const: object, known: bool) -> World | bool:
-    """The constant that `not` makes of one whose truth is known."""
+    """The constant value of `not` for a constant whose truth is known."""
     if isinstance(const, World):
         return WORLD_FALSE if known else WORLD_TRUE
     return not known

@@ -1,8 +1,8 @@
-"""Paths: what is made of them, and what asks the disk for them.
+"""Paths: how they are composed, and the calls that ask the disk about them.
 
-Path(args.output_dir) / "x"         PathValue, a setting's
+Path(args.output_dir) / "x"         PathValue, with the rank of a setting
 (root / "x").exists()               local(io)
-root.glob("*.json")                 an iterable of paths that each rank finds: local(io), provenance=SharedName
+root.glob("*.json")                 an iterable of paths found by each rank: local(io), provenance=SharedName
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def path_of(rank: Rank, *sources: Value) -> PathValue:
-    """A path that is made of these."""
+    """A path composed of these values."""
     return derived(ranks.nonlinear(rank), Kind.STRING, *sources, device="").as_a(PathValue)
 
 
@@ -88,7 +88,7 @@ def on_disk(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _looked_for(frame: Frame, path: Value, stands: cst.BaseExpression | None, node: cst.CSTNode) -> Value:
-    """Whether there is a file: each rank looks for itself, at a moment of its own."""
+    """Whether a file exists: each rank checks for itself, at its own time."""
     if path.rank == ranks.REDUCED:
         return SAME
     agreed = any(point.kind == "broadcast" for point in frame.sync_points)
@@ -101,7 +101,7 @@ def _looked_for(frame: Frame, path: Value, stands: cst.BaseExpression | None, no
 
 
 def _is_named_from_outside(frame: Frame, stands: cst.BaseExpression | None) -> bool:
-    """Whether a path is a parameter or an attribute, or made of these alone; `Path(folder)` is `folder` still."""
+    """Whether a path is a parameter or an attribute, or derived from these alone, such as `Path(folder)`."""
     parameters = {parameter.name for parameter in frame.function.parameters} if frame.function else set()
     if not isinstance(stands, cst.Name) or stands.value in parameters:
         return True
@@ -110,7 +110,7 @@ def _is_named_from_outside(frame: Frame, stands: cst.BaseExpression | None) -> b
 
 
 def _is_path_of(value: cst.BaseExpression, names: Collection[str]) -> bool:
-    """Whether an expression is nothing but one of these names, as a path."""
+    """Whether an expression only converts one of these names to a path."""
     match value:
         case cst.Call(func=cst.Name("Path"), args=[cst.Arg(value=cst.Name(name))]):
             return name in names
@@ -118,7 +118,7 @@ def _is_path_of(value: cst.BaseExpression, names: Collection[str]) -> bool:
 
 
 def _is_new(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
-    """Whether each round of a loop looks for a file of its own name: none that an earlier round has written."""
+    """Whether each iteration of a loop looks for another file: none that an earlier iteration has written."""
     if not isinstance(stands, cst.Name):
         return False
     loops = (each for each in ancestors(frame.root, node) if isinstance(each, cst.For))
@@ -126,7 +126,7 @@ def _is_new(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) 
 
 
 def _names_by(loop: cst.For, name: str) -> bool:
-    """Whether a name means what a loop goes over, or what is made of that in its body."""
+    """Whether a name is bound to a loop variable, or to a value derived from one in the loop body."""
     made = names_in(loop.target)
     for each in of_class(loop.body, cst.Assign):
         if made & names_in(each.value):
@@ -135,7 +135,7 @@ def _names_by(loop: cst.For, name: str) -> bool:
 
 
 def _is_touched(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
-    """Whether some rank may be done with the file by then: its name is used before, in the same round or condition."""
+    """Whether a rank may already be done with the file: its name is used before, or in the same loop or condition."""
     name = stands.value if isinstance(stands, cst.Name) else ""
     around = [
         each for each in ancestors(frame.root, node) if isinstance(each, (cst.For, cst.While)) or _asks(each, node)
@@ -158,7 +158,7 @@ def _asks(branch: cst.CSTNode, node: cst.CSTNode) -> bool:
 
 
 def _may_change(call: cst.Call, name: str) -> bool:
-    """Whether a call is given a path, or is a method of one, to do something with the file: to show it is nothing."""
+    """Whether a call may change the file: the path is its receiver or an argument, and it does not merely show it."""
     own = last_name(call.func)
     parts = call.args[1:] if own in COPIES else (call,)
     return any(name in names_in(each) for each in parts) and not SHOWS_PATH.fits(own)

@@ -1,4 +1,4 @@
-"""What a callable makes of its arguments that only computes: the elements of containers count as arguments."""
+"""Results of pure callables: the elements of containers count as arguments."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from trl_lint.knowledge.schema import OWN_DEVICE
 
 
 def pure_result(args: Arguments) -> Value:
-    """What a callable that only computes makes of its arguments."""
+    """The result of a pure callable for these arguments."""
     rank = ranks.nonlinear(args.rank())
     return derived(rank, Kind.BATCH, *args.all(), grad=True).replace(writes=NO_WRITES)
 
 
 def loaded_result(frame: Frame, args: Arguments) -> Value | None:
-    """What a tokenizer or a processor makes of texts, tokens or images that differ between ranks; None of others."""
+    """The result of a tokenizer or processor for texts, tokens or images that differ between ranks; None for others."""
     flat = spread(frame, args)
     return pure_result(flat).replace(grad=False) if flat.rank().differs else None
 
 
 def spread(frame: Frame, args: Arguments) -> Arguments:
-    """Containers among the arguments of a pure function count as their elements."""
+    """The arguments of a pure function, with containers replaced by their elements."""
     flat = Arguments(element_of(frame, value) for value in args.positional)
     for key, value in args.keywords.items():
         flat.keywords[key] = element_of(frame, value)
@@ -41,11 +41,11 @@ def spread(frame: Frame, args: Arguments) -> Arguments:
 
 
 def element_of(frame: Frame, value: Value) -> Value:
-    """The join of what is inside a container, as one tensor's fact; other values as they are."""
+    """The join of what a container holds, as the fact of one tensor; other values unchanged."""
     return _element_of(frame, value, _MAX_NESTED)
 
 
-# How many containers are looked through for what is inside: one may hold itself.
+# How deep containers are nested at most: one may hold itself.
 _MAX_NESTED = 12
 
 
@@ -67,30 +67,30 @@ def _element_of(frame: Frame, value: Value, depth: int) -> Value:
             rank = ranks.UNKNOWN
         elif rank.state is State.PARTIAL:
             rank = Rank(State.LOCAL, rank.origins)
-        # Of numbers that a loop has put there it is not known how many there are.
+        # The count of numbers that a loop has added is unknown.
         is_counted = element.kind is Kind.NUMBER and containers.positions_of(frame, value) is not None
         return element.replace(rank=rank, scalar=is_counted, const=MISSING)
     return made_of(value)
 
 
 def _values_of_dicts(frame: Frame, value: Value) -> Iterator[Value]:
-    """What is in a dict beside its keys, which one gets by going through it."""
+    """The values of a dict, which iterating over it does not yield."""
     cells = frame.memory.cells(value) if isinstance(value, ContainerValue) else ()
     return (each for cell in cells if cell.shape == "dict" for each in cell.values())
 
 
 def made_of(value: Value) -> Value:
-    """What counts of a value where a text or a copy is made of it: of an object in sight, nothing is known."""
+    """A value as a source of a string or a copy: of an object of a project class, nothing is known."""
     return UNKNOWN if isinstance(value, ProjectInstance) else value
 
 
 def text_of(value: Value) -> Value:
-    """What counts of a value where a text is made of it: that of this process's device tells ranks apart, on GPUs."""
+    """A value as the source of a string: the string of this process's device differs between ranks on GPUs."""
     return UNKNOWN if library_name_of(value) == OWN_DEVICE.name else made_of(value)
 
 
 def functional_loss(name: str, value: Value, args: Arguments) -> Value:
-    """`F.cross_entropy(…)` is a mean over a count of this rank's own, unless it is told not to reduce."""
+    """`F.cross_entropy(…)` is a mean over a rank-local count, unless `reduction` says otherwise."""
     if not (name.startswith("torch.nn.functional.") and heuristics.LOSS_FUNCTION.fits(name)):
         return value
     return _reduced_loss(value, args.keywords.get("reduction"))
@@ -105,6 +105,6 @@ def _reduced_loss(value: Value, reduction: Value | None) -> Value:
 
 
 def module_output(name: str, args: Arguments) -> Value:
-    """What a module of torch.nn makes of its inputs."""
+    """The output of a module of torch.nn for these inputs."""
     value = pure_result(args)
     return _reduced_loss(value, None) if heuristics.LOSS_CLASS.fits(name) else value
