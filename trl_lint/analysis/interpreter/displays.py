@@ -67,7 +67,7 @@ def dict_display(frame: Frame, node: cst.Dict) -> Value:
 def _with_entry(
     frame: Frame, cell: Cell, key: cst.BaseExpression, expression: cst.BaseExpression, value: Value | None = None
 ) -> Cell:
-    """The cell with the entry that a display or a comprehension writes. value: that of `expression`, if already known."""
+    """The cell with the entry that a display or a comprehension writes. value: that of `expression`, if known."""
     name = frame.engine.evaluate(frame, key)
     if value is None:
         value = frame.engine.evaluate(frame, expression)

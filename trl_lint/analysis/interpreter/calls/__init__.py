@@ -1,1 +1,1 @@
-"""Calls: of code in sight, of builtins, of libraries by their rows, of methods, models and collectives."""
+"""Calls: of project code, builtins, library code by its rows, methods, models and collectives."""

@@ -1,4 +1,4 @@
-"""Python's builtin functions, as far as they tell something about ranks."""
+"""Python's builtin functions, as far as they matter for ranks."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _forget_constants(frame: Frame, args: Arguments) -> None:
-    """`exec(open("configurator.py").read())`: what stands there may bind the names of settings anew."""
+    """`exec(open("configurator.py").read())`: the executed code may rebind the names of settings."""
     text = args.positional[0] if args.positional else UNKNOWN
     if isinstance(text.const, str) or len(args.all()) != 1:
         return
@@ -82,7 +82,7 @@ def _forget_constants(frame: Frame, args: Arguments) -> None:
 
 _SET = frozenset({bool, float, int, str})
 _TEXTS = frozenset({"format", "repr", "str"})
-# What the observers are told of.
+# Builtins that are reported to the observers.
 _OBSERVED = frozenset({"open", "print"})
 _SILENT = frozenset({"print", "isinstance", "issubclass", "callable", "type", "id", "hasattr", "setattr", "delattr"})
 
@@ -106,7 +106,7 @@ def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _may_be_others(cells: Sequence[Cell]) -> bool:
-    """Whether a container is one of several, of which not all have as many entries: some ranks may have one of them."""
+    """Whether a container is one of several with different lengths, of which some ranks may have another one."""
     return len(cells) > 1 and len({len(cell.entries) if cell.rest is None else -1 for cell in cells}) > 1
 
 
@@ -125,7 +125,7 @@ def _sum(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         return tensors.summed(value) if value.rank.differs else value.as_a(BLANKS.get(value.kind, Value))
     result = _reduced(frame, args, "sum")
     start = args.positional[1] if len(args.positional) > 1 else args.keywords.get("start")
-    if result.rank.state is State.BOTTOM:  # of nothing
+    if result.rank.state is State.BOTTOM:  # the sum of no elements
         return start or NumberValue(ranks.SAME, scalar=True, dtype="int")
     if start is None:
         return result
@@ -156,7 +156,7 @@ def _common(values: list[Value]) -> str:
 
 
 def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
-    """A reduction of an iterable in Python: of tensors it is a tensor, of numbers a number."""
+    """A reduction of an iterable in Python: a tensor if the elements are tensors, a number if they are numbers."""
     element, length = containers.iterate(frame, args.positional[0])
     rank = element.rank
     if length.how == ranks.HELD:
@@ -180,7 +180,7 @@ def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
 
 
 def _adds_up(rank: Rank, length: Rank, how: str) -> bool:
-    """Whether a sum of partial means (equally many on all ranks) is a partial mean."""
+    """Whether a sum of partial means (of the same number on all ranks) is a partial mean."""
     return how == "sum" and rank.how in ranks.ADDITIVE and length.state is State.SAME
 
 
@@ -192,7 +192,7 @@ def _quantified(how: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
 
 
 def _sequence(shape: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
-    """`list(x)`, `sorted(x)`, `set(x)`: a new container of the same elements."""
+    """`list(x)`, `sorted(x)`, `set(x)`: a new container with the same elements."""
 
     def handler(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         value = args.positional[0]
@@ -216,10 +216,10 @@ def _tuple(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _range(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     rank = ranks.nonlinear(args.rank())
-    # Rows that a mask has picked are not as many on all ranks.
+    # The number of rows selected by a mask differs between ranks.
     if all(size_of(value) is not RAGGED for value in args.all()):
         rank = ranks.of_counts(rank, (value.rank for value in args.all()))
-    # `range(rank, total, world)`; epochs that start where a checkpoint says are counted alike.
+    # `range(rank, total, world)`; epochs that start at a checkpoint's number have the same count.
     starts_apart = len(args.positional) > 1 and args.positional[0].rank.differs
     number = ranks.nonlinear(args.positional[0].rank) if starts_apart else ranks.SAME
     return IterableValue(ranks.SAME, NumberValue(number, scalar=True, dtype="int"), rank)
@@ -244,7 +244,7 @@ def _zip(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _unzipped(frame: Frame, row: Value, node: cst.CSTNode) -> Value:
-    """`zip(*rows)`: the columns, one by one where the rows are tuples in sight."""
+    """`zip(*rows)`: the columns, one by one if the rows are known tuples."""
     if isinstance(row, TupleValue):
         columns = [frame.allocate((node, index), Cell("list", rest=item)) for index, item in enumerate(row.items)]
         return TupleValue(ranks.SAME, tuple(columns))
@@ -254,7 +254,7 @@ def _unzipped(frame: Frame, row: Value, node: cst.CSTNode) -> Value:
 
 
 def _spread_rank(frame: Frame, args: Arguments) -> Rank:
-    """The fact of a call with a star: of the elements where a container is given."""
+    """The rank of a call with a starred argument: containers count as their elements."""
     found = []
     for value in args.all():
         container = value.kind in (Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE)
@@ -290,7 +290,7 @@ def _next(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """On a wrapped model only what the wrapper itself has is there."""
+    """Whether a value has an attribute. A wrapped model only has those of the wrapper."""
     receiver = args.positional[0]
     name = args.positional[1].const if len(args.positional) > 1 else None
     if receiver.kind is Kind.MODEL and receiver.wrapping in WRAPPED_ON_SOME_WAY and isinstance(name, str):
@@ -301,7 +301,7 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         found = WORLD_TRUE if name in library.WRAPPER_ATTRIBUTES else WORLD_FALSE
         return NumberValue(ranks.SAME, const=found, scalar=True, dtype="bool")
     if isinstance(receiver, PreparedObject) and isinstance(name, str):
-        # Whichever of the things that are prepared it is: with several ranks it has what those have.
+        # Whatever kind of prepared object it is, with several ranks it has the attributes of its wrapper.
         there = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
         const = MISSING if there else WORLD_FALSE
         return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
@@ -309,7 +309,7 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _told_apart(receiver: Value) -> Value:
-    """What a question for the class of a value says: another one where something stands in for it on some ranks."""
+    """The answer of a test of a value's class: it differs between ranks if some ranks hold another object instead."""
     stands_in = receiver.kind is Kind.INSTANCE and receiver.rank == ranks.RANK_LOCAL
     return derived(receiver.rank if stands_in else ranks.SAME, Kind.NUMBER, receiver, scalar=True, dtype="bool")
 
@@ -319,7 +319,7 @@ def _getattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     name = args.positional[1].const if len(args.positional) > 1 else None
     default = args.positional[2] if len(args.positional) > 2 else None
     if receiver.kind is Kind.MODEL and len(args.positional) > 1 and _names_a_part(args.positional[1], default):
-        # Under an engine that forwards attributes it is the part even of a wrapped one.
+        # Under an engine that forwards attributes, it is the submodule even of a wrapped model.
         whole = wrapped_models.inside(frame, receiver, node) if receiver.wrapping is Wrapping.WRAPPED else receiver
         return wrapped_models.part(whole)
     if not isinstance(name, str) or "\0" in name:
@@ -348,7 +348,7 @@ def _getattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _names_a_part(name: Value, default: Value | None) -> bool:
-    """Whether `getattr(model, name, default)` asks for the submodule without the head."""
+    """Whether `getattr(model, name, default)` reads the submodule without the head."""
     if isinstance(name, BasePrefix):
         return True
     return not isinstance(name.const, str) and default is not None and default.kind is Kind.MODEL
@@ -379,12 +379,12 @@ def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return _told_apart(receiver)
 
 
-# Of these it is known whether they are tensors.
+# Kinds of which it is known whether they are tensors.
 _TENSOR_OR_NOT = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.NUMBER_LIST, Kind.STRING, Kind.CONTAINER})
 
 
 def is_tensor(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`torch.is_tensor(x)`: what `isinstance(x, torch.Tensor)` says."""
+    """`torch.is_tensor(x)`: the same as `isinstance(x, torch.Tensor)`."""
     receiver = args.get(0, "obj") or UNKNOWN
     if receiver.kind not in _TENSOR_OR_NOT:
         return SAME

@@ -1,4 +1,4 @@
-"""The arguments of a call, evaluated in order; what `*` and `**` add to them."""
+"""The arguments of a call, evaluated in order, with those that `*` and `**` add."""
 
 from __future__ import annotations
 

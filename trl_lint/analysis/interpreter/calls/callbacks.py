@@ -1,4 +1,4 @@
-"""Functions that are handed to libraries, which call them with values of their own."""
+"""Functions passed to libraries, which call them with their own values."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Class
 
-# A function, the class of the object that it is called on, and the arguments by name that it was made partial with.
+# A function, the class of its receiver, and its `functools.partial` keyword arguments.
 _Handed: TypeAlias = tuple[FunctionInfo, ClassInfo | None, dict[str, Value]]
 
 
 def hand_over(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
-    """A trainer in sight is built: functions given to it are called by its library base."""
+    """Enter the functions passed to a project trainer, which its library base calls."""
     for base in cls.library_bases():
         row = frame.engine.class_row(base)
         if row is not None:
@@ -46,7 +46,7 @@ def _callbacks(frame: Frame, row: Class) -> dict[str, Mapping[str, Value]]:
 
 
 def _functions(frame: Frame, value: Value) -> Iterable[_Handed]:
-    """The functions that a value is, or holds; an object of the project may be called, or one of its methods."""
+    """The functions that a value is or holds: also `__call__`, and a method, of an object of the project."""
     match value:
         case FunctionValue():
             yield value.function, None, {}
@@ -67,7 +67,7 @@ def _functions(frame: Frame, value: Value) -> Iterable[_Handed]:
                         yield from _functions(frame, item)
 
 
-# Kinds of what may be called.
+# Kinds that may be callable.
 _CALLED = frozenset({Kind.BOUND, Kind.FUNCTION, Kind.INSTANCE})
 
 

@@ -1,4 +1,4 @@
-"""Calls: which function is meant, and what it returns."""
+"""Calls: which function is called, and what it returns."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def call(frame: Frame, node: cst.Call) -> Value:
 
 
 def _call_unbound(frame: Frame, name: str, node: cst.Call) -> Value:
-    """A call of a name that nothing in sight defines."""
+    """A call of a name that is not defined anywhere in the project."""
     args = evaluated(frame, node)
     if name == "reveal_rank" and args.positional:
         frame.emit(Revealed, node, value=args.positional[0])
@@ -82,7 +82,7 @@ def _is_super(node: cst.CSTNode) -> bool:
 
 
 def _call_super(frame: Frame, name: str, args: Arguments, node: cst.Call) -> Value:
-    """`super().name(...)`: the method of a base in sight, or what the tables say of a library's."""
+    """`super().name(...)`: the method of a project base class, or the row of a library's."""
     function = frame.function
     outer = frame
     while function is not None and function.cls is None and outer.outer is not None:
@@ -101,7 +101,7 @@ def _call_super(frame: Frame, name: str, args: Arguments, node: cst.Call) -> Val
 
 
 def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) -> Value:
-    """The value of calling a value."""
+    """The result of calling a value."""
     callee = frame.engine.settle(callee)
     match callee:
         case FunctionValue(function=function):
@@ -133,7 +133,7 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
 
 
 def _completed(callee: PartialCall, args: Arguments) -> Arguments:
-    """The arguments of a call, with those that the callee was made partial with."""
+    """The arguments of a call, with those of the `functools.partial` object."""
     shift = len(callee.positional)
     both = Arguments((*callee.positional, *args.positional), {**dict(callee.keywords), **args.keywords})
     both.star, both.double = args.star, args.double
@@ -181,9 +181,9 @@ def call_property(frame: Frame, receiver: Value, method: FunctionInfo, node: cst
 
 
 def unresolved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """A call of code that is not in sight: its result is unknown, and so is what it may have changed in place.
+    """A call of code whose source is unavailable: its result, and whatever it may change in place, is unknown.
 
-    Unless the names of its arguments tell what it is.
+    The names of its arguments may still tell what it returns.
     """
     told = keyword_calls.result(frame, args, node)
     if told is not None:

@@ -1,4 +1,4 @@
-"""Collectives: what each gives back, and what the ranks have exchanged in it."""
+"""Collectives: the result of each, and what the ranks have exchanged in it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from trl_lint.knowledge.schema import ANY, Collective
 
 
 def collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> Value:
-    """A collective: told to the rules, and applied to the facts."""
+    """Report a collective to the rules, and apply it to the facts."""
     for observe in frame.observers.collective:
         observe(frame, row, args, node)
     if row.result == "barrier":
@@ -44,14 +44,14 @@ def collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode
     return result
 
 
-# What a function of the user's own may be given besides what it communicates.
+# Kinds of arguments of a user-defined collective that are not what it communicates.
 _BESIDES = frozenset({
     Kind.BOUND, Kind.CLASS, Kind.FUNCTION, Kind.INSTANCE, Kind.LOADER, Kind.MODEL, Kind.MODULE, Kind.NONE, Kind.STRING,
 })  # fmt: skip
 
 
 def _own_collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> Value:
-    """A collective whose parameters are not known: the first data among its arguments are its operand."""
+    """A collective with unknown parameters: the first data among its arguments is its operand."""
     operand = next((value for value in args.all() if value.kind not in _BESIDES), None)
     if frame.discarded is node:
         _work_in_place(frame, row, args, operand, node)
@@ -59,7 +59,7 @@ def _own_collective(frame: Frame, row: Collective, args: Arguments, node: cst.CS
 
 
 def _work_in_place(frame: Frame, row: Collective, args: Arguments, operand: Value | None, node: cst.CSTNode) -> None:
-    """A collective whose result is thrown away changes what it is given: a tensor as it says, others somehow."""
+    """A collective whose result is discarded changes its operand: a tensor by its row, other values unpredictably."""
     argument = next((args.nodes.get(key) for key, value in args.named() if value is operand), None)
     told = row.result in ("broadcast", "reduced")
     if told and argument is not None and operand is not None and operand.kind in (Kind.TENSOR, Kind.UNKNOWN):
@@ -69,7 +69,7 @@ def _work_in_place(frame: Frame, row: Collective, args: Arguments, operand: Valu
 
 
 def _starred_collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> Value:
-    """`gather(*values)`: what is communicated is one of them."""
+    """`gather(*values)`: the operand is one of the starred values."""
     starred = next((arg for arg in node.args if arg.star == "*"), None) if isinstance(node, cst.Call) else None
     if args.star is None or starred is None or not row.fails:
         return SAME if args.all() else UNKNOWN
@@ -100,7 +100,7 @@ def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value
 
 
 def _reduction(row: Collective, args: Arguments) -> str:
-    """How a collective reduces: "" when it does not, "?" when that is not known."""
+    """The reduction of a collective: "" if it does not reduce, "?" if it is not known."""
     if row.reduction is None:
         return ""
     given = args.get(*row.reduction[:2])
@@ -112,7 +112,7 @@ def _reduction(row: Collective, args: Arguments) -> str:
 
 
 def parts_of(frame: Frame, operand: Value, depth: int = 2) -> tuple[Value, ...]:
-    """The tensors that a collective is given: the operand, or what the containers that it is hold."""
+    """The tensors passed to a collective: the operand, or the contents of its containers."""
     if isinstance(operand, TupleValue) and depth:
         return tuple(part for item in operand.items for part in parts_of(frame, item, depth - 1))
     if isinstance(operand, ContainerValue) and depth:
@@ -122,7 +122,7 @@ def parts_of(frame: Frame, operand: Value, depth: int = 2) -> tuple[Value, ...]:
 
 
 def _received(frame: Frame, row: Collective, args: Arguments) -> tuple[Value, ...]:
-    """The tensors that a collective fills, where they are not those that it is given."""
+    """The tensors that a collective fills, if they are not its operand."""
     receiver = args.get(*row.into) if row.into is not None and row.into != row.operand else None
     return () if receiver is None else parts_of(frame, receiver)
 
@@ -151,7 +151,7 @@ def _result(
     if row.result == "objects":
         return _gathered_objects(frame, operand, node)
     if row.result == "messages":
-        return UNKNOWN  # one for each rank, which may say the same to all
+        return UNKNOWN  # one per rank, and all may be the same
     if row.result == "scattered":
         return explain(frame, TensorValue(ranks.SHARD), node, "each rank receives its own part")
     how = reduction or (row.reduction[2] if row.reduction is not None else row.result)
@@ -159,7 +159,7 @@ def _result(
 
 
 def gathered(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: str = "gathered") -> Value:
-    """A value after a collective that gathers or reduces: the same on all ranks, containers entry by entry."""
+    """A value after a collective that gathers or reduces: the same on all ranks; containers entry by entry."""
 
     def communicated(item: Value, _: Place) -> Value:
         return _communicated_item(frame, item, node, scalar, how)
@@ -185,7 +185,7 @@ def _refined(frame: Frame, operand: Value, how: str, node: cst.CSTNode, value: V
 
 
 def _gathered_objects(frame: Frame, operand: Value, node: cst.CSTNode) -> Value:
-    """Every rank's Python objects in one list."""
+    """The Python objects of all ranks in one list."""
     is_several = operand.kind in (Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE)
     element = containers.iterate(frame, operand)[0] if is_several else operand
     return frame.allocate(node, Cell("list", rest=_agreed(frame, element, node)))
@@ -200,7 +200,7 @@ def _agreed(frame: Frame, element: Value, node: cst.CSTNode) -> Value:
 
 
 def _receive(frame: Frame, target: cst.CSTNode, receiver: Value, result: Value) -> None:
-    """A collective that fills its argument in place: useless on a temporary."""
+    """Bind the argument that a collective fills in place; this has no effect on a temporary."""
     if isinstance(receiver, ContainerValue):
         element = result
         if result.kind is Kind.CONTAINER:

@@ -21,7 +21,7 @@ from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
 
 
 def call(frame: Frame, receiver: ContainerValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
-    """The value of `container.name(...)`, after what it does to the container."""
+    """The value of `container.name(...)`, after its effect on the container."""
     handler = METHODS.get(name)
     return UNKNOWN if handler is None else handler(frame, receiver, args, node)
 
@@ -64,7 +64,7 @@ def _longer(cell: Cell, length: ranks.Rank) -> ranks.Rank:
 
 
 def _division(frame: Frame) -> ranks.Rank:
-    """Whether all ranks add an element here; in a loop over the samples of a batch, as many as they have samples."""
+    """Whether all ranks add an element here; in a loop over the samples of a batch, one per sample."""
     divided = [each.rank for each in frame.memory.control.conditions if each.rank.differs]
     if divided and all(each.how == "count" for each in divided):
         return divided[0]
@@ -72,7 +72,7 @@ def _division(frame: Frame) -> ranks.Rank:
 
 
 def _name_of(frame: Frame, receiver: ContainerValue) -> str:
-    """The key under which a list of values stands in a store, where it is known."""
+    """The key under which a store holds a list of values, if it is known."""
     for identity in receiver.identities:
         for other, cell in frame.memory.heap.items():
             if other in frame.objects.class_cells:
@@ -183,7 +183,7 @@ def _setdefault(frame: Frame, receiver: ContainerValue, args: Arguments, node: c
 
 
 def _view(form: str) -> Callable[[Frame, ContainerValue, Arguments, cst.CSTNode], Value]:
-    """`items()`, `values()` or `keys()`: an iterable that remembers whose entries it gives."""
+    """`items()`, `values()` or `keys()`: an iterable that refers to its container."""
 
     def view(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
         frame.consume(receiver)

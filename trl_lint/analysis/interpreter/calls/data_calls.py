@@ -26,7 +26,7 @@ from trl_lint.knowledge.torch_ops import Operation, RankTransfer
 
 
 def call(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
-    """A method of a tensor, or of data whose class is not known."""
+    """A method of a tensor, or of data of unknown class."""
     row = torch_ops.of_method(name)
     if row.rank is RankTransfer.NOTHING:
         return NONE
@@ -73,7 +73,7 @@ def _call_on_batch(receiver: Value, name: str, args: Arguments) -> Value:
 
 
 def _in_place(frame: Frame, receiver: Value, row: Operation, args: Arguments, node: cst.CSTNode) -> Value:
-    """`x.add_(y)`: the tensor itself changes."""
+    """Update a tensor that its method changes in place: `x.add_(y)`."""
     result = tensors.in_place(row, receiver, args)
     for refine in frame.domains.in_place:
         result = refine(frame, row, receiver, result)

@@ -1,4 +1,4 @@
-"""Objects that are made: of classes in sight, and by the factories of defaultdicts."""
+"""Objects created by calling project classes, and by the factories of defaultdicts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 
-# Larger classes are programs, of which there is one object.
+# Larger classes are whole programs, with a single object.
 MAX_METHODS = 12
 
 
@@ -61,21 +61,21 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNod
 
 
 def _build_around_wrapped(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:
-    """A module that is built around a wrapped model may ask it for what only the bare one has."""
+    """Run the `__init__` of a module built around a wrapped model, which may read attributes of the bare model only."""
     init = cls.find("__init__")
     if init is not None and init.cls is cls and any(map(is_wrapped, args.all())):
         frame.engine.call(frame, init, args, node, ProjectInstance(cls))
 
 
 def _is_told_apart(frame: Frame, cls: ClassInfo) -> bool:
-    """Whether objects of a class are told apart by their allocation sites: small ones that keep numbers, say."""
+    """Whether objects of a class are distinguished by allocation site: small ones, such as counters."""
     if "__init__" not in cls.methods or len(cls.methods) > MAX_METHODS or frame.engine.is_entry_class(cls):
         return False
     return not cls.bases
 
 
 def _fill_record(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
-    """A dataclass or NamedTuple keeps what it is given under the names that its body, and those of its bases, list."""
+    """Store the arguments of a dataclass or NamedTuple under the field names that it and its bases list."""
     names = records.fields_of(cls) or list(cls.variables)
     for name, value in (*zip(names, args.positional, strict=False), *args.keywords.items()):
         if name in names:
@@ -83,7 +83,7 @@ def _fill_record(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
 
 
 def call_factory(frame: Frame, factory: Value | None, key: Hashable) -> Value:
-    """What a defaultdict's factory makes; `key` tells its entries apart."""
+    """The value that a defaultdict's factory creates; `key` distinguishes its entries."""
     if factory is None:
         return UNKNOWN
     name = factory.name if isinstance(factory, LibraryName) else ""

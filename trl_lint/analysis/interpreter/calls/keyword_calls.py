@@ -1,8 +1,8 @@
-"""What the names of its arguments say of a call, where nobody knows what is called.
+"""Results of unknown callees, as far as the names of the arguments tell them.
 
-processor(texts, return_tensors="pt")                  what is made of `texts`
+processor(texts, return_tensors="pt")                  derived from `texts`
 model.generate(**inputs, do_sample=False)              token ids, as long as this rank's longest completion
-reward(prompts=prompts, completions=completions)       a reward for each: as much this rank's own as these are
+reward(prompts=prompts, completions=completions)       one reward for each: rank-local if these are
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from trl_lint.knowledge.models import GENERATES
 
 
 def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
-    """What a call of something unknown gives; None where its arguments say nothing."""
+    """The result of a call of something unknown; None if its arguments say nothing."""
     if any(map(heuristics.RETURNS_TENSORS.fits, args.keywords)):
         return loaded_result(frame, args)
     if any(map(heuristics.GENERATION_SETTING.fits, args.keywords)) and _is_asked_to_generate(node):
@@ -39,7 +39,7 @@ def _is_asked_to_generate(node: cst.CSTNode) -> bool:
 
 
 def _are_own_samples(frame: Frame, args: Arguments) -> bool:
-    """Whether what is rewarded is this rank's own: neither gathered before, nor in part."""
+    """Whether the rewarded samples are rank-local: none of them gathered before."""
     samples = [value for name, value in args.keywords.items() if name == "prompts" or heuristics.REWARDED.fits(name)]
     facts = [element_of(frame, value).rank for value in samples]
     is_whole = any(fact.state is State.SAME for fact in facts)

@@ -1,4 +1,4 @@
-"""Calls of library code: what the knowledge tables say happens."""
+"""Calls of library code: the effects that the knowledge tables state."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
 
 
 def _computed(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
-    """What a function of torch (or one like it) makes of its arguments."""
+    """The result of a function of torch, or one like it, for its arguments."""
     flat = spread(frame, args)
     tensor_row = torch_ops.of_function(name)
     found = tensor_functions.function(tensor_row, name, flat.positional, flat.keywords)
@@ -114,7 +114,7 @@ def call_method(frame: Frame, receiver: Value, cls: str, name: str, args: Argume
 def call_inherited(
     frame: Frame, receiver: Value, cls: ClassInfo, name: str, args: Arguments, node: cst.CSTNode
 ) -> Value:
-    """A method that a class in sight has from a base out of sight."""
+    """A method that a project class inherits from a library class."""
     if name == "__init__":
         for observe in frame.observers.instantiate:
             observe(frame, "", args, node)
@@ -134,7 +134,7 @@ def call_inherited(
 def call_through_class(
     frame: Frame, receiver: LibraryName, name: str, args: Arguments, node: cst.CSTNode
 ) -> Value | None:
-    """`Trainer.log(self, logs)`: the method of a base out of sight, of an object in sight; None if it is none."""
+    """`Trainer.log(self, logs)`: a library method, called on a project object; None if it is no such call."""
     this = args.positional[0] if args.positional else None
     cls = library.canonical(receiver.name)
     if not isinstance(this, ProjectInstance) or not frame.engine.is_subclass(this.cls, cls):
@@ -149,7 +149,7 @@ def call_through_class(
 
 
 def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode, receiver: Value | None) -> Value:
-    """What the rows of one function say its call does and returns."""
+    """Apply the rows of a function to a call. Returns its result."""
     row = next((each for each in rows if isinstance(each, Sink)), rows[-1])
     for observe_row in frame.observers.row:
         observe_row(frame, row.name, row, args, node, receiver)
@@ -177,7 +177,7 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode,
 
 
 def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, node: cst.CSTNode) -> Value:
-    """What a call returns by its rows: one per span of releases that may be in use."""
+    """The result of a call by its rows: one per range of releases that may be in use."""
     row = rows[-1]
     returns: Value | str = row.returns
     for other in rows[:-1]:
@@ -197,7 +197,7 @@ def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, no
 
 
 def _common(a: Value | str, b: Value | str) -> Value | str:
-    """What holds in both of two spans of releases; where they disagree, and the one in use is not known, nothing."""
+    """What two ranges of releases agree on; unknown where they differ, as it is not known which one is in use."""
     if isinstance(a, str) or isinstance(b, str):
         return a if a == b else UNKNOWN
     return _common_value(a, b)

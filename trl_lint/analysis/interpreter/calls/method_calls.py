@@ -1,4 +1,4 @@
-"""Methods: of objects in sight, of libraries' objects, of models, containers and data."""
+"""Methods: of project objects, library objects, models, containers and data."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, no
 
 
 def _call_on_string(frame: Frame, receiver: StringValue, name: str, args: Arguments) -> Value:
-    if name == "format_map":  # the values of what it is given count, not the keys
+    if name == "format_map":  # the values of its argument count, not the keys
         return operators.filled(frame, receiver, args.positional[0] if args.positional else UNKNOWN)
     parts = [receiver, *map(pure_calls.text_of, pure_calls.spread(frame, args).all())]  # `"-".join([name, str(rank)])`
     made = derived(ranks.nonlinear(ranks.combine_all(each.rank for each in parts)), Kind.STRING, *parts)
@@ -117,36 +117,36 @@ def _call_on_string(frame: Frame, receiver: StringValue, name: str, args: Argume
 
 
 def _is_of_engine(receiver: Value, name: str) -> bool:
-    """Whether a method is that of an engine of DeepSpeed: what no model and nothing else has."""
+    """Whether a method is one of DeepSpeed's engine, which no model or other object has."""
     if name in engines.OF_MODELS:
         return isinstance(receiver, ModelValue) and not isinstance(receiver, ProjectModel)
     return name in engines.UNIQUE and not isinstance(receiver, ProjectInstance)
 
 
 def _loaded_by_one_of(classes: OneOfClasses, name: str) -> Value | None:
-    """What a class method that loads something gives, whichever of some classes it is called on."""
+    """The result of a class method that loads something, whichever of several classes it is called on."""
     made = [library.maker(f"{library.canonical(cls)}.{name}") for cls in sorted(classes.names)]
     found = [value for value in made if value is not None]
     return join_all(found) if len(found) == len(made) else None
 
 
 def _call_on_something(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
-    """A method of what is of no known class: its name may tell."""
+    """A method of an object of unknown class, guessed from its name."""
     unique = library.unique_method(name)
     if unique is not None:
         return library_calls.call_method(frame, receiver, unique, name, args, node)
     row = torch_ops.of_method(name)
     if receiver.kind is Kind.UNKNOWN and row.rank in tensors.TO_HOST:
-        # Only tensors and array scalars have these.
+        # Only tensors and array scalars have these methods.
         return tensors.method(row, receiver, args.positional, args.keywords)
     if receiver.kind is Kind.UNKNOWN and name == "size" and any(type(each.const) is int for each in args.positional):
-        return NumberValue(receiver.rank, scalar=True, dtype="int")  # of other things it takes no dimension
+        return NumberValue(receiver.rank, scalar=True, dtype="int")  # other objects' `size` takes no dimension
     if isinstance(receiver, FunctionValue) and name == "__call__":
         return frame.engine.call_value(frame, receiver, args, node)
     return _call_on_unknown(frame, receiver, name, args, node)
 
 
-# A field of `"{}/loss".format(split)`; such a text is a key of the same kind as `f"{split}/loss"`.
+# A field of `"{}/loss".format(split)`; such a string is a key of the same kind as `f"{split}/loss"`.
 _FIELD = re.compile(r"\{[^{}]*\}")
 
 
@@ -155,7 +155,7 @@ def _is_text(value: Value) -> bool:
 
 
 def _call_on_unknown(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
-    """A method of something whose class is not known: the same everywhere only if all that goes in is."""
+    """A method of an object of unknown class: the same on all ranks only if receiver and arguments are."""
     if receiver.kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.tells_rank(name) and not args.all():
         return attributes.named_rank(frame, name)
     handed_models.note(frame, name, args, node)
@@ -182,7 +182,7 @@ def _call_on_unknown(frame: Frame, receiver: Value, name: str, args: Arguments, 
 
 
 def _asks_settings(frame: Frame, receiver: Value, args: Arguments, node: cst.CSTNode) -> bool:
-    """`config.get("seed", 0)`, with a default that is the same everywhere."""
+    """`config.get("seed", 0)`, with a default that is the same on all ranks."""
     func = node.func if isinstance(node, cst.Call) else None
     stands = func.value if isinstance(func, cst.Attribute) else None
     key, *others = args.all() or (UNKNOWN,)
@@ -196,7 +196,7 @@ def _has_cells(args: Arguments) -> bool:
     return any(value.kind is Kind.CONTAINER for value in args.all())
 
 
-# Methods of a NamedTuple, and of a model of pydantic, that make a dict of its fields.
+# Methods of a NamedTuple, and of a pydantic model, that return a dict of its fields.
 _DUMPS = frozenset({"_asdict", "model_dump"})
 
 
@@ -224,9 +224,9 @@ def _call_on_instance(frame: Frame, receiver: InstanceValue, name: str, args: Ar
 def call_method(
     frame: Frame, receiver: Value, cls: ClassInfo, method: FunctionInfo, args: Arguments, node: cst.CSTNode
 ) -> Value:
-    """A method in sight. An inherited one runs as its own class's, unless it shows metrics, or that is a mixin."""
+    """A method of the project. An inherited one runs in its own class, unless it logs metrics or that is a mixin."""
     if method.cls is not None and method.cls.canonical:
-        # The linted project is the library: its own sinks and collectives are still what they are.
+        # The linted project is the library itself: its sinks and collectives keep their meaning.
         for row in library.rows(f"{method.cls.canonical}.{method.name}"):
             if isinstance(row, Sink):
                 sinks.show(frame, row, args, node)
@@ -248,7 +248,7 @@ def _call_on_library_instance(
     frame: Frame, receiver: InstanceValue, name: str, args: Arguments, node: cst.CSTNode
 ) -> Value:
     if isinstance(receiver, PreparedObject):
-        if name == models.INNER_MODEL:  # `model.module(batch)`: a wrapper has no such method
+        if name == models.INNER_MODEL:  # `model.module(batch)`: the wrapper has no such method
             inner = attributes.read(frame, receiver, name, callee_of(node))
             return frame.engine.call_value(frame, inner, args, node)
         value = attributes.read(frame, receiver, name, callee_of(node), called=True)

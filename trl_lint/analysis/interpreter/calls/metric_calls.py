@@ -1,4 +1,4 @@
-"""Metrics that are fed batch by batch: what they say is of this rank's batches, if those were not gathered.
+"""Metrics that are fed batch by batch: their results are rank-local, unless the batches were gathered.
 
 metric = evaluate.load("accuracy")
 metric.add_batch(predictions=preds, references=labels)     preds: shard
@@ -21,7 +21,7 @@ from trl_lint.knowledge.evaluation import COMPUTES, FEEDS
 
 
 def made(frame: Frame, node: cst.CSTNode) -> Value:
-    """A metric that nothing has been fed yet."""
+    """A metric without any samples."""
     return MetricObject(ranks.SAME, frame.allocate(node, Cell("list")).identities)
 
 
@@ -43,7 +43,7 @@ def call(frame: Frame, receiver: MetricObject, name: str, args: Arguments, node:
 
 
 def _counted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
-    """What a metric over some samples is; None where it is given none."""
+    """The metric over the samples in these arguments; None if there are none."""
     flat = spread(frame, args)
     given = flat.all()
     if not given:
@@ -58,7 +58,7 @@ def _counted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
 
 
 def _both(one: Value, other: Value) -> Value:
-    """A metric over two lots of samples."""
+    """A metric over two sets of samples."""
     main = one if one.rank.differs or not other.rank.differs else other
     return main.replace(rank=one.rank if one.rank == other.rank else _combined(one.rank, other.rank))
 

@@ -1,4 +1,4 @@
-"""Methods of models: the forward, what generates, what returns the model or a part of it."""
+"""Methods of models: the forward pass, generation, and methods that return the model or a part of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from trl_lint.knowledge.heuristics import PART_OF_MODEL
 
 
 def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
-    """A method of a model: the ones that return the model, and those that compute."""
+    """A method of a model: those that return the model, and those that compute."""
     callee = callee_of(node)
     if name in models.RETURN_THE_MODEL:
         target = callee.value if isinstance(callee, cst.Attribute) else None
@@ -56,13 +56,13 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
 
 
 def _gives_itself(receiver: Value, name: str) -> bool:
-    """Whether a method of a bare model in sight builds it further, and gives it back: `Net(config).create()`."""
+    """Whether a method of a bare project model configures it and returns it: `Net(config).create()`."""
     method = receiver.cls.find(name) if isinstance(receiver, ProjectModel) else None
     return method is not None and method.gives_itself and receiver.wrapping is Wrapping.BARE
 
 
 def forward(frame: Frame, model: Value, args: Arguments) -> Value:
-    """What a forward of a model returns."""
+    """The result of a model's forward pass."""
     value = _output(frame, args)
     for refine in frame.domains.forward:
         value = refine(frame, model, args, value)
@@ -70,7 +70,7 @@ def forward(frame: Frame, model: Value, args: Arguments) -> Value:
 
 
 def _with_learned_parts(frame: Frame, model: Value, output: Value) -> Value:
-    """The output of a model in sight, whose forward may return parameters beside what it makes of its inputs."""
+    """The output of a project model, whose forward may also return parameters."""
     parts = learned_parts(model.cls) if isinstance(model, ProjectModel) and output.rank.differs else ()
     if not any(parts):
         return output
@@ -81,7 +81,7 @@ def _with_learned_parts(frame: Frame, model: Value, output: Value) -> Value:
 
 
 def generated(frame: Frame, args: Arguments) -> Value:
-    """The token ids that a model makes of its inputs."""
+    """The token ids that a model generates from its inputs."""
     value = _output(frame, args)
     for refine in frame.domains.generated:
         value = refine(frame, args, value)
@@ -89,7 +89,7 @@ def generated(frame: Frame, args: Arguments) -> Value:
 
 
 def _output(frame: Frame, args: Arguments) -> Value:
-    """What a model makes of its inputs: weights are the same everywhere, so it differs as they do."""
+    """The output of a model: weights are the same on all ranks, so it differs as its inputs do."""
     rank = args.rank()
     for value in args.all():
         if value.kind is Kind.CONTAINER:

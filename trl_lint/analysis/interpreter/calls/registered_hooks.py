@@ -1,10 +1,10 @@
-"""Functions that are registered with a library's object, which calls them in another of its methods.
+"""Functions registered with a library's object, which calls them in another of its methods.
 
 accelerator.register_save_state_pre_hook(save_models)
 if accelerator.is_main_process:
-    accelerator.save_state(path)        save_models(models, weights, path) runs here, on the main process alone
+    accelerator.save_state(path)        runs save_models(models, weights, path), on the main process only
 
-What a method of a class registers is run where another method of that class calls the library's.
+A hook that a method of a class registers runs where another method of that class calls the library's method.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from trl_lint.knowledge.schema import Function
 
 
 class RegisteredHooks:
-    """The functions that a run, or the methods of a class, have registered, by the method that will call them."""
+    """The functions that a run, or the methods of a class, have registered, by the method that calls them."""
 
     def __init__(self) -> None:
         self.by_method: dict[str, list[tuple[Value, Function]]] = defaultdict(list)
 
 
 def register(frame: Frame, row: Function, args: Arguments) -> None:
-    """Keep what is registered here for those who call the method in this run, or in another one of this class."""
+    """Keep a registered function for calls of the method in this run, or in another run of this class."""
     hook = next(iter(args.all()), UNKNOWN)
     if _code_of(hook) is None:
         return
@@ -48,7 +48,7 @@ def register(frame: Frame, row: Function, args: Arguments) -> None:
 
 
 def _keep(notes: Notes, row: Function, hook: Value) -> bool:
-    """Keep a hook, unless it is there already: whether it is a new one."""
+    """Keep a hook, unless it is already known. Returns whether it is new."""
     known = notes.of(RegisteredHooks).by_method[row.registers]
     is_new = all(_code_of(each) != _code_of(hook) for each, _ in known)
     if is_new:
@@ -57,7 +57,7 @@ def _keep(notes: Notes, row: Function, hook: Value) -> bool:
 
 
 def _code_of(hook: Value) -> Hashable:
-    """What tells one hook in sight from another; None of what is not in sight."""
+    """What identifies a hook whose source is available; None for other hooks."""
     match hook:
         case FunctionValue(function=function):
             return function
@@ -69,7 +69,7 @@ def _code_of(hook: Value) -> Hashable:
 
 
 def run(frame: Frame, name: str, node: cst.CSTNode) -> None:
-    """Call what was registered for a method."""
+    """Call the functions registered for a method."""
     if name not in library.RUNNING_HOOKS:
         return
     scope: Frame | None = frame
@@ -84,14 +84,14 @@ def run(frame: Frame, name: str, node: cst.CSTNode) -> None:
 
 
 def _notes_of(frame: Frame, name: str) -> Iterator[Notes]:
-    """Those of the class in whose method this stands, to be run again if another one registers more."""
+    """The notes of the current method's class, with a dependency: it is run again if another method registers more."""
     if frame.cls is not None:
         frame.objects.dependencies[(frame.cls, name)] = frame.cls.version(name)
         yield from (cls.notes for cls in frame.cls.in_sight())
 
 
 def _given(frame: Frame, node: cst.CSTNode, elements: tuple[Value, ...]) -> Arguments:
-    """Lists of what a hook is given, and the folder."""
+    """The arguments of a hook: lists, and the folder."""
     lists: list[Value] = [
         frame.allocate((node, "handed to a hook", index), Cell("list", rest=element, length=ranks.SAME))
         for index, element in enumerate(elements)

@@ -1,4 +1,4 @@
-"""What a row says that a call returns, made of the arguments: wrapped, unwrapped, copied, sharded, constructed."""
+"""Results that a row derives from the arguments: wrapped, unwrapped, copied, sharded, constructed."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def transferred(frame: Frame, returns: Value | str, args: Arguments, node: cst.C
 
 
 def opened(frame: Frame, value: Value, node: cst.CSTNode | tuple[Hashable, ...]) -> Value:
-    """A table's dicts of metrics as containers in sight, which may get more entries."""
+    """Replace a table's dicts of metrics by containers with known entries, which may get more of them."""
     if isinstance(value, TupleValue):
         return value.having(tuple(opened(frame, item, (node, index)) for index, item in enumerate(value.items)))
     if role_of(value) is BatchRole.METRICS:
@@ -93,7 +93,7 @@ def _pure(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _fields(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if args.positional or args.star is not None or args.double is not None:
-        return _pure(frame, args, node)  # which of its fields are meant is not known here
+        return _pure(frame, args, node)  # which fields are meant is not known here
     return frame.allocate(node, Cell("dict", dict_constructors.entries_of(frame, args)))
 
 
@@ -117,7 +117,7 @@ def _copied(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`accelerator.prepare(a, b)`: each wrapped according to what it is."""
+    """`accelerator.prepare(a, b)`: each argument wrapped according to its kind."""
     rest = _rest_of(frame, args, node)
     if rest is None:
         return UNKNOWN
@@ -129,9 +129,9 @@ def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _rest_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Sequence[Value] | None:
-    """What a star behind all other arguments adds to them; None where it isn't known how much that is.
+    """The values that a starred last argument adds; None if their number is not known.
 
-    In `model, *loaders = prepare(model, *loaders)` the names that it is unpacked into say so.
+    In `model, *loaders = prepare(model, *loaders)` the targets of the unpacking give the number.
     """
     if args.star is None:
         return ()
@@ -149,7 +149,7 @@ def _rest_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Sequence[Value
 
 
 def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
-    """What `accelerator.prepare` makes of one of its arguments."""
+    """The result of `accelerator.prepare` for one of its arguments."""
     if isinstance(value, ProjectModel) and not has_forward(value.cls):
         return PreparedObject(ranks.SAME, provenance=frame.step(node, _PREPARED))
     if isinstance(value, ModelValue):
@@ -180,7 +180,7 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
 
 
 def _shards(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether it is an Accelerator that wraps in FSDP whose `prepare` is called here."""
+    """Whether the `prepare` called here is that of an Accelerator that wraps in FSDP."""
     function = node.func if isinstance(node, cst.Call) else None
     owner = function.value if isinstance(function, cst.Attribute) else None
     return owner is not None and isinstance(frame.node_values.get(id(owner)), ShardingAccelerator)
@@ -194,7 +194,7 @@ def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         if isinstance(name, cst.Name) and frame.memory.names.get(name.value) is model:
             if _is_no_model(frame, name.value):
                 return model
-            frame.memory.names[name.value] = wrapped  # few unwrap anything else
+            frame.memory.names[name.value] = wrapped  # code rarely unwraps anything else
         return wrapped_models.inside(frame, wrapped, node)
     if model.kind is not Kind.MODEL:
         return BARE_MODEL
@@ -204,7 +204,7 @@ def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _is_no_model(frame: Frame, name: str) -> bool:
-    """Whether a function asks something for what optimizers and loaders have, and wrapped models don't."""
+    """Whether a function reads from this name an attribute that optimizers and loaders have and wrapped models lack."""
     return any(
         isinstance(read.value, cst.Name) and read.value.value == name and read.attr.value in _NOT_OF_MODELS
         for read in of_class(frame.root, cst.Attribute)
@@ -217,7 +217,7 @@ def _for_generation(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def for_generation(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
-    """A context manager that generates with a wrapped model gets one. Where it gathers nothing, it leaves all hooks."""
+    """Report a wrapped model passed to a context manager for generation; without gathering, it keeps all hooks."""
     gathers = args.keywords.get("gather_deepspeed3_params", UNKNOWN)
     if gathers.const is False or _runs_nothing(frame, node):
         return
@@ -227,7 +227,7 @@ def for_generation(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
 
 
 def _runs_nothing(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether the block of a `with` statement only takes weights out of the model that this item binds."""
+    """Whether the block of a `with` statement only reads weights of the model that this item binds."""
     block = frame.statement
     if not isinstance(block, cst.With):
         return False
@@ -238,7 +238,7 @@ def _runs_nothing(frame: Frame, node: cst.CSTNode) -> bool:
 
 
 def _for_training(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`self._wrap_model(model, training=False)` gives the model back: DDP has nothing to do in an evaluation."""
+    """`self._wrap_model(model, training=False)` returns the model itself: an evaluation needs no DDP."""
     training = args.get(1, "training")
     return _first(frame, args, node) if training is not None and training.const is False else WRAPPED_MODEL
 
@@ -249,7 +249,7 @@ def _shard(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _is_divided_evenly(frame: Frame) -> bool:
-    """Whether a function asks what is left over of a division by the number of ranks, so as to cut that off."""
+    """Whether a function computes the remainder of a division by the number of ranks, in order to cut it off."""
     left_over = (each for each in of_class(frame.root, cst.BinaryOperation) if isinstance(each.operator, cst.Modulo))
     divisors = (frame.node_values.get(id(each.right)) for each in left_over)
     return any(divisor is not None and divisor.const is WORLD_SIZE for divisor in divisors)
@@ -300,7 +300,7 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
         return transferred(frame, made, args, node, row.name)
     if isinstance(made, ModelValue) and made.wrapping is Wrapping.WRAPPED:
         inner = args.positional[0] if args.positional else UNKNOWN
-        if row.name == "torch.nn.DataParallel":  # one process, whose gradients nobody has to synchronise
+        if row.name == "torch.nn.DataParallel":  # one process, so no gradients to synchronise
             return made.having(ModelRole.DATA_PARALLEL).replace(provenance=frame.step(node, "it is wrapped here"))
         by_ddp = is_replicated(made)
         wrapped_models.wrapped_here(frame, args, node, by_ddp)
@@ -317,7 +317,7 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
 
 
 def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """A DataLoader gives each rank its own batches only with a sampler that shards; `prepare` adds one."""
+    """A DataLoader yields rank-local batches only with a sampler that shards; `prepare` adds one."""
     sampler = args.keywords.get("sampler") or args.keywords.get("batch_sampler")
     is_sharded = library_name_of(sampler) == "torch.utils.data.DistributedSampler"
     batch = explain(frame, LOADED_BATCH if is_sharded else BatchValue(ranks.UNKNOWN), node, _OWN_BATCHES)
@@ -331,7 +331,7 @@ _OWN_BATCHES = "each rank gets its own batches from this loader"
 
 
 def _full(batch: Value) -> Value:
-    """Batches of a loader that drops what does not fill one."""
+    """Batches of a loader that drops an incomplete last batch."""
     provenance = batch.provenance
     return (
         batch

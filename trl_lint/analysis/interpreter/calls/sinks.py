@@ -1,4 +1,4 @@
-"""Sinks: what is handed to a log, and which of its entries differ between ranks."""
+"""Sinks: the values passed to a log, and which of its entries differ between ranks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trl_lint.knowledge.schema import ANY, Sink
 
 
 def show(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> Value:
-    """A call that shows metrics: each value in it that differs between ranks is told to the rules."""
+    """Report to the rules each value that differs between ranks in a call that logs metrics."""
     frame.trace.shows = True
     if row.payload is ANY:
         _show_all(frame, row, args, node)
@@ -36,7 +36,7 @@ def show(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _show_all(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> None:
-    """A sink whose parameters are not known shows all it is given: a name, if there is one, comes first."""
+    """A sink with unknown parameters logs all its arguments; a leading string is the name."""
     first = args.positional[0].const if args.positional else ""
     tag = first.replace("\0", "…") if isinstance(first, str) else ""
     for index, value in enumerate(args.positional):
@@ -58,10 +58,10 @@ def report(
     named: str = "",
     stands: cst.CSTNode | None = None,
 ) -> None:
-    """Tell the rules of every value that differs in what a sink is given.
+    """Report to the rules every value in a sink's argument that differs between ranks.
 
-    If it is one value, `named` is its name and `stands` the expression that it is the value of. Where no statement
-    does so, the one that put a value there is told of, if it is in sight.
+    For a single value, `named` is its name and `stands` its expression. Outside of any statement, the one that wrote
+    the value is reported, if it is known.
     """
     for key, value in islice(entries(frame, payload, 3 if mapping else 1), _MAX_SHOWN):
         what = key or named
@@ -80,12 +80,12 @@ def report(
             )
 
 
-# How many metrics of one call are looked at: containers may hold each other.
+# The most metrics of one call that are checked: containers may hold each other.
 _MAX_SHOWN = 10_000
 
 
 def entries(frame: Frame, payload: Value, depth: int) -> Iterator[tuple[str, Value]]:
-    """The metrics inside what a sink is given, by name."""
+    """The metrics in a sink's argument, by name."""
     if isinstance(payload, ContainerValue) and depth > 0:
         frame.consume(payload)
         for cell in frame.memory.cells(payload):

@@ -1,4 +1,4 @@
-"""Functions of libraries with a meaning that no row can say, by canonical name."""
+"""Library functions whose meaning no row can express, by canonical name."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def _own_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _rank_in_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`dist.get_rank(group)`: the number of this process in a group is none in the whole job."""
+    """`dist.get_rank(group)`: the rank in a group is not the rank in the whole job."""
     given = args.expression(0) or args.expression("group")
     number = GLOBAL_RANK_INDEX if getattr(given, "value", "None") == "None" else RANK_INDEX
     return row_transfers.transferred(frame, number, args, node, "torch.distributed.get_rank")
 
 
 def _import_module(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """A module that a setting names: nothing is known of it, but that it is the same one everywhere."""
+    """A module named by a setting: unknown, but the same on all ranks."""
     frame.engine.unresolved(frame, args, node)
     return settings.SETTING if args.rank().is_alike else UNKNOWN
 
@@ -55,7 +55,7 @@ def _getenv(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _replaced(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`dataclasses.replace(settings, rank=rank)`: another object of the class, with what is given written over."""
+    """`dataclasses.replace(settings, rank=rank)`: another object of the class, with the given fields overwritten."""
     made = args.positional[0] if args.positional else UNKNOWN
     if not isinstance(made, ProjectInstance):
         return pure_calls.pure_result(pure_calls.spread(frame, args))
@@ -87,7 +87,7 @@ def _ordered_dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return frame.allocate(node, cell)
 
 
-# How many arguments are remembered: what is made partial again and again is given up.
+# The most arguments kept of a partial call; repeated `partial`s beyond that are given up.
 _MAX_GIVEN = 20
 
 
@@ -107,7 +107,7 @@ def _partial(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _spawn(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """A function that is run in a process of its own per rank, whose number comes first."""
+    """A function that is run in one process per rank, with the rank as its first argument."""
     callee, given = args.get(0, "fn"), args.get(1, "args")
     if isinstance(callee, FunctionValue) and callee.function.closure is None:
         rank = RANK_INDEX.replace(
@@ -124,7 +124,7 @@ def _spawn(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _started(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`init_process_group(rank=rank)`: what the process is told to be is its number."""
+    """`init_process_group(rank=rank)`: the argument is the rank of the process."""
     rank, stands = args.keywords.get("rank"), args.expression("rank")
     if isinstance(stands, cst.Name) and rank is not None and rank.rank.state is State.UNKNOWN:
         assignment.rebind(
@@ -134,7 +134,7 @@ def _started(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _is_peft_model(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """It asks for the class, which on a wrapped model is the wrapper's."""
+    """A test of the class, which for a wrapped model is that of the wrapper."""
     model = args.positional[0] if args.positional else UNKNOWN
     wrapped = model.kind is Kind.MODEL and model.wrapping is Wrapping.WRAPPED
     return NumberValue(ranks.SAME, const=WORLD_FALSE if wrapped else MISSING, scalar=True, dtype="bool")

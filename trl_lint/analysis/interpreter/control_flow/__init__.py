@@ -1,1 +1,1 @@
-"""Statements, in program order: branches, loops, `try`, `with`, and what ends a process."""
+"""Statements in program order: branches, loops, `try`, `with`, and the end of a process."""

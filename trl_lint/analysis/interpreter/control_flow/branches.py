@@ -1,4 +1,4 @@
-"""Branches: both ways are run from the same state, and joined behind them."""
+"""Branches: both are run from the same state, and joined after them."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def run_body(frame: Frame, body: cst.BaseSuite) -> bool:
 
 @dataclass
 class Arm:
-    """One way through an `if`: its state at the end, and whether that is reached.
+    """A branch of an `if`: its state at the end, and whether that is reached.
 
-    exits: how many ways out there were by then. end: how many synchronisation points. narrowed: the names of which its
-    condition says more. data_sets: those at its start, where the condition is on the rank. only_raises: whether it ends
-    the job, and synchronises nowhere before.
+    exits: the number of exits by then. end: the number of synchronisation points by then. narrowed: the names that its
+    condition narrows. data_sets: those at its start, if the condition is on the rank. only_raises: whether it ends the
+    job without a synchronisation point before.
     """
 
     through: bool
@@ -104,7 +104,7 @@ def _note_leader(
 
 
 def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: Control, taken: bool) -> Arm:
-    """Run one way through an `if`."""
+    """Run one branch of an `if`."""
     frame.memory = before.fork()
     frame.memory.control = inside
     narrow(frame, node.test, taken)
@@ -131,17 +131,19 @@ def _is_by_rank(division: Control) -> bool:
 def _agreed_where_asked(
     node: cst.If, taken: Memory, skipped: Memory, test: Value, division: Control
 ) -> tuple[str, ...]:
-    """The names that ranks agree on where a flag holds that they have agreed on: whoever asks for it has the same.
+    """Names that are reduced on one branch only, and on which ranks agree all the same. Three cases.
+
+    The condition is itself reduced, and whatever reads the name has the same condition:
 
     stops = agreed(stops)
     if stops: steps = agreed(steps)
 
-    Or on some of the ranks, where those that have told the others keep their own.
+    Some ranks receive the value, and the ranks that sent it keep their own:
 
     told = agreed(stops)
     if rank != 0: stops = told
 
-    Or where there are others to agree with, which a setting says.
+    A setting says whether there are other ranks to agree with:
 
     if args.distributed: loss = agreed(loss)
     """
@@ -158,7 +160,7 @@ def _agreed_where_asked(
 
 
 def _none_on_some(taken: Memory, skipped: Memory, division: Control) -> tuple[str, ...]:
-    """The names that are None on the ranks that took one arm, where this rank's own data decided on it."""
+    """The names that are None on the ranks that took one branch, if rank-local data decides on the branch."""
     if not division.rank.differs or division.rank.origins & ~(Origin.DATA | Origin.RNG):
         return ()
     return tuple(
@@ -178,11 +180,11 @@ def _note_absent(frame: Frame, node: cst.If, names: tuple[str, ...], division: C
 
 
 def _set_on_some(frame: Frame, taken: Memory, skipped: Memory) -> list[tuple[Hashable, str]]:
-    """The numbers and flags of objects that one arm alone assigns, on some of the ranks.
+    """Numbers and flags of objects that only one branch assigns, on some of the ranks.
 
     if loss > self.best: self.stops = True
 
-    On the others they keep the value that they had before, which is read for that. A constructor has found none.
+    The other ranks keep the previous value, so it is read here. A constructor has no previous value.
     """
     if frame.function is not None and frame.function.name == "__init__":
         return []
@@ -206,7 +208,7 @@ def _note_set(frame: Frame, attributes: list[tuple[Hashable, str]], division: Co
 def _wrapped_on_one_way(
     frame: Frame, node: cst.If, taken: Memory, skipped: Memory
 ) -> tuple[dict[str, Value], dict[tuple[Hashable, str], Value]]:
-    """The names and the attributes that are a wrapped model at the end of one arm only."""
+    """The names and the attributes that hold a wrapped model at the end of one branch only."""
     others = skipped.names
     parted = {name: value for name, value in taken.names.items() if others.get(name, value) is not value}
     names: dict[str, Value] = {}
@@ -241,7 +243,7 @@ def _tell(
 
 
 def _narrowed(before: Memory, memory: Memory) -> dict[str, Value]:
-    """The names of which an arm knows more than the code before it, by what the condition says of them."""
+    """The names that the condition of a branch has narrowed."""
     return {name: value for name, value in memory.names.items() if before.names.get(name) is not value}
 
 
@@ -252,10 +254,10 @@ def _widen_both(before: Memory, node: cst.If, taken: Arm, skipped: Arm) -> None:
 
 
 def _only_narrowed(arm: Arm, other: Arm, code: cst.CSTNode | None) -> dict[str, Value]:
-    """What the condition of an arm said of names, without the models that the other arm has taken out of a wrapper.
+    """The names narrowed by the condition of a branch, except models that the other branch unwraps.
 
-    There it goes on to matter: `if args.distributed: model = model.module` leaves no wrapper on either way.
-    code: what the other arm runs.
+    For these the narrowing still matters: after `if args.distributed: model = model.module` neither branch has a
+    wrapper. code: the body of the other branch.
     """
     rebound = {name for name, value in other.narrowed.items() if other.memory.names.get(name) is not value}
     if rebound and code is not None:
@@ -264,25 +266,25 @@ def _only_narrowed(arm: Arm, other: Arm, code: cst.CSTNode | None) -> dict[str, 
 
 
 def _widen(before: Memory, memory: Memory, narrowed: dict[str, Value]) -> None:
-    """Forget at the end of an arm what its condition said: no rank has bound another value to these names."""
+    """Undo at the end of a branch what its condition narrowed: these names have not been assigned."""
     for name, value in narrowed.items():
         if memory.names.get(name) is not value:
             continue
         if name in before.names:
             memory.names[name] = before.names[name]
-        else:  # of a function around this one
+        else:  # of an enclosing function
             del memory.names[name]
 
 
 def joined_arms(
     frame: Frame, arms: tuple[tuple[bool, Memory], ...], inside: Control, after: Control, divided: Rank
 ) -> bool:
-    """The state after a branch: the join of the arms that reach its end."""
+    """Set the state after a branch: the join of the branches whose end is reached. Returns whether there is one."""
     reached: Memory | None = None
     for through, memory in arms:
         if through:
             if len(memory.control.conditions) > len(inside.conditions):
-                after = after.under(memory.control)  # some have left on the way, under conditions of the arm
+                after = after.under(memory.control)  # some ranks have left under conditions inside the branch
             reached = memory if reached is None else reached.merge(memory, divided)
     if reached is None:
         return False

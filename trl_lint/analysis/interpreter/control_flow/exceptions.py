@@ -1,4 +1,4 @@
-"""`try`: only ranks on which something raises get into an `except` clause."""
+"""`try`: only ranks on which an exception is raised enter an `except` clause."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CAUGHT = "only ranks where an exception is raised get here"
 def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     before = frame.memory.fork()
     if not all(map(_keeps_together, node.handlers)):
-        # A rank on which something raises leaves the body and goes on behind it.
+        # A rank on which an exception is raised leaves the body and continues after the `try`.
         left = frame.step(node, "a rank where an exception is raised does not reach the end of this")
         frame.memory.control = before.control.under(Control(Uniformity.UNKNOWN, left, ranks.UNKNOWN))
     forgiving = any(_forgives(handler) for handler in node.handlers)
@@ -70,12 +70,12 @@ def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
 def _run_handler(
     frame: Frame, node: cst.Try | cst.TryStar, handler: cst.ExceptHandler | cst.ExceptStarHandler, body: tuple[int, int]
 ) -> tuple[bool, bool]:
-    """Run an `except` clause: whether its end is reached, and whether it may leave."""
+    """Run an `except` clause. Returns whether its end is reached, and whether it may leave."""
     exits, start = len(frame.exits), len(frame.sync_points)
     if handler.name is not None:
         bind_target(frame, handler.name.name, UNKNOWN)
     through = run_body(frame, handler.body)
-    # A process that an exception ends is one that failed, whatever its status says.
+    # A process that ends because of an exception has failed, whatever its status says.
     own = process_exits.ways_out(frame, exits)
     frame.exits[exits:] = own
     if (own or not _raises_again(handler)) and _is_of_some_ranks(handler):
@@ -108,7 +108,7 @@ def _joined(arms: Iterable[tuple[bool, Memory]]) -> Memory | None:
 
 
 def _is_of_some_ranks(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
-    """Whether what an `except` clause catches may be raised on some ranks only."""
+    """Whether the exception that an `except` clause catches may be raised on some ranks only."""
     if handler.type is None:
         return True
     own = {
@@ -118,19 +118,19 @@ def _is_of_some_ranks(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> boo
 
 
 def _keeps_together(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
-    """Whether no rank leaves the body for this clause and goes on behind it while others go on in it."""
+    """Whether no rank leaves the body for this clause and continues after it while others stay in the body."""
     names = {last_name(each) for each in _caught(handler)}
     return _raises_again(handler) or _asks_for_package(handler) or (bool(names) and names <= MET_BY_ALL_RANKS)
 
 
 def _asks_for_package(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
-    """Whether an `except` clause catches only that a package is missing: it is there on all ranks, or on none."""
+    """Whether an `except` clause only catches a missing package, which is installed on all ranks or on none."""
     names = [last_name(each) for each in _caught(handler)]
     return bool(names) and all(name in NOT_INSTALLED for name in names)
 
 
 def _is_raised_in_a_forward(frame: Frame, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
-    """Whether what is caught is an exception of the project's own, by which a module in sight refuses its input."""
+    """Whether the caught exception is one of the project, with which a module's `forward` rejects its input."""
     values = [frame.engine.evaluate(frame, each) for each in _caught(handler) if isinstance(each, cst.Name)]
     classes = [value.cls for each in values if isinstance(value := frame.engine.settle(each), ClassValue)]
     return any(cls.name in _known_in_forwards(cls.module) for cls in classes)
@@ -148,7 +148,7 @@ def _known_in_forwards(module: Module) -> frozenset[str]:
 
 
 def _raised_in_forwards(module: Module) -> frozenset[str]:
-    """The names of what the classes of a file that have a forward raise."""
+    """The names of the exceptions raised by the classes of a file that have a `forward`."""
     nodes = below(module.tree) if module.mentions(rb"\bdef\s+forward\b") else ()
     classes = (each for each in nodes if isinstance(each, cst.ClassDef) and _has_forward(each))
     return frozenset(

@@ -1,4 +1,4 @@
-"""Loops: the body is run until the facts at its head settle, or once per item of a container in sight."""
+"""Loops: the body is run until the facts at its head reach a fixpoint, or once per item of a known container."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from trl_lint.domain.values import BOTTOM, Kind, Value, Wrapping
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
 from trl_lint.knowledge.torch import STEPS_OF_TRAINING, WITHOUT_GRADIENTS
 
-# A loop's facts only climb the lattice, so it settles soon; this bound is for the pathological.
+# Facts only climb the lattice, so a fixpoint is reached soon; this bound is for pathological loops.
 _ROUNDS = 5
 
 
@@ -72,19 +72,19 @@ def run_for(frame: Frame, node: cst.For) -> bool:
 
 
 def _trains(loop: cst.For) -> bool:
-    """Whether gradients are computed in a loop: where not, it evaluates."""
+    """Whether gradients are computed in a loop; if not, it is an evaluation loop."""
     methods = (node.attr.value for node in of_class(loop.body, cst.Attribute))
     return any(map(COMPUTES_GRADIENTS.fits, methods))
 
 
 def _evaluates(frame: Frame, loop: cst.For) -> bool:
-    """Whether nothing is trained in a loop: gradients are off around it or in it."""
+    """Whether a loop trains nothing: gradients are off around it or in it."""
     names = names_in(loop.body)
     return not names & STEPS_OF_TRAINING and (not frame.memory.control.grad or bool(names & WITHOUT_GRADIENTS))
 
 
 def _evaluated(frame: Frame, loop: cst.For, element: Value) -> Value:
-    """A batch of this rank's own, or a tuple with one, as one that is evaluated."""
+    """A rank-local batch, or a tuple with one, marked as evaluated."""
     if isinstance(element, TupleValue):
         return element.having(tuple(_evaluated(frame, loop, item) for item in element.items))
     if element.kind is not Kind.BATCH or not element.rank.differs:
@@ -96,14 +96,14 @@ def _evaluated(frame: Frame, loop: cst.For, element: Value) -> Value:
 
 
 def _is_handed_out(element: Value) -> bool:
-    """Whether an element is a batch of a prepared loader, or a tuple with one, as `enumerate` gives it."""
+    """Whether an element is a batch of a prepared dataloader, or a tuple with one, as from `enumerate`."""
     if isinstance(element, TupleValue):
         return any(map(_is_handed_out, element.items))
     return element.kind is Kind.BATCH and element.wrapping is Wrapping.WRAPPED
 
 
 def _each_entry(frame: Frame, node: cst.For, iterable: Value, entries: list[Value]) -> bool:
-    """A loop over a dict in sight runs once per key, so that each key keeps its own fact."""
+    """Run a loop over a known dict once per key, so that each key keeps its own facts."""
     before, exits = frame.memory.control, len(frame.exits)
     for index, entry in enumerate(entries):
         frame.unroll_index = (*frame.unroll_index, index)
@@ -140,7 +140,7 @@ def _enter_while(frame: Frame, node: cst.While) -> None:
 
 @dataclass
 class _Settled:
-    """A loop once the facts at its head do not change any more: that state, and its last round."""
+    """A loop at its fixpoint: the state at its head, and its last iteration."""
 
     head: Memory
     loop: Loop
@@ -153,7 +153,7 @@ def _loop(
     enter: Callable[[], None],
     forever: bool = False,
 ) -> bool:
-    """Run a loop's body until the facts at its head settle, and join what leaves it."""
+    """Run a loop's body to a fixpoint, and join the states that leave it."""
     division = divides(frame, node.iter if isinstance(node, cst.For) else node.test, trips)
     before = frame.memory
     returns, exits, start = len(frame.returned), len(frame.exits), len(frame.sync_points)
@@ -174,7 +174,7 @@ def _loop(
     after = _behind(before, settled, ranks.SAME if is_agreed else _temporal(trips.rank), forever)
     if after is None:
         return False
-    # A `break` leaves the loop, where all ranks meet again; a `return` does not, nor does the end of a process.
+    # After a `break` all ranks continue after the loop; after a `return` or the end of a process they do not.
     after.control = before.control.under(division) if len(frame.exits) > exits else before.control
     frame.memory = after
     return otherwise(frame, node.orelse) if node.orelse is not None else True
@@ -183,7 +183,10 @@ def _loop(
 def _settle(
     frame: Frame, node: cst.For | cst.While, division: Control, enter: Callable[[], None], marks: tuple[int, int]
 ) -> _Settled:
-    """marks: how many returns and synchronisation points there were before the loop."""
+    """Run the body until the state at its head does not change.
+
+    marks: the numbers of returns and of synchronisation points before the loop.
+    """
     before = frame.memory
     returns, start = marks
     head = before.fork()
@@ -195,7 +198,7 @@ def _settle(
         end = _round(frame, node, head, loop, enter)
         if end is None:
             break
-        # Ranks that have left the loop are not there in its next round.
+        # Ranks that have left the loop are missing in its next iteration.
         left = _left_behind(head.control, loop, frame.returned[returns:])
         end.control = head.control
         grown = head.fork().merge(end)
@@ -210,7 +213,7 @@ def _settle(
 def _round(
     frame: Frame, node: cst.For | cst.While, head: Memory, loop: Loop, enter: Callable[[], None]
 ) -> Memory | None:
-    """Run the body once; the state in which it comes back to its head, if it does."""
+    """Run the body once. Returns the state in which it reaches its head again, or None."""
     frame.loops.append(loop)
     frame.memory = head.fork()
     frame.statement = node
@@ -224,9 +227,9 @@ def _round(
 
 
 def _as_many(trips: Rank) -> bool:
-    """Whether a loop goes round once per sample of a batch or of a rank's share of the data.
+    """Whether a loop runs once per sample of a batch or of a rank's shard.
 
-    As a rule, batches and shares are as large on all ranks.
+    As a rule, batches and shards have the same size on all ranks.
     """
     if trips.how == ranks.HELD:
         return False
@@ -234,7 +237,7 @@ def _as_many(trips: Rank) -> bool:
 
 
 def _left_behind(control: Control, loop: Loop, returned: list[tuple[Value, Memory]]) -> Control:
-    """How sure it is that all ranks come round to a loop's head again, after what made some of them leave it."""
+    """The control at a loop's head in the next iteration, after exits that only some ranks may have taken."""
     for memory in (*loop.breaks, *(memory for _, memory in returned)):
         if memory.control.uniformity > control.uniformity:
             control = control.under(memory.control)
@@ -242,17 +245,17 @@ def _left_behind(control: Control, loop: Loop, returned: list[tuple[Value, Memor
 
 
 def _forget_ways_behind(frame: Frame, exits: int) -> None:
-    """A `break` or `continue` does not leave what is around a loop. exits: how many ways out there were before."""
+    """Drop `break` and `continue`, which do not leave code around the loop. exits: the number of exits before it."""
     frame.exits[exits:] = [each for each in frame.exits[exits:] if not isinstance(each, (cst.Break, cst.Continue))]
 
 
 def _temporal(trips: Rank) -> Rank:
-    """Ranks that go round a different number of times leave with different values."""
+    """The rank of values after a loop with this number of iterations: they differ if the number does."""
     return ranks.nonlinear(Rank(State.LOCAL, trips.origins)) if trips.differs else ranks.SAME
 
 
 def _behind(before: Memory, settled: _Settled, divided: Rank, forever: bool) -> Memory | None:
-    """The state after a loop: that at its head, which covers zero rounds as well, and those at its `break`s."""
+    """The state after a loop: the join of the state at its head (which covers zero iterations) and at its `break`s."""
     after: Memory | None = None
     if not forever:
         after = settled.head
@@ -269,14 +272,14 @@ def _behind(before: Memory, settled: _Settled, divided: Rank, forever: bool) -> 
 
 
 def _set_up_inside(outer: Control, inner: Control) -> Rank:
-    """How ranks differ in the conditions of a place inside of another: those who come to that one come to it alike."""
+    """How ranks differ by the conditions of `inner` that are not conditions of `outer`."""
     known = {id(each.provenance) for each in outer.conditions}
     own = [each.rank for each in inner.conditions if id(each.provenance) not in known and each.rank.differs]
     return Rank(State.LOCAL, reduce(or_, (each.origins for each in own))) if own else ranks.SAME
 
 
 def _divide_counters(before: Memory, after: Memory, divided: Rank) -> None:
-    """What a loop counts differs where the ranks leave it in different rounds."""
+    """Counters differ between ranks that leave the loop in different iterations."""
     for name, value in after.names.items():
         old = before.names.get(name)
         if old is not None and old is not value and value.rank.state is State.SAME and value.kind is Kind.NUMBER:
@@ -284,9 +287,9 @@ def _divide_counters(before: Memory, after: Memory, divided: Rank) -> None:
 
 
 def _is_settled(frame: Frame, node: cst.For | cst.While, loop: Loop, head: Memory, grown: Memory) -> bool:
-    """Whether another round could find no other facts: only names that were there before count.
+    """Whether another iteration would find no new facts; only names that existed before count.
 
-    Who leaves in the middle of a round takes along what the rounds before have made.
+    A rank that leaves in the middle of an iteration takes with it what earlier iterations have computed.
     """
     for key, value in grown.attributes.items():
         old = head.attributes.get(key)
@@ -299,7 +302,7 @@ def _is_settled(frame: Frame, node: cst.For | cst.While, loop: Loop, head: Memor
 
 
 def _changed(head: Memory, grown: Memory) -> tuple[list[str], set[Identity]]:
-    """The names and the containers of which something else is known than before."""
+    """The names and the containers whose facts have changed."""
     names = []
     for name, value in grown.names.items():
         old = head.names.get(name)

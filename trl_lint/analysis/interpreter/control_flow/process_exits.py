@@ -1,7 +1,7 @@
-"""Ends of this rank's process: `sys.exit()` and its like leave as a `return` does, with an error as a `raise` does.
+"""Ends of this rank's process: `sys.exit()` leaves like a `return`, and with an error status like a `raise`.
 
 if rank != 0:
-    sys.exit()     only the main process goes on
+    sys.exit()     only the main process continues
 if not found:
     sys.exit(2)    the launcher ends all ranks
 """
@@ -33,7 +33,7 @@ def ends(frame: Frame, call: cst.Call) -> bool:
 
 
 def leave(frame: Frame, statement: cst.Expr | cst.Raise, raised: cst.BaseExpression | None) -> None:
-    """Note that ranks leave here, the others going on: an error would end them, too."""
+    """Note that some ranks end here while the others continue. An error status would end the others, too."""
     given = raised.args if isinstance(raised, cst.Call) else ()
     if not given or _is_success(frame, given[0].value):
         frame.exits.append(statement)
@@ -45,11 +45,11 @@ def _is_success(frame: Frame, status: cst.BaseExpression) -> bool:
 
 
 def raises_end(statement: cst.Raise) -> bool:
-    """Whether what is raised ends this rank's process: `raise SystemExit(0)`."""
+    """Whether the raised exception ends this rank's process: `raise SystemExit(0)`."""
     raised = statement.exc.func if isinstance(statement.exc, cst.Call) else statement.exc
     return isinstance(raised, cst.Name) and raised.value == END_OF_PROCESS
 
 
 def ways_out(frame: Frame, start: int, end: int | None = None) -> Exits:
-    """The ways out from one to another that lead on to the code around: not those that end the process."""
+    """The exits between two marks that lead to the code around: not those that end the process."""
     return tuple(each for each in frame.exits[start:end] if not isinstance(each, (cst.Expr, cst.Raise)))

@@ -101,7 +101,7 @@ def _augmented(frame: Frame, node: cst.AugAssign) -> bool:
 def _grow(frame: Frame, old: ContainerValue, right: Value) -> None:
     """`items += more`: the container itself grows."""
     is_list = isinstance(right, ContainerValue) and all(cell.shape == "list" for cell in frame.memory.cells(right))
-    # An empty entry of a library's store is what is done with it.
+    # The type of an empty entry of a library's store follows from its use.
     if not is_list and any(cell.shape == "dict" for cell in frame.memory.cells(old)):
         frame.update(old, lambda cell: containers.merged_into(frame, cell, right))
         return
@@ -151,9 +151,9 @@ def _continue(frame: Frame, node: cst.Continue) -> bool:
 
 
 def _assert(frame: Frame, node: cst.Assert) -> bool:
-    """What is behind `assert num_processes == 1` is not reached where there are several processes.
+    """Code after `assert num_processes == 1` is not reached in a run with several processes.
 
-    An assertion about a wrapped model (`hasattr`, `isinstance`) fails there as well, but that nobody wants.
+    An assertion about a wrapped model (`hasattr`, `isinstance`) fails there as well, but that is not intended.
     """
     value = evaluate(frame, node.test)
     narrow(frame, node.test, True)

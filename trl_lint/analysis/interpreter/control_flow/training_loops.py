@@ -1,8 +1,8 @@
-"""What is trained with on several ranks is this rank's own data, wherever a loop takes it from.
+"""A batch that a wrapped model is trained on is rank-local data, wherever the loop takes it from.
 
 for batch in loader:                    loader: a name of which nothing is known, or one that shards by itself
-    loss = model(batch["x"])            model: wrapped, so that there are several ranks
-    accelerator.backward(loss)          batch: BatchValue(SHARD), as each rank trains with other samples
+    loss = model(batch["x"])            model: wrapped, so there are several ranks
+    accelerator.backward(loss)          batch: BatchValue(SHARD), since each rank trains on other samples
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
 
 
 def trained_on(frame: Frame, node: cst.For, element: Value) -> Value:
-    """An element of what a loop goes through: of one that trains a wrapped model on it, this rank's own."""
+    """The element of a loop; rank-local if the loop trains a wrapped model on it."""
     batch = element.items[-1] if isinstance(element, TupleValue) and element.items else element
     if batch.rank.state is not State.UNKNOWN or batch.kind not in (Kind.BATCH, Kind.UNKNOWN):
         return element
@@ -39,7 +39,7 @@ def trained_on(frame: Frame, node: cst.For, element: Value) -> Value:
 
 
 def _is_innermost(loop: cst.For) -> bool:
-    """Whether a backward pass is written in a loop, and in none inside of it."""
+    """Whether a backward pass is written in a loop, and not only in loops inside it."""
     backward = [node for node in of_class(loop.body, cst.Attribute) if COMPUTES_GRADIENTS.fits(node.attr.value)]
     if not backward:
         return False
@@ -49,7 +49,7 @@ def _is_innermost(loop: cst.For) -> bool:
 
 
 def _is_read_as_batch(body: cst.CSTNode, target: cst.BaseExpression) -> bool:
-    """Whether fields of what a name is bound to are read: `batch["x"]`, `model(**batch)`, `x, y = batch`."""
+    """Whether the fields of a loop variable are read: `batch["x"]`, `model(**batch)`, `x, y = batch`."""
     if not isinstance(target, cst.Name):
         return isinstance(target, (cst.List, cst.Tuple))
     for node in (*of_class(body, cst.Subscript), *of_class(body, cst.Arg), *of_class(body, cst.Assign)):
@@ -68,11 +68,11 @@ def _is_read_as_batch(body: cst.CSTNode, target: cst.BaseExpression) -> bool:
 
 
 def _has_wrapped_model(frame: Frame) -> bool:
-    """Whether a model is in reach that is wrapped, or may be, or what wraps them: then there are several ranks."""
+    """Whether a model is reachable that is or may be wrapped, or an object that wraps: then there are several ranks."""
     return bool(frame.accelerator()) or any(map(_is_wrapped, frame.in_reach()))
 
 
 def _is_wrapped(value: Value) -> bool:
-    """Whether several ranks train it: what a DataParallel wraps, one process trains."""
+    """Whether several ranks train it. A model in DataParallel is trained by one process."""
     is_shared = isinstance(value, PreparedObject) or value.wrapping in WRAPPED_ON_SOME_WAY
     return is_shared and not is_data_parallel(value)

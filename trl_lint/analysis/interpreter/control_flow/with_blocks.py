@@ -1,4 +1,4 @@
-"""`with`: what is bound, where gradients are on inside, and which rank is first."""
+"""`with`: the bound names, whether gradients are on inside, and which rank runs first."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run_with(frame: Frame, node: cst.With) -> bool:
 
 
 def _entered(frame: Frame, item: cst.WithItem) -> Value:
-    """The value of a context manager, once what it gives is bound."""
+    """Enter a context manager and bind its target. Returns the value of the context manager."""
     value = evaluate(frame, item.item)
     bound = frame.context_values.pop(id(item.item), None)
     for observe in frame.observers.enter:

@@ -1,14 +1,14 @@
-"""What a loop changes without looking at it: another round would find nothing else.
+"""Names and containers that a loop changes without reading them, so that another iteration finds nothing new.
 
 for batch in loader:
     loss = model(batch)
-    losses.append(loss)          one round is enough: a second adds the same to `losses` and `rows`,
+    losses.append(loss)          one iteration is enough: a second one adds the same to `losses` and `rows`,
     rows[batch.index] = loss     and binds `last` to the same
     last = loss
 
 for batch in loader:
     losses.append(model(batch))
-    if len(losses) > 10: ...     it reads `losses`, of which more is known at the start of the second round
+    if len(losses) > 10: ...     it reads `losses`, of which more is known at the start of the second iteration
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trl_lint.domain.kinds import BoundMethod, ContainerValue, Identity, Iterabl
 from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.values import Value
 
-# What puts something into a container, and gives nothing.
+# Methods that add to a container and return nothing.
 _ADDS = frozenset({"add", "append", "appendleft", "extend", "insert"})
 
 
@@ -42,7 +42,7 @@ def looks_at_none(
 
 
 def _in_reach(frame: Frame, memory: Memory, read: frozenset[str]) -> Iterator[Value]:
-    """What code that reads some names may get to, each container on its own."""
+    """The values that code which reads these names can reach; each container is listed separately."""
     for name, value in memory.names.items():
         if name in read or type(value) is not ContainerValue:  # which may lead to one of another name
             yield value
@@ -56,7 +56,7 @@ def _in_reach(frame: Frame, memory: Memory, read: frozenset[str]) -> Iterator[Va
 
 
 def _holds(value: Value, containers: set[Identity]) -> bool:
-    """Whether one gets from a value to one of the containers, without going through another container."""
+    """Whether a value leads to one of the containers without passing through another container."""
     if isinstance(value, ContainerValue):
         return not containers.isdisjoint(value.identities)
     if isinstance(value, TupleValue):
@@ -70,7 +70,7 @@ def _holds(value: Value, containers: set[Identity]) -> bool:
 
 @lru_cache(maxsize=256)
 def _read_in(loop: cst.For | cst.While) -> frozenset[str]:
-    """The names whose value from before a round a loop may look at: not those that it only binds, or binds first."""
+    """The names whose value from before an iteration a loop may read: not those that it only binds, or binds first."""
     found: set[str] = set()
     bound: set[str] = set()
     if isinstance(loop, cst.For):
@@ -88,7 +88,7 @@ def _read_in(loop: cst.For | cst.While) -> frozenset[str]:
 
 
 def _read_by(code: Sequence[cst.CSTNode]) -> set[str]:
-    """The names in some code, but for those that it only binds, and those of what it only adds to."""
+    """The names in some code, except those that it only binds, and those of containers that it only adds to."""
     found: set[str] = set()
     todo = list(code)
     while todo:
@@ -133,6 +133,6 @@ def _adds(callee: cst.CSTNode) -> bool:
 
 @lru_cache(maxsize=64)
 def _read_in_functions(root: cst.CSTNode) -> frozenset[str]:
-    """The names in the functions inside a function or a module, which may be called anywhere in it."""
+    """The names in the functions defined inside a function or a module, which may be called anywhere in it."""
     inside = (*of_class(root, cst.FunctionDef), *of_class(root, cst.Lambda))
     return frozenset(_read_by([each for each in inside if each is not root]))
