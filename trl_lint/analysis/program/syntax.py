@@ -1,7 +1,7 @@
-"""What is below and around a node of a LibCST tree, but for white space and punctuation.
+"""The nodes below and around a node of a LibCST tree, without white space and punctuation.
 
-`node.children` finds it by having a visitor rewrite the node, and most of what it finds are blanks: going through a
-tree with it takes as long as parsing the text did.
+`node.children` has a visitor rewrite the node, and most of what it finds is white space: walking a tree with it takes
+as long as parsing the text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TypeAlias, TypeVar
 
 import libcst as cst
 
-# How the names of fields begin that hold no code.
+# Prefixes of the names of fields that hold no code.
 PUNCTUATION = (
     *("asynchronous", "colon", "comma", "dot", "equal", "first_colon", "first_line", "footer", "header"),
     *("lbrace", "lbracket", "leading", "lines_after", "lpar", "newline", "posonly_ind", "rbrace", "rbracket"),
@@ -26,7 +26,7 @@ PUNCTUATION = (
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 _Part: TypeAlias = cst.CSTNode | Sequence[cst.CSTNode]
 
-# By class, what gives the fields of its nodes that may hold code; None where there are none.
+# By class, a getter of the fields that may hold code; None if there are none.
 _parts: dict[type[cst.CSTNode], Callable[[cst.CSTNode], tuple[_Part, ...]] | None] = {}
 
 
@@ -59,7 +59,7 @@ def below(root: cst.CSTNode) -> Iterator[cst.CSTNode]:
 def of_class(root: cst.CSTNode, kind: type[_Node]) -> Sequence[_Node]:
     """The nodes of one class among a node and all below it, in the order of the text.
 
-    Several questions about one piece of code take one walk through it.
+    Several queries on one piece of code share one walk through it.
     """
     by_class = _in_definition if isinstance(root, _DEFINITIONS) else _in_piece
     return by_class(root).get(kind, ())  # type: ignore[return-value]
@@ -72,7 +72,7 @@ def _by_class(root: cst.CSTNode) -> Mapping[type[cst.CSTNode], Sequence[cst.CSTN
     return dict(found)
 
 
-# Trees are never changed. Of the many small pieces that are asked about, none takes the place of a whole function.
+# Trees are never changed. The many small pieces that are queried must not evict whole functions from the cache.
 _DEFINITIONS = (cst.ClassDef, cst.FunctionDef, cst.Module)
 _in_definition = lru_cache(maxsize=512)(_by_class)
 _in_piece = lru_cache(maxsize=512)(_by_class)
@@ -91,7 +91,7 @@ def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     return tuple(reversed(around))
 
 
-# Asked for finding by finding, of trees that are never changed. By identity, as LibCST's own hash takes a call.
+# Queried once per finding, on trees that are never changed. Keyed by id, because LibCST's hash needs a call.
 @lru_cache(maxsize=16)
 def _parents(root: cst.CSTNode) -> dict[int, cst.CSTNode]:
     found: dict[int, cst.CSTNode] = {}
@@ -107,7 +107,7 @@ def _parents(root: cst.CSTNode) -> dict[int, cst.CSTNode]:
 
 
 def definitions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[cst.ClassDef | cst.FunctionDef]:
-    """The classes and functions that a place is in, from the outermost inwards; a place that is one is the last."""
+    """The classes and functions around a node, from the outermost inwards, and last the node itself if it is one."""
     return [each for each in (*ancestors(root, node), node) if isinstance(each, (cst.ClassDef, cst.FunctionDef))]
 
 
@@ -119,9 +119,10 @@ def last_name(node: cst.CSTNode | None) -> str:
 
 
 def heading(node: cst.CSTNode) -> cst.CSTNode | None:
-    """What a finding at a statement points at: of one with a block the last part before it, as the test of an `if`.
+    """The node that a finding at a statement points at: for a statement with a block, the last part before the block.
 
-    The statement itself where it has no block, and None where nothing but a word stands before it (`try:`).
+    That is the test of an `if`, for example. A statement without a block is returned as it is. None if there is only a
+    keyword before the block (`try:`).
     """
     if not isinstance(node, (*_WITH_BLOCKS, cst.Match)):
         return node
@@ -134,7 +135,7 @@ def heading(node: cst.CSTNode) -> cst.CSTNode | None:
 _WITH_BLOCKS = (cst.BaseCompoundStatement, cst.Else, cst.ExceptHandler, cst.ExceptStarHandler, cst.Finally)
 
 
-# By class and not by `isinstance`, which takes ten times as long for what LibCST makes.
+# By class, because `isinstance` takes ten times as long for LibCST nodes.
 _SEQUENCES = frozenset({list, tuple})
 _NO_NODES = frozenset({bool, int, str, cst.MaybeSentinel, type(None)})
 
@@ -148,16 +149,16 @@ def _parts_of(node: cst.CSTNode) -> Callable[[cst.CSTNode], tuple[_Part, ...]] |
 
 
 def _in_text_order(node: cst.CSTNode) -> tuple[str, ...]:
-    """The fields of a kind of node that may hold code, as LibCST itself goes through them."""
+    """The fields of a node's class that may hold code, in the order in which LibCST visits them."""
     recorder = _Recorder()
     node._visit_and_replace_children(recorder)
-    # Some fields are gone through only where they hold something.
+    # Some fields are visited only if they hold something.
     names = (*recorder.names, *(field.name for field in fields(node) if field.type is not str))
     return tuple(dict.fromkeys(name for name in names if not name.startswith(PUNCTUATION)))
 
 
 class _Recorder(cst.CSTVisitor):
-    """Notes the fields of the node that it is given, and looks at nothing below."""
+    """Record the fields of the node that it visits, without descending."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -171,18 +172,18 @@ class _Recorder(cst.CSTVisitor):
 
 
 def only_element(node: cst.CSTNode | None) -> cst.BaseExpression | None:
-    """The element of a list or tuple that is written out with one; None for all else."""
+    """The element of a list or tuple display with exactly one; None for anything else."""
     elements = node.elements if isinstance(node, (cst.List, cst.Tuple)) else ()
     return elements[0].value if len(elements) == 1 and isinstance(elements[0], cst.Element) else None
 
 
 def callee_of(node: cst.CSTNode) -> cst.CSTNode:
-    """What a call calls; a node that calls without being a `Call` (a decorator, a `with` item) stands for itself."""
+    """The callee of a call; the node itself if it calls without being a `Call` (a decorator, a `with` item)."""
     return node.func if isinstance(node, cst.Call) else node
 
 
 def is_blank(suite: cst.BaseSuite) -> bool:
-    """Whether a suite says nothing but that somebody else has to: a docstring, `pass`, `...`, NotImplementedError."""
+    """Whether a suite only leaves the work to a subclass: a docstring, `pass`, `...`, NotImplementedError."""
     lines = suite.body if isinstance(suite, cst.SimpleStatementSuite) else []
     for line in suite.body if isinstance(suite, cst.IndentedBlock) else ():
         if not isinstance(line, cst.SimpleStatementLine):
@@ -192,7 +193,7 @@ def is_blank(suite: cst.BaseSuite) -> bool:
 
 
 def ends_outside(block: cst.BaseSuite | cst.If) -> bool:
-    """Whether a block ends with a statement that nothing in the block is run after."""
+    """Whether a block ends with a statement after which nothing in the block runs."""
     last = block.body[-1] if isinstance(block, (cst.IndentedBlock, cst.SimpleStatementSuite)) and block.body else None
     if isinstance(last, cst.SimpleStatementLine):
         last = last.body[-1]
@@ -216,14 +217,14 @@ def holder_name(node: cst.CSTNode | None) -> str:
 
 
 def assigned_once(root: cst.CSTNode, name: str) -> cst.BaseExpression | None:
-    """What a function (or module) assigns to a name, or to a part of what it stands for, if it does so once."""
+    """The value that a function (or module) assigns to a name, or to a part of its value, if it does so only once."""
     assigned = of_class(root, cst.Assign)
     values = [each.value for each in assigned for target in each.targets if holder_name(target.target) == name]
     return values[0] if len(values) == 1 else None
 
 
 def operands(test: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """What a condition, or a number, compares and computes that of: `a % b == c` of three names."""
+    """The operands of a condition or a number, down to the leaves: `a`, `b` and `c` of `a % b == c`."""
     match test:
         case cst.BooleanOperation(left=left, right=right) | cst.BinaryOperation(left=left, right=right):
             parts = [left, right]
@@ -239,12 +240,12 @@ def operands(test: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 
 def names_in(node: cst.CSTNode) -> set[str]:
-    """The names that are read, bound or declared anywhere in a piece of code, those of attributes among them."""
+    """The names that are read, bound or declared anywhere in a piece of code, including names of attributes."""
     return {each.value for each in of_class(node, cst.Name)}
 
 
 def value_names(root: cst.CSTNode) -> Iterator[cst.Name]:
-    """The names that code below a node reads or binds: not those of attributes and keywords."""
+    """The names that code below a node reads or binds, without those of attributes and keywords."""
     aside = {id(node.attr) for node in of_class(root, cst.Attribute)}
     aside |= {id(node.keyword) for node in of_class(root, cst.Arg)}
     return (node for node in of_class(root, cst.Name) if id(node) not in aside)
@@ -256,12 +257,12 @@ def used_names(root: cst.CSTNode) -> set[str]:
 
 
 def loop_targets(root: cst.CSTNode) -> set[str]:
-    """The names that loops of a function give a value to in each round."""
+    """The names that the loops of a function bind in each iteration."""
     return {name.value for each in of_class(root, cst.For) for name in of_class(each.target, cst.Name)}
 
 
 def contexts_around(root: cst.CSTNode, node: cst.CSTNode) -> set[str]:
-    """The own names of the functions whose contexts a node is in: `with torch.no_grad():`."""
+    """The last parts of the names of the context managers around a node: `no_grad` of `with torch.no_grad():`."""
     items = [item.item for each in ancestors(root, node) if isinstance(each, cst.With) for item in each.items]
     return {last_name(item.func) for item in items if isinstance(item, cst.Call)}
 
@@ -298,7 +299,7 @@ _OPERANDS: dict[type, Callable[..., list[cst.CSTNode]]] = {
 
 
 def own_attribute(node: cst.CSTNode) -> str:
-    """The name in `self.name`; "" for all else."""
+    """The name in `self.name`; "" for anything else."""
     match node:
         case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=name)):
             return name
@@ -306,7 +307,7 @@ def own_attribute(node: cst.CSTNode) -> str:
 
 
 def returns_several(tree: cst.Module, node: cst.CSTNode) -> bool:
-    """Whether the innermost function around a node gives back a tuple that is written out."""
+    """Whether the innermost function around a node returns a tuple display."""
     function = next((each for each in reversed(ancestors(tree, node)) if isinstance(each, cst.FunctionDef)), None)
     found = of_class(function, cst.Return) if function is not None else ()
     return any(isinstance(each.value, cst.Tuple) for each in found)

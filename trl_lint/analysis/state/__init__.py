@@ -1,1 +1,1 @@
-"""What holds at one point of a run: names, the heap, containers, the arguments of a call."""
+"""The state at one point of a run: names, the heap, containers, the arguments of a call."""

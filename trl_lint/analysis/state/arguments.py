@@ -11,7 +11,7 @@ from trl_lint.domain.values import Kind, Value
 
 
 class Arguments:
-    """positional and keywords by value; star and double are what `*x` and `**x` add to them, if any.
+    """positional and keywords by value; star and double are the values of `*x` and `**x`, if any.
 
     nodes: the Arg node of each positional (by index) and keyword (by name) argument.
     """
@@ -26,7 +26,7 @@ class Arguments:
         self.nodes: dict[int | str, cst.Arg] = {}
 
     def get(self, position: int, name: str) -> Value | None:
-        """The argument of a parameter; None when it was not given (or came with a star)."""
+        """The argument of a parameter; None if it is not passed (or only in a starred argument)."""
         if name in self.keywords:
             return self.keywords[name]
         if 0 <= position < len(self.positional):
@@ -37,21 +37,21 @@ class Arguments:
         return self.nodes.get(name) or self.nodes.get(position)
 
     def expression(self, key: int | str) -> cst.BaseExpression | None:
-        """The expression of a positional (by index, also from the end) or keyword argument; None when starred."""
+        """The expression of a positional (by index, also from the end) or keyword argument; None if starred."""
         if isinstance(key, int) and key < 0:
             key += len(self.positional)
         arg = self.nodes.get(key)
         return None if arg is None else arg.value
 
     def behind_first(self) -> Arguments:
-        """Those of `method(…)` in `Class.method(self, …)`."""
+        """The arguments of `method(…)` in `Class.method(self, …)`."""
         rest = Arguments(self.positional[1:], self.keywords)
         rest.star, rest.double = self.star, self.double
         rest.nodes = {key - 1 if isinstance(key, int) else key: arg for key, arg in self.nodes.items() if key != 0}
         return rest
 
     def named(self) -> Iterator[tuple[int | str, Value]]:
-        """The arguments without a star, by position or name."""
+        """The arguments that are not starred, by position or name."""
         yield from enumerate(self.positional)
         yield from self.keywords.items()
 

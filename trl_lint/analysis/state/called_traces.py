@@ -1,4 +1,4 @@
-"""All runs that one run leads to: its own, and those of what it calls, and so on."""
+"""All traces that a trace leads to: its own, those of its callees, and so on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from trl_lint.analysis.state.event_trace import EventTrace
 
 
 def called_traces(trace: EventTrace) -> list[EventTrace]:
-    """A run and all that it leads to, each once."""
+    """A trace and all that it leads to, each once."""
     found: dict[int, EventTrace] = {}
     todo = [trace]
     while todo:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def function_of(frame: Frame, callee: cst.BaseExpression) -> FunctionInfo | None:
-    """The function that `name` is, or the method that `name.attribute` is; None if it is not in sight."""
+    """The function that `name` is, or the method that `name.attribute` is; None if its source is not available."""
     name = callee.value if isinstance(callee, cst.Attribute) else callee
     known = frame.engine.lookup(frame, name.value) if isinstance(name, cst.Name) else None
     value = None if known is None else frame.engine.settle(known)

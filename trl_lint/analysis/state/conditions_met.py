@@ -1,4 +1,4 @@
-"""The conditions that a run of a function has met so far, and what they have asked for."""
+"""The conditions that a run of a function has evaluated so far, and which settings they read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import libcst as cst
 
 
 class ConditionsMet:
-    """first: the first one. ask_anything: whether one may ask for anything. settings: what the others ask for."""
+    """first: the first one. ask_anything: whether one may read anything. settings: those that the others read."""
 
     __slots__ = ("ask_anything", "first", "settings")
 

@@ -1,4 +1,4 @@
-"""Containers on the heap: their items, keys and lengths, as loops and transfers ask for them."""
+"""Containers on the heap: their items, keys and lengths, as loops and transfers need them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from trl_lint.knowledge.schema import PREPARED_BATCH
 
 
 def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
-    """The cell after `update(other)`: key by key where the other's keys are known."""
+    """The cell after `update(other)`: key by key if the other's keys are known."""
     if isinstance(other, ContainerValue):
         for theirs in frame.memory.cells(other):
             for key, value in theirs.entries.items():
@@ -56,7 +56,7 @@ def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
 
 
 def tuple_of(frame: Frame, items: Sequence[Value], node: Place) -> Value:
-    """A tuple of these items; a list of what they may be where they are too many."""
+    """A tuple of these items; a list of their join if they are too many."""
     if is_small(items):
         return TupleValue(ranks.SAME, tuple(items))
     return frame.allocate(node, Cell("list", rest=join_all(items)))
@@ -69,10 +69,10 @@ def each(
     change: Callable[[Value, Place], Value],
     renewed: Callable[[Cell, dict[Hashable, Value], Value | None], Cell],
 ) -> Value:
-    """A copy of a value, with `change(item, place)` of what the tuples and containers in sight that it is hold.
+    """A copy of a value, with `change(item, place)` applied to the items of its tuples and known containers.
 
-    renewed: the copy of a container, of its entries and rest. A container that is reached twice is copied once: it may
-    hold itself.
+    renewed: returns the copy of a container, given its entries and rest. A container that is reached twice is copied
+    once, as it may contain itself.
     """
     copies: dict[frozenset[Identity], Value] = {}
 
@@ -94,7 +94,7 @@ def each(
 
 
 def constant_key(value: Value) -> Hashable:
-    """What a subscript's value is as a key of a cell: a constant, or MISSING."""
+    """The value of a subscript as a key of a cell: a constant, or MISSING."""
     const: Hashable = value.const
     if const is REST or (const is not MISSING and isinstance(const, (str, int, float, bool, type(None)))):
         return const if const != WILDCARD else _UNKNOWN_KEY
@@ -109,7 +109,7 @@ def key_text(key: Hashable) -> str:
 
 
 def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
-    """An element of an iterable, and whether there are equally many on all ranks."""
+    """An element of an iterable, and whether its length is the same on all ranks."""
     value = frame.engine.settle(value)
     match value:
         case IterableValue():
@@ -132,9 +132,10 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
         if value.kind is Kind.TENSOR:
             return element.replace(shape=shapes.without(shape_of(value), [0])), _number_of_rows(value)
         if role_of(value) is BatchRole.OUTPUT or (value.kind is Kind.BATCH and value.wrapping is Wrapping.WRAPPED):
-            # What a model returns, or a prepared loader, has as many parts everywhere, or a row per sample.
+            # The output of a model, or of a prepared loader, has the same number of parts on all ranks, or a row per
+            # sample.
             return element, Rank(State.LOCAL, value.rank.origins, "count")
-        # Of what is drawn, each rank draws as much.
+        # Each rank draws the same number of elements.
         return element, ranks.SAME if value.rank.origins == Origin.RNG else Rank(State.LOCAL, value.rank.origins)
     if value.rank.state is State.SAME and (not isinstance(value, InstanceValue) or datasets.is_dataset(value)):
         return Value(value.rank), ranks.SAME
@@ -144,13 +145,13 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
 
 
 def _number_of_rows(tensor: Value) -> Rank:
-    """Whether a tensor that differs has as many rows on all ranks: one per sample, unless a mask has picked them."""
+    """Whether a tensor that differs has as many rows on all ranks: one per sample, unless selected by a mask."""
     if tensor.rank.origins == Origin.RNG:
-        return ranks.SAME  # each rank draws as much
+        return ranks.SAME  # each rank draws the same number
     shape = shape_of(tensor)
     is_ragged = shape is not None and RAGGED in shape.dims[:1]
     if not is_ragged and _is_of_full_batches(tensor):
-        return ranks.UNKNOWN  # as many on all ranks, unless something was picked
+        return ranks.UNKNOWN  # the same number on all ranks, unless some were selected
     return Rank(State.LOCAL, tensor.rank.origins, "" if is_ragged else "count")
 
 
@@ -177,7 +178,7 @@ def _iterate_container(frame: Frame, value: ContainerValue) -> tuple[Value, rank
 
 
 def alike_or_itself(frame: Frame, value: Value, other: Value) -> Value:
-    """What joins with another kind of value in the place of a container: nothing that differs is in it, if it is plain.
+    """What to join with another kind of value instead of a container: UNIFORM contents if the container is plain.
 
     names = list(row) if rows.names is None else rows.names
     """
@@ -192,14 +193,14 @@ def alike_or_itself(frame: Frame, value: Value, other: Value) -> Value:
 
 
 def gathered_on_one_way(cells: list[Cell]) -> bool:
-    """Whether objects of all ranks stand here, or such as need no gathering on another way (`if not is_global:`)."""
+    """Whether a container holds gathered objects on one path, and ungathered ones on another (`if not is_global:`)."""
     if len(cells) < 2:
         return False
     found = [cell.element().rank for cell in cells if cell.shape != "dict"]
     return ranks.REDUCED in found and any(rank.differs for rank in found)
 
 
-# What an element of a value of some kind is.
+# The kind of the elements of a value, by its kind.
 _KIND_OF_ELEMENTS = {
     Kind.TENSOR: Kind.TENSOR,
     Kind.BATCH: Kind.BATCH,
@@ -209,18 +210,18 @@ _KIND_OF_ELEMENTS = {
 
 
 class ViewKey(str):
-    """A key met in a loop over `d.items()`: an assignment `d[key] = …` in that loop is about that one entry."""
+    """A key of a loop over `d.items()`: an assignment `d[key] = …` in that loop changes that one entry."""
 
     __slots__ = ("cells",)
     cells: frozenset[Identity]
 
 
-# More entries than this are not walked one by one.
+# Dicts with more entries than this are not walked entry by entry.
 _MAX_ENTRIES = 60
 
 
 def as_columns(frame: Frame, iterable: Value, node: cst.CSTNode | None) -> Value:
-    """A batch that the code reads by key, where it is looped over: the data set decides which keys it has."""
+    """The iterable of a loop over a batch that the code reads by key: its column names, the same on all ranks."""
     is_whole = role_of(iterable) is BatchRole.WHOLE
     if is_whole and isinstance(node, cst.Name) and node.value in read_by_key(frame.root):
         return IterableValue(ranks.SAME, StringValue(ranks.SAME), ranks.SAME)
@@ -228,7 +229,7 @@ def as_columns(frame: Frame, iterable: Value, node: cst.CSTNode | None) -> Value
 
 
 def as_view(frame: Frame, iterable: Value, node: cst.CSTNode | None) -> Value:
-    """`for key in d` walks the keys as `for key in d.keys()` does. node: the expression."""
+    """Treat `for key in d` like `for key in d.keys()`. node: the expression."""
     iterable = as_columns(frame, iterable, node)
     if isinstance(iterable, ContainerValue) and all(cell.shape == "dict" for cell in frame.memory.cells(iterable)):
         return IterableValue(ranks.SAME, StringValue(naming(frame, iterable)), ranks.SAME, (iterable, "keys"))
@@ -236,7 +237,7 @@ def as_view(frame: Frame, iterable: Value, node: cst.CSTNode | None) -> Value:
 
 
 def items_of(frame: Frame, iterable: Value) -> list[Value] | None:
-    """The (key, value) pairs of `d.items()` one by one, when `d` is a dict in sight; None otherwise."""
+    """The (key, value) pairs of `d.items()` one by one, if `d` is a known dict; None otherwise."""
     if not isinstance(iterable, IterableValue) or iterable.view is None:
         return None
     source, form = iterable.view
@@ -258,21 +259,21 @@ def items_of(frame: Frame, iterable: Value) -> list[Value] | None:
 
 
 def naming(frame: Frame, source: ContainerValue) -> ranks.Rank:
-    """Whether the keys of a dict that are not known are the same on all ranks."""
+    """The fact of the unknown keys of a dict: whether they are the same on all ranks."""
     found = ranks.SAME
     for cell in frame.memory.cells(source):
         found = ranks.join(found, cell.naming)
     return found
 
 
-# Loops over so many items at most are run once per item, where that tells facts apart.
+# Loops over at most this many items are run once per item, if that keeps facts separate.
 _MAX_TOLD_APART = 8
 
 
 def told_apart(frame: Frame, iterable: Value) -> list[Value] | None:
-    """The items of a list or tuple of constant strings, as in `for split in ("chosen", "rejected")`, or with a model.
+    """The items to unroll: of constant strings, as in `for split in ("chosen", "rejected")`, or with a model in it.
 
-    What is known of a model would be lost where it is joined with another, or with what stands beside it.
+    The facts of a model would be lost if it were joined with another model, or with other values.
     """
     items = positions_of(frame, iterable)
     if not items or len(items) > _MAX_TOLD_APART:
@@ -282,7 +283,7 @@ def told_apart(frame: Frame, iterable: Value) -> list[Value] | None:
 
 
 def has_model(item: Value) -> bool:
-    """Whether an item is a model, or something prepared that may be one, or has one in it."""
+    """Whether an item is a model, or a prepared object that may be one, or contains one."""
     if isinstance(item, TupleValue):
         return any(map(has_model, item.items))
     return item.kind is Kind.MODEL or isinstance(item, PreparedObject)

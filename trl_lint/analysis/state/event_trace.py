@@ -1,4 +1,4 @@
-"""What a run of a function tells: its own events, and the runs of the functions that it calls."""
+"""What a run of a function records: its own events, and the summaries of the functions that it calls."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from trl_lint.domain.provenance import Step
 
 @dataclass(slots=True)
 class EventTrace:
-    """The events of one run of one function, by node: a later pass over a loop replaces an earlier one's."""
+    """The events of one run of one function, by node: a later pass over a loop replaces those of an earlier one."""
 
     events: dict[Hashable, Event] = field(default_factory=dict)
     calls: dict[tuple[int, int], Any] = field(default_factory=dict)
-    launched: bool = False  # whether it is known that each process of a distributed run comes here
-    of_all_ranks: bool = False  # the same, as all ranks synchronise in it, or as it asks which of them this is
-    shows: bool = False  # whether it hands anything to a sink, itself or in what it calls
+    launched: bool = False  # whether each process of a distributed run is known to get here
+    of_all_ranks: bool = False  # the same, because all ranks synchronise in it, or because it asks for the rank
+    shows: bool = False  # whether it passes anything to a sink, itself or in what it calls
     backward: bool = False  # whether it starts a backward pass itself
     trains: bool = False  # whether it is a hook that a library runs for its training step
     builds: bool = False  # whether it is the `__init__` of a class that a library runs
     notes: Notes = field(default_factory=Notes)
-    steps: bool = False  # whether a library hands it the batches of a prepared loader, to train on
-    places: dict[tuple[int, int], Step] = field(default_factory=dict)  # where it calls what is in another file
-    stepping: dict[tuple[int, int], bool] = field(default_factory=dict)  # the same, of calls in a loop over such a one
+    steps: bool = False  # whether a library passes it the batches of a prepared loader, to train on
+    places: dict[tuple[int, int], Step] = field(default_factory=dict)  # where it calls functions of another file
+    stepping: dict[tuple[int, int], bool] = field(default_factory=dict)  # the same, in a loop over such a loader

@@ -1,4 +1,4 @@
-"""One run of one function: its names and heap, what it emits, and the helpers all parts of the walk share."""
+"""One run of one function: its names and heap, the events it emits, and helpers shared by all parts of the walk."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.interpreter import Interpreter
     from trl_lint.analysis.state.observing import End, Exit
 
-# Where a container is made: a node, or what tells several that are made at one apart.
+# Where a container is allocated: a node, or a key that distinguishes several allocations at one node.
 Place: TypeAlias = "cst.CSTNode | tuple[Hashable, ...]"
 # Kinds of values that are metrics when they are logged.
 NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.NUMBER_LIST, Kind.BATCH})
 ACCELERATOR = "accelerate.Accelerator"
-# How often one place of a function may be run because loops around it are run once per item.
+# The greatest number of times that one place of a function runs because loops around it are unrolled.
 MAX_UNROLLED = 4000
 
 
 class ObjectAccess:
-    """What a run has read and written of objects of the project, which all of its runs share.
+    """What a run has read and written of the project's objects, which all runs share.
 
-    dependencies: the versions of the attributes and containers that it has read. class_cells: whose each container is.
-    dirty, dirty_cells: what it has written, and the others do not know yet.
+    dependencies: the versions of the attributes and containers that it has read. class_cells: the owner of each
+    container. dirty, dirty_cells: what it has written and not yet flushed.
     """
 
     __slots__ = ("attribute_writes", "cell_writes", "class_cells", "dependencies", "dirty", "dirty_cells")
@@ -63,18 +63,18 @@ class ObjectAccess:
         self.dirty_cells: set[Identity] = set()
 
     def fork(self) -> tuple[set[tuple[ClassInfo, str]], set[Identity]]:
-        """An arm of a branch begins: what it tells others leaves out what another arm has written, which is kept."""
+        """Begin a branch: writes of the other branch are not flushed in it. Return the writes so far, for `merge`."""
         written = (self.dirty, self.dirty_cells)
         self.dirty, self.dirty_cells = self.dirty.copy(), self.dirty_cells.copy()
         return written
 
     def merge(self, written: tuple[set[tuple[ClassInfo, str]], set[Identity]]) -> None:
-        """An arm ends: what was written before it, and in others, is still to be told."""
+        """End a branch: add back the unflushed writes of before it, and of others."""
         self.dirty |= written[0]
         self.dirty_cells |= written[1]
 
     def read_anew(self) -> None:
-        """Take what has changed by now in what this run has both read and written for read as it is."""
+        """Mark the current version of everything that this run has both read and written as read."""
         for key in self.attribute_writes & self.dependencies.keys():
             self.dependencies[key] = key[0].version(key[1])
 
@@ -82,8 +82,9 @@ class ObjectAccess:
 class Frame:
     """The walk's state inside one function (or module body).
 
-    memory is the state at the current program point; forks swap it. exits counts the non-raising ways out
-    (return, break, continue, the end of this process) seen so far, by which an `if` knows that one of its arms left.
+    memory is the state at the current program point; forks swap it. exits counts the statements that leave without
+    raising (return, break, continue, the end of this process) so far, by which an `if` knows that one of its branches
+    left.
     """
 
     def __init__(
@@ -100,43 +101,43 @@ class Frame:
         self.domains = engine.domains
         self.module = module
         self.function = function
-        self.cls = cls  # the class of `self`, which may be below the one that defines the method
+        self.cls = cls  # the class of `self`, which may be a subclass of the one that defines the method
         self.outer = outer
         self.memory = Memory({}, {}, {}, control)
         self.trace = EventTrace()
         self.returned: list[tuple[Value, Memory]] = []
         self.yielded: Value | None = None
         self.exits: list[Exit | End] = []  # the statements that have left, in the order of the walk
-        self.unroll_index: tuple[int, ...] = ()  # in which rounds of the loops that are run once per item
-        self.unrolled = 1  # how often what stands here is run because of these loops
-        self.nonlocals: set[str] = set()  # names that `nonlocal` and `global` say live outside
+        self.unroll_index: tuple[int, ...] = ()  # the iterations of the unrolled loops around
+        self.unrolled = 1  # how often the current place runs because of unrolled loops
+        self.nonlocals: set[str] = set()  # names that `nonlocal` and `global` declare
         self.loops: list[Loop] = []
-        # Whether the batch of a prepared loader is being trained on; None where that is the caller's to say.
+        # Whether the batch of a prepared loader is being trained on; None if that depends on the caller.
         self.stepping: bool | None = None
         self.statement: Any = None
         self.node_values: dict[int, Value] = {}  # the value of each expression when it was last evaluated, by its node
         self.context_values: dict[int, Value] = {}  # what a `with` statement binds, by its call
-        self.discarded: Any = None  # the call whose result the current statement throws away
-        self.sync_points: list[SyncPoint] = []  # the calls at which all ranks meet, in program order
+        self.discarded: Any = None  # the call whose result the current statement discards
+        self.sync_points: list[SyncPoint] = []  # the calls at which all ranks synchronise, in program order
         self.notes = Notes()
-        self.asks_for_engine = False  # whether it asks, or says, what wraps or shards the model
+        self.asks_for_engine = False  # whether it queries, or determines, what wraps or shards the model
         self.conditions_met = ConditionsMet()
-        self.attribute_error_depth = 0  # inside how many `try` blocks that catch AttributeError
-        self.given: list[cst.Attribute] = []  # the attributes that it gives to objects which may be wrapped models
+        self.attribute_error_depth = 0  # how many `try` blocks around catch AttributeError
+        self.given: list[cst.Attribute] = []  # the attributes it sets on objects that may be wrapped models
         self.objects = ObjectAccess()
         self.key: Hashable = function
-        self.allocations: dict[Hashable, Identity] = {}  # the containers made here, now and in runs before, by place
-        self.made: set[Identity] = set()  # those that this run has made
+        self.allocations: dict[Hashable, Identity] = {}  # the containers allocated here, by place, in all runs
+        self.made: set[Identity] = set()  # those that this run has allocated
         self.pending_used = False
         self._accelerator = ""
 
     @property
     def root(self) -> cst.Module | cst.FunctionDef | cst.Lambda:
-        """The code that it runs: that of a function, or of the module."""
+        """The code that is run: that of a function, or of the module."""
         return self.module.tree if self.function is None else self.function.node
 
     def in_reach(self) -> Iterator[Value]:
-        """What the names here and around, and the attributes, stand for."""
+        """The values of the names here and in outer scopes, and of the attributes."""
         scope: Frame | None = self
         while scope is not None:
             yield from scope.memory.names.values()
@@ -146,13 +147,13 @@ class Frame:
     # --- containers ---
 
     def allocate(self, node: Place, cell: Cell) -> ContainerValue:
-        """A new container made at `node`; a loop that comes here again makes the same one anew."""
+        """A new container allocated at `node`; a later iteration of a loop allocates the same one again."""
         identity = self.made_at((node if isinstance(node, tuple) else id(node), self.unroll_index))
         self.memory.heap[identity] = cell
         return ContainerValue(ranks.SAME, frozenset((identity,)))
 
     def made_at(self, key: Hashable) -> Identity:
-        """The container that is made at a place, the same one each time."""
+        """The container that is allocated at a place, the same one each time."""
         identity = self.allocations.get(key)
         if identity is None:
             identity = self.allocations[key] = self.engine.fresh()
@@ -160,11 +161,11 @@ class Frame:
         return identity
 
     def may_unroll(self, rounds: int) -> bool:
-        """Whether a loop may be run once per item: loops in loops are only as long as that does not get out of hand."""
+        """Whether a loop may be unrolled: the total number of runs in nested loops is limited."""
         return self.unrolled * rounds <= MAX_UNROLLED
 
     def update(self, value: ContainerValue, change: Callable[[Cell], Cell]) -> None:
-        """Put `change(cell)` in place of each container a value may be; a weak update when it may be several."""
+        """Replace each container that a value may be by `change(cell)`; a weak update if it may be several."""
         heap = self.memory.heap
         for identity in value.identities:
             cell = heap.get(identity)
@@ -179,7 +180,7 @@ class Frame:
         self.objects.dirty_cells.add(identity)
 
     def is_stored(self, value: ContainerValue) -> bool:
-        """Whether a container lives on `self` (or on another object of the project)."""
+        """Whether a container is stored on `self` (or on another object of the project)."""
         return any(identity in self.objects.class_cells for identity in value.identities)
 
     # --- attributes of objects in sight ---
@@ -201,7 +202,7 @@ class Frame:
         return value
 
     def told_of(self, value: Value) -> Value:
-        """A value of another function or class, read here: what was tested may say whether a model is wrapped."""
+        """A value of another function or class, as read here: a condition met here may decide whether it is wrapped."""
         if value.kind is not Kind.MODEL or value.wrapping is not Wrapping.MAYBE:
             return value
         names = (
@@ -213,9 +214,9 @@ class Frame:
         return value.replace(wrapping=Wrapping.UNKNOWN) if is_told else value
 
     def consume(self, value: ContainerValue) -> None:
-        """Note that the contents of a container were read, so that a change of them asks for another run.
+        """Note that the contents of a container were read, so that a change of them requires another run.
 
-        What this run has made itself is empty at the start of each run: what others do to it later is no news to it.
+        A container that this run has allocated is empty at the start of each run: changes by others do not matter.
         """
         for identity in value.identities:
             owner = self.objects.class_cells.get(identity)
@@ -232,7 +233,7 @@ class Frame:
                 self.touch(identity)
 
     def flush(self, memory: Memory) -> None:
-        """Make what this run has done to objects since the last flush known to other methods."""
+        """Publish what this run has written to objects since the last flush."""
         for key in self.objects.dirty:
             value = memory.attributes.get(key)
             if value is not None:
@@ -250,7 +251,7 @@ class Frame:
             owner.flush_cell(identity, cell)
             for item in cell.values():
                 if item.kind in (Kind.CONTAINER, Kind.TUPLE):
-                    # What is put into a container on an object lives there too.
+                    # An item of a container on an object is stored on the object as well.
                     for inner in reachable(item, memory.heap):
                         self.objects.class_cells.setdefault(inner, owner)
                         if inner not in seen:
@@ -258,7 +259,7 @@ class Frame:
                             todo.append(inner)
 
     def forget(self, attributes: set[tuple[ClassInfo, str]], cells: set[Identity]) -> None:
-        """A callee changed these: what was known of them here is no longer all."""
+        """A callee changed these attributes and cells: drop or join what was known of them here."""
         from trl_lint.domain.heap import join_cells
 
         for key in attributes:
@@ -273,7 +274,7 @@ class Frame:
                     self.memory.heap[identity] = join_cells(mine, theirs)
 
     def hooks_called(self, cls: ClassInfo) -> None:
-        """A library has called methods of this class: what they leave in its attributes may be there now."""
+        """A library has called methods of this class: take over what they may have left in its attributes."""
         self.flush(self.memory)
         lineage = cls.in_sight()
         cells = {each for each, owner in self.objects.class_cells.items() if owner in lineage}
@@ -288,7 +289,7 @@ class Frame:
     # --- what a fix may use here ---
 
     def accelerator(self) -> str:
-        """The expression by which code at this point reaches the Accelerator; "" when nothing in reach is one."""
+        """The expression by which code at this point reaches the Accelerator; "" if none is available."""
         if not self._accelerator:
             self._accelerator = self._find_accelerator()
         return self._accelerator
@@ -309,7 +310,7 @@ class Frame:
         return next((name for name, value in names if _is_accelerator(value)), "")
 
     def has_accelerator(self, value: Value) -> bool:
-        """Whether a value is an object in sight that has an Accelerator as its `accelerator`."""
+        """Whether a value is an object of the project that has an Accelerator as its `accelerator`."""
         if not isinstance(value, ProjectInstance):
             return False
         own = value.cls.attribute("accelerator")
@@ -323,7 +324,7 @@ class Frame:
     def custom_reducers(self) -> tuple[tuple[str, str, str], ...]:
         """The user's own reducers that can be called here: the text of the callee, its dotted name, its reduction.
 
-        A function of another module is called by its own name, for which an import has to be added.
+        A function of another module is called by its bare name, for which an import has to be added.
         """
         found = []
         for name, reduction in self.engine.reducers:
@@ -343,7 +344,7 @@ class Frame:
         return ""
 
     def _may_call(self, module: str, name: str) -> bool:
-        """Whether the name means that function in this file, or is free to."""
+        """Whether the name means that function in this file, or is unused."""
         if module == self.module.name:
             return name in self.module.names
         known = self.engine.global_name(self.module, name, self)
@@ -359,7 +360,7 @@ class Frame:
         return Step(self.module, node, text, before)
 
     def emit(self, kind: type[Event], node: cst.CSTNode, tag: Hashable = None, **fields: Any) -> None:
-        """Tell the rules, if any asks; `tag` tells several events of one kind at one node apart."""
+        """Record an event for the rules, if any needs it; `tag` distinguishes events of one kind at one node."""
         if not self.engine.asks_for(kind):
             return
         self.trace.events[(id(node), kind, tag, self.unroll_index)] = kind(
@@ -367,9 +368,9 @@ class Frame:
         )
 
     def written(self, value: Value, what: str, expression: cst.CSTNode | None = None) -> Value:
-        """A value as it is once the current statement put it into a container of metrics.
+        """A value after the current statement has put it into a container of metrics.
 
-        expression is where the value stands in the statement, if it does. A value that came here unchanged as a
+        expression is where the value is in the statement, if it is there. A value that came here unchanged as a
         parameter was put there by the caller's statement.
         """
         if value.writes or value.kind not in NUMERIC | {Kind.UNKNOWN}:
@@ -382,7 +383,7 @@ class Frame:
         return value.replace(writes=frozenset((self.handing_on(value, what, expression),)))
 
     def _kept_from_others(self, value: Value, what: str) -> Value:
-        """A value that is the same on all ranks; where only some of them put it anywhere, what is there differs."""
+        """A value that is the same on all ranks; if only some of them store it, the stored one differs."""
         control = self.memory.control
         if (
             value.rank.state is not State.SAME
@@ -396,7 +397,7 @@ class Frame:
     def handing_on(
         self, value: Value, what: str, expression: cst.CSTNode | None, handed: tuple[FunctionInfo, str] | None = None
     ) -> Write:
-        """The current statement as the one that hands this value on (to a function, as the parameter of a name)."""
+        """The current statement as the one that passes this value on (to a function, as the parameter of a name)."""
         payload = None
         if expression is not None:
             control = self.memory.control
@@ -421,7 +422,7 @@ def _is_accelerator(value: Value) -> bool:
 
 
 def _other_accelerator(value: Value) -> str:
-    """By which other name an object in sight keeps its Accelerator: `self.accelerate`."""
+    """The other attribute under which an object of the project keeps its Accelerator: `self.accelerate`."""
     if not isinstance(value, ProjectInstance):
         return ""
     kept = (item for cls in value.cls.in_sight() for item in cls.attributes.items())
@@ -429,7 +430,7 @@ def _other_accelerator(value: Value) -> str:
 
 
 def explain(frame: Frame, value: Value, node: cst.CSTNode, text: str) -> Value:
-    """A table's value, with the place it came from."""
+    """A value of a knowledge table, with the place it came from."""
     provenance = frame.step(node, text)
     if isinstance(value, TupleValue):
         return value.having(tuple(_explained(item, provenance) for item in value.items))

@@ -1,7 +1,7 @@
-"""What a frame, and whoever works on one, may ask of the interpreter, which stands above them.
+"""The interface of the interpreter, for frames and the code that works on them.
 
-The walk over expressions needs the transfers and the observers, and these evaluate parts of expressions in turn. All
-of them know this protocol; `interprocedural.entry_points.Engine` is what stands behind it.
+The walk over expressions needs the transfers and the observers, and these evaluate parts of expressions in turn. All of
+them depend on this protocol only; `interprocedural.entry_points.Engine` implements it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 
 
 class Interpreter(Protocol):
-    """engine_arms: by condition, which of its arms is for an engine that shards (None: neither). means: by the
-    expression that computes it, each mean over a count of this rank's own. reducers: the user's own collectives.
-    wraps_on_one_way: whether a model was met that is wrapped on one way and bare on another.
-    job_flags: the settings that say whether there are several ranks. met: the points at which all ranks have met in the
-    callers of what is run.
+    """What the lower layers may use of the interpreter.
+
+    engine_arms: by condition, which of its branches is for an engine that shards (None: neither). means: by the
+    expression that computes it, each mean over a rank-local count. reducers: the user's own collectives.
+    wraps_on_one_way: whether a model was seen that is wrapped on one path and unwrapped on another. job_flags: the
+    settings that show whether there are several ranks. met: the points at which all ranks have synchronised in the
+    callers of the current run.
     """
 
     engine_arms: dict[int, bool | None]
@@ -49,11 +51,11 @@ class Interpreter(Protocol):
     wraps_on_one_way: bool
 
     def asks_for(self, kind: type[Event]) -> bool:
-        """Whether any rule wants to be told of such events."""
+        """Whether any rule needs events of this kind."""
         ...
 
     def noted(self, *what: object) -> None:
-        """A run of a function has kept something that outlasts it, be it new or known: what, and with whom."""
+        """Report that a run of a function has kept something that outlasts it, new or known: what, and where."""
         ...
 
     # --- expressions and calls ---
@@ -63,27 +65,27 @@ class Interpreter(Protocol):
         ...
 
     def lookup(self, frame: Frame, name: str) -> Value | None:
-        """What a name means at this point."""
+        """The value of a name at this point."""
         ...
 
     def call_value(self, frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) -> Value:
-        """What a call of a value returns."""
+        """The result of a call of a value."""
         ...
 
     def call_property(self, frame: Frame, receiver: Value, method: FunctionInfo, node: cst.CSTNode) -> Value:
-        """What reading a property returns."""
+        """The result of reading a property."""
         ...
 
     def call_factory(self, frame: Frame, factory: Value, key: Hashable) -> Value:
-        """What a defaultdict's factory makes for a missing key."""
+        """The value that a defaultdict's factory creates for a missing key."""
         ...
 
     def unresolved(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-        """What a call of nobody knows what returns."""
+        """The result of a call of an unknown callee."""
         ...
 
     def run_block(self, frame: Frame, body: Iterable[cst.CSTNode]) -> bool:
-        """Run the statements of a suite. Returns whether its end is reached."""
+        """Run the statements of a suite. Return whether its end is reached."""
         ...
 
     # --- functions and classes in sight ---

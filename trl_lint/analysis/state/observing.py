@@ -1,7 +1,7 @@
-"""Observers: they watch the walk and tell the rules; what a value is, they do not change.
+"""Observers: they watch the walk and report events to the rules; they never change values.
 
-The interpreter knows no observer by name. It offers the hooks below, and calls those that some observer has and that a
-selected rule asks for. A module in `trl_lint/analysis/observers/` with an `OBSERVER` is found by itself.
+The interpreter knows no observer by name. It offers the hooks below, and calls those that some observer overrides and
+that a selected rule needs. A module in `trl_lint/analysis/observers/` with an `OBSERVER` is found automatically.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ if TYPE_CHECKING:
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Collective, Row
 
-# The frame, which stands above: it holds the observers.
+# The frame is in a layer above, and holds the observers.
 FrameT = TypeVar("FrameT")
 ArgsT = ParamSpec("ArgsT")
 ResultT = TypeVar("ResultT")
-# A statement by which ranks leave a branch, so that they do not come to what follows it; one by which they end as well.
+# A statement by which ranks leave a branch, so that they do not reach the code after it; one that may also end the
+# process.
 Exit: TypeAlias = "cst.Break | cst.Continue | cst.Return"
 End: TypeAlias = "cst.Expr | cst.Raise"
 Exits: TypeAlias = tuple[Exit, ...]
 
 
 class CalleeRun(NamedTuple):
-    """What a call of a function in sight leads to: where ranks meet in it, how it was entered, what it tells."""
+    """What a call of a function of the project leads to: its synchronisation points, how it was entered, its trace."""
 
     sync_points: list[SyncPoint]
     entry: Control
@@ -46,9 +47,9 @@ class CalleeRun(NamedTuple):
 class Reached(NamedTuple):
     """From where a run is reached, once all runs are known.
 
-    trains: by a training step. steps: by one on a batch that a prepared loader has handed out. builds: while a trainer
-    is being built. launched: where each process of a distributed run is known to come. called: the call in another file
-    by which they do, if that is how.
+    trains: by a training step. steps: by one on a batch of a prepared loader. builds: while a trainer is being
+    constructed. launched: where each process of a distributed run is known to get. called: the call in another file by
+    which they do, if that is how.
     """
 
     trains: bool
@@ -59,14 +60,14 @@ class Reached(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """A place where ranks may go different ways.
+    """A place where ranks may take different branches.
 
-    marks: how many synchronisation points there were before its first way, before its second, and at its end.
-    through: which of them reach its end. ways_out: the statements by which each may also leave. origins: what the
-    condition differs by. by: what divides the ranks; by TURNS, one of them after the other goes the first way. tried:
-    the body of the `try` whose exceptions lead the first way. skipped: how many points there were before and behind
-    that body, if what it catches is raised wherever memory is short. refused: what it catches is what a model's forward
-    raises over its input. asks_rank: the condition asks which rank this is, and not for something made of that.
+    marks: the number of synchronisation points before its first branch, before its second, and at its end. through:
+    which of the branches reach its end. ways_out: the statements by which each may also leave. origins: what makes the
+    condition differ. by: what divides the ranks; with SEQUENTIAL, one rank after the other takes the first branch.
+    tried: the body of the `try` whose exceptions lead to the first branch. skipped: the number of points before and
+    after that body, if what it catches is raised whenever memory is short. refused: it catches what a model's forward
+    raises because of its input. asks_rank: the condition depends on the rank itself, not on something derived from it.
     """
 
     test: cst.CSTNode
@@ -83,39 +84,39 @@ class Branch(NamedTuple):
 
     @property
     def leaves(self) -> tuple[bool, bool]:
-        """Which of its ways may leave."""
+        """Which of its branches may leave."""
         return bool(self.ways_out[0]), bool(self.ways_out[1])
 
     @property
     def staying(self) -> int:
-        """The number of the way that goes on behind it, where the other one leaves, or may."""
+        """The index of the branch that continues after it, if the other one leaves, or may."""
         if self.through[0] is not self.through[1]:
             return self.through.index(True)
         return int(self.leaves[0] or not self.leaves[1])
 
     def onwards(self, points: Sequence[SyncPoint]) -> list[SyncPoint]:
-        """The points of a run as ranks come to them from here: those before it are met in a later round of a loop."""
+        """The points of a run in the order in which ranks reach them from here: earlier ones in a later iteration."""
         return [*points[self.marks[2] :], *points[: self.marks[2]]]
 
     def way_out(self, way: int) -> Exit | None:
-        """The statement by which ranks leave on a way: where all of them do, the last one."""
+        """The statement by which ranks leave a branch: the last one if all of them do."""
         exits = self.ways_out[way]
         return exits[0 if self.through[way] else -1] if exits else None
 
 
 class Observer(Generic[FrameT]):
-    """Watches the walk by the hooks that it overrides; one that it leaves alone costs nothing.
+    """Watches the walk by the hooks that it overrides; a hook that is not overridden costs nothing.
 
-    It keeps nothing itself, as one object serves all analyses: what it notes is in `Notes`, of a frame, of its trace or
-    of its module.
+    It has no state, as one object serves all analyses: what it records is in the `Notes` of a frame, a trace or a
+    module.
 
-    emits: the events that it tells. needed_by: those of others that are decided by what it notes; None: all of them.
-    It runs if any of these is asked for.
+    emits: the events that it reports. needed_by: the events of others that depend on its notes; None: all of them. It
+    runs if any of these is requested.
     """
 
     emits: ClassVar[frozenset[type[Event]]] = frozenset()
     needed_by: ClassVar[frozenset[type[Event]] | None] = frozenset()
-    # Whether it has to be asked for by one of its events, and does not run where all events are.
+    # Whether it runs only if one of its events is requested explicitly, and not when all events are.
     on_request: ClassVar[bool] = False
 
     # --- calls ---
@@ -126,19 +127,19 @@ class Observer(Generic[FrameT]):
     def on_row(
         self, frame: FrameT, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
-        """A library's function or method is called; `row`: what the tables say of it, `receiver`: whose method it is.
+        """A library's function or method is called; `row`: its row in the tables, `receiver`: whose method it is.
 
-        What a sink is given is told as `Logged`, too.
+        Arguments of a sink are also reported as `Logged`.
         """
 
     def on_method_call(self, frame: FrameT, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        """`receiver.name(...)`, before it is known what that does."""
+        """`receiver.name(...)`, before the callee is resolved."""
 
     def on_call_out_of_sight(self, frame: FrameT, args: Arguments, node: cst.CSTNode) -> None:
-        """Code is called of which nothing is known."""
+        """Code of unknown effect is called."""
 
     def on_call_in_sight(self, frame: FrameT, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
-        """A function in sight was called, and this is what came of it."""
+        """A function of the project was called; `run` is the result."""
 
     def on_argument(self, frame: FrameT, value: Value, call: cst.Call) -> None:
         """An argument of a call was evaluated."""
@@ -147,35 +148,35 @@ class Observer(Generic[FrameT]):
         """A collective is called."""
 
     def on_model_call(self, frame: FrameT, model: Value, node: cst.CSTNode) -> None:
-        """`model(...)`, also of what may turn out to be one."""
+        """`model(...)`, or a call of something that may be a model."""
 
     def on_model_method(self, frame: FrameT, model: Value, name: str, node: cst.CSTNode) -> None:
         """A method of a model is called that may run (a part of) it."""
 
     def on_instantiate(self, frame: FrameT, base: str, args: Arguments, node: cst.CSTNode) -> None:
-        """An object is made of a library's class, or of one in sight with this base.
+        """An object of a library's class, or of a project class with this base, is created.
 
-        `base` is "" where a class in sight calls the `__init__` of a base that is not.
+        `base` is "" if a class of the project calls the `__init__` of a library base.
         """
 
     # --- control flow ---
 
     def on_statement(self, frame: FrameT, statement: cst.CSTNode, before: Control) -> None:
-        """A statement was run, with all that is in it. before: which ranks came to it."""
+        """A statement was run, with all that is in it. before: which ranks reached it."""
 
     def on_enter(self, frame: FrameT, item: cst.BaseExpression, value: Value) -> None:
         """A `with` statement enters this item."""
 
     def on_branch(self, frame: FrameT, branch: Branch) -> None:
-        """The ranks may have gone different ways, which are at their end."""
+        """Called where two branches that ranks may have taken differently join again."""
 
     def on_fork(
         self, frame: FrameT, test: cst.CSTNode, marks: tuple[int, int, int], through: tuple[bool, bool]
     ) -> None:
-        """A branch outside of loops is at its end whose ways no ranks are known to take differently; see `Branch`."""
+        """A branch outside of loops ends that ranks are not known to take differently; see `Branch`."""
 
     def on_exit(self, frame: FrameT, before: Control, decorated: Control) -> None:
-        """The body of a function or a module is at its end.
+        """The end of the body of a function or a module is reached.
 
         before: how it was entered. decorated: which ranks its decorators let in.
         """
@@ -183,19 +184,19 @@ class Observer(Generic[FrameT]):
     # --- the whole program ---
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
-        """One of the events that it has told, now that it is known from where its run is reached; None: not at all."""
+        """One of its own events, now that it is known from where its run is reached; None drops it."""
         return event
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """The events of a module, once all of its runs are known.
 
-        program: the run of its body, as a script. imported: the modules that it imports.
+        program: the trace of its body, as a script. imported: the modules that it imports.
         """
         return events
 
 
 class Observers(Generic[FrameT]):
-    """Of each hook, the methods of the observers that override it, in the order of their modules."""
+    """For each hook, the methods of the observers that override it, in the order of their modules."""
 
     def __init__(self, observers: Iterable[Observer[FrameT]]) -> None:
         self._observers = tuple(observers)
@@ -215,7 +216,7 @@ class Observers(Generic[FrameT]):
         self.fork = self._of(Observer.on_fork)
         self.exit = self._of(Observer.on_exit)
         self.settled = self._of(Observer.settled)
-        # By the class of the event: nobody is asked about those of others.
+        # By the class of the event: an observer is called only for its own events.
         self.reached = {
             event: each.on_reached
             for each in self._observers
@@ -231,7 +232,7 @@ class Observers(Generic[FrameT]):
 
 
 def asked_of(observers: Iterable[Observer[FrameT]], events: frozenset[type[Event]] | None) -> list[Observer[FrameT]]:
-    """The observers that are needed where these events are asked for (None: all of them)."""
+    """The observers that are needed if these events are requested (None: all of them)."""
     if events is None:
         return [each for each in observers if not each.on_request]
     return [each for each in observers if each.needed_by is None or events & (each.emits | each.needed_by)]

@@ -1,7 +1,7 @@
-"""Sequences of synchronisation points: whether two ways meet the same, one after the other.
+"""Sequences of synchronisation points: whether two branches reach the same ones, in the same order.
 
-gather(loss); barrier()               of one way
-barrier()                             of the other: `gather` is what it lacks
+gather(loss); barrier()               one branch
+barrier()                             the other: `gather` is missing
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trl_lint.domain.sync_points import SENT, UNSEEN, SyncPoint
 
 
 def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch: Branch) -> SyncPoint | None:
-    """The first point that one of two ways has and the other has not, if it is certain that it lacks it."""
+    """The first point that only one of two branches has, if it is certainly missing in the other."""
     if any(point.kind in UNSEEN for point in (*one, *other)):
         seen, opposite = _without_hidden(one, other), _without_hidden(other, one)
         if seen is None or opposite is None:
@@ -37,17 +37,17 @@ def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch
 
 
 def _is_rarely_met(point: SyncPoint) -> tuple[bool, bool, int]:
-    """What always is a collective counts first, then what may be one, then what is one under more engines."""
+    """Sort points that always synchronise first, then those that may, then those that do only with more engines."""
     return bool(point.engines), is_quiet(point), -len(point.engines)
 
 
 def is_quiet(point: SyncPoint) -> bool:
-    """Whether it is a forward without gradients: it only broadcasts the buffers, if the model has some."""
+    """Whether it is a forward without gradients: it only broadcasts the buffers, if the model has any."""
     return point.kind == "forward" and not point.grad
 
 
 def _unmatched(way: Sequence[SyncPoint], against: Sequence[SyncPoint]) -> Iterator[SyncPoint]:
-    """The points of a way that the other way has not; those in another order are not counted."""
+    """The points of a branch that the other one lacks; a different order does not count."""
     kinds = [each.kind for each in against]
     for point in way:
         if point.kind in kinds:
@@ -57,7 +57,7 @@ def _unmatched(way: Sequence[SyncPoint], against: Sequence[SyncPoint]) -> Iterat
 
 
 def _without_hidden(way: Sequence[SyncPoint], against: Sequence[SyncPoint]) -> list[SyncPoint] | None:
-    """A way less the calls that are not in sight; None if the other way's may happen in these."""
+    """A branch without its calls of unknown code; None if the other's additional points may happen in these."""
     known = [point for point in way if point.kind not in UNSEEN]
     hidden_here = len(known) < len(way)
     more = sum(point.kind not in UNSEEN for point in against) > len(known)
@@ -65,16 +65,16 @@ def _without_hidden(way: Sequence[SyncPoint], against: Sequence[SyncPoint]) -> l
 
 
 def counts(point: SyncPoint, origins: Origin) -> bool:
-    """Whether it is known that all ranks meet there: a rank may be asked whether it belongs to a group."""
+    """Whether all ranks are known to synchronise there: with a subgroup, a rank may check for its membership first."""
     if point.subgroup and Origin.RANK in origins:
         return False
     return point.certain and point.kind not in UNSEEN
 
 
 def limited_before(found: SyncPoint, way: Sequence[SyncPoint]) -> Iterator[SyncPoint]:
-    """The first points of a way in front of one that always is a collective which are one in some jobs alone.
+    """The first points of a branch before one that always synchronises which do so in some jobs only.
 
-    Where an engine is used that makes it one, or the model has buffers, it is there that the ranks wait.
+    If an engine is used that makes one a collective, or the model has buffers, the ranks wait there.
     """
     before = way[: way.index(found)] if found in way and not (found.engines or is_quiet(found)) else ()
     able = [each for each in before if each.certain and each.kind != found.kind]

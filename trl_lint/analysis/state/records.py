@@ -1,4 +1,4 @@
-"""Records: what the fields of a dataclass, of a NamedTuple or of a model of pydantic hold, in their order.
+"""Records: the fields of a dataclass, a NamedTuple or a pydantic model, in their order.
 
 class Scores(NamedTuple):
     loss: torch.Tensor
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 class Field(StringValue):
-    """What `dataclasses.fields` says of a field, of which the name is all that counts."""
+    """A field as `dataclasses.fields` returns it, of which only the name matters."""
 
     __slots__ = ()
 
 
 TUPLE = "typing.NamedTuple"
-# Classes out of sight whose heirs are records.
+# Library classes whose subclasses are records.
 _BASES = frozenset({TUPLE, "pydantic.BaseModel"})
 
 
 def fields_of(cls: ClassInfo) -> list[str]:
-    """The names of the fields of a class, those of its bases first; none where it is no record."""
+    """The names of the fields of a class, those of its bases first; empty if it is no record."""
     if not any(map(_is_dataclass, cls.in_sight())) and _BASES.isdisjoint(cls.library_bases()):
         return []
     found = (name for each in reversed(cls.in_sight()) for name in _annotated(each.node))
@@ -43,12 +43,12 @@ def fields_of(cls: ClassInfo) -> list[str]:
 
 
 def read(frame: Frame, record: ProjectInstance) -> dict[str, Value]:
-    """What each field holds of what the objects of a class have been made with."""
+    """The join of each field over the objects of a class."""
     return {name: _field(frame, record.cls, name) for name in fields_of(record.cls)}
 
 
 def items_of(frame: Frame, value: Value) -> tuple[Value, ...] | None:
-    """The items of a NamedTuple; None of anything else."""
+    """The items of a NamedTuple; None for anything else."""
     if not isinstance(value, ProjectInstance) or TUPLE not in value.cls.library_bases():
         return None
     return tuple(read(frame, value).values())

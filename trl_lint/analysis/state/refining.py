@@ -1,8 +1,8 @@
-"""Domains: what is followed of a value besides its rank (its device, its shape, what it is a mean of, who drew it).
+"""Domains: the facts of a value other than its rank (its device, its shape, what it is a mean of, who drew it).
 
-The interpreter knows no domain by name. Once the rank transfer has made a value, it offers it to the hooks below, and
-each domain gives it back with what its own facts say of it. A module in `trl_lint/analysis/transfer/domains/` with a
-`DOMAIN` is found by itself.
+The interpreter knows no domain by name. After the rank transfer has computed a value, it passes it through the hooks
+below, and each domain returns it with its own facts added. A module in `trl_lint/analysis/transfer/domains/` with a
+`DOMAIN` is found automatically.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.schema import Function as FunctionRow
     from trl_lint.knowledge.torch_ops import Operation
 
-# The frame, which stands above: it holds the domains.
+# The frame is in a layer above, and holds the domains.
 FrameT = TypeVar("FrameT")
 ArgsT = ParamSpec("ArgsT")
 ResultT = TypeVar("ResultT")
 
 
 class FunctionCall(NamedTuple):
-    """A call of a function that only computes. elements: its arguments, of containers what they hold."""
+    """A call of a function that only computes. elements: its arguments, with containers replaced by their elements."""
 
     row: Operation
     name: str
@@ -38,10 +38,10 @@ class FunctionCall(NamedTuple):
 
 
 class Domain(Generic[FrameT]):
-    """Refines values by the hooks that it overrides; one that it leaves alone costs nothing.
+    """Refines values by the hooks that it overrides; a hook that is not overridden costs nothing.
 
-    Of what a hook is given, `value` is what the rank transfer has made and the domains before have refined; what the
-    hook returns is taken in its place. One object serves all analyses, so it keeps nothing itself.
+    The parameter `value` of a hook is the result of the rank transfer, as refined by the domains before; the hook's
+    result replaces it. One object serves all analyses, so it has no state.
 
     after: the modules of the domains that have to refine a value before this one, with a comment that says why.
     """
@@ -59,7 +59,7 @@ class Domain(Generic[FrameT]):
     def tensor_method(
         self, frame: FrameT, row: Operation, receiver: Value, args: Arguments, node: cst.CSTNode, value: Value
     ) -> Value:
-        """`x.sum()`: a method of a tensor, or of data whose class is not known, with its row."""
+        """`x.sum()`: a method of a tensor, or of data of unknown class, with its row."""
         return value
 
     def in_place(self, frame: FrameT, row: Operation, receiver: Value, value: Value) -> Value:
@@ -67,13 +67,13 @@ class Domain(Generic[FrameT]):
         return value
 
     def entry(self, frame: FrameT, batch: Value, name: str, args: Arguments, value: Value) -> Value:
-        """`batch.get(key)`, `batch.items()`: a method of a batch as of a dict."""
+        """`batch.get(key)`, `batch.items()`: a method that a batch has as a dict."""
         return value
 
     def unknown_method(
         self, frame: FrameT, receiver: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
     ) -> Value:
-        """A method of something of which nothing is known."""
+        """A method of an unknown value."""
         return value
 
     def attribute(self, frame: FrameT, receiver: Value, name: str, value: Value) -> Value:
@@ -83,7 +83,7 @@ class Domain(Generic[FrameT]):
     # --- functions and classes ---
 
     def library_call(self, frame: FrameT, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
-        """What a function of a library returns, where this domain alone knows that; None: others are asked."""
+        """The result of a library function that only this domain knows; None: other domains are tried."""
         return None
 
     def function(self, frame: FrameT, call: FunctionCall, value: Value) -> Value:
@@ -91,7 +91,7 @@ class Domain(Generic[FrameT]):
         return value
 
     def builtin(self, frame: FrameT, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
-        """`len(x)`: a function of Python's own."""
+        """`len(x)`: a builtin function of Python."""
         return value
 
     def library_function(
@@ -101,21 +101,21 @@ class Domain(Generic[FrameT]):
         return value
 
     def project_function(self, frame: FrameT, function: FunctionInfo, args: Arguments, value: Value) -> Value:
-        """A function in sight, called by its name."""
+        """A function of the project, called by its name."""
         return value
 
     def made(self, frame: FrameT, bases: Iterable[str], args: Arguments, value: Value) -> Value:
-        """A loader, or an object of a class in sight with these bases of libraries."""
+        """A loader, or an object of a project class with these library bases."""
         return value
 
     def argument(
         self, frame: FrameT, expression: cst.CSTNode | None, parameter: tuple[FunctionInfo, str], value: Value
     ) -> Value:
-        """What a function in sight is given as this parameter of it, where a statement does so."""
+        """The argument that a statement passes to this parameter of a function of the project."""
         return value
 
     def returned(self, frame: FrameT, value: Value) -> Value:
-        """What a function in sight returns, as its caller gets it."""
+        """The result of a function of the project, as its caller gets it."""
         return value
 
     # --- models and collectives ---
@@ -156,12 +156,12 @@ class Domain(Generic[FrameT]):
         return value
 
     def comprehension(self, frame: FrameT, taken: Rank, value: Value) -> Value:
-        """`[x for x in rows if test(x)]`. taken: the fact of which are taken."""
+        """`[x for x in rows if test(x)]`. taken: the fact of the condition that selects the elements."""
         return value
 
 
 class Domains(Generic[FrameT]):
-    """Of each hook, the methods of the domains that override it, in the order in which these refine."""
+    """For each hook, the methods of the domains that override it, in the order in which they refine."""
 
     def __init__(self, domains: Iterable[Domain[FrameT]]) -> None:
         self._domains = tuple(domains)
@@ -195,7 +195,7 @@ class Domains(Generic[FrameT]):
 
 
 def in_order(domains: Iterable[Domain[FrameT]]) -> tuple[Domain[FrameT], ...]:
-    """These domains, each behind those that it says have to come first."""
+    """These domains, each after those that it requires to run first."""
     known = {module_of(each): each for each in domains}
     waits = {name: [other for other in known if other in each.after] for name, each in known.items()}
     return tuple(known[name] for name in TopologicalSorter(waits).static_order())

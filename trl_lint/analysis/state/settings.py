@@ -1,13 +1,14 @@
-"""Settings: attributes of which nothing but their names is known, and what those tell.
+"""Settings: attributes of which only the names are known, and what the names imply.
 
     args.save_results              SETTING, unless the file sets it
     self.config.train.seed         SETTING
-    args.local_rank                nothing is known of it
-    config["seed"]                 SETTING, where nothing is known of `config`, unless the file sets it
+    args.local_rank                unknown
+    config["seed"]                 SETTING, if nothing is known of `config`, unless the file sets it
     torch.load(path)["step"]       SETTING
-    self.output_dir                SETTING, unless the file sets it to something that a rank has of its own
+    self.output_dir                SETTING, unless the file sets it to something rank-local
 
-What a program is started with is the same on all ranks, unless the program itself puts their numbers into it.
+The configuration with which a program is started is the same on all ranks, unless the program itself adds the rank to
+it.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
 
 SETTING = Value(ranks.SETTING)
-# Of these a setting may be; of anything else more is known than its name.
+# The kinds that a setting may have; for any other kind more is known than its name.
 _KINDS = frozenset({Kind.UNKNOWN, Kind.NUMBER, Kind.STRING})
 
 
 def known_by_name(frame: Frame, node: cst.Attribute, owner: Value, value: Value) -> Value:
-    """An attribute's value; as that of a setting, where its names say so and nothing else is known of it."""
+    """The value of an attribute; that of a setting, if its names say so and nothing else is known of it."""
     name = node.attr.value
     if value.kind not in _KINDS:
         return value
@@ -58,17 +59,17 @@ def known_by_name(frame: Frame, node: cst.Attribute, owner: Value, value: Value)
 
 
 def length_by_name(frame: Frame, stands: cst.BaseExpression | None, length: Rank) -> Rank:
-    """How long a list is, if that is not known: as that of a setting, where its names say so."""
+    """The length of a list; that of a setting, if it is unknown and the names say so."""
     if length != ranks.UNKNOWN or not isinstance(stands, cst.Attribute):
         return length
     return ranks.SETTING if _is_setting(frame, stands.value, UNKNOWN, stands.attr.value) else length
 
 
 def may_be_own(frame: Frame, node: cst.Attribute) -> bool:
-    """Whether an attribute of what a program was started with is set by the rank: `args.save_logs = is_master(args)`.
+    """Whether code sets an attribute of a settings object by the rank: `args.save_logs = is_master(args)`.
 
-    The parser gives all ranks the same. What the program puts there later is not followed: neither what this file
-    says of it, nor the number of the rank that a helper leaves there, whether there is an option for it or not.
+    The parser gives all ranks the same. Later assignments by the program are not followed: neither those of this file,
+    nor a rank number that a helper stores there, whether or not there is an option of that name.
     """
     name = node.attr.value
     if RANK_FIELD.fits(name):
@@ -81,18 +82,18 @@ def may_be_own(frame: Frame, node: cst.Attribute) -> bool:
 
 
 def is_assigned(frame: Frame, name: str) -> bool:
-    """Whether the file assigns to an attribute of this name, of whatever object."""
+    """Whether the file assigns to an attribute of this name, of any object."""
     return bool(_assigned(frame, name))
 
 
 def count_by_name(stands: cst.BaseExpression, value: Value) -> Value:
-    """What a text is made with; as a count of what all ranks do together, where only its name is known."""
+    """A value put into a text; the fact of a setting for a counter of which only its name is known."""
     is_count = value.rank == ranks.UNKNOWN and value.kind in _KINDS and COUNTER.fits(last_name(stands))
     return value.replace(rank=ranks.SETTING) if is_count else value
 
 
 def parameter_by_name(name: str, value: Value) -> Value:
-    """A parameter of an entry point of which nothing is known, or what its name says of it."""
+    """A parameter of an entry point of which nothing is known, refined by its name."""
     if value.rank != ranks.UNKNOWN or value.kind not in _KINDS:
         return value
     if value.kind is not Kind.STRING and WORLD_FIELD.fits(name):
@@ -102,16 +103,16 @@ def parameter_by_name(name: str, value: Value) -> Value:
 
 
 def option(name: str, value: Value) -> Value:
-    """A parameter of a command that nobody in sight gives: what the command line says, unless it is the rank."""
+    """A parameter of a command that no known caller passes: set on the command line, unless it is named like a rank."""
     if value.rank != ranks.UNKNOWN or value.kind not in _KINDS or _tells_rank(name):
         return value
     return value.replace(rank=ranks.SETTING)
 
 
 def flags_of_program(constructor: FunctionInfo) -> dict[str, Value]:
-    """The flags that what makes an Accelerator is built with: each process of a program builds it with the same.
+    """The flags of a constructor that creates an Accelerator: each process of a program passes the same ones.
 
-    A flag is on or off by default, or is asked for either: `clear is True`.
+    A flag is True or False by default, or is compared with either: `clear is True`.
     """
     calls = of_class(constructor.node, cst.Call)
     if not any(last_name(call.func) == "Accelerator" for call in calls):
@@ -130,7 +131,7 @@ def _is_flag(value: cst.BaseExpression | None) -> bool:
 
 
 def of_object(frame: Frame, stands: cst.BaseExpression | None, owner: Value, key: Value) -> bool:
-    """Whether an item of something unknown is alike on all ranks: of settings, or what a checkpoint has counted."""
+    """Whether an item of an unknown object is the same on all ranks: of settings, or a counter of a checkpoint."""
     if stands is None or not isinstance(key.const, str) or not may_be(owner):
         return False
     is_setting = _are_settings(stands) and may_hold(key) and key.const not in _keys_set(frame)
@@ -138,22 +139,22 @@ def of_object(frame: Frame, stands: cst.BaseExpression | None, owner: Value, key
 
 
 def item_of(frame: Frame, key: Value) -> Value:
-    """An item of settings, unless the file puts something under that key, into whatever, or it is the rank's."""
+    """An item of settings, unless the file puts something under that key, into any object, or it is rank-local."""
     return SETTING if may_hold(key) and key.const not in _keys_put(frame) else UNKNOWN
 
 
 def may_be(value: Value) -> bool:
-    """Whether nothing at all is known of a value: what a function only computes is a tensor, as far as is known."""
+    """Whether nothing is known of a value: the result of a function that only computes is assumed to be a tensor."""
     return value.kind in (Kind.TENSOR, Kind.UNKNOWN) and value.rank == ranks.UNKNOWN
 
 
 def may_hold(key: Value) -> bool:
-    """Whether settings hold something the same on all ranks under a key: `cfg["output_dir"]`."""
+    """Whether settings hold the same value on all ranks under a key: `cfg["output_dir"]`."""
     return key.rank.state is State.SAME and not (isinstance(key.const, str) and _tells_rank(key.const))
 
 
 def of_settings(owner: Value, args: Arguments) -> bool:
-    """Whether a method of a setting gives one, too: `cfg.get("seed", 0)`, `args.output_dir.rstrip("/")`."""
+    """Whether a method of a setting returns a setting, too: `cfg.get("seed", 0)`, `args.output_dir.rstrip("/")`."""
     given = args.all()
     return ranks.combine(owner.rank, args.rank()) == ranks.SETTING and all(
         each.rank == ranks.SETTING or may_hold(each) for each in given
@@ -161,17 +162,17 @@ def of_settings(owner: Value, args: Arguments) -> bool:
 
 
 def attribute_of(owner: Value, name: str) -> Value:
-    """An attribute of an object that was made of settings, unless it is called like the rank."""
+    """An attribute of an object that was created from settings, unless its name is that of a rank."""
     return named(name, SETTING) if owner.rank == ranks.SETTING else UNKNOWN
 
 
 def named(name: str, value: Value) -> Value:
-    """What is found under a name, which is no setting if that is what the rank is called."""
+    """The value of a name; unknown instead of a setting if the name is that of a rank."""
     return UNKNOWN if value.rank == ranks.SETTING and _tells_rank(name) else value
 
 
 def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name: str) -> bool:
-    """`args.debug`, `self.config.train.debug`, if the file never sets it."""
+    """Whether `args.debug`, `self.config.train.debug` is a setting: the file never sets it."""
     if _tells_rank(name) or not (owner.rank == ranks.SETTING or _are_settings(expression)):
         return False
     return all(
@@ -180,7 +181,7 @@ def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name
 
 
 def _are_settings(expression: cst.BaseExpression) -> bool:
-    """Whether an object is one of settings by its names: `args`, `self.config.train`."""
+    """Whether an object is a settings object by its names: `args`, `self.config.train`."""
     names = []
     while isinstance(expression, cst.Attribute):
         names.append(expression.attr.value)
@@ -191,31 +192,31 @@ def _are_settings(expression: cst.BaseExpression) -> bool:
     return any(map(SETTINGS_OBJECT.fits, names)) and not any(map(_tells_rank, names))
 
 
-# It begins with what is rare: the owner is looked at once the rest is there.
+# It begins with the rare part: the owner is matched only after that.
 _PUT = re.compile(r"\.(\w+)[ \t]*=(?!=)([^\n]*)")
 
 
 # Words for the time of day.
 _TIME = re.compile(r"(?i)\w*(?:time|date|now)\w*")
-# What a text makes of itself: `.split(",")`, `.strip().lower()`.
+# Methods that derive a text from a text: `.split(",")`, `.strip().lower()`.
 _TEXT_CALLS = r"""(?:\.(?:lower|[lr]?strip|r?split|splitlines|upper)\((?:"[^"]*"|'[^']*')?\))*"""
 
 
 def _copies(text: str, name: str) -> bool:
-    """`self.debug = cfg.debug`, `args.names = args.names.split(",")`."""
+    """Whether a text copies a setting: `self.debug = cfg.debug`, `args.names = args.names.split(",")`."""
     field = re.escape(name)
     return re.fullmatch(rf"\w*\.{field}\s*=\s*[\w.]+\.{field}{_TEXT_CALLS}\s*(?:#.*)?", text) is not None
 
 
 def _extends(text: str, name: str) -> bool:
-    """`args.out = os.path.join(args.out, args.name)`, by nothing that a rank has of its own but the second."""
+    """Whether a text extends it by nothing rank-local but the time: `args.out = os.path.join(args.out, args.name)`."""
     made = _TIME.sub("", text.partition("=")[2])
     asks_itself = re.search(rf"\.{re.escape(name)}\b", made) is not None
     return asks_itself and not SETTING_OF_RANK.fits(made) and not OWN_PLACE.fits(made)
 
 
 def _is_place(frame: Frame, name: str) -> bool:
-    """`self.output_dir`, if the file sets it to nothing that may be this rank's own."""
+    """Whether `self.output_dir` is a shared path: the file sets it to nothing that may be rank-local."""
     return _names_place(name) and not any(map(OWN_PLACE.fits, _assigned(frame, name)))
 
 
@@ -228,12 +229,12 @@ def _tells_rank(name: str) -> bool:
 
 
 def _is_set_by_rank(text: str, name: str) -> bool:
-    """`args.save_logs = is_master(args)`, but not `args.names = args.names.split(",")`, whose words are a method's."""
+    """Whether it is set by the rank: `args.save_logs = is_master(args)`, not `args.names = args.names.split(",")`."""
     return SETTING_OF_RANK.fits(text) and (_tells_rank(name) or not _copies(text, name))
 
 
 def _set_by_rank(frame: Frame) -> frozenset[tuple[str, str]]:
-    """What any file that is linted puts into an object of settings, by the rank: the names of both."""
+    """The attributes that any linted file sets on a settings object by the rank: the names of both."""
     project = frame.engine.project
     return project.notes.worked_out(_set_by_rank, partial(_all_set_by_rank, project))
 
@@ -251,13 +252,13 @@ def _all_set_by_rank(project: Project) -> frozenset[tuple[str, str]]:
 
 
 def _keys_set(frame: Frame) -> frozenset[str]:
-    """The keys under which a file puts anything, into whatever: `config["seed"] = seed`."""
+    """The keys under which a file puts anything, into any object: `config["seed"] = seed`."""
     module = frame.module
     return module.notes.worked_out(_keys_set, lambda: frozenset(_KEY_SET.findall(module.text)))
 
 
 def _keys_put(frame: Frame) -> frozenset[str]:
-    """Those under which a file puts more than an option, or what is written out: `config["seed"] = args.seed`."""
+    """The keys under which a file puts more than an option or a literal, unlike `config["seed"] = args.seed`."""
     module = frame.module
     return module.notes.worked_out(_keys_put, lambda: frozenset(_more_than_options(module.text)))
 
@@ -269,13 +270,13 @@ def _more_than_options(text: str) -> Iterator[str]:
 
 
 def _assigned(frame: Frame, name: str) -> Sequence[str]:
-    """Where a file assigns to such an attribute, of whatever object: each line from the last word before the dot on."""
+    """A file's assignments to this attribute of any object: each line from the last word before the dot on."""
     module = frame.module
     return module.notes.worked_out(_assigned, lambda: _all_assigned(module.text)).get(name, ())
 
 
-# `.name =`, `.name |=`, `setattr(x, "name",`, and a line of several targets. All begin with what is rare, or at a line:
-# a file is gone through once.
+# `.name =`, `.name |=`, `setattr(x, "name",`, and a line of several targets. All begin with the rare part, or at a
+# line: a file is scanned once.
 _TARGET = re.compile(r"\.(\w+)\s*[|&]?=(?!=)")
 _TARGETS = re.compile(r"^[ \t]*((?:[\w.]+[ \t]*,[ \t]*)+)[\w.]+[ \t]*=(?!=)", re.MULTILINE)
 _SET_BY_NAME = re.compile(r"""\bsetattr\(\s*(\w+),\s*["'](\w+)["'],([^\n]*)""")
@@ -283,13 +284,13 @@ _KEY_SET = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)""")
 _KEY_PUT = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)[ \t]*([^\n]*)""")
 _OPTION = re.compile(r"""(?:\w+\.[\w.]+|["'][^"']*["']|[\d.e-]+|True|False|None)[ \t]*(?:#.*)?""")
 _OWNED = re.compile(r"\.(\w+)[ \t]*,")
-# What a line goes on from that is no statement of its own.
+# The endings of a line that continues on the next one.
 _OPEN = ("(", "[", "{", ",")
-# How much of a line is read for a word that tells of the rank.
+# How many characters of a line are searched for a word that refers to the rank.
 _MOST_READ = 400
 
 
-@lru_cache(maxsize=64)  # whether it still is so is asked at every key, of all files in sight
+@lru_cache(maxsize=64)  # checked at every key, for all files of the project
 def _all_assigned(text: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for match in _TARGET.finditer(text):
@@ -312,6 +313,6 @@ def _word_before(text: str, dot: int) -> str:
 
 
 def _from_owner(text: str, dot: int) -> str:
-    """A line from the word before a dot on."""
+    """The rest of a line from the word before a dot on."""
     end = text.find("\n", dot, dot + _MOST_READ)
     return _word_before(text, dot) + text[dot : end if end >= 0 else dot + _MOST_READ]

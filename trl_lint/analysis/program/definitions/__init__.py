@@ -1,1 +1,1 @@
-"""What the project defines, as values of the analysis, and what its definitions say of who calls them."""
+"""What the project defines, as values of the analysis, and what its definitions show about their callers."""

@@ -1,9 +1,9 @@
-"""In which order a class runs its own methods, as far as one of them says it.
+"""The order in which a class calls its own methods, as far as one of them shows it.
 
 def fit(self):
-    self.load()        # `load` runs before anything that `prepare` does, if nobody else calls it
+    self.load()        # `load` runs before anything that `prepare` does, if no other method calls `load`
     self.prepare()
-    self.train()           # `train` runs behind `load`, and behind all that `prepare` does
+    self.train()       # `train` runs after `load`, and after all that `prepare` does
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trl_lint.analysis.program.syntax import ancestors, below, ends_outside, of_
 
 
 def is_done_before(method: FunctionInfo, node: cst.CSTNode) -> bool:
-    """Whether a method is called once by its class, before the other method in which a node is."""
+    """Whether a class calls a method exactly once, before the other method that contains `node`."""
     if method.cls is None:
         return False
     other = _around(method.cls, node)
@@ -32,7 +32,7 @@ def is_done_before(method: FunctionInfo, node: cst.CSTNode) -> bool:
 
 
 def run_behind(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> Iterator[FunctionInfo]:
-    """The methods that a class calls behind a node of one of its methods, on some way."""
+    """The methods that a class may call after a node of one of its methods, on some path."""
     todo: list[tuple[FunctionInfo, cst.CSTNode | None]] = [(method, node)]
     todo += [(each, call) for each in _methods(cls) for call in of_class(each.node, cst.Call) if _calls(call, method)]
     found: dict[str, FunctionInfo] = {}
@@ -51,7 +51,7 @@ def _calls(call: cst.Call, method: FunctionInfo) -> bool:
 
 
 def _is_behind(root: cst.CSTNode, place: cst.CSTNode, call: cst.Call) -> bool:
-    """Whether who has been at a place of a function may come to a call of it later, as they are written."""
+    """Whether a call of a function may run after a place in it, by their order in the text."""
     order = {id(each): index for index, each in enumerate(below(root))}
     around = ancestors(root, place)
     if any(part is place for part in ancestors(root, call)) or order[id(call)] < order[id(place)]:
@@ -60,7 +60,7 @@ def _is_behind(root: cst.CSTNode, place: cst.CSTNode, call: cst.Call) -> bool:
     left = [each for each in around if id(each) not in shared]
     if any(isinstance(each, (cst.IndentedBlock, cst.SimpleStatementSuite)) and ends_outside(each) for each in left):
         return False
-    # In the other arm of the same `if`, nobody has been at the place.
+    # The other branch of the same `if` does not run after the place.
     inner = [each for each in around if id(each) in shared]
     return not (inner and isinstance(inner[-1], cst.If) and left and left[0] is inner[-1].body)
 
@@ -71,12 +71,12 @@ def _methods(cls: ClassInfo) -> Iterator[FunctionInfo]:
 
 
 def _around(cls: ClassInfo, node: cst.CSTNode) -> FunctionInfo | None:
-    """The method of a class in which a node is."""
+    """The method of a class that contains a node."""
     return next((each for each in _methods(cls) if any(part is node for part in below(each.node))), None)
 
 
 def _called(method: FunctionInfo) -> list[str]:
-    """The methods of its own object that a method calls, in the order of the text: those in a loop twice."""
+    """The methods of `self` that a method calls, in the order of the text: those in a loop twice."""
     loops = [*of_class(method.node, cst.For), *of_class(method.node, cst.While)]
     repeated = {id(part) for loop in loops for part in below(loop)}
     return [

@@ -1,4 +1,4 @@
-"""Imports in a function that binds names of the module: of libraries that are slow to load, or may not be there.
+"""Imports in a function that binds names of the module, for libraries that load slowly or may be missing.
 
 def load():
     global SFTTrainer
@@ -23,7 +23,7 @@ _GLOBAL = rb"\bglobals?\b"
 
 
 def import_of(module: Module, name: str) -> cst.Import | cst.ImportFrom | None:
-    """The import that binds a name of a module, in one of its functions."""
+    """The import inside a function of a module that binds a name of the module."""
     return module.notes.worked_out(import_of, partial(_late_imports, module)).get(name)
 
 

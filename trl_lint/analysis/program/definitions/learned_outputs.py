@@ -1,7 +1,7 @@
-"""Which parts of what a model returns are parameters alone, by the text of its forward.
+"""Which parts of a model's output are computed from parameters alone, by the text of its forward.
 
-return self.left(x), self.scale.exp()              2 parts, of which the second is
-scale = self.scale.clamp(max=4); return x, scale   2 parts, of which the second is
+return self.left(x), self.scale.exp()              2 parts, the second is
+scale = self.scale.clamp(max=4); return x, scale   2 parts, the second is
 return self.left(x), self.scale * x                none is
 return self.left(x), self.last                     none is, as `last` is no `nn.Parameter`
 """
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from trl_lint.analysis.program.project.classes import ClassInfo
 
-# A flag per part, of a forward that returns a tuple: whether it is learned.
+# For a forward that returns a tuple, one flag per part: whether it is learned.
 Parts = tuple[bool, ...]
 NO_PARTS: Parts = ()
-# What an expression of a parameter alone may name besides the model.
+# What an expression of parameters alone may name besides `self`.
 _LIBRARIES = frozenset({"math", "torch"})
 
 
@@ -52,7 +52,7 @@ def _learned_parts(cls: ClassInfo) -> Parts:
 
 
 def _parameters(cls: ClassInfo) -> set[str]:
-    """The attributes that are nothing but an `nn.Parameter`, wherever they are assigned."""
+    """The attributes that are an `nn.Parameter` in every assignment."""
     found: dict[str, bool] = {}
     for each in cls.in_sight():
         for assign in of_class(each.node, cst.Assign):
@@ -64,7 +64,7 @@ def _parameters(cls: ClassInfo) -> set[str]:
 
 
 def _assigned_once(function: cst.CSTNode) -> Mapping[str, cst.BaseExpression]:
-    """What the names that are assigned once, and by themselves, stand for."""
+    """The values of the names that are assigned exactly once."""
     found: dict[str, list[cst.BaseExpression]] = {}
     for assign in of_class(function, cst.Assign):
         for target in assign.targets:

@@ -1,4 +1,4 @@
-"""Values that stand for what a project defines: its functions, its classes, and instances of those."""
+"""Values for what a project defines: its functions, its classes, and their instances."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ProjectInstance(InstanceValue):
 
 
 class ProjectModel(ModelValue):
-    """A model whose class is one of the project's."""
+    """A model whose class is defined in the project."""
 
     __slots__ = ("cls",)
     parts: ClassVar[dict[str, object]] = {"role": ModelRole.OTHER, "cls": None}
@@ -61,18 +61,18 @@ class ProjectModel(ModelValue):
 
 
 def class_of(value: Value | None) -> ClassInfo | None:
-    """The project's class that a value is, or is an instance of; None if it is not one of the project's."""
+    """The project's class that a value is, or is an instance of; None for any other value."""
     return value.cls if isinstance(value, (ClassValue, ProjectInstance, ProjectModel)) else None
 
 
 def class_names(value: Value | None) -> list[str]:
-    """The own names of the classes in the second argument of isinstance; empty when one is unknown."""
+    """The last parts of the names of the classes in the second argument of isinstance; empty if one is unknown."""
     names = []
     for option in value.items if isinstance(value, TupleValue) else (value,):
         if isinstance(option, LibraryName):
             names.append(option.name.rpartition(".")[2])
         elif isinstance(option, ProjectName) and option.name is not None:
-            names.append(option.name)  # of another file of the project, which need not be opened for this
+            names.append(option.name)  # defined in another file of the project, which need not be parsed for this
         elif isinstance(option, ClassValue):
             names.append(option.cls.name)
         else:

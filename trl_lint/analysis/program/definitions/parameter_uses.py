@@ -1,8 +1,8 @@
-"""What a parameter is by what a function does with it, where nobody in sight says so.
+"""What a parameter is, inferred from what its function does with it, when no known caller or annotation says.
 
-accelerator.gather_for_metrics(x)       an Accelerator: nothing else has it
+accelerator.gather_for_metrics(x)       an Accelerator: nothing else has that method
 model.train(); model(**batch)           a model, wrapped or not
-def train(accelerator, loader):         an Accelerator, by its name and what the file does with what is called so
+def train(accelerator, loader):         an Accelerator, by its name and by what the file does with that name
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from trl_lint.knowledge.models import SWITCH_MODES
 
 
 def by_use(function: FunctionInfo) -> dict[str, Value]:
-    """The parameters of which the body of a function shows what they are."""
+    """The parameters whose use in the body of a function shows what they are."""
     names = {parameter.name for parameter in function.parameters}
     read: dict[str, set[str]] = defaultdict(set)
     for node in of_class(function.node, cst.Attribute):
@@ -39,7 +39,7 @@ def by_use(function: FunctionInfo) -> dict[str, Value]:
     return found
 
 
-# Methods of an Accelerator, and what asks it for the rank.
+# Methods of an Accelerator, and attributes that return its rank.
 _USES_ACCELERATOR = (
     rb"\b_?accelerator\.(?:accumulate|backward|free_memory|gather|gather_for_metrics|is_local_main_process|is_main_process"
     rb"|main_process_first|prepare|reduce|unwrap_model|wait_for_everyone)\b"
@@ -47,14 +47,14 @@ _USES_ACCELERATOR = (
 
 
 def by_name(module: Module, name: str) -> Value | None:
-    """What a parameter is by its name, of which nothing else is known."""
+    """What a parameter is by its name, if nothing else is known of it."""
     if ACCELERATOR.fits(name) and module.mentions(_USES_ACCELERATOR):
         return LibraryInstance("accelerate.Accelerator")
     return None
 
 
 def is_none_unless_given(function: FunctionInfo | None, stands: cst.BaseExpression) -> bool:
-    """Whether an expression is a parameter that is None unless a caller gives it: what is there, a caller has given."""
+    """Whether an expression is a parameter with the default None, so that any other value comes from a caller."""
     if function is None or not isinstance(stands, cst.Name):
         return False
     defaults = (each.default for each in function.parameters if each.name == stands.value)
@@ -62,7 +62,7 @@ def is_none_unless_given(function: FunctionInfo | None, stands: cst.BaseExpressi
 
 
 def text_unless_given(function: FunctionInfo | None, stands: cst.BaseExpression | None) -> str | None:
-    """The text that an expression is if no caller says otherwise: that of a parameter which is bound once."""
+    """The default text of the parameter that an expression names, if the function does not rebind it."""
     if function is None or not isinstance(stands, cst.Name):
         return None
     bound = (target.target for target in of_class(function.node, cst.AssignTarget))

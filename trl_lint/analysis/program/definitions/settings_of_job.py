@@ -1,4 +1,4 @@
-"""The settings of a program that say whether it is run by several processes; see `transfer/processes/job_flags.py`."""
+"""Settings of a program that show whether several processes run it; see `transfer/processes/job_flags.py`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 class JobFlags:
-    """attributes: the settings by the name of their attribute. names: those by their name in a function (or module).
+    """attributes: the settings, by attribute name. names: those that are a name in a function (or module).
 
-    counts: the attributes that hold a number of processes or GPUs, which is more than one. starters: the functions that
-    start the group.
+    counts: the attributes that hold a number of processes or GPUs greater than one. starters: the functions that start
+    the process group.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Unit tests: one process runs them, whatever they make."""
+"""Unit tests: one process runs them, whatever they create."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ if TYPE_CHECKING:
 
 
 def is_test(function: FunctionInfo | None) -> bool:
-    """Whether one process runs a function, as a test of what it makes."""
+    """Whether a function runs in one process, as a unit test."""
     return is_one_process(function) or is_run_by_pytest(function)
 
 
 def is_one_process(function: FunctionInfo | None) -> bool:
-    """Whether a function is known to be run on one process: as part of a unit test."""
+    """Whether a function is known to run in one process, as a method of a unit test class."""
     cls = function.cls if function is not None else None
     return cls is not None and any(base in ONE_PROCESS for base in cls.library_bases())
 
 
 def is_run_by_pytest(function: FunctionInfo | None) -> bool:
-    """Whether pytest runs a function, or one around it, as a test, which is one process. A file with a main block may
-    be a script that tests a model on all GPUs.
+    """Whether pytest runs a function, or one around it, as a test, which is one process.
+
+    A file with a main block is excluded: it may be a script that tests a model on all GPUs.
     """
     while function is not None:
         if _is_test(function):

@@ -1,10 +1,10 @@
-"""Attributes that code puts on a wrapper: they are the wrapper's own, and reading them does not fail.
+"""Attributes that code sets on a wrapper: they belong to the wrapper, so reading them does not fail.
 
     model = DDP(model)
     model.hyp = hyp                                 from here on the wrapper has it
     loss = compute_loss(pred, targets, model)       reads `model.hyp`, in another function or file
 
-What was put on the model before it was wrapped stays out of reach.
+Attributes that were set on the model before it was wrapped are not found on the wrapper.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from trl_lint.analysis.program.syntax import ancestors, definitions_around, of_c
 
 
 def is_put_on(tree: cst.CSTNode, wrapping: cst.CSTNode, name: str, reader: cst.CSTNode) -> bool:
-    """Whether something is assigned to the attribute `name` of what a call that wraps a model gives.
+    """Whether code sets the attribute `name` on the result of a call that wraps a model.
 
-    tree: the file of that call. In its own function it has to stand below the call; of a wrapper that an object keeps
-    (`self.model = DDP(model)`) another method of the class may do it. What is assigned in `reader`, the function that
-    reads it, does not count: the walk through it knows what has come before.
+    tree: the file of that call. In the function of the call the assignment has to be below the call; if an object keeps
+    the wrapper (`self.model = DDP(model)`), it may be in another method of the class. Assignments in `reader`, the
+    function that reads the attribute, do not count: the analysis of that function already knows what came before.
     """
     kept = next((each for each in reversed(ancestors(tree, wrapping)) if isinstance(each, cst.Assign)), None)
     if kept is None:
@@ -44,7 +44,7 @@ def is_put_on(tree: cst.CSTNode, wrapping: cst.CSTNode, name: str, reader: cst.C
 
 
 def _bound(statement: cst.Assign) -> Iterator[cst.BaseExpression]:
-    """What an assignment binds, each of the names of a tuple by itself."""
+    """The targets of an assignment, the elements of a tuple one by one."""
     for each in statement.targets:
         if isinstance(each.target, cst.Tuple):
             yield from (element.value for element in each.target.elements)

@@ -1,1 +1,1 @@
-"""What a piece of code says by the way it is written: one idiom of training code per module, by syntax alone."""
+"""What the shape of a piece of code shows: one idiom of training code per module, by syntax alone."""

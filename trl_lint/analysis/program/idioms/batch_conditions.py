@@ -1,10 +1,10 @@
-"""What of a batch a condition asks for: how large it is, or for a text in it, rather than for its numbers.
+"""Which property of a batch a condition depends on: its size, or a text in it, rather than its numbers.
 
-if rows_seen >= args.rows: meet()             loaders give all ranks as many rows
+if rows_seen >= args.rows: meet()             loaders yield the same number of rows on all ranks
 if length > args.longest: meet()              a collator may pad all batches to one length
-if batch["task"] in WITH_PAIRS: meet()        one task a batch, as a sampler has put it together for all ranks
-if loss.item() > best: meet()                 its numbers: no
-if len(rows[rows > 0]) == 0: meet()           how many are picked by their numbers: no
+if batch["task"] in WITH_PAIRS: meet()        one task per batch, as a sampler has arranged for all ranks
+if loss.item() > best: meet()                 depends on its numbers: no
+if len(rows[rows > 0]) == 0: meet()           the number of selected rows depends on their numbers: no
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import last_name, names_in, of_class, operands
 
 _COMPUTED = (cst.BinaryOperation, cst.UnaryOperation)
-# Not in torch_ops: functions of Python that give back a number as large as those they are given, or one of them.
+# Not in torch_ops: Python functions of sizes whose result is again a size.
 _KEEPS_SIZES = frozenset({"abs", "float", "int", "max", "min", "round", "sum"})
-# What gives as many elements as the numbers allow. Not in torch_ops: of these, what is asked here is that alone.
+# Functions whose number of results depends on the elements. Not in torch_ops, as only this property is needed here.
 _PICKS = frozenset({"argwhere", "filter", "masked_select", "nonzero", "unique", "where"})
 
 
 def asks_for_size(root: cst.CSTNode, test: cst.CSTNode, differs: Callable[[cst.CSTNode], bool]) -> bool:
-    """Whether all that differs in a condition of a function (or module) is how large something is.
+    """Whether all operands of a condition that differ between ranks are sizes.
 
-    differs: whether a part of the condition is another one on each rank.
+    root: the function (or module) of the condition. differs: whether a part of the condition differs between ranks.
     """
     parts = [each for each in operands(test) if differs(each)]
     return bool(parts) and all(_is_size(root, each, frozenset()) for each in parts)
 
 
 def texts_asked_for(test: cst.CSTNode) -> list[cst.BaseExpression]:
-    """What a condition compares with a text, or looks for among others, if it does nothing else."""
+    """The operand that a condition compares with a text, or looks up in a collection, if it does nothing else."""
     match test:
         case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(cst.In() | cst.NotIn())]):
             return [left]
@@ -43,7 +43,7 @@ def texts_asked_for(test: cst.CSTNode) -> list[cst.BaseExpression]:
 
 
 def _is_size(root: cst.CSTNode, node: cst.CSTNode, known: frozenset[str]) -> bool:
-    """Whether an expression is a size, or computed of sizes. known: the names that are taken to be one."""
+    """Whether an expression is a size, or computed from sizes. known: the names that are assumed to be sizes."""
     match node:
         case cst.Integer():
             return True
@@ -63,7 +63,7 @@ def _is_size(root: cst.CSTNode, node: cst.CSTNode, known: frozenset[str]) -> boo
 
 
 def _are_sizes(root: cst.CSTNode, name: str, known: frozenset[str]) -> bool:
-    """Whether all that a function puts into a name are sizes."""
+    """Whether all values that a function assigns to a name are sizes."""
     values = [each.value for each in of_class(root, cst.Assign) if _binds(each, name)]
     added = [each.value for each in of_class(root, cst.AugAssign) if names_in(each.target) == {name}]
     return bool(values or added) and all(_is_size(root, each, known) for each in (*values, *added))
@@ -74,7 +74,7 @@ def _binds(assign: cst.Assign, name: str) -> bool:
 
 
 def _is_picked(root: cst.CSTNode, measured: cst.CSTNode) -> bool:
-    """Whether how many elements something has depends on their numbers, as far as the function shows."""
+    """Whether the number of elements of a value depends on its numbers, as far as the function shows."""
     match measured:
         case cst.Name(name):
             values = [each.value for each in of_class(root, cst.Assign) if _binds(each, name)]

@@ -1,8 +1,8 @@
-"""Orders: one rank says what comes next, and the others go round a loop in which they wait to be told.
+"""Orders: one rank decides what comes next, and the others loop over a broadcast that delivers its orders.
 
 def closure():
     if rank == 0:
-        dist.broadcast(signal, src=0)     an order, for the others to come to the end of this as well
+    dist.broadcast(signal, src=0)     an order to the others to run this closure as well
     ...
 if rank == 0:
     optimizer.step(closure)
@@ -20,7 +20,7 @@ from trl_lint.analysis.program.syntax import last_name, of_class
 
 
 def are_awaited(root: cst.CSTNode, test: cst.CSTNode, taken: bool, call: cst.CSTNode) -> bool:
-    """Whether the ranks on the other side of a test wait for a call in a loop of their own, in a function around it."""
+    """Whether the ranks in the other branch of a test wait for a call in a `while` loop there."""
     if not isinstance(call, cst.Call):
         return False
     others = (

@@ -1,10 +1,10 @@
-"""Shares of a list that are equally long on all ranks: the list was cut to a multiple of the number of ranks before.
+"""Shares of a list that have the same length on all ranks: the list was cut to a multiple of the world size before.
 
     aligned = len(rows) // world_size * world_size
     rows = rows[:aligned]
-    rows = rows[rank::world_size]             as many on each rank
+rows = rows[rank::world_size]             the same number on each rank
 
-So are those of `rows[: len(rows) - len(rows) % world_size]`, and `rows[rank:aligned:world_size]` itself.
+The same holds for `rows[: len(rows) - len(rows) % world_size]`, and for `rows[rank:aligned:world_size]` itself.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from trl_lint.analysis.program.syntax import assigned_once, of_class
 
 
 def is_even(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether each n-th element is taken, from wherever on, of as many as n goes into.
+    """Whether a slice takes every n-th element of a list whose length is a multiple of n.
 
-    root: the function (or module) that the subscript is in.
+    root: the function (or module) of the subscript.
     """
     share = _slice_of(node)
     if share is None or share.step is None or not isinstance(node, cst.Subscript):
@@ -33,7 +33,7 @@ def is_even(root: cst.CSTNode, node: cst.CSTNode) -> bool:
 
 
 def _slice_of(node: cst.CSTNode) -> cst.Slice | None:
-    """The one slice that a subscript takes."""
+    """The slice of a subscript that consists of one slice."""
     match node:
         case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Slice() as found)]):
             return found
@@ -41,7 +41,7 @@ def _slice_of(node: cst.CSTNode) -> cst.Slice | None:
 
 
 def _before(root: cst.CSTNode, whole: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """What a list is, as it is written, or is assigned in this function."""
+    """The expression of a list, and what this function assigns to its name."""
     yield whole
     if isinstance(whole, cst.Name):
         for each in of_class(root, cst.Assign):

@@ -1,14 +1,14 @@
-"""Gradients that a function reduces by itself, parameter by parameter or all in one, as DDP would.
+"""Gradients that a function reduces itself, parameter by parameter or all at once, as DDP would.
 
 for parameter in model.parameters():      reduced by hand
     dist.all_reduce(parameter.grad)
-for parameter in model.parameters():      not: it is the norm that is reduced
+for parameter in model.parameters():      not: only the norm is reduced
     dist.all_reduce(parameter.grad.norm())
 flat = torch.cat([each.grad.flatten() for each in model.parameters()])
 dist.all_reduce(flat)                     reduced by hand
-average(model.parameters())               what `average` does with its parameter
+average(model.parameters())               whatever `average` does with its parameter
 
-Or that it only looks at:
+Or gradients that it only reads:
 
 model.zero_grad()
 model(**batch).loss.backward()
@@ -25,12 +25,12 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import below, last_name, of_class
 from trl_lint.knowledge.torch import GIVES_PARAMETERS, JOINS_GRADIENTS, KEEPS_GRADIENT, REDUCES_GRADIENTS
 
-# The code of a function that a callee is, if it is in sight.
+# Returns the code of the function that a callee is, if its source is available.
 CodeOf = Callable[[cst.BaseExpression], cst.CSTNode | None]
 
 
 def reduces_gradients(code: cst.CSTNode, code_of: CodeOf) -> bool:
-    """Whether this code, or a function that it calls, reduces what it finds in the `grad` of parameters."""
+    """Whether this code, or a function that it calls, reduces the `grad` of parameters."""
     if _reduces_in_loops(code) or _reduces_joined(code):
         return True
     called = (code_of(call.func) for call in of_class(code, cst.Call) if call.args)
@@ -39,7 +39,7 @@ def reduces_gradients(code: cst.CSTNode, code_of: CodeOf) -> bool:
 
 @lru_cache(maxsize=1024)
 def only_reads_gradients(code: cst.CSTNode) -> bool:
-    """Whether code starts with no gradients, reads those that a backward pass leaves, and trains nothing with them."""
+    """Whether code clears the gradients, reads those of a backward pass, and takes no optimizer step."""
     called = {_called(call) for call in of_class(code, cst.Call)}
     if "zero_grad" not in called or any("step" in name for name in called):
         return False
@@ -52,14 +52,14 @@ def _reduces_in_loops(code: cst.CSTNode) -> bool:
 
 
 def _reduces_each(loop: cst.For) -> bool:
-    """Whether a loop over parameters reduces the gradient of each: over what is given as such, or has a `grad`."""
+    """Whether a loop reduces the gradient of each parameter: of `parameters()`, or of its own targets."""
     names = [node for node in below(loop.target) if isinstance(node, cst.Name)]
     return _reduces(loop.body, names if not _gives_parameters(loop.iter) else None, [])
 
 
 @lru_cache(maxsize=1024)
 def _reduces_joined(code: cst.CSTNode) -> bool:
-    """Whether the gradients of many parameters are put together, and then reduced."""
+    """Whether the gradients of many parameters are joined into one tensor, which is then reduced."""
     joined: list[cst.BaseExpression] = []
     for node in of_class(code, cst.Assign):
         if _is_joined(node.value, joined):
@@ -86,7 +86,7 @@ def _gives_parameters(iterable: cst.BaseExpression) -> bool:
 
 
 def _reduces(body: cst.CSTNode, owners: list[cst.Name] | None, gradients: list[cst.BaseExpression]) -> bool:
-    """Whether gradients are reduced in a piece of code. owners: whose they have to be; None: anybody's."""
+    """Whether a piece of code reduces gradients. owners: the names whose gradients count; None: those of any name."""
     for node in below(body):
         if isinstance(node, cst.Assign) and _is_gradient(node.value, gradients, owners):
             gradients += [target.target for target in node.targets]
@@ -99,7 +99,7 @@ def _reduces(body: cst.CSTNode, owners: list[cst.Name] | None, gradients: list[c
 def _is_gradient(
     value: cst.BaseExpression, known: list[cst.BaseExpression], owners: list[cst.Name] | None = None
 ) -> bool:
-    """Whether an expression is made of gradients, element by element."""
+    """Whether an expression consists of gradients, element by element."""
     if any(value.deep_equals(each) for each in known):
         return True
     match value:
@@ -120,5 +120,5 @@ def _operands(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 
 
 def _called(node: cst.CSTNode) -> str:
-    """The last part of the name of what is called."""
+    """The last part of the name of a callee."""
     return last_name(node.func) if isinstance(node, cst.Call) else ""

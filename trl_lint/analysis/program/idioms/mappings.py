@@ -1,7 +1,7 @@
-"""Names that stand for a dict, going by what the code does with them.
+"""Names of dicts, inferred from what the code does with them.
 
-data["labels"]                          only what has keys is read by one
-for key in data: move(data[key])        what it gives in a loop are its keys
+data["labels"]                          only a mapping is read by a text
+for key in data: move(data[key])        the loop runs over its keys
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _TEXTS = (cst.ConcatenatedString, cst.FormattedString, cst.SimpleString)
 
 @lru_cache(maxsize=64)
 def read_by_key(root: cst.CSTNode) -> frozenset[str]:
-    """The names that a piece of code reads, or writes, by a text or by what a loop over the same name gives."""
+    """The names that a piece of code subscripts with a text, or with the variable of a loop over the same name."""
     walked = set(map(_walked, of_class(root, cst.For))) | set(map(_walked, of_class(root, cst.CompFor)))
     found: set[str] = set()
     for node in of_class(root, cst.Subscript):
@@ -30,7 +30,7 @@ def read_by_key(root: cst.CSTNode) -> frozenset[str]:
 
 
 def _walked(loop: cst.For | cst.CompFor) -> tuple[str, str]:
-    """What a loop goes through, if only by `sorted(name)`, and the variable; two empty names for all else."""
+    """The name that a loop runs over, directly or as `sorted(name)`, and its variable; two empty names otherwise."""
     match loop.iter, loop.target:
         case ((cst.Name(name) | cst.Call(args=[cst.Arg(cst.Name(name))])), cst.Name(variable)):
             return name, variable

@@ -1,9 +1,9 @@
-"""A method of the module inside a wrapper that is all there is of a forward: what it gives is trained with.
+"""A method of the wrapped module that is the only forward pass: its result is trained with.
 
     losses = self.model.module.training_losses(batch)
     losses["loss"].backward()                             and nowhere in the class is `self.model(…)` called
 
-Of a model whose class is out of sight, nothing else says that a method of it runs the model.
+For a model whose class has no available source, nothing else shows that one of its methods runs the model.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from trl_lint.analysis.program.syntax import below, last_name, names_in, of_clas
 from trl_lint.knowledge.models import INNER_MODEL
 
 _BACKWARD = "backward"
-# The own names of Accelerate's and Transformers' functions that take a wrapper off; the analysis has told that they do.
+# Last parts of the names of unwrapping functions; the caller has checked that they are Accelerate's or Transformers'.
 _TAKES_OFF = frozenset({"extract_model_from_parallel", "unwrap_model"})
 
 
 def is_only_forward(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -> bool:
-    """Whether a backward pass is started from what a call of `model.module.method(…)` gives, and nothing calls `model`.
+    """Whether a backward pass starts from the result of `model.module.method(…)`, and nothing calls `model`.
 
     The module may have a name: `inner = model.module`.
 
-    root: the function (or module) that the call is in. around: its class, or else its module, in which no other call of
-    the wrapper may stand.
+    root: the function (or module) of the call. around: its class, or else its module, in which nothing may call the
+    wrapper.
     """
     match call:
         case cst.Call(func=cst.Attribute(value=receiver)):
@@ -38,7 +38,7 @@ def is_only_forward(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -
 
 
 def _wrappers(root: cst.CSTNode, inner: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """What a module is taken out of: `model` of `model.module`, of `unwrap_model(model)`, and of a name for these."""
+    """The wrapper from which a module is taken: `model` of `model.module`, `unwrap_model(model)`, or a name of it."""
     match inner:
         case cst.Attribute(value=wrapper, attr=cst.Name(name)) if name == INNER_MODEL:
             yield wrapper
@@ -53,7 +53,7 @@ def _wrappers(root: cst.CSTNode, inner: cst.BaseExpression) -> Iterator[cst.Base
 
 
 def _is_trained_with(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -> bool:
-    """Whether a backward pass is started from a result, here or in a function that calls this one for it."""
+    """Whether a backward pass starts from a result, here or in a function that calls this one."""
     is_started, is_returned = _becomes(root, call)
     if is_started or not (is_returned and isinstance(root, cst.FunctionDef)):
         return is_started
@@ -66,7 +66,7 @@ def _is_trained_with(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) 
 
 
 def _becomes(root: cst.CSTNode, call: cst.CSTNode) -> tuple[bool, bool]:
-    """Whether `backward` is called of what is made of a result, or is given that, and whether that is returned."""
+    """Whether a backward pass starts from something computed from a result, and whether that is returned."""
     made: set[str] = set()
     is_returned = False
     for statement in of_class(root, cst.SimpleStatementLine):

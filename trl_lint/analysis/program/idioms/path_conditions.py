@@ -1,13 +1,13 @@
-"""What the conditions around a place, and before it, say of each other: which of them can not hold together.
+"""How the conditions around and before a place relate: which of them can not hold together.
 
-if done and not resumed: return       the way out is taken where `resumed` is false
+if done and not resumed: return       the exit is taken where `resumed` is false
 if resumed: meet()                    and this is reached where it is true
 if not rows: return
-if rows: meet()                       it is true wherever one comes to it
-if few: split = False                 the rank that goes on behind it
+if rows: meet()                       true whenever it is reached
+if few: split = False                 a rank that continues after this
         if not main: return
-if split: meet()                      does not get here either
-if rows is None: return               what is not None may be true or not; this is taken where it is false
+if split: meet()                      does not reach this either
+if rows is None: return               a value that is not None may be true or false; this is taken where it is false
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Condition(NamedTuple):
 
 
 def conditions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
-    """What holds of names at a place of a function (or module), by the branches that it stands in."""
+    """The conditions on names that hold at a place of a function (or module), by the branches around it."""
     path = (*ancestors(root, node), node)
     found: list[Condition] = []
     for outer, inner in pairwise(path):
@@ -44,7 +44,7 @@ def conditions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
 
 
 def conditions_behind(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
-    """What holds of names at a place, by the ways out before it, in the blocks around it, that were not taken."""
+    """The conditions on names that hold at a place because earlier exits, in the blocks around it, were not taken."""
     path = (*ancestors(root, node), node)
     return [
         each
@@ -57,7 +57,7 @@ def conditions_behind(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
 
 
 def are_in_two_arms(root: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """Whether two places of a function (or module) are never come to both, as they stand in two arms of an `if`."""
+    """Whether two places of a function (or module) are in the two branches of one `if`, so that only one is reached."""
     paths = ((*ancestors(root, each), each) for each in (one, other))
     for (outer, inner), (same, theirs) in zip(*map(pairwise, paths), strict=False):
         if inner is not theirs:
@@ -66,7 +66,7 @@ def are_in_two_arms(root: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> 
 
 
 def set_before(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
-    """The names that are set to True, False or None on the way to a place, in the blocks around it, and never again."""
+    """The names that are set to True, False or None before a place, in the blocks around it, and never rebound."""
     path = (*ancestors(root, node), node)
     if any(isinstance(each, _LOOPS) for each in path):
         return []
@@ -89,19 +89,19 @@ def _setting(statement: cst.CSTNode) -> Condition | None:
 
 
 def _is_last(root: cst.CSTNode, name: cst.BaseExpression) -> bool:
-    """Whether nothing binds a name behind the place where it stands as a target."""
+    """Whether `name`, the target of an assignment, is the last binding of that name."""
     *_, last = _bindings(root, name)
     return isinstance(last, cst.AssignTarget) and last.target is name
 
 
 def branch_of(root: cst.CSTNode, test: cst.CSTNode) -> cst.If | None:
-    """The `if` statement that asks a test, if one does."""
+    """The `if` statement that has this test, if there is one."""
     around = next(reversed(ancestors(root, test)), None)
     return around if isinstance(around, cst.If) and around.test is test else None
 
 
 def parts_of(test: cst.CSTNode) -> list[cst.CSTNode]:
-    """The parts of a condition, all of which must hold: `main and flag` lets no others in than `main`."""
+    """The parts of a condition that must all hold: `main and flag` admits no more ranks than `main`."""
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
         return [*parts_of(test.left), *parts_of(test.right)]
     return [test]
@@ -115,7 +115,7 @@ def alternatives(test: cst.CSTNode) -> list[cst.CSTNode]:
 
 
 def said_by(test: cst.BaseExpression, taken: bool) -> list[Condition]:
-    """What a test says of names where it has come out so."""
+    """The conditions on names that follow if a test has this outcome."""
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         return said_by(test.expression, not taken)
     if isinstance(test, cst.BooleanOperation):
@@ -129,7 +129,7 @@ def said_by(test: cst.BaseExpression, taken: bool) -> list[Condition]:
 
 
 def beside_none(test: cst.BaseExpression) -> cst.BaseExpression | None:
-    """Of `x is None` and `x is not None`, what `x` is."""
+    """The operand `x` of `x is None` and `x is not None`."""
     match test:
         case cst.Comparison(
             left=subject,
@@ -144,7 +144,7 @@ def _asks_for_none(test: cst.BaseExpression) -> bool:
 
 
 def contradiction(one: list[Condition], other: list[Condition]) -> Condition | None:
-    """One of the first conditions that can not hold together with the others."""
+    """One of the first conditions that contradicts one of the others."""
     for each in one:
         if any(each.holds is not theirs.holds and each.asked.deep_equals(theirs.asked) for theirs in other):
             return each
@@ -152,7 +152,7 @@ def contradiction(one: list[Condition], other: list[Condition]) -> Condition | N
 
 
 def ways_out(branch: cst.If) -> list[cst.CSTNode]:
-    """Where a branch may be left for good."""
+    """The statements that leave a branch for good."""
     return [node for node in below(branch) if isinstance(node, WAYS_OUT)]
 
 
@@ -176,17 +176,17 @@ _BINDS = frozenset({cst.AnnAssign, cst.AsName, cst.AssignTarget, cst.AugAssign, 
 
 
 def _bindings(root: cst.CSTNode, asked: cst.BaseExpression) -> Iterator[cst.CSTNode]:
-    """The statements that bind a name, or assign an attribute, of this text."""
+    """The statements that bind this name, or assign this attribute."""
     kind = type(asked)
     for node, parts in _all_bindings(root):
         if any(type(each) is kind and each.deep_equals(asked) for each in parts):
             yield node
 
 
-# Asked name by name, of trees that are never changed.
+# Queried name by name, on trees that are never changed.
 @lru_cache(maxsize=64)
 def _all_bindings(root: cst.CSTNode) -> tuple[tuple[cst.CSTNode, tuple[cst.CSTNode, ...]], ...]:
-    """What binds something, and the parts of what it binds."""
+    """Every binding statement, and the nodes of its target."""
     found = (node for node in below(root) if type(node) in _BINDS)
     return tuple((node, tuple(below(_target(node)))) for node in found)
 
@@ -197,7 +197,7 @@ def _target(node: cst.CSTNode) -> cst.CSTNode:
 
 
 def follows(root: cst.CSTNode, branch: cst.If, node: cst.CSTNode) -> bool:
-    """Whether a place is behind a branch, in its block or deeper."""
+    """Whether a place comes after a branch, in the same block or nested in it."""
     block = next(reversed(ancestors(root, branch)), None)
     path = (*ancestors(root, node), node)
     if block is None or block not in path or branch in path:

@@ -1,8 +1,8 @@
-"""The text that a path ends with, as far as it is written out.
+"""The text at the end of a path, as far as it is written out.
 
 os.path.join(folder, f"{step}.png")   .png
 folder / ("grid_" + name + ".jpg")    .jpg
-path                                  that of what the name is bound to, if that is one thing in the function
+path                                  as for the value of the name, if the function assigns it once
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from trl_lint.analysis.program.syntax import assigned_once
 
 
 def ending(root: cst.CSTNode, node: cst.CSTNode | None, depth: int = 3) -> str:
-    """What is written at the end of a path in a function (or module); "" where that is not known."""
+    """The text at the end of a path in a function (or module); "" if unknown."""
     match node:
         case cst.SimpleString():
             value = node.evaluated_value

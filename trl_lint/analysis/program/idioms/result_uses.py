@@ -1,4 +1,4 @@
-"""What becomes of the result of a call."""
+"""How the result of a call is used."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from trl_lint.knowledge.models import EMBEDDED_INPUTS, INNER_MODEL, INPUT_EMBEDD
 
 
 def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether nothing is done with a result: it is not kept, or its name is bound anew before it is used.
+    """Whether a result is not used: it is not kept, or its name is rebound before it is read.
 
-    root: the function (or module) that the node is in.
+    root: the function (or module) of the node.
     """
     path = ancestors(root, node)
     match path[-1] if path else None:
@@ -38,11 +38,11 @@ def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
 
 
 def is_lost_in_loop(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether a loop's own variable is bound to what becomes of it, and not asked for behind that.
+    """Whether the variable of a loop is rebound to a result that is not read afterwards.
 
-    for model in models: model = prepare(model)     # `models` has the old ones
+    for model in models: model = prepare(model)     # `models` still holds the old ones
 
-    root: the function (or module) that the node is in.
+    root: the function (or module) of the node.
     """
     path = ancestors(root, node)
     match path[-1] if path else None, getattr(node, "args", ()):
@@ -59,12 +59,12 @@ def is_lost_in_loop(root: cst.CSTNode, node: cst.CSTNode) -> bool:
 
 
 def _is_bound_anew(root: cst.CSTNode, path: Sequence[cst.CSTNode], later: Iterable[cst.Name]) -> bool:
-    """Whether a name that a statement binds is not asked for behind it, before each way has bound it again.
+    """Whether a name bound by a statement is rebound on every path before it is read.
 
-    path: from the root to the statement. What stands in another arm of a condition around it is not behind it, and
-    what is bound in an arm of its own, or in a loop, need not be; in there it is.
+    path: from the root to the statement. Code in the other branch of a condition around it does not count as later. A
+    rebinding in a branch or a loop of its own counts only inside that block.
     """
-    bound: set[int] = set()  # the blocks that have bound it so far
+    bound: set[int] = set()  # the blocks that have rebound it so far
     for name in later:
         above = ancestors(root, name)
         if _are_arms_of_one(path, above) or not bound.isdisjoint(map(id, above)):
@@ -84,7 +84,7 @@ _MAY_NOT_RUN = (cst.If, cst.Else, cst.For, cst.While, cst.Try, cst.TryStar, cst.
 
 
 def _are_arms_of_one(path: Sequence[cst.CSTNode], other: Sequence[cst.CSTNode]) -> bool:
-    """Whether two nodes, by what is around them, stand in two arms of one `if`, of which one is run."""
+    """Whether two nodes, given by their ancestors, are in the two branches of one `if`."""
     shared = [each for each, too in zip(path, other, strict=False) if each is too]
     meeting = shared[-1]
     if not isinstance(meeting, cst.If):
@@ -96,12 +96,12 @@ def _are_arms_of_one(path: Sequence[cst.CSTNode], other: Sequence[cst.CSTNode]) 
 def meets_calls_of(
     root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str], attributes: frozenset[str], apart: frozenset[str]
 ) -> bool:
-    """Whether a result is handed to a call of one of these names later on, or is put together with what one has given.
+    """Whether a result is passed to a later call of one of these names, or combined with the result of such a call.
 
-    root: the function (or module) that the node is in. attributes: the names of those of `self`. apart: contexts in
-    which such a call does not count.
+    root: the function (or module) of the node. attributes: the names of attributes of `self`. apart: contexts in which
+    such a call does not count.
     """
-    made: set[str] = set()  # of the result
+    made: set[str] = set()  # from the result
     given: set[str] = set()  # by calls of these names
     for statement in of_class(root, cst.SimpleStatementLine):
         small = statement.body[0]
@@ -110,7 +110,7 @@ def meets_calls_of(
         spelled = used_names(small.value)
         is_here = any(each is node for each in below(statement))
         calls = () if apart & contexts_around(root, statement) else _calls_of(statement, names, attributes)
-        # What one name may be is one of the two; a tuple of both keeps them apart.
+        # A name bound from both may be either of them; a tuple keeps them separate.
         meet = isinstance(small.value, cst.Call) and (made - given) & spelled and (given - made) & spelled
         if meet or (is_here and given & spelled) or any(made & used_names(call) for call in calls):
             return True
@@ -123,9 +123,9 @@ def meets_calls_of(
 
 
 def is_added_to(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str]) -> bool:
-    """Whether a result, or what is made of it, is added to what has one of these names.
+    """Whether a result, or a value computed from it, is added to a value with one of these names.
 
-    root: the function (or module) that the node is in.
+    root: the function (or module) of the node.
     """
     made: set[str] = set()
     for statement in of_class(root, cst.SimpleStatementLine) if names else ():
@@ -147,9 +147,9 @@ def _adds(sum_: cst.BinaryOperation, made: set[str], names: frozenset[str]) -> b
 
 
 def names_what_is_called(tree: cst.CSTNode, node: cst.CSTNode, but: cst.CSTNode, apart: frozenset[str]) -> bool:
-    """Whether the function that a node is in, another one than `but`, calls one of the names in the node.
+    """Whether the function around a node, if it is not `but`, calls one of the names in the node.
 
-    tree: the module that the node is in. apart: contexts in which such a call does not count.
+    tree: the module of the node. apart: contexts in which such a call does not count.
     """
     around = [each for each in ancestors(tree, node) if isinstance(each, cst.FunctionDef)]
     if not around or around[-1] is but:
@@ -159,11 +159,11 @@ def names_what_is_called(tree: cst.CSTNode, node: cst.CSTNode, but: cst.CSTNode,
 
 
 def embeds_for_a_forward(tree: cst.CSTNode, root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether a call makes embeddings of token ids, in a file that hands such to a forward in their place.
+    """Whether a call computes embeddings of token ids, in a file that passes embeddings to a forward instead of ids.
 
-    Which forward that is, a finding of its own says where it is past the wrapper.
+    If that forward bypasses the wrapper, it has a finding of its own.
 
-    root: the function (or module) of the file that the call is in.
+    root: the function (or module) of the call.
     """
     if not isinstance(node, cst.Call):
         return False
@@ -177,9 +177,9 @@ def embeds_for_a_forward(tree: cst.CSTNode, root: cst.CSTNode, node: cst.CSTNode
 
 
 def is_asked_first(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether code asks what a value has before it takes that: `hasattr(x.config, "a") and x.config.a`.
+    """Whether code checks for an attribute before reading it: `hasattr(x.config, "a") and x.config.a`.
 
-    root: the function (or module) that the node is in. node: one of those that read the value (`x.config`).
+    root: the function (or module) of the node. node: a node that reads the value (`x.config`).
     """
     path = [*ancestors(root, node), node]
     return any(_is_asked_in(outer, inner, node) for outer, inner in pairwise(path))
@@ -197,7 +197,7 @@ def _is_asked_in(outer: cst.CSTNode, inner: cst.CSTNode, node: cst.CSTNode) -> b
 
 
 def _asks(test: cst.BaseExpression, node: cst.CSTNode) -> bool:
-    """Whether a condition is true only where `hasattr` has said so of the same value."""
+    """Whether a condition is true only if `hasattr` is true for the same value."""
     match test:
         case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
             return _asks(left, node) or _asks(right, node)
@@ -207,7 +207,7 @@ def _asks(test: cst.BaseExpression, node: cst.CSTNode) -> bool:
 
 
 def is_left_out(root: cst.CSTNode, node: cst.Call, name: str) -> bool:
-    """Whether a test for an attribute decides on a use of it alone, and no other code there knows of a wrapper.
+    """Whether a test for an attribute only guards uses of that attribute, and no other code there handles wrappers.
 
     if hasattr(model, "x"): model.x()                               yes
     skip = model.x() if hasattr(model, "x") else {}                 yes: nothing is done instead
@@ -236,7 +236,7 @@ def _is_elif(root: cst.CSTNode, branch: cst.CSTNode) -> bool:
 
 
 def _uses(body: cst.CSTNode, model: cst.BaseExpression, name: str) -> bool:
-    """Whether code takes an attribute from a model, or from the module in it."""
+    """Whether code reads an attribute of a model, or of the module in it."""
     return any(
         each.attr.value == name and (each.value.deep_equals(model) or _takes_module(each.value, model))
         for each in of_class(body, cst.Attribute)
@@ -244,7 +244,7 @@ def _uses(body: cst.CSTNode, model: cst.BaseExpression, name: str) -> bool:
 
 
 def _knows_of_wrappers(root: cst.CSTNode, but: cst.CSTNode) -> bool:
-    """Whether code outside of a node takes a model out of its wrapper, or asks whether there is one."""
+    """Whether code outside of a node unwraps a model, or checks whether it is wrapped."""
     inside = set(map(id, below(but)))
     named = {each.value for each in of_class(root, cst.Name) if id(each) not in inside}
     asked = {each.value.strip("\"'") for each in of_class(root, cst.SimpleString) if id(each) not in inside}
@@ -252,7 +252,7 @@ def _knows_of_wrappers(root: cst.CSTNode, but: cst.CSTNode) -> bool:
 
 
 def has_no_module(root: cst.CSTNode, node: cst.Attribute) -> bool:
-    """Whether it is read where taking the `module` of a wrapper has failed, so that there is none."""
+    """Whether the node is in the exception handler of reading `.module`, so that there is no wrapper."""
     path = [*ancestors(root, node), node]
     return any(
         isinstance(outer, cst.Try) and isinstance(inner, cst.ExceptHandler) and _takes_module(outer.body, node.value)
@@ -265,7 +265,7 @@ def _takes_module(body: cst.CSTNode, model: cst.BaseExpression) -> bool:
 
 
 def seen_as_wrappers(code: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    """What some code takes the `.module` of: it knows of the wrapper there."""
+    """The expressions whose `.module` some code reads: that code knows of the wrapper."""
     return (each.value for each in of_class(code, cst.Attribute) if each.attr.value == INNER_MODEL)
 
 
@@ -285,7 +285,7 @@ def targets_of(statement: cst.BaseSmallStatement) -> set[str]:
 
 
 def _mentions(root: cst.CSTNode, name: str, statement: cst.CSTNode) -> dict[cst.Name, bool]:
-    """Where a name stands outside of a statement, in the order of the text, and whether behind it."""
+    """The occurrences of a name outside of a statement, in the order of the text, and whether each comes after it."""
     inside = set(below(statement))
     found: dict[cst.Name, bool] = {}
     is_later = False

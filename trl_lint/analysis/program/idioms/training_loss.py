@@ -1,13 +1,13 @@
-"""Whether an expression is the loss that a loop trains with, and nothing else that the data decide on.
+"""Whether an expression is the loss that a loop trains with, without any other data-dependent term.
 
-    loss = F.mse_loss(model(x), y)            what the backward pass below starts from
+    loss = F.mse_loss(model(x), y)            the backward pass below starts from it
     accelerator.backward(loss)
     loss.detach().item()                      it is
-    total += loss.item(); total / len(loader) it is: all that is added up
-    loss - baseline.mean()                    it is not: something else went into it
-    policy_loss                               it is not, if `loss = policy_loss + value_loss` is what is trained
+    total += loss.item(); total / len(loader) it is: nothing else is added up
+    loss - baseline.mean()                    it is not: something else is subtracted
+    policy_loss                               it is not, if `loss = policy_loss + value_loss` is trained with
 
-It is read from the text of one function. Of several bindings of a name the last one before its use counts.
+It is decided by the text of one function. Of several bindings of a name the last one before its use counts.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from trl_lint.knowledge.torch_ops import AveragingTransfer
 
 
 class _Made(IntEnum):
-    """What a value is made of; of several parts, the greatest counts."""
+    """What a value is computed from; of several parts, the greatest counts."""
 
-    NEUTRAL = 0  # constants, counters, what is configured
+    NEUTRAL = 0  # constants, counters, configuration
     LOSS = 1
     OTHER = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Binding:
-    """What a name is given. end: where in the text it is done. adds: to what the name had before."""
+    """A binding of a name. end: its position in the text. adds: whether it adds to the earlier value."""
 
     name: str
     end: int
@@ -44,7 +44,7 @@ class _Binding:
 
 
 def is_training_loss(root: cst.CSTNode, expression: cst.CSTNode) -> bool:
-    """root: the function, or the module, that the expression is in."""
+    """Whether an expression is the training loss. root: the function, or the module, of the expression."""
     function = _function(root)
     return bool(function.trained) and function.made(expression) is _Made.LOSS
 
@@ -55,7 +55,7 @@ def _function(root: cst.CSTNode) -> _Function:
 
 
 class _Function:
-    """The bindings of a function, and those of them that a backward pass starts from."""
+    """The bindings of a function, and those from which a backward pass starts."""
 
     def __init__(self, root: cst.CSTNode) -> None:
         nodes = list(below(root))
@@ -109,13 +109,13 @@ class _Function:
         if binding in self.trained:
             return _Made.LOSS
         if binding not in self._known:
-            self._known[binding] = _Made.NEUTRAL  # where it is asked for again meanwhile, in a loop
+            self._known[binding] = _Made.NEUTRAL  # in case a loop queries it recursively
             before = self._before(binding) if binding.adds else None
             self._known[binding] = max(self._of_binding(before), self._of_all(binding.parts))
         return self._known[binding]
 
     def _reaching(self, name: str, place: int) -> _Binding | None:
-        """The binding that counts at a place: the last one before it, else the last one of all, in a loop."""
+        """The binding that reaches a place: the last one before it, or the last one of all (in a loop)."""
         found = self._bindings.get(name, ())
         earlier = [each for each in found if each.end < place]
         return next(reversed(earlier or found), None)
@@ -126,7 +126,7 @@ class _Function:
         return found[place - 1] if place else None
 
     def _train(self, node: cst.BaseExpression, place: int) -> None:
-        """A backward pass starts from this expression, or from what it scales."""
+        """Mark what a backward pass from this expression trains, without its scale factors."""
         while isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Divide, cst.Multiply)):
             node = node.left
         binding = self._reaching(node.value, place) if isinstance(node, cst.Name) else None
@@ -141,9 +141,9 @@ class _Function:
 
 
 _SIZES = frozenset({"len"})
-# How many of the names of a loop over these count its rounds.
+# How many of the loop's targets are counters, by the function that it iterates over.
 _COUNTED = {"enumerate": 1, "range": 1}
-# What stands for data.
+# A stand-in for data from outside.
 _FROM_OUTSIDE = (cst.Ellipsis(),)
 
 
@@ -163,7 +163,7 @@ def _started_from(call: cst.Call) -> Iterator[cst.BaseExpression]:
 
 
 def _bound(node: cst.CSTNode) -> Iterator[tuple[str, Sequence[cst.BaseExpression], bool, bool]]:
-    """The names that a statement binds: what they are given, whether it is added, and whether it scales."""
+    """The names that a statement binds, their new values, whether these are added, and whether they scale."""
     match node:
         case cst.Assign(targets=targets, value=value):
             for each in targets:

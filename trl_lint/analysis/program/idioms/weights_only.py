@@ -1,11 +1,11 @@
-"""Whether a block of code runs a model, or only takes weights out of it.
+"""Whether a block of code runs a model, or only reads its weights.
 
 with unwrap_for_…(model) as bare:
-    bare.state_dict()                 takes its weights
+    bare.state_dict()                 reads its weights
     bare.generate(**batch)            runs it
     bare.merge_adapter()              changes them
-    bare.train()                      changes it, as an engine may not expect: counts as running it
-    ask(bare)                         what `ask` does with its parameter
+    bare.train()                      changes it in a way an engine may not expect: counts as running it
+    ask(bare)                         depends on what `ask` does with its parameter
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import ancestors, below, last_name
 from trl_lint.knowledge.models import DATA, INSPECT_PARAMETERS, LIST_PARTS, MERGE_ADAPTERS, PARAMETERS
 
-# What a callee is, if it is a function in sight.
+# Returns the function that a callee is, if its source is available.
 InSight = Callable[[cst.BaseExpression], FunctionInfo | None]
-# How many functions a model is followed through.
+# Through how many calls a model is followed.
 _MOST = 3
 
 
 def takes_weights_only(code: cst.CSTNode, name: str, in_sight: InSight, depth: int = _MOST) -> bool:
-    """Whether all that is done with the model of this name in a piece of code leaves its forward alone."""
+    """Whether nothing that a piece of code does with the model of this name runs its forward."""
     names = {name}
     for node in below(code):
         if not isinstance(node, cst.Name) or node.value not in names:
@@ -43,7 +43,7 @@ def takes_weights_only(code: cst.CSTNode, name: str, in_sight: InSight, depth: i
 
 
 def _is_label(node: cst.Name, around: tuple[cst.CSTNode, ...]) -> bool:
-    """Whether a name is that of an attribute, a keyword, or what is bound."""
+    """Whether a name is the name of an attribute, a keyword, or the target of an assignment."""
     parent = around[-1] if around else None
     match parent:
         case cst.Attribute():
@@ -56,14 +56,14 @@ def _is_label(node: cst.Name, around: tuple[cst.CSTNode, ...]) -> bool:
 
 
 def _chain(node: cst.CSTNode, around: tuple[cst.CSTNode, ...]) -> tuple[cst.CSTNode, tuple[cst.CSTNode, ...]]:
-    """The whole of `name.a.b`, and what is around it."""
+    """The whole of `name.a.b`, and its ancestors."""
     while around and isinstance(around[-1], cst.Attribute):
         node, around = around[-1], around[:-1]
     return node, around
 
 
 def _is_model(use: cst.CSTNode) -> bool:
-    """Whether it may be the model or a module of it, and is no plain data or weight."""
+    """Whether an expression may be the model or a module of it, not plain data or a weight."""
     return not isinstance(use, cst.Attribute) or use.attr.value not in DATA | PARAMETERS
 
 
@@ -86,7 +86,7 @@ def _leaves_alone(use: cst.CSTNode, around: tuple[cst.CSTNode, ...], in_sight: I
 
 
 def _is_asked(call: cst.Call, around: tuple[cst.CSTNode, ...]) -> bool:
-    """Whether a call is (a part of) the test of a branch: a question."""
+    """Whether a call is (a part of) the test of a branch."""
     inner: cst.CSTNode = call
     for outer in reversed(around):
         if isinstance(outer, (cst.If, cst.IfExp, cst.Assert)):
@@ -98,7 +98,7 @@ def _is_asked(call: cst.Call, around: tuple[cst.CSTNode, ...]) -> bool:
 
 
 def _hands_on(function: FunctionInfo, call: cst.Call, arg: cst.Arg, in_sight: InSight, depth: int) -> bool:
-    """Whether a function in sight leaves the model that it is given alone."""
+    """Whether a function whose source is available leaves the model that it is passed unchanged."""
     own = function.parameters[1:] if _is_bound(function, call) else function.parameters
     given = next((each for each in own if arg.keyword is not None and each.name == arg.keyword.value), None)
     place = call.args.index(arg)

@@ -1,1 +1,1 @@
-"""The project: its files, found by imports and parsed when somebody asks, and the functions and classes in them."""
+"""The project: its files, found by imports and parsed on demand, and the functions and classes in them."""

@@ -1,6 +1,7 @@
-"""Which `self.x` the code of a method assigns: a walk over statements only.
+"""Which attributes of `self` the code of a method assigns: a walk over statements only.
 
-`self.x += 1` is not among these: who has nothing else has the first value from a base or a caller out of sight.
+`self.x += 1` does not count: if nothing else assigns it, the first value comes from a base or caller outside the
+project.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from trl_lint.analysis.program.syntax import names_in
 
 
 def assigned_in(body: cst.BaseSuite) -> set[str]:
-    """The names of all of them."""
+    """The names of all attributes that a body assigns."""
     found: set[str] = set()
     _collect(body, found)
     return found
 
 
 def always_assigned(init: cst.BaseSuite) -> frozenset[str]:
-    """The names of those that an `__init__` assigns whatever comes, once those of the bases have run."""
+    """The names that an `__init__` assigns unconditionally, after it has called those of the bases."""
     found: set[str] = set()
     for statement in init.body:
         if "__init__" in names_in(statement):
@@ -31,7 +32,7 @@ def always_assigned(init: cst.BaseSuite) -> frozenset[str]:
 
 
 def is_assigned_behind_base(init: cst.BaseSuite, name: str) -> bool:
-    """Whether an `__init__` has those of the bases run, and assigns `self.name` behind that alone."""
+    """Whether an `__init__` calls those of the bases, and assigns `self.name` only after that."""
     is_behind = False
     before: set[str] = set()
     for statement in reversed(init.body):

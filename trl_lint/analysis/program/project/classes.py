@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
 
 
-# The objects of a class are told apart by their allocation sites, where they are made, up to so many of these.
+# The largest number of allocation sites by which the objects of a class are distinguished.
 MAX_ALLOCATION_SITES = 16
 
 
 class FunctionInfo:
-    """A function of the project. `summaries` holds its runs, one per facts of its arguments."""
+    """A function of the project. `summaries` holds its summaries, one per call context."""
 
     __slots__ = (
         "closure",
@@ -66,17 +66,17 @@ class FunctionInfo:
         self.decorators = frozenset(decorators_of(node))
         self.parameters = _parameters(node.params)
         self.summaries: dict[tuple[Hashable, ...], Any] = {}
-        self.joined: dict[tuple[Hashable, ...], Any] = {}  # what calls beyond the limit have in common: see `contexts`
+        self.joined: dict[tuple[Hashable, ...], Any] = {}  # the join of calls beyond the limit: see `contexts`
         self.pending_used = False
         self.reached = False
-        # Whether the command line calls it: with the same options on all ranks.
+        # Whether it is a command of the command line, called with the same options on all ranks.
         self.is_command = bool(self.decorators & COMMAND_DECORATORS)
-        # Of a context manager: who is before the others in it, one rank of the "job" or of each "node".
+        # For a context manager: which rank enters before the others, one per "job" or one per "node".
         self.first_rank = ""
 
     @property
     def is_open(self) -> bool:
-        """Whether it is a method that has nothing in it: what it does, and returns, is for a subclass to say."""
+        """Whether it is a method with an empty body, so that what it does and returns is up to a subclass."""
         return self.cls is not None and isinstance(self.node, cst.FunctionDef) and _is_open(self.node)
 
     @property
@@ -89,7 +89,7 @@ class FunctionInfo:
 
     @property
     def gives_itself(self) -> bool:
-        """Whether it is a method that returns the object that it is called on, and nothing else."""
+        """Whether it is a method that only returns the object that it is called on."""
         if self.cls is None or self.is_static or self.is_property or "classmethod" in self.decorators:
             return False
         given = [each.value for each in of_class(self.node, cst.Return)]
@@ -98,7 +98,7 @@ class FunctionInfo:
 
     @property
     def shows(self) -> bool:
-        """Whether it hands metrics to a sink: what it shows then depends on what a subclass has stored."""
+        """Whether it passes metrics to a sink, which may then depend on what a subclass has stored."""
         return self.name == "log" or any(summary.trace.shows for summary in self.summaries.values())
 
     def __repr__(self) -> str:
@@ -134,7 +134,7 @@ def _parameters(params: cst.Parameters) -> tuple[Parameter, ...]:
 
 
 def decorators_of(node: cst.CSTNode) -> Iterator[str]:
-    """The own names of the decorators of a function or a class."""
+    """The last parts of the names of the decorators of a function or a class."""
     for decorator in getattr(node, "decorators", ()):
         target = decorator.decorator
         if isinstance(target, cst.Call):
@@ -148,7 +148,7 @@ def decorators_of(node: cst.CSTNode) -> Iterator[str]:
 class ClassInfo:
     """A class of the project, with what is known of the attributes of its instances.
 
-    bases: classes in sight as ClassInfo, library classes by canonical name, None for unknown ones.
+    bases: classes of the project as ClassInfo, library classes by canonical name, None for unknown ones.
     attributes, heap: the join of all that its methods assign, loaded and flushed by the interpreter.
     """
 
@@ -162,25 +162,23 @@ class ClassInfo:
         self._left: dict[str, dict[Hashable, Value]] = {}
         self.heap: dict[Identity, Cell] = {}
         self._versions: dict[str | Identity, int] = {}
-        self._heirs: list[ClassInfo] = []  # those whose own versions count what is noted here
+        self._heirs: list[ClassInfo] = []  # subclasses, whose version totals include changes noted here
         self._totals: dict[str | Identity, int] | None = None
         self.variables: dict[str, Value] = {}  # names assigned in the body of the class
-        self.annotations: dict[
-            str, cst.BaseExpression
-        ] = {}  # of those, the ones that are only annotated, until one is asked for
+        self.annotations: dict[str, cst.BaseExpression] = {}  # names that are only annotated, removed when one is read
         self.traces: list[Any] = []
-        self.stored: dict[Any, Any] = {}  # hooks of which a base out of sight logs what they return, with their runs
+        self.stored: dict[Any, Any] = {}  # hooks whose results a library base logs, with their summaries
         self.notes = Notes()
-        self.origin = self  # of what stands for the objects of one allocation site, their class
+        self.origin = self  # the class itself, for the copy that represents one allocation site
         self._allocated: dict[Hashable, ClassInfo] = {}
-        self.calls: dict[str, dict[Any, Any]] = {}  # how a class in sight calls methods of its own `self`
+        self.calls: dict[str, dict[Any, Any]] = {}  # how classes of the project call methods of their own `self`
         self.state = "new"
         self._assigned: frozenset[str] | None = None
         self._always_made: frozenset[str] | None = None
         self._in_sight: tuple[ClassInfo, ...] | None = None
         self._library_bases: tuple[str, ...] | None = None
-        # The library class that this very class is, when the linted project is transformers itself: its loop is
-        # too dynamic to show what it calls its hooks with.
+        # The library class that this class is, if the linted project is transformers itself: its loop is too dynamic to
+        # show how it calls its hooks.
         canonical = library.canonical(f"{module.name}.{self.name}")
         self.canonical = canonical if canonical.startswith("transformers.") and library.rows(canonical) else ""
 
@@ -188,7 +186,7 @@ class ClassInfo:
         return self.name
 
     def lineage(self) -> Iterator[ClassInfo | str | None]:
-        """This class and its bases, depth first and each once: ClassInfo, canonical names, None where unknown."""
+        """This class and its bases, depth first and each once: ClassInfo, canonical names, None if unknown."""
         seen: set[ClassInfo | str | None] = set()
         todo: list[ClassInfo | str | None] = [self]
         while todo:
@@ -209,20 +207,20 @@ class ClassInfo:
         return self._in_sight
 
     def library_bases(self) -> tuple[str, ...]:
-        """The canonical names of its bases (or of itself) that the tables may know."""
+        """The canonical names of its bases (or of itself) that the knowledge tables may contain."""
         if self._library_bases is None:
             self._library_bases = tuple(item for item in self.lineage() if isinstance(item, str))
         return self._library_bases
 
     def find(self, name: str) -> FunctionInfo | None:
-        """The method of this name in the class or its bases in sight."""
+        """The method of this name in the class or its bases in the project."""
         for cls in self.in_sight():
             if name in cls.methods:
                 return cls.methods[name]
         return None
 
     def find_above(self, name: str, base: ClassInfo | None = None) -> FunctionInfo | None:
-        """The method that `super().name` means, when it is in sight, in this class or in one of its bases."""
+        """The method that `super().name` means in `base` (or this class), if its source is available."""
         classes = self.in_sight()
         first = classes.index(base) if base in classes else 0
         return next((cls.methods[name] for cls in classes[first + 1 :] if name in cls.methods), None)
@@ -230,10 +228,10 @@ class ClassInfo:
     # --- its instances ---
 
     def allocated_at(self, site: Hashable) -> ClassInfo:
-        """What stands for the objects of this class from one allocation site: what they keep is theirs alone.
+        """The copy of this class for the objects from one allocation site, with attributes of their own.
 
-        `losses = Meter()` is not filled by what `accuracy = Meter()` is. The class itself knows what all of them keep,
-        and is what an object is of which it is not known where it was made.
+        `losses = Meter()` is kept separate from `accuracy = Meter()`. The class itself joins the attributes of all of
+        them, and is used for objects whose allocation site is unknown.
         """
         known = self._allocated.get(site)
         if known is None and len(self._allocated) < MAX_ALLOCATION_SITES:
@@ -243,17 +241,17 @@ class ClassInfo:
         return known or self
 
     def with_allocation_sites(self) -> tuple[ClassInfo, ...]:
-        """The class, and what stands for its objects by their allocation sites."""
+        """The class, and its copies for the allocation sites."""
         return (self, *self._allocated.values())
 
     # --- the attributes of its instances ---
 
     def attribute(self, name: str, built: bool = False) -> Value | None:
-        """The join of what is assigned to `self.name` here and in the bases in sight; None if nothing is.
+        """The join of what is assigned to `self.name` here and in the bases in the project; None if nothing is.
 
-        BOTTOM when it is assigned somewhere that has not been run yet. built: the object is, so that what the
-        `__init__` of a base has assigned no longer counts where that of a class below it always assigns another one, or
-        leaves one that it wraps on one way: the other way is what the base has assigned.
+        BOTTOM if it is assigned somewhere that has not been run yet. built: the object is constructed, so that an
+        assignment in a base's `__init__` no longer counts if the `__init__` of a subclass always replaces it, or wraps
+        it on one path: the unwrapped value of the other path is then the base's.
         """
         found: list[Value] = []
         replaced = False
@@ -271,7 +269,7 @@ class ClassInfo:
         return BOTTOM if any(name in cls.assigned() for cls in self.in_sight()) else None
 
     def contents(self) -> dict[Identity, Cell]:
-        """The heap of its instances, joined over the bases in sight."""
+        """The heap of its instances, joined over the bases in the project."""
         layers = [cls.heap for cls in self.in_sight() if cls.heap]
         if len(layers) == 1:
             return layers[0]
@@ -282,9 +280,9 @@ class ClassInfo:
         return merged
 
     def flush(self, name: str, value: Value, writer: Hashable, heap: dict[Identity, Cell]) -> None:
-        """Note what a method left in `self.name`; what it left there before, on its way, no longer counts.
+        """Note the value that a method leaves in `self.name`; it replaces what this method left there before.
 
-        One more container is no news to who has read the others, if one of those has the same contents.
+        Readers are not invalidated by one more container if it has the same contents as a known one.
         """
         if self.origin is not self:
             self.origin.flush(name, value, writer, heap)
@@ -296,7 +294,7 @@ class ClassInfo:
         for each in left.values():
             merged = join(merged, each)
         if merged.rank.differs and any(each.rank == ranks.REDUCED for each in left.values()):
-            merged = merged.replace(rank=ranks.UNKNOWN)  # ranks agree on it, and at which calls is not known
+            merged = merged.replace(rank=ranks.UNKNOWN)  # the same on all ranks, but after which calls is unknown
         known = self.attributes.get(name)
         if known is None or not alike(known, merged):
             is_news = known is None or contents_of(known, self.heap) != contents_of(merged, ChainMap(heap, self.heap))
@@ -314,7 +312,7 @@ class ClassInfo:
             self.count(identity)
 
     def _replaces(self, name: str) -> bool:
-        """Whether what its `__init__` leaves in `self.name` says all of what those of its bases have left there."""
+        """Whether the value that its `__init__` leaves in `self.name` replaces those that its bases have left."""
         if name in self.always_made():
             return True
         body = self._init_body()
@@ -327,19 +325,19 @@ class ClassInfo:
         return init.node.body if init is not None and isinstance(init.node, cst.FunctionDef) else None
 
     def _left_by_others(self, name: str) -> Value:
-        """What methods other than `__init__` have left in `self.name`."""
+        """The join of what methods other than `__init__` have left in `self.name`."""
         merged: Value = BOTTOM
         for value in self._left_by(name, init=False):
             merged = join(merged, value)
         return merged
 
     def is_left_by_others(self, name: str, method: FunctionInfo) -> bool:
-        """Whether methods other than this one, and than `__init__`, have left something in `self.name`."""
+        """Whether methods other than this one and `__init__` have left something in `self.name`."""
         mine = {id(each.node) for each in (method, self.methods.get("__init__")) if each is not None}
         return any(not (isinstance(by, tuple) and by[0] in mine) for by in self._left.get(name, {}))
 
     def left_in(self, name: str, method: FunctionInfo) -> list[Value]:
-        """What runs of a method have left in `self.name`."""
+        """The values that runs of a method have left in `self.name`."""
         return [
             value
             for cls in self.in_sight()
@@ -348,28 +346,28 @@ class ClassInfo:
         ]
 
     def _left_by(self, name: str, *, init: bool) -> list[Value]:
-        """What runs of its `__init__`, or of its other methods, have left in `self.name`."""
+        """The values that runs of its `__init__`, or of its other methods, have left in `self.name`."""
         method = self.methods.get("__init__")
         key = None if method is None else id(method.node)
         left = self._left.get(name, {})
         return [value for by, value in left.items() if init is (isinstance(by, tuple) and by[0] == key)]
 
     def always_made(self) -> frozenset[str]:
-        """The names of the `self.x` that its `__init__` assigns whatever comes, once those of its bases have run."""
+        """The names that its `__init__` assigns to `self` unconditionally, after it has called those of its bases."""
         if self._always_made is None:
             body = self._init_body()
             self._always_made = frozenset() if body is None else always_assigned(body)
         return self._always_made
 
     def count(self, name: str | Identity) -> None:
-        """Note that what is known under a name has changed: whoever has asked for it has to be run again."""
+        """Note that the value of a name has changed, so that its readers have to be run again."""
         self._versions[name] = self._versions.get(name, 0) + 1
         for heir in self._heirs:
             if heir._totals is not None:
                 heir._totals[name] = heir._totals.get(name, 0) + 1
 
     def version(self, name: str | Identity) -> int:
-        """How often what is known of an attribute or a container has changed, here and in the bases in sight."""
+        """How often the value of an attribute or a container has changed, here and in the bases in the project."""
         if self._totals is None:
             self._totals = {}
             for cls in self.in_sight():
@@ -390,9 +388,9 @@ class ClassInfo:
 
 
 def _exchanged_once(known: Cell, left: Cell, merged: Cell) -> Cell:
-    """Two contents of a container on an object, joined: of a tensor that ranks agree on in one, nothing is known.
+    """Join two contents of an object's container; a tensor that is reduced in only one of them has an unknown rank.
 
-    `add` fills it with this rank's own, `sync` reduces it: at which calls it is one or the other is not known.
+    `add` fills it with rank-local values, `sync` reduces them: which state a later call reads is unknown.
     """
     unsure = {
         key: value.replace(rank=ranks.UNKNOWN)
@@ -407,19 +405,19 @@ def _exchanged_once(known: Cell, left: Cell, merged: Cell) -> Cell:
 
 
 def _is_wrapped_there(value: Value) -> bool:
-    """Whether it is a model that a wrapper is around on one way, and nothing else on the other."""
+    """Whether it is a model that is wrapped on at least one path."""
     return value.kind is Kind.MODEL and value.wrapping in WRAPPED_ON_SOME_WAY
 
 
 def _without_plain_constant(value: Value) -> Value:
-    """A constant in an attribute may be changed by code out of sight; only what follows from the world holds."""
+    """Drop a plain constant, as other code may change the attribute; keep one that depends on the world."""
     if value.const in (MISSING, NONE_ON_SOME) or isinstance(value.const, World):
         return value
     return value.replace(const=MISSING)
 
 
 def load_attribute(memory: Memory, cls: ClassInfo, value: Value) -> None:
-    """Bring the containers an attribute's value reaches onto the heap of a running function."""
+    """Copy the containers that an attribute's value reaches onto the heap of a running function."""
     contents = cls.contents()
     for identity in reachable(value, {**contents, **memory.heap}):
         if identity not in memory.heap and identity in contents:
@@ -431,5 +429,5 @@ def is_module_class(cls: ClassInfo) -> bool:
 
 
 def has_forward(cls: ClassInfo) -> bool:
-    """Whether it may be a network. A module without a forward only keeps states, of an optimizer say."""
+    """Whether it may be a network. A module without a forward only holds state, for example an optimizer's."""
     return any(base not in models.WITHOUT_FORWARD for base in cls.library_bases()) or cls.find("forward") is not None

@@ -1,4 +1,4 @@
-"""What a file imports, by the lines that say so, which files those are, and what they define: nothing is parsed."""
+"""What a file imports, found by searching its import lines; which files those are, and what they define."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _IMPORTS = re.compile(
     rb"|import[ \t]+(%b(?:[ \t]*,[ \t]*%b)*))" % (_MODULE, _MODULE),
     re.MULTILINE,
 )
-# So many files are looked through for a definition.
+# At most this many files are searched for a definition.
 _MOST_FILES = 300
 _NAME = re.compile(rb"\w+(?:\.\w+)*")
 _NO_NAMES = re.compile(rb"\s+as\s+\w+|#[^\n]*")
 
 
 def import_lines(code: bytes) -> Iterator[tuple[str, list[str]]]:
-    """What is imported, and out of which module: none in `import a, b.c`."""
+    """The imported names with their module, which is empty for `import a, b.c`."""
     for base, taken, modules in _IMPORTS.findall(code):
         names = _NAME.findall(_NO_NAMES.sub(b"", taken or modules))
         yield base.decode(), [name.decode() for name in names]
@@ -51,9 +51,7 @@ def imported_files(project: ImportSearch, path: Path, source: bytes) -> Iterator
 
 
 def is_defined_in_reach(project: Project, starts: Iterable[Path], name: str) -> bool:
-    """Whether files, or those that they import, directly or through others, define a function or an attribute of
-    `self` of a name.
-    """
+    """Whether files, or those they import (even indirectly), define a function or `self` attribute of this name."""
     key = (is_defined_in_reach, name, tuple(sorted(set(starts))))
     return project.notes.worked_out(key, lambda: any(_defines(project, path, name) for path in _reach(project, key[2])))
 
@@ -76,7 +74,7 @@ def _reach(project: Project, starts: Iterable[Path]) -> Iterator[Path]:
 
 
 def _absolute(base: str, package: Sequence[str]) -> str:
-    """The name of what `from ..base import` means in a package, in full."""
+    """The absolute name of the module in `from ..base import`, seen from a package."""
     own = base.lstrip(".")
     level = len(base) - len(own)
     return ".".join([*(package[: len(package) - level + 1] if level else ()), *([own] if own else ())])

@@ -1,4 +1,4 @@
-"""Which file of a project an import means, by the names of files alone: nothing is parsed."""
+"""Which file of a project an import means, by file names alone: nothing is parsed."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from pathlib import Path
 
 from trl_lint.knowledge.library import LIBRARY_ROOTS
 
-# Folders that hold what is installed. A package there has all others beside it, as it has nowhere else.
+# Folders of installed packages. All other packages lie next to an installed one, so they do not belong to its project.
 INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 class ImportSearch:
-    """Finds the files of a project that imports mean.
+    """Find the files of a project that imports mean.
 
-    roots: where imports are looked up that mean nothing around a file. overlay: unsaved contents, consulted before the
-    disk. linted: the files that are being linted, as opposed to those that are only imported.
+    roots: directories for imports that nothing near the importing file matches. overlay: unsaved contents, consulted
+    before the disk. linted: the files that are linted, as opposed to those that are only imported.
     """
 
     def __init__(self, roots: Sequence[Path] = ()) -> None:
         self.roots = tuple(root if os.path.isdir(root) else root.parent for root in roots)
         self.overlay: dict[Path, bytes] = {}
         self.linted: set[Path] = set()
-        # Whether there is a file at a path, for all that were asked about.
+        # Whether a file exists, for all paths that were queried.
         self.exists: dict[Path, bool] = {}
         self._names: dict[Path, str] = {}
         self._spellings: dict[Path, tuple[str, ...]] = {}
         self._found: dict[tuple[str, Path], Path | None] = {}
 
     def find_from(self, dotted: str, path: Path, top: Path | None = None) -> Path | None:
-        """The file of the project that `import dotted` means in a file; None when it lies outside.
+        """The file of the project that `import dotted` means in a file; None if it lies outside.
 
-        Of what is installed only the importer's own package is in the project, and packages that are being linted.
-        top: the directory that holds the file's top-level package.
+        Of the installed packages, only the importer's own one and those that are linted belong to the project. top: the
+        directory that holds the file's top-level package.
         """
         key = (dotted, path.parent)
         if key not in self._found:
@@ -48,7 +48,7 @@ class ImportSearch:
         return self._names[path]
 
     def names_of(self, path: Path) -> tuple[str, ...]:
-        """The dotted names that a file may be imported by: as its packages say, and from the roots down."""
+        """The dotted names by which a file may be imported: according to its packages, and relative to the roots."""
         if path not in self._spellings:
             names = [self.name_of(path)]
             for root in self.roots:
@@ -59,7 +59,7 @@ class ImportSearch:
         return self._spellings[path]
 
     def below(self, package: Path, name: str) -> Path | None:
-        """The submodule of a package (given by its `__init__.py`), if there is one of that name."""
+        """The submodule of this name in a package (given by its `__init__.py`), if it exists."""
         if package.name != "__init__.py" or not name:
             return None
         for candidate in (package.parent / f"{name}.py", package.parent / name / "__init__.py"):
@@ -75,7 +75,7 @@ class ImportSearch:
         if beside is not None:
             return beside
         found = self._first_in(self.roots, relative, path, top)
-        # A project below has such a file of its own, as a rule: a program has its own folder first.
+        # A project in a subfolder usually has its own copy of the file: a program's own folder comes first.
         return found and (self._first_in(takewhile(self._is_below_roots, top.parents), relative, path, top) or found)
 
     def _is_below_roots(self, folder: Path) -> bool:
@@ -83,7 +83,8 @@ class ImportSearch:
 
     def _first_in(self, bases: Iterable[Path], relative: Path, path: Path, top: Path) -> Path | None:
         for base in dict.fromkeys(bases):
-            # In a package `import wandb` means the library, whatever lies beside it: a script has its own folder first.
+            # Inside a package, `import wandb` means the library even if a file of this name lies next to it. For a
+            # script, its own folder comes first.
             if base == path.parent != top and relative.parts[0] in LIBRARY_ROOTS:
                 continue
             if base.name in INSTALLED and not self._is_in_project(base / relative.parts[0], path):
@@ -94,19 +95,19 @@ class ImportSearch:
         return None
 
     def _around(self, path: Path, package: str) -> Iterator[Path]:
-        """The folders of the project that hold such a package around a file: what it imports is its own, as a rule.
+        """The parents of the folders of this name around a file, as a file usually imports from its own package.
 
         A package may have no `__init__.py`, and its folder may lie somewhere below the roots.
         """
         return (folder.parent for folder in takewhile(self._is_below_roots, path.parents) if folder.name == package)
 
     def _is_in_project(self, package: Path, importer: Path) -> bool:
-        """Whether an installed package, or a module that is one file, has the importer or a linted file in it."""
+        """Whether an installed package (or one-file module) contains the importer or a linted file."""
         ours = (importer, *self.linted)
         return any(path.is_relative_to(package) or path == package.with_suffix(".py") for path in ours)
 
     def has_file(self, path: Path) -> bool:
-        """Whether a file is at a path; what is found depends on that from now on."""
+        """Whether a file is at a path; the answer is recorded, as results depend on it."""
         if path not in self.exists:
             self.exists[path] = path in self.overlay or os.path.isfile(path)
         return self.exists[path]

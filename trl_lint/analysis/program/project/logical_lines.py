@@ -1,9 +1,9 @@
-"""The logical lines of a text, found without a tokenizer: a few searches for each, where tokens would be dozens.
+"""The logical lines of a text, found with a few searches per line instead of a tokenizer.
 
-    total = sum(        # (0, 24, 1): starts at 0, ends behind the line break, has one bracket inside another at most
+    total = sum(        # (0, 24, 1): starts at 0, ends after the line break, at most one bracket deep
         weights)
 
-What is rare and would take a tokenizer (a quote in the field of an f-string that could end it) is not gone into.
+Rare cases that would need a tokenizer (a quote in an f-string field that could end the string) are given up.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from trl_lint.analysis.program.project.source_text import end_of_long
 
-# Strings in one quote: any but f-strings, and those of whose fields nobody can be in doubt where they end.
+# Strings in single quotes: all but f-strings, and f-strings whose fields end unambiguously.
 _NO_FIELDS = r"(?<![fFtT])(?<![fFtT][rR])"
 _PLAIN = "|".join(rf"{_NO_FIELDS}{q}(?!{q}{q})[^{q}\\\n]*(?:\\.[^{q}\\\n]*)*{q}" for q in "\"'")
 _WITH_FIELDS = "|".join(
@@ -21,7 +21,7 @@ _WITH_FIELDS = "|".join(
     rf"|\{{[^{{}}\"'\\\n]*(?:{other}[^{{}}\"'\\\n]*{other}[^{{}}\"'\\\n]*)*\}})*{q}"
     for q, other in ("\"'", "'\"")
 )
-# As far as no bracket is opened but those that hold no other, and what comes then.
+# Text up to the next bracket that contains another bracket, and the token that comes then.
 _OTHERS = r"[^\n()\[\]{}\"'#\\]*"
 _IN_BRACKETS = r"[^()\[\]{}\"'#\\]*"
 _PIECE = re.compile(
@@ -30,12 +30,12 @@ _PIECE = re.compile(
     re.DOTALL,
 )
 _END, _OPEN, _CLOSE, _COMMENT, _LONG = range(1, 6)
-# What ends lines, or begins their indentation, in other ways.
+# Other characters that end lines or begin an indentation.
 _UNUSUAL = re.compile(r"[\r\f\0]")
 
 
 class LogicalLine(NamedTuple):
-    """start: of its indentation; end: behind its line break; depth: how many brackets are around a place at most."""
+    """start: of its indentation; end: after its line break; depth: the greatest number of brackets around a place."""
 
     start: int
     end: int
@@ -43,7 +43,7 @@ class LogicalLine(NamedTuple):
 
 
 def logical_lines(text: str) -> list[LogicalLine] | None:
-    """The logical lines of a text that have code; None where that takes more than a look."""
+    """The logical lines of a text that hold code; None if a search does not find them reliably."""
     if _UNUSUAL.search(text):
         return None
     found: list[LogicalLine] = []
@@ -77,12 +77,12 @@ def logical_lines(text: str) -> list[LogicalLine] | None:
 
 
 def _end_of(text: str, place: int, quotes: str) -> int:
-    """Where a long string ends that starts before a place; -1 where that is not clear."""
+    """Where a long string ends whose text starts at `place`; -1 if that is unclear."""
     end = end_of_long(text, place, quotes)
     may_have_fields = text[max(place - 5, 0) : place - 3].rstrip("rR")[-1:] in _HAVE_FIELDS
     return -1 if may_have_fields and end >= 0 and not _FIELDS.fullmatch(text, place, end - 3) else end
 
 
 _HAVE_FIELDS = frozenset("fFtT")
-# The text of a long string of which nobody can be in doubt where its fields end.
+# The text of a long string whose fields end unambiguously.
 _FIELDS = re.compile(r"[^{}]*(?:(?:\{\{|\}\}|\{[^{}\"'\\]*\})[^{}]*)*")

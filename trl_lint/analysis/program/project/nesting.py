@@ -1,9 +1,9 @@
-"""How deep a text is nested, found before a parser has to recurse into it, and a stack that is deep enough for it.
+"""How deeply a text is nested, measured before a recursive parser sees it, and a stack that is large enough.
 
-LibCST's parser is native code: where it runs out of stack, the process dies. It also keeps a copy of each expression
-for each that is around it, so that time and memory grow with the square of the depth, and patterns of `case` are tried
-in ways that double with each bracket. What is measured here is an upper bound, in units that stand for what a kind of
-nesting costs the parser: one pass over the text, without a tree.
+LibCST's parser is native code: if it runs out of stack, the process dies. It also keeps a copy of each expression for
+each expression around it, so that time and memory grow with the square of the depth, and its attempts to parse `case`
+patterns double with each bracket. The measured depth is an upper bound, in units of what each kind of nesting costs the
+parser: one pass over the text, without a tree.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from typing import Any, TypeVar
 from trl_lint.analysis.program.project.logical_lines import LogicalLine, logical_lines
 from trl_lint.analysis.program.project.source_text import end_of_long
 
-# How deep an expression may be, in units: a term of a sum, an `and` or one of several adjacent strings is one.
+# The greatest depth of an expression, in units: a term of a sum, an `and` or one of several adjacent strings is one.
 MAX_DEPTH = 3000
-# A call, subscript or attribute of what stands before it; what makes a tree grow to the right (`not`, `-`, `lambda`).
+# A call, subscript or attribute of the operand before it; an operator that makes a tree grow to the right (`not`, `-`,
+# `lambda`).
 _LINK, _PREFIX = 3, 3
-# A bracket: MAX_DEPTH allows for as many as Python itself does, which is 200.
+# A bracket: MAX_DEPTH allows for 200 of them, like Python itself.
 _BRACKET = 15
-# How many brackets may be around a part of a pattern.
+# The greatest number of brackets around a part of a pattern.
 MAX_IN_PATTERN = 6
-# How many `elif` a text may have, as each of them stands inside the one before.
+# The greatest number of `elif` in a text, as each is nested in the one before.
 MAX_ELIFS = 20_000
-# What the depths of all places of a text may come to, besides what is usual for a text of its length.
+# The greatest sum of the depths of all places of a text, in addition to the usual depth per character.
 MAX_WORK, _USUAL_WORK = 5_000_000, 4
 
 
@@ -40,7 +41,7 @@ class TooDeep(Exception):
         self.line = line
 
 
-# All that may stand in front of a place of a text; the names are taken whole, so that none is split.
+# The tokens that affect the depth of a place; names are matched whole, so that none is split.
 _TOKEN = re.compile(
     r"""(?P<quote>(?:[rR][bBfFtT]?|[bBfFtTuU][rR]?)?(?:\"{3}|'{3}|"|'))"""
     r"""|\d\w*(?:\.\d\w*)?|\.\d\w*|\w+|\.{3}|\*\*=?|//=?|<<=?|>>=?|->|:=|[-+*/%@&|^]=?|[()\[\]{},;:.~\n\r]"""
@@ -49,7 +50,7 @@ _TOKEN = re.compile(
 _REST_OF_SHORT = {
     quote: re.compile(rf"[^{quote}\\\r\n]*(?:\\(?:\r\n|.|\n)[^{quote}\\\r\n]*)*{quote}?") for quote in "\"'"
 }
-# What matters in the text of an f-string: escapes are passed over, though none hides a brace.
+# What matters in the text of an f-string: escapes are skipped, though none hides a brace.
 _IN_TEXT = {
     quotes: re.compile(rf"\{{\{{|\}}\}}|[{{}}]|\\(?:\r\n|[^{{}}])|{quotes}{line_end}")
     for quotes, line_end in (('"', r"|[\r\n]"), ("'", r"|[\r\n]"), ('"""', ""), ("'''", ""))
@@ -61,7 +62,7 @@ _NO_PATTERN = re.compile(r"\s*(?:[=.,:)\]]|$)")
 
 
 class _Level:
-    """What is open: a bracket, the parameters of a lambda, the field of an f-string, or a statement."""
+    """An open level: a bracket, the parameters of a lambda, the field of an f-string, or a statement."""
 
     __slots__ = ("around", "best", "inner", "kind", "links", "operators", "quote", "widest")
 
@@ -70,9 +71,9 @@ class _Level:
         self.quote = quote
         self.around = around  # the depth of the place where it was opened
         self.best = 0  # the depth of the deepest item
-        self.operators = 0  # of the current item: what may be around each of its operands
+        self.operators = 0  # in the current item: how many may be around each of its operands
         self.widest = 0  # the depth of its deepest operand
-        self.links = 0  # of the current operand: calls, attributes, …
+        self.links = 0  # in the current operand: calls, attributes, …
         self.inner = 0  # the depth of the deepest bracket in it
 
     @property
@@ -85,7 +86,7 @@ class _Level:
             self.links = self.inner = 0
 
     def next_item(self) -> int:
-        """End an item (what stands between two commas); the depth of the deepest so far."""
+        """End an item (the text between two commas); return the depth of the deepest so far."""
         self.next_operand()
         self.best = max(self.best, self.operators + self.widest)
         self.operators = self.widest = 0
@@ -93,26 +94,26 @@ class _Level:
 
 
 def measure(text: str) -> None:
-    """Go through a text once.
+    """Check the nesting of a text, in one pass.
 
     Raises:
-        TooDeep: it is nested more deeply than the parser, and all that recurse into its tree, can bear.
+        TooDeep: it is nested more deeply than the parser, and all code that recurses into its tree, can handle.
     """
     lines = logical_lines(text)
     if lines is None or not _is_shallow(text, lines):
         _Measure(text).run()
 
 
-# What adds to the depth of a place, each at most as much as a prefix or a link does (and brackets as much more).
+# Characters that add to the depth of a place, each at most as much as a prefix or a link (and brackets as much more).
 _SIGNS = b"-+*/%@&|^~<>.([{\"'"
 _NO_SIGNS = bytes(set(range(256)) - set(_SIGNS))
 _SIGN_WORDS = ("and", "or", "not", "else", "await", "lambda")  # "for" holds one of them
-# Lines as short as this need not be searched for words. Beyond so many brackets a pattern may be too deep.
+# Shorter lines need not be searched for words. With more brackets than this a pattern may be too deep.
 _SHORT, _FLAT = 200, MAX_IN_PATTERN - 1
 
 
 def _is_shallow(text: str, lines: Sequence[LogicalLine]) -> bool:
-    """Whether no line is near what can be borne, as the signs in it say: few have to be gone through to tell."""
+    """Whether no line exceeds the limits, estimated from operators and brackets; few lines need a full measurement."""
     work = deepest = 0
     letters = text.encode("latin-1", "replace")
     for start, end, brackets in lines:
@@ -134,7 +135,7 @@ def _is_shallow(text: str, lines: Sequence[LogicalLine]) -> bool:
 
 
 def _words_in(text: str, start: int, end: int) -> int:
-    """How often operators that are words occur in a part of a text, at most."""
+    """The greatest possible number of word operators in a part of a text."""
     return sum(text.count(word, start, end) for word in _SIGN_WORDS)
 
 
@@ -146,7 +147,7 @@ class _Measure:
         self.work = 0
         self.elifs = 0
         self.in_pattern = False
-        self.text_goes_on = ""  # the quotes of the f-string whose code is at its end
+        self.text_goes_on = ""  # the quotes of the f-string in whose field the code is at its end
         self.budget = MAX_WORK + _USUAL_WORK * len(text)
 
     def run(self) -> None:
@@ -158,7 +159,7 @@ class _Measure:
         self._end_item()
 
     def _code(self, place: int) -> int | None:
-        """Go on in code; the place behind a string, from which to go on, or None at the end."""
+        """Process code from `place`; return the place after a string, where to continue, or None at the end."""
         after_operand = after_string = after_dot = False
         if place:
             after_operand = after_string = self.text[place - 1] in "\"'"
@@ -193,7 +194,7 @@ class _Measure:
         return None
 
     def _mark(self, token: str, match: re.Match[str], after_operand: bool) -> bool:
-        """A bracket, a separator or an operator; whether an operand may end with it."""
+        """Process a bracket, a separator or an operator; return whether an operand may end with it."""
         level, first = self.levels[-1], token[0]
         if first in _OPENING:
             if after_operand:
@@ -231,7 +232,7 @@ class _Measure:
             self.in_pattern = False
 
     def _word(self, token: str, match: re.Match[str]) -> bool:
-        """A keyword; whether an operand may end with it."""
+        """Process a keyword; return whether an operand may end with it."""
         level = self.levels[-1]
         if token in ("and", "or", "for"):
             level.next_operand()
@@ -278,7 +279,7 @@ class _Measure:
         return closed
 
     def _close_bracket(self, bracket: str) -> str:
-        """Close what a bracket closes; the quotes of the f-string whose field that was."""
+        """Close the level of a bracket; return the quotes of the f-string if it was the bracket of a field."""
         while self.levels[-1].kind == "lambda":
             self._close()
         if len(self.levels) == 1:
@@ -311,7 +312,7 @@ class _Measure:
         return _REST_OF_SHORT[quotes].match(self.text, place).end()  # type: ignore[union-attr]
 
     def _text_of(self, quotes: str, place: int) -> int | None:
-        """Go on in the text of an f-string (or in a format in it), to the next code."""
+        """Process the text of an f-string (or of a format spec in it), up to the next code."""
         self.text_goes_on = ""
         for match in _IN_TEXT[quotes].finditer(self.text, place):
             token = match[0]
@@ -332,7 +333,7 @@ class _Measure:
 
 # --- a stack --------------------------------------------------------------------------------------------
 
-# MAX_DEPTH takes LibCST's parser 8 MB of stack at most. Only what is used takes memory.
+# LibCST's parser needs at most 8 MB of stack for MAX_DEPTH. Only the part that is used takes memory.
 _STACK, _SMALLEST_STACK = 256 << 20, 32 << 20
 # Each level of a tree takes a handful of calls.
 _RECURSION = 200_000
@@ -346,7 +347,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def deeply(function: _Function) -> _Function:
-    """Run a function on a stack that is as deep as the trees that `measure` lets through."""
+    """Run a function on a stack that is large enough for all trees that `measure` accepts."""
 
     @wraps(function)
     def on_a_deep_stack(*args: Any, **keywords: Any) -> Any:
@@ -380,13 +381,13 @@ def _in_a_thread(function: Callable[..., Any], args: tuple[Any, ...], keywords: 
 
 
 def _started(work: Callable[[], None]) -> threading.Thread:
-    """A thread with as much stack as can be had; nobody waits for it once the process is told to end."""
+    """A daemon thread with as large a stack as possible; it does not keep the process alive."""
     for size in _sizes():
         before = threading.stack_size(size)
         try:
             thread = threading.Thread(target=work, name="trl-lint", daemon=True)
             thread.start()
-        except RuntimeError:  # the machine does not have as much to give
+        except RuntimeError:  # the machine can not provide this much
             if size == _SMALLEST_STACK:
                 raise
         else:
@@ -404,7 +405,7 @@ def _sizes() -> Iterator[int]:
 
 
 def _recurse_deeply(change: int) -> None:
-    """Python's own limit holds for all threads: it is as it was once no function runs deeply any more."""
+    """Raise Python's recursion limit, which all threads share, and restore it once no function runs deeply any more."""
     global _running, _limit
     with _lock:
         if not _running:

@@ -1,13 +1,13 @@
-"""Notes: what an observer keeps with a run, with what is told of it, or with a file, under a class of its own.
+"""Notes: what an observer attaches to a frame, a trace or a file, keyed by a class of its own.
 
-Who keeps something writes a small class that is made without arguments, and asks for it where it is needed:
+To attach something, write a small class without constructor arguments, and get its instance where it is needed:
 
     class Computed:                       frame.notes.of(Computed).codes.add(code)
         def __init__(self) -> None:
             self.codes: set[str] = set()
 
-What a run of a function keeps with a file, a class or the project outlasts it: it says so (`Interpreter.noted`), and so
-one knows whether another run keeps the same.
+Notes that one run of a function leaves on a file, a class or the project outlive the run: they are reported
+(`Interpreter.noted`), so that the analysis can compare them with those of another run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NoteT = TypeVar("NoteT")
 
 
 class Notes:
-    """One object of each class that is asked for, and what was worked out of texts."""
+    """One object per requested class, and cached results computed from texts."""
 
     __slots__ = ("_by_class", "_worked_out")
 
@@ -28,7 +28,7 @@ class Notes:
         self._worked_out: dict[Hashable, tuple[Callable[[], object], object]] | None = None
 
     def of(self, cls: type[NoteT]) -> NoteT:
-        """The note of this class, which is made when it is first asked for."""
+        """The note of this class, created on first use."""
         found = self._by_class.get(cls)
         if found is None:
             found = self._by_class[cls] = cls()
@@ -36,7 +36,7 @@ class Notes:
         return found
 
     def worked_out(self, what: Hashable, work: Callable[[], NoteT]) -> NoteT:
-        """What comes of `work`, which looks at texts alone and is done once."""
+        """The result of `work`, which depends on texts alone and is computed once."""
         if self._worked_out is None:
             self._worked_out = {}
         if what not in self._worked_out:
@@ -44,5 +44,5 @@ class Notes:
         return cast("NoteT", self._worked_out[what][1])
 
     def hold(self) -> bool:
-        """Whether all that was worked out would come out the same now."""
+        """Whether all cached results are still valid."""
         return all(work() == found for work, found in (self._worked_out or {}).values())

@@ -1,11 +1,11 @@
-"""Trees of files that are only looked into: the body of a function is parsed when somebody asks for it.
+"""Trees of files that are only imported: the body of a function is parsed when it is first read.
 
     def f(x):            def f(x):
-        y = g(x)    ->       0        (the first body that waits)
+    y = g(x)    ->       0        (the number of the first unparsed body)
         return y
 
-The text is parsed without its bodies; each is put back as a block that knows its text. But for that, and for the block
-that a comment behind all its statements belongs to, the tree is that of the whole text.
+The text is parsed without its bodies; each is then replaced by a block that keeps its text. Apart from that, and from
+the block to which a comment after all its statements belongs, the tree is that of the whole text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from trl_lint.analysis.program.project.nesting import TooDeep, measure
 
 _DEFINITION = re.compile(r" *(?:async +)?def ")
 _INDENTATION = re.compile(r"[ \t]*")
-# What nobody can parse: a name that nothing binds, so that nothing is known of what the function gives.
+# The replacement for a body that can not be parsed: an unbound name, so that the function's result is unknown.
 _UNREADABLE = "def _():\n return __unreadable__\n"
 
 
@@ -40,14 +40,15 @@ def parsed(text: str) -> cst.Module:
 
 @contextmanager
 def _without_validation() -> Iterator[None]:
-    """Have nodes not be looked at for whether they can be written: those of a text that was parsed can.
+    """Disable LibCST's validation of nodes, which is unnecessary for the output of a parser.
 
-    It takes a seventh of the time of a parse. https://github.com/Instagram/LibCST/blob/main/libcst/_nodes/base.py has
-    it in `CSTNode.__post_init__`, with a note that a parse could do without.
+    It takes a seventh of the time of a parse. It is `CSTNode.__post_init__` of
+    https://github.com/Instagram/LibCST/blob/main/libcst/_nodes/base.py, where a note says that a parse could do without
+    it.
     """
     validation = "__post_init__"
     validates = getattr(cst.CSTNode, validation)
-    setattr(cst.CSTNode, validation, lambda node: None)  # what comes out of a parser is valid
+    setattr(cst.CSTNode, validation, lambda node: None)  # the parser's output is valid
     try:
         yield
     finally:
@@ -55,10 +56,10 @@ def _without_validation() -> Iterator[None]:
 
 
 def partly_parsed(text: str) -> cst.Module:
-    """The tree of a text, in which bodies of functions wait to be parsed.
+    """The tree of a text, in which bodies of functions are still unparsed.
 
     Raises:
-        libcst.ParserSyntaxError: what is around the bodies is not valid Python.
+        libcst.ParserSyntaxError: the text around the bodies is not valid Python.
         TooDeep: it is nested more deeply than can be parsed.
     """
     spans = bodies(text)
@@ -73,7 +74,7 @@ def partly_parsed(text: str) -> cst.Module:
     try:
         tree = parsed("".join((*parts, text[place:])))
     except cst.ParserSyntaxError:
-        return parsed(text)  # which says what is wrong, if anything is
+        return parsed(text)  # which raises the error, if there is one
     for function in functions_of(tree.body):
         body = function.body
         waits = _number_in(body)
@@ -84,13 +85,13 @@ def partly_parsed(text: str) -> cst.Module:
 
 
 def is_whole(tree: cst.Module) -> bool:
-    """Whether all of a tree can be parsed. Nothing in it waits after that."""
+    """Whether all of a tree can be parsed. All blocks are parsed after that."""
     blocks = (function.body for function in functions_of(tree.body))
     return all(block.is_readable() for block in blocks if isinstance(block, WaitingBlock))
 
 
 class WaitingBlock(cst.IndentedBlock):
-    """The body of a function that is parsed when it is asked for."""
+    """The body of a function, which is parsed when it is first read."""
 
     text: str
     default_indent: str
@@ -98,7 +99,7 @@ class WaitingBlock(cst.IndentedBlock):
 
     @classmethod
     def at(cls, block: cst.IndentedBlock, text: str, default_indent: str) -> WaitingBlock:
-        """A block with such a text in the place of another one, whose blanks it keeps."""
+        """A block with this text in the place of another one, whose white space it keeps."""
         made = object.__new__(cls)
         blanks = {"header": block.header, "footer": block.footer, "indent": block.indent}
         own = {"text": text, "default_indent": default_indent, "first": block.body[0]}
@@ -114,8 +115,8 @@ class WaitingBlock(cst.IndentedBlock):
         return self.body
 
     def is_readable(self) -> bool:
-        """Whether it can be parsed, which it is after that: once, as others hold on to its nodes."""
-        known = vars(self)  # a block that LibCST has made of this one has no text, and its body
+        """Whether it can be parsed. It is parsed only once, as others hold references to its nodes."""
+        known = vars(self)  # LibCST's copies of this block have a body, but no text
         if "text" in known and "is_read" not in known:
             try:
                 self._read()
@@ -125,7 +126,7 @@ class WaitingBlock(cst.IndentedBlock):
         return bool(known.get("is_read", True))
 
     def take(self, other: WaitingBlock) -> None:
-        """Have the statements of another block with the same text, if that has been read."""
+        """Use the statements of another block with the same text, if that one is parsed."""
         if "is_read" in vars(other) and other.is_readable():
             leading = self.first.leading_lines
             first, *others = other.body
@@ -135,18 +136,18 @@ class WaitingBlock(cst.IndentedBlock):
             object.__setattr__(self, "is_read", True)
 
     def keep(self, body: Sequence[cst.BaseStatement]) -> None:
-        """Have statements with the same text instead of its own."""
+        """Use these statements, which have the same text, instead of its own."""
         object.__setattr__(self, "body", list(body))
 
     def _read(self) -> None:
-        # What a text is indented by as a rule, its first block says.
+        # The first block of a text determines its default indentation.
         first, *others = _body_of(f"if 0:\n{self.default_indent}0\ndef _():\n{self.text}")
         body = [first.with_changes(leading_lines=self.first.leading_lines), *others]
         object.__setattr__(self, "body", body)
 
 
 def _body_of(text: str) -> Sequence[cst.BaseStatement]:
-    """The body of the function that a text ends with."""
+    """The body of the function at the end of a text."""
     function = parsed(text).body[-1]
     assert isinstance(function, cst.FunctionDef)
     return function.body.body  # type: ignore[return-value]
@@ -154,12 +155,12 @@ def _body_of(text: str) -> Sequence[cst.BaseStatement]:
 
 @lru_cache(maxsize=2)  # the text before a key, and the one after it
 def bodies(text: str) -> Sequence[tuple[int, int]]:
-    """Where the bodies stand in a text that wait to be parsed."""
+    """The positions of the bodies in a text that are not parsed at first."""
     return _bodies(text, logical_lines(text) or ()) if text.endswith("\n") else ()
 
 
 def _bodies(text: str, lines: Sequence[LogicalLine]) -> list[tuple[int, int]]:
-    """Where the bodies of the outermost functions stand that have lines of their own."""
+    """The positions of the bodies of the outermost functions, if they are on lines of their own."""
     found: list[tuple[int, int]] = []
     start, inside = -1, -1
     for line in lines:
@@ -182,7 +183,7 @@ def _bodies(text: str, lines: Sequence[LogicalLine]) -> list[tuple[int, int]]:
 
 
 def _number_in(body: cst.BaseSuite) -> int | None:
-    """The number of the body that a block stands for."""
+    """The number of the body that a block is a placeholder for."""
     match body:
         case cst.IndentedBlock(body=[cst.SimpleStatementLine(body=[cst.Expr(value=cst.Integer(value=number))])]):
             return int(number)
@@ -213,12 +214,12 @@ def around(tree: cst.Module, function: cst.FunctionDef) -> Sequence[cst.CSTNode]
     return ()
 
 
-# What of a compound statement holds statements.
+# The fields of a compound statement that hold statements.
 PARTS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 def _directly_in(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The statements of the blocks of a compound statement, and its other arms."""
+    """The statements of the blocks of a compound statement, and its other branches."""
     for name in PARTS:
         part = getattr(statement, name, None)
         if isinstance(part, cst.CSTNode):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Module:
-    """One parsed file. `names` are its global names once the interpreter has run its body."""
+    """One parsed file. `names` are its global names after the interpreter has run its body."""
 
     def __init__(self, path: Path, name: str, tree: cst.Module, top: Path) -> None:
         self.path = path
@@ -41,23 +41,23 @@ class Module:
         self.top = top  # the directory that holds the top-level package
         self.is_package = path.name == "__init__.py"
         self.names: dict[str, Value] = {}
-        self.stars: list[Path] = []  # the files whose names `from … import *` brings
-        self.library_stars: list[str] = []  # the modules of libraries whose names it brings
+        self.stars: list[Path] = []  # the files from which it imports all names with `from … import *`
+        self.library_stars: list[str] = []  # the same, modules of libraries
         self.not_starred: set[str] = set()
         self.heap: dict[Identity, Cell] = {}
-        # Which engines its project is shown to run under: found out when somebody asks.
+        # Which engines its project is shown to use, determined on demand.
         self.engines: Callable[[], EnginesInUse] = no_engines
         self.trace: Any = None
         self.memory: Callable[[], Memory] | None = None  # its state while its body is run
         self.state = "new"  # new, running, done
-        self.gave_up = False  # its body is nested more deeply than could be followed
+        self.gave_up = False  # its body is nested too deeply to be followed
         self.source: bytes | None = None
         self.positions: Mapping[cst.CSTNode, CodeRange] | None = None
         self.written: Any = None
-        self.starts = False  # whether it makes a trainer, an Accelerator or a process group
-        self.one_process = False  # whether no launch of it makes several; see `observers.program_starts`
+        self.starts = False  # whether it creates a trainer, an Accelerator or a process group
+        self.one_process = False  # whether no launch of it starts several processes; see `observers.program_starts`
         self.notes = Notes()
-        # What somebody wants to know of: expressions and names that are bound, by the id of their statement.
+        # Expressions and bound names whose values are requested, by the id of their statement.
         self.asked: Mapping[int, tuple[cst.CSTNode, ...]] = {}
         self.functions: list[FunctionInfo] = []
         self.classes: list[ClassInfo] = []
@@ -66,30 +66,30 @@ class Module:
         self._shown: dict[Guess, bool] = {}
 
     def retype(self, source: bytes, tree: cst.Module) -> None:
-        """Give it another text: what was worked out of the old one is not known any more, but for its names."""
+        """Replace its text; everything derived from the old one is dropped, except its names."""
         self.source, self.tree, self.positions, self.written = source, tree, None, None
         self._code = None
         self._mentions.clear()
         self._shown.clear()
 
     def remembered(self) -> tuple[dict[bytes, bool], dict[Guess, bool]]:
-        """What it was asked about its text, and the answers."""
+        """The answers of `mentions` and `shows` so far."""
         return dict(self._mentions), dict(self._shown)
 
     @property
     def text(self) -> str:
-        """What was parsed."""
+        """The text that was parsed."""
         return self.tree.code if self.source is None else decode(self.source)[0]
 
     @property
     def code(self) -> bytes:
-        """The text less comments and prose."""
+        """The text without comments and prose."""
         if self._code is None:
             self._code = code_of(self.tree.bytes if self.source is None else self.source)
         return self._code
 
     def shows(self, guess: Guess) -> bool:
-        """Whether a guess fits something in the code of the file."""
+        """Whether a guess matches anything in the code of the file."""
         known = self._shown.get(guess)
         if known is None:
             known = self._shown[guess] = guess.found_in(self.code)
@@ -116,59 +116,58 @@ class DecodeError(Exception):
 
 
 def decode(source: bytes) -> tuple[str, str]:
-    """The text of a Python file, line ends as they are, and its encoding (with `-sig` for a BOM).
+    """The text of a Python file, with its line ends, and its encoding (with `-sig` for a BOM).
 
     Raises:
-        DecodeError: the encoding is not known or the bytes are not valid in it.
+        DecodeError: the encoding is unknown or the bytes are not valid in it.
     """
     try:
         encoding, _ = tokenize.detect_encoding(BytesIO(source).readline)
         text = source.decode(encoding)
-        text.encode()  # some encodings give halves of characters, which no parser takes
+        text.encode()  # some encodings yield surrogates, which no parser accepts
         return text, encoding
     except (SyntaxError, UnicodeError, LookupError) as error:
         raise DecodeError(str(error)) from None
 
 
 def encode(text: str, encoding: str) -> bytes:
-    """The bytes of a text, with the BOM when the file had one."""
+    """The bytes of a text, with the BOM if the file had one."""
     if encoding == "utf-8-sig":
         return codecs.BOM_UTF8 + text.encode("utf-8")
     return text.encode(encoding)
 
 
 def gives_back(text: str, encoding: str, source: bytes) -> bool:
-    """Whether a text makes just these bytes: some encodings spell a character in several ways."""
+    """Whether encoding a text reproduces the same bytes: some encodings spell a character in several ways."""
     try:
         return encode(text, encoding) == source
     except UnicodeError:
         return False
 
 
-# Files larger than this that nobody asked to lint are opened for a base class only, not for what they hold else.
+# Files larger than this that are not linted are parsed for a base class only, not for other definitions.
 MAX_OPENED = 400_000
 
 
 class Project(ImportSearch):
-    """All files an analysis may look at."""
+    """All files that an analysis may read."""
 
     def __init__(self, roots: Sequence[Path] = ()) -> None:
         super().__init__(roots)
-        self.notes = Notes()  # what the analysis of one file keeps for that of another
-        # By file: the content that was analysed, and what came of it.
+        self.notes = Notes()  # results that the analysis of one file keeps for that of another
+        # By file: the content that was analysed, and the results.
         self.analysed: dict[Path, Any] = {}
-        # Trees by file, with the content each was parsed from: projects may share them, as nothing changes a tree.
+        # Trees by file, with the content each was parsed from: projects may share them, as trees are never changed.
         self.trees: dict[Path, tuple[bytes, cst.Module]] = {}
         self._modules: dict[Path, Module | None] = {}
-        # What was found on the disk: the content of every file that was opened (None: it can't be read), and how large
-        # it is.
+        # What was found on the disk: the content of every file that was opened (None: it can't be read), and its size.
         self.opened: dict[Path, bytes | None] = {}
         self.sizes: dict[Path, int] = {}
-        # Which engines the project of a file is shown to run under.
+        # Which engines the project of a file is shown to use.
         self.engines_for: Callable[[Path], EnginesInUse] = lambda _: UNKNOWN_ENGINES
 
     def loaded(self, path: Path, source: bytes) -> Module | None:
-        """The parsed file, if it was parsed from this very content."""
+        """The parsed file, if it was parsed from exactly this content."""
         module = self._modules.get(path)
         return module if module is not None and module.source == source and is_whole(module.tree) else None
 
@@ -193,7 +192,7 @@ class Project(ImportSearch):
         return module
 
     def module(self, path: Path) -> Module | None:
-        """The parsed file; None when it can't be read or parsed (its imports are then unknown)."""
+        """The parsed file; None if it can't be read or parsed (imports from it are then unknown)."""
         if path not in self._modules:
             self._modules[path] = None
             try:
@@ -204,15 +203,15 @@ class Project(ImportSearch):
         return self._modules[path]
 
     def mentions(self, path: Path, name: str) -> bool:
-        """Whether a name stands in the text of a file: else the file can't define it, and need not be parsed."""
+        """Whether a name occurs in the text of a file: if not, the file can't define it, and need not be parsed."""
         return name.encode() in self.text(path)
 
     def count(self, path: Path, text: str) -> int:
-        """How often a text stands in a file."""
+        """How often a text occurs in a file."""
         return self.text(path).count(text.encode())
 
     def text(self, path: Path) -> bytes:
-        """The content of a file, as it was parsed if it was; nothing where it can't be read."""
+        """The content of a file, as it was parsed if it was; empty if it can't be read."""
         module = self._modules.get(path)
         if module is not None and module.source is not None:
             return module.source
@@ -222,11 +221,11 @@ class Project(ImportSearch):
             return b""
 
     def linted_code(self, name: str) -> Iterator[tuple[Path, bytes]]:
-        """The code of the linted files in whose text a name stands: a comment there decides nothing."""
+        """The code of the linted files whose text contains a name. Comments are removed from the code."""
         return ((path, code_of(self.text(path))) for path in self.linted if self.mentions(path, name))
 
     def _read(self, path: Path) -> bytes:
-        """The content of a file, which is read once."""
+        """The content of a file, which is read only once."""
         known = self.overlay.get(path)
         if known is not None:
             return known
@@ -239,7 +238,7 @@ class Project(ImportSearch):
         return content
 
     def may_open(self, path: Path) -> bool:
-        """Whether what a file holds is worth its parsing."""
+        """Whether the contents of a file are worth parsing it."""
         if path in self.linted or path in self.overlay:
             return True
         if path not in self.sizes:
@@ -247,5 +246,5 @@ class Project(ImportSearch):
         return self.sizes[path] <= MAX_OPENED
 
     def find(self, dotted: str, importer: Module) -> Path | None:
-        """The file that `import dotted` means in a file that is parsed; see `find_from`."""
+        """The file that `import dotted` means in a parsed file; see `find_from`."""
         return self.find_from(dotted, importer.path, importer.top)

@@ -1,12 +1,12 @@
-"""The tree of a text that was changed in a place or two: what has the same text as before keeps its nodes.
+"""The tree of a text that was changed in a place or two: unchanged functions keep their nodes.
 
     def f(x):                    def f(x):
         return g(x)                  return g(x)        its nodes are those of the old tree
 
     def g(x):            ->      def g(x):
-        return x                     return x + 1       parsed anew
+    return x                     return x + 1       parsed again
 
-Parsing all of a large file takes longer than a keystroke should; trees never change, so that they may share nodes.
+Parsing all of a large file takes too long for a keystroke; trees never change, so they can share nodes.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from trl_lint.analysis.program.project.project import DecodeError, Module, decod
 from trl_lint.analysis.program.syntax import of_class
 
 _Statement = TypeVar("_Statement", bound=cst.CSTNode)
-# What a body was parsed from: its text, and what the file is indented by.
+# What a body was parsed from: its text, and the file's default indentation.
 _Read: TypeAlias = tuple[str, str]
 
 
 def reparsed(text: str, before: cst.Module | None) -> cst.Module | None:
-    """The tree of a text, with the nodes of an earlier one wherever a whole function has the same text.
+    """The tree of a text, with the nodes of an earlier one for every function whose text is the same.
 
-    None where the text has to be parsed as a whole to say what it is, or what is wrong with it.
+    None if the text has to be parsed as a whole, for the tree or for its syntax error.
     """
     try:
         tree = partly_parsed(text)
@@ -50,7 +50,7 @@ def reparsed(text: str, before: cst.Module | None) -> cst.Module | None:
         known.setdefault(_read_of(block), []).append(block)
     for block in _blocks(tree):
         same = known.get(_read_of(block))
-        if same:  # each of them once, as no node may stand in a tree twice
+        if same:  # each only once, as a tree may not contain a node twice
             block.take(same.pop())
     return tree if is_whole(tree) else None
 
@@ -68,10 +68,10 @@ def _read_of(block: WaitingBlock) -> _Read:
 
 @dataclass(frozen=True)
 class Retyped:
-    """What has become of a text in which the body of one function was changed, and nothing else.
+    """A module in which only the body of one function was changed.
 
-    function, new: what the function was, and is. tree: that of the new text, which shares all nodes with the old one
-    but the function and those around it. instead: by the id of such a node of the old tree, the one in its place.
+    function, new: the old and the new function. tree: that of the new text, which shares all nodes with the old one
+    except the function and those around it. instead: for each of these, by the id of the old node, the new node.
     """
 
     function: cst.FunctionDef
@@ -81,7 +81,7 @@ class Retyped:
 
     @classmethod
     def between(cls, module: Module, source: bytes) -> Retyped | None:
-        """What was changed in a module to give another text; None where that is more than a body that can be parsed."""
+        """The change from a module to another text; None if it is more than one body, or that can't be parsed."""
         try:
             old, new = module.text, decode(source)[0]
         except DecodeError:
@@ -101,9 +101,9 @@ class Retyped:
         return cls._with(module.tree, there[0], there[0].with_changes(body=block))
 
     def keeps_writes(self) -> bool:
-        """Whether all that the function wrote into containers it still writes, as far as its changed lines show.
+        """Whether the function still writes everything it wrote into containers, as far as its changed lines show.
 
-        They may have become others that call something, as what is written besides shows in the containers.
+        New lines may call something, as additional writes are visible in the containers.
         """
         before, after = (_lines(each) for each in (self.function, self.new))
         gone = [line for name, line in before.items() if name not in after]
@@ -115,7 +115,7 @@ class Retyped:
 
     @classmethod
     def _with(cls, tree: cst.Module, old: cst.FunctionDef, new: cst.FunctionDef) -> Retyped:
-        """A tree with another function in the place of one, the nodes around which are made anew."""
+        """A tree in which one function is replaced, with new nodes around it."""
         instead: dict[int, cst.CSTNode] = {id(old): new}
         child: cst.CSTNode = old
         for parent in reversed(list(around(tree, old))):
@@ -127,7 +127,7 @@ class Retyped:
 
 
 def _having(parent: cst.CSTNode, child: cst.CSTNode, new: cst.CSTNode) -> cst.CSTNode:
-    """A node with one of its parts exchanged."""
+    """A node with one of its parts replaced."""
     for name in PARTS:
         part = getattr(parent, name, None)
         if part is child:
@@ -138,7 +138,7 @@ def _having(parent: cst.CSTNode, child: cst.CSTNode, new: cst.CSTNode) -> cst.CS
 
 
 def with_old_nodes(old: Sequence[_Statement], new: Sequence[_Statement]) -> list[_Statement]:
-    """The statements of a new text, with the old nodes wherever the text is as it was."""
+    """The statements of a new text, with the old nodes wherever the text is unchanged."""
     head = _in_common(old, new)
     tail = _in_common(old[head:][::-1], new[head:][::-1])
     middle = new[head : len(new) - tail]
@@ -148,13 +148,13 @@ def with_old_nodes(old: Sequence[_Statement], new: Sequence[_Statement]) -> list
 
 
 def _in_common(one: Sequence[_Statement], other: Sequence[_Statement]) -> int:
-    """How many statements two sequences begin with in common."""
+    """How many statements at the start of two sequences are the same."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((index for index, (a, b) in pairs if not _equal(a, b)), min(len(one), len(other)))
 
 
 def _merged(old: _Statement, new: _Statement) -> _Statement:
-    """A compound statement whose text has changed somewhere inside, with the old nodes around that."""
+    """A compound statement with a change somewhere inside, with the old nodes around the change."""
     if type(old) is not type(new):
         return new
     changes: dict[str, object] = {}
@@ -169,7 +169,7 @@ def _merged(old: _Statement, new: _Statement) -> _Statement:
 
 
 def _equal(one: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """Whether two nodes are the same code, as `CSTNode.deep_equals` says, which takes longer."""
+    """Whether two nodes are the same code: a faster `CSTNode.deep_equals`."""
     todo: list[tuple[object, object]] = [(one, other)]
     while todo:
         a, b = todo.pop()
@@ -199,7 +199,7 @@ def _lines(function: cst.FunctionDef) -> dict[int, cst.SimpleStatementLine]:
 
 
 def _goes_on(line: cst.SimpleStatementLine) -> bool:
-    """Whether all that a line does is to look at something, or to bind names."""
+    """Whether a line only reads something, or binds names."""
     return all(isinstance(each, (cst.Expr, cst.Pass)) or _names_bound(each) is not None for each in line.body)
 
 
@@ -208,7 +208,7 @@ def _bound(lines: Iterable[cst.SimpleStatementLine]) -> set[str]:
 
 
 def _names_bound(statement: cst.BaseSmallStatement) -> list[str] | None:
-    """The names that an assignment to names binds; None of any other statement."""
+    """The names that an assignment to names binds; None for any other statement."""
     if not isinstance(statement, cst.Assign):
         return None
     targets = [each.target for each in statement.targets]
@@ -221,14 +221,14 @@ def _text_of(function: cst.FunctionDef) -> str | None:
 
 
 def _changed_body(old: str, new: str) -> tuple[int, int, int] | None:
-    """The body that all of a change lies in: where it starts, and where it ends in the old and the new text."""
+    """The body that contains a whole change: its start, and its end in the old and in the new text."""
     longer = len(new) - len(old)
     before, after = bodies(old), bodies(new)
     if len(before) != len(after):
         return None
     changed = [index for index, (one, other) in enumerate(zip(before, after, strict=True)) if one != other]
     index = changed[0] if changed else -1
-    if not changed:  # as long as it was: which one it is, the text says
+    if not changed:  # the body has kept its length: compare the texts to find it
         index = next((i for i, (start, end) in enumerate(before) if old[start:end] != new[start:end]), -1)
     if index < 0:
         return None

@@ -1,4 +1,4 @@
-"""Where strings in three quotes end, found without going through them character by character."""
+"""Code without its comments and strings, and the ends of triple-quoted strings, found without a scan by character."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trl_lint.knowledge.heuristics import HARMLESS
 
 
 def end_of_long(text: AnyStr, start: int, quotes: AnyStr) -> int:
-    """The place behind the three quotes that close a string, searched from `start` on; -1 if nothing closes it."""
+    """The position after the three quotes that close a string, searched from `start` on; -1 if nothing closes it."""
     backslash = b"\\" if isinstance(text, bytes) else "\\"
     found = text.find(quotes, start)
     while found >= 0:
@@ -24,8 +24,8 @@ def end_of_long(text: AnyStr, start: int, quotes: AnyStr) -> int:
     return -1
 
 
-# Comments and strings, of those in three quotes the start, and quotes that nothing closes: each place of a text is gone
-# through once. Of these only f-strings hold code, and only a string of one word can name something.
+# Comments and strings (of triple-quoted strings the start only), and unclosed quotes: each position of a text is
+# matched only once. Of these, only f-strings hold code, and only a string of one word can name something.
 _TEXT = re.compile(
     rb"""(?P<long>\"{3}|'{3})"""
     rb"""|(?P<short>"[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\\\n]*(?:\\.[^'\\\n]*)*')|\#[^\r\n]*"""
@@ -34,13 +34,13 @@ _TEXT = re.compile(
 )
 
 
-# As far as there is only code, and strings without blanks, which are not gone through one by one.
+# The longest part that holds only code and strings without blanks, which are not matched one by one.
 _CODE = re.compile(rb"""[^"'#]*(?:(?:"(?!"")[^"\s\\]*"|'(?!'')[^'\s\\]*')[^"'#]*)*""")
 _SEVERAL_WORDS = re.compile(rb"\w\s+\w")
 
 
 def code_of(source: bytes) -> bytes:
-    """The source less comments, prose in strings and harmless names: what is left tells whether a file matters."""
+    """The source without comments, prose in strings and harmless names: the rest decides whether a file is relevant."""
     return HARMLESS.blanked(b"".join(_code_in(source)))
 
 
@@ -51,7 +51,7 @@ def _code_in(source: bytes) -> Iterator[bytes]:
         start, end = match.span()
         if match["long"]:
             end = end_of_long(source, end, match["long"])
-            if end < 0:  # what nobody can read is taken for code
+            if end < 0:  # an unclosed string is treated as code
                 break
         yield source[place:start]
         place = end
@@ -78,5 +78,5 @@ _HOLDS_CODE = re.compile(rb"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])$")
 
 
 def count_of(name: str, code: bytes) -> int:
-    """How often a name stands in code, as a word of its own."""
+    """How often a name occurs in code, as a whole word."""
     return len(re.findall(rb"(?<!\w)%b(?!\w)" % re.escape(name).encode(), code))

@@ -1,7 +1,7 @@
-"""Whether two things that the analysis has made are the same in all that they hold.
+"""Whether two objects of the analysis are structurally equal.
 
-Stricter than `equality.alike`, which leaves explanations apart: code, files, functions and classes are the same only if
-they are one and the same.
+Stricter than `equality.alike`, which ignores explanations: code, files, functions and classes are equal only if they
+are the same object.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import libcst as cst
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Module
 
-# What is worked out of the other fields when somebody asks: it says nothing of its own.
+# Fields computed on demand from the others, which add no information.
 _WORKED_OUT = frozenset({"_element"})
 _ONE_OF_A_KIND = (cst.CSTNode, Module, FunctionInfo, ClassInfo)
 
 
 def same(one: object, other: object) -> bool:
-    """Whether nothing tells two things apart."""
+    """Whether two objects are the same in every part."""
     seen: set[tuple[int, int]] = set()
     todo = [(one, other)]
     while todo:
@@ -38,7 +38,7 @@ def same(one: object, other: object) -> bool:
 
 
 def _parts(a: object, b: object) -> list[tuple[object, object]] | None:
-    """The parts of two things of one class that have to be the same; None where they are not."""
+    """The pairs of parts of two objects of one class that have to be equal; None if the objects already differ."""
     if isinstance(a, (str, bytes, int, float, AbstractSet)):
         return [] if a == b else None
     if isinstance(a, Mapping) and isinstance(b, Mapping):
