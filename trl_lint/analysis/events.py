@@ -1,4 +1,4 @@
-"""What the interpreter tells the rules: something happened at a place, with these facts."""
+"""Events: what the interpreter reports to the rules. Something happens at a place, with these facts."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """module, node: where. control: whether all ranks get there together. function: the enclosing one."""
+    """module, node: where. control: whether all ranks reach it together. function: the enclosing one."""
 
-    # What a file has to mention for it to happen there: one of each group.
+    # What a file has to mention for the event to occur in it: one text of each group.
     mentions: ClassVar[Mentions] = (LIBRARIES,)
-    # Whether a file that names no library can have it where another file runs its code on every rank.
+    # Whether it can occur in a file that names no library, if another file runs its code on every rank.
     anywhere: ClassVar[bool] = False
 
     module: Module
@@ -43,7 +43,7 @@ class Event:
     function: FunctionInfo | None = None
 
     def is_sure_without_library(self) -> bool:
-        """Whether it is told in a file that names no library, whose code others run."""
+        """Whether to report it in a file that names no library, whose code others run."""
         return self.anywhere
 
 
@@ -51,13 +51,13 @@ EventT = TypeVar("EventT", bound=Event)
 
 
 def types_of(cls: type[Any]) -> tuple[type[Event], ...]:
-    """The events that a class is about, as its own base says: those of `Rule[A | B]` are A and B."""
+    """The events that the base of a class names: A and B for `Rule[A | B]`."""
     (about,) = get_args(cls.__orig_bases__[0])
     return get_args(about) or (about,)
 
 
 class DividedBy(Enum):
-    """What has some ranks go another way than the others."""
+    """What makes some ranks take another branch than the others."""
 
     CONDITION = "an `if`, or an expression that chooses"
     LOOP = "how often a loop is run"
@@ -67,7 +67,7 @@ class DividedBy(Enum):
 
 
 class NumberEntry(NamedTuple):
-    """A Python number in a "dict", a "list" or a "set". key: its key in a dict, where that is known."""
+    """A Python number in a "dict", a "list" or a "set". key: its key in a dict, if known."""
 
     container: str
     key: str = ""
@@ -75,13 +75,13 @@ class NumberEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectiveCalled(Event):
-    """A call of a collective. `operand` is what it communicates, `argument` the Arg node that holds it.
+    """A collective is called. `operand` is what it communicates, `argument` the Arg node that holds it.
 
-    numbers: the entries of a container that are Python numbers. parts: the operand, or what is in
-    the containers that it is. received: the same of what it fills, where that is not its operand. accelerator: the text
-    by which the Accelerator is reached there, or "". stepping: whether a batch that a prepared loader has handed out is
-    being trained on there; None as in the caller. groups: the process groups that it is given. on_gpus: whether the
-    group that the program has started is one for GPUs.
+    numbers: the entries of a container that are Python numbers. parts: the operand, or the contents of the containers
+    that it is. received: the same for the values that it fills, if they are not its operand. accelerator: the text by
+    which the Accelerator is accessible there, or "". stepping: whether a batch that a prepared loader has yielded is
+    being trained on there; None if that depends on the caller. groups: the process groups that it is passed. on_gpus:
+    whether the program has started its process group for GPUs.
     """
 
     mentions = (LIBRARIES, mentions.COLLECTIVES)
@@ -103,7 +103,7 @@ class CollectiveCalled(Event):
 class AttributeRead(Event):
     """An attribute is read from a model. `called`: the result is called at once.
 
-    cls: the class of `self` there, if any. accelerator: the text by which the Accelerator is reached, or "".
+    cls: the class of `self` there, if any. accelerator: the text by which the Accelerator is accessible, or "".
     """
 
     mentions = (LIBRARIES, mentions.WRAPPED)
@@ -116,7 +116,7 @@ class AttributeRead(Event):
     accelerator: str = ""
 
     def is_sure_without_library(self) -> bool:
-        """Not where who hands it over names an engine; DDP is none, and in which one Trainer has it, a launch says."""
+        """Not if the file that passes the model names an engine. No file names DDP; for Trainer, the launch decides."""
         others = {cast("Module", step.module) for step in steps(self.model.provenance)} - {self.module}
         return (
             is_replicated(self.model) or is_trained(self.model) or not any(each.shows(NAMES_ENGINE) for each in others)
@@ -125,7 +125,7 @@ class AttributeRead(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeAsked(Event):
-    """`hasattr` asks a model that DDP wraps for what the wrapper lacks, and what is done with it is left out then."""
+    """`hasattr` tests a model that DDP wraps for an attribute that the wrapper lacks, so the code for it is skipped."""
 
     mentions = (LIBRARIES, mentions.WRAPPED)
     anywhere = True
@@ -137,11 +137,11 @@ class AttributeAsked(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCalled(Event):
-    """A forward of a model that a wrapper has to do with. `path` is the part of `model` that is called, "" for all.
+    """A forward of a model that has a wrapper. `path` is the part of `model` that is called, "" for all of it.
 
-    trains: whether code gets there that computes gradients for the optimizer. names: the wrapped models in reach, by
-    the text of their expression; attributes: those that are attributes of `self`. given: the parameters of the function
-    that the caller may have computed with gradients.
+    trains: whether code that computes gradients for the optimizer reaches it. names: the wrapped models that are
+    accessible there, by the text of their expression; attributes: those that are attributes of `self`. given: the
+    parameters of the function that the caller may have computed with gradients.
     """
 
     mentions = (LIBRARIES, mentions.WRAPPED)
@@ -156,9 +156,9 @@ class ModelCalled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrapperDropped(Event):
-    """A DistributedDataParallel is made, or what `prepare` gives (`is_prepared`), and nobody keeps it.
+    """A DistributedDataParallel, or the result of `prepare` (`is_prepared`), is created and discarded.
 
-    is_list: whether it is a list that `prepare` is given, which it gives back as it is.
+    is_list: whether `prepare` is passed a list, which it returns unchanged.
     """
 
     mentions = (LIBRARIES, mentions.WRAPPED)
@@ -170,7 +170,7 @@ class WrapperDropped(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterRead(Event):
-    """The value of a parameter of a model is used outside a forward, where an engine may have sharded it."""
+    """The value of a model's parameter is used outside a forward, where an engine may have sharded it."""
 
     mentions = (LIBRARIES, mentions.WRAPPED, mentions.PARAMETERS)
 
@@ -181,7 +181,7 @@ class ParameterRead(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnwrappedForGeneration(Event):
-    """A context manager that prepares a model for generation gets `model`; `argument` is the Arg node."""
+    """A context manager that prepares a model for generation is passed `model`; `argument` is the Arg node."""
 
     mentions = (LIBRARIES, mentions.FOR_GENERATION)
 
@@ -192,9 +192,9 @@ class UnwrappedForGeneration(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandedToPipeline(Event):
-    """A pipeline of Diffusers is made with a wrapped `model`; `argument` is the Arg node, `name` its keyword, or "".
+    """A pipeline of Diffusers is created with a wrapped `model`; `argument` is the Arg node, `name` its keyword, or "".
 
-    accelerator: the text by which the Accelerator is reached, or "".
+    accelerator: the text by which the Accelerator is accessible, or "".
     """
 
     mentions = (LIBRARIES, mentions.WRAPPED, mentions.PIPELINES)
@@ -207,7 +207,7 @@ class HandedToPipeline(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceChosen(Event):
-    """The rank in the whole job says on which device something is. provenance: the step that asked for that rank."""
+    """The global rank is used to choose the device of something. provenance: the step that read that rank."""
 
     mentions = (mentions.GLOBAL_RANKS, mentions.DEVICES)  # the rank may be that of the environment
     anywhere = True
@@ -218,9 +218,9 @@ class DeviceChosen(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepReturned(Event):
-    """What a hook returned is handed to a collective by its caller, as the item of that name.
+    """The caller of a hook passes the value that the hook returns to a collective, as the item of that name.
 
-    accelerator: the text by which the Accelerator is reached in the hook, or "".
+    accelerator: the text by which the Accelerator is accessible in the hook, or "".
     """
 
     mentions = (LIBRARIES, mentions.GATHERED_HOOKS)
@@ -233,12 +233,12 @@ class StepReturned(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetPrepared(Event):
-    """A whole data set is computed and cached by `method`. first_rank: who does so first, if anybody is known to.
+    """A whole data set is computed and cached by `method`. first_rank: which rank does so first, if that is known.
 
-    in_trainer: it is done by a class that a library runs on every rank. started: by a program that starts a training.
-    accelerator: the text by which the Accelerator is reached there, or "". holds_trainer: whether the function that is
-    mapped holds the trainer. Its hash names the cache file, and that of a trainer that has been built is another one on
-    each rank, as it holds the rank.
+    in_trainer: a class that a library runs on every rank does it. started: a program that starts a training does it.
+    accelerator: the text by which the Accelerator is accessible there, or "". holds_trainer: whether the mapped
+    function holds the trainer. Its hash names the cache file, and that of a trainer that has been built differs between
+    ranks, as the trainer holds the rank.
     """
 
     mentions = (LIBRARIES, mentions.PREPARATIONS, mentions.DATASETS)
@@ -254,7 +254,7 @@ class DatasetPrepared(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logged(Event):
-    """A value is shown to the user by `sink`, after it was put into a container by `writes` (or directly)."""
+    """A value is logged by `sink`, after `writes` put it into a container (or directly)."""
 
     mentions = (LIBRARIES, mentions.SINKS)
     anywhere = True
@@ -267,9 +267,9 @@ class Logged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricShown(Event):
-    """A figure of an evaluation is shown to a person by `sink`, as `what` in the call.
+    """A metric of an evaluation is shown to the user by `sink`, as `what` in the call.
 
-    loop: what went through the batches that it is of.
+    loop: the loop over the batches that it was computed from.
     """
 
     mentions = (LIBRARIES, mentions.EVALUATIONS, mentions.SHOWN)
@@ -282,15 +282,15 @@ class MetricShown(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Divergence(Event):
-    """Some ranks do not reach a synchronisation point that the others wait at.
+    """Some ranks do not reach a synchronisation point at which the others wait.
 
-    node: the call, or, where they have left before it (`after`), the statement by which they do, if it is known, else
-    the condition. condition: what divides them, and by: what kind of thing that is. holds: of a CONDITION, how it comes
-    out on those that leave, or that make the call. way_out: the keyword of the statement by which they leave, or may
-    leave (`may_stay`). caught: they skip a backward pass by an `except`. origins: by what the condition differs.
-    missing: all points that they may not reach because of it, in order, where no other ones make up for some of these.
-    node_values: the facts of what the condition asks, by the id of its node. knows_sharding: whether the function takes
-    care of models that an engine shards.
+    node: the call; if those ranks have left before it (`after`), the statement by which they leave, if known, else the
+    condition. condition: what divides the ranks, and by: what kind of thing that is. holds: for a CONDITION, its result
+    on the ranks that leave, or that make the call. way_out: the keyword of the statement by which they leave, or may
+    leave (`may_stay`). caught: they skip a backward pass through an `except`. origins: why the condition differs.
+    missing: all points that they may not reach because of it, in order, unless other points make up for some of them.
+    node_values: the facts of the parts of the condition, by the id of the node. knows_sharding: whether the function
+    handles models that an engine shards.
     """
 
     mentions = (LIBRARIES, mentions.MEETINGS)
@@ -311,9 +311,9 @@ class Divergence(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetDivergence(Event):
-    """Some ranks have another data set than the others: `condition`, at the node, decides on which ones.
+    """Some ranks have another data set than the others; `condition`, at the node, decides which ones.
 
-    handed: the call that is given it, as `name`, and goes through it on every rank.
+    handed: the call that is passed the data set, as `name`, and iterates over it on every rank.
     """
 
     mentions = (LIBRARIES, mentions.TRAINED_ON)
@@ -325,13 +325,13 @@ class DatasetDivergence(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetDrawn(Event):
-    """Each rank goes through a share of a data set that it has put in an order, or in parts, of its own.
+    """Each rank processes a share of a data set that it has shuffled or split in its own way.
 
-    draw: the place of the draw. how: its row, and name: what it is called. drawer: the function that draws. handed:
-    where the data set is shared out. is_here: whether the event stands at the draw; one in another file is told where
-    its result is shared out, and `handed` is the draw. arguments: the expression of the trainer's arguments there, if
-    it is one. seeds: texts that are the same seed on all ranks at the draw. names: those bound there. is_apart: it is
-    seeded, with what is each rank's own.
+    draw: the place of the draw. how: its row, and name: the name of the call. drawer: the function that draws. handed:
+    where the data set is sharded. is_here: whether the event is at the draw; a draw in another file is reported where
+    its result is sharded, and `handed` is the draw. arguments: the expression of the trainer's arguments there, if
+    there is one. seeds: expressions that are the same seed on all ranks at the draw. names: the names bound there.
+    is_apart: it is seeded with something that differs between ranks.
     """
 
     mentions = (mentions.SHARERS, mentions.DRAWS)
@@ -350,12 +350,12 @@ class DatasetDrawn(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideEffect(Event):
-    """Every rank changes what all of them share by calling `name` (`effect` says how).
+    """Every rank calls `name` and changes a resource that all ranks share (`effect` says how).
 
-    accelerator: the text by which the Accelerator is reached there, or "". by_clock: what they change is called after
-    the second of each. where: under which condition all of them do, "" where whatever holds. looked: each of them has
-    looked whether it is there, at a moment of its own. has_run: each of them that has a tracker's run. called: the call
-    in another file by which they come here, if that is how.
+    accelerator: the text by which the Accelerator is accessible there, or "". by_clock: the name of what they change
+    contains the time in seconds. where: the condition under which all ranks do it, "" if always. looked: each of them
+    has tested whether it exists, at a moment of its own. has_run: each of them that has a tracker's run does it.
+    called: the call in another file through which they come here, if there is one.
     """
 
     mentions = (mentions.STARTED, mentions.SIDE_EFFECTS)
@@ -374,10 +374,10 @@ class SideEffect(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Averaged(Event):
-    """The ranks' means, each over its rank's own count, are averaged.
+    """The means of the ranks, each over a rank-local count, are averaged.
 
-    means: where they are computed. handed: the statements that handed them to a helper which averages them; empty
-    where that is done in place. statement, payload: the statement of the average, and what a fix must know of it.
+    means: where they are computed. handed: the statements that passed them to a helper that averages them; empty if
+    they are averaged in place. statement, payload: the statement of the average, and what a fix must know of it.
     """
 
     mentions = (LIBRARIES, mentions.COLLECTIVES, mentions.AVERAGES)
@@ -390,7 +390,7 @@ class Averaged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revealed(Event):
-    """`reveal_rank(x)`, `reveal_shape(x)`: the analysis' own tests ask for a fact of a value."""
+    """`reveal_rank(x)`, `reveal_shape(x)`: tests of the analysis ask for a fact of a value."""
 
     value: Value
     shape: bool = False
@@ -398,18 +398,18 @@ class Revealed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known(Event):
-    """A statement that somebody asks about (`Module.asked`) has run: what is known of the expressions in it.
+    """A statement that was asked about (`Module.asked`) has run: what is known of the expressions in it.
 
-    reached: which ranks come to it, by what was known before it ran.
+    reached: which ranks reach it, by what was known before it ran.
     """
 
     values: tuple[tuple[CSTNode, Value], ...]
     reached: Control
 
 
-# How much of a node's source is shown in a line.
+# The maximum length of a node's source in a line.
 _SHOWN = 60
-# What is left of line ends inside of brackets.
+# What remains of line ends inside brackets.
 _JOINED = re.compile(r"(?<=[(\[{]) |,? (?=[)\]}])")
 
 
@@ -428,14 +428,14 @@ def shown_source(module: SourceModule, node: CSTNode) -> str:
 
 
 def source_step(step: Step | None) -> Step | None:
-    """Where a chain begins; None where nothing is known of it."""
+    """The beginning of a chain; None if there is none."""
     while step is not None and step.before is not None:
         step = step.before
     return step
 
 
 def steps(step: Step | None) -> list[Step]:
-    """The chain, from the source to the newest place."""
+    """The chain, from its beginning to the newest place."""
     chain = []
     while step is not None:
         chain.append(step)

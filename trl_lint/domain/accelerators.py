@@ -1,6 +1,6 @@
-"""Accelerators that are told to wrap models otherwise than in DDP.
+"""Accelerators that are configured to wrap models in something other than DDP.
 
-Accelerator(fsdp_plugin=FullyShardedDataParallelPlugin())    its wrapper hands on the attributes of the model
+Accelerator(fsdp_plugin=FullyShardedDataParallelPlugin())    its wrapper passes the model's attributes on
 """
 
 from __future__ import annotations

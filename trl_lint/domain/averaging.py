@@ -1,11 +1,11 @@
-"""Means over a count of this rank's own, and what becomes of them on their way to an average over the ranks.
+"""Means over a rank-local count, and what happens to them on the way to an average over the ranks.
 
-A rank fact says how a value relates to the other ranks'. For a mean of means one has to know more of a value: that
-the data decide how many elements it has, that it is a total that such a count can be, that it was divided by one.
-`AveragingFact` says that; `transfer/tensors/tensor_averages.py` makes it and hands it on. In `kl[mask].mean()`, the
-elements are selected, their mean is this rank's own, and `gather(…).mean()` of it is a mean of means:
+A rank fact says how a value relates to the other ranks' values. To find a mean of means, the analysis must know more
+of a value: whether the data decide how many elements it has, whether it is a total that can be such a count, whether
+it was divided by one. `AveragingFact` says that; `transfer/tensors/tensor_averages.py` creates it and passes it on.
+In `kl[mask].mean()`, elements are selected, their mean is rank-local, and `gather(…).mean()` of it is a mean of means:
 
-    >>> joined(SELECTED, TOTAL)[:2], only_terms(SELECTED)  # selected and a total, in one arm or the other
+    >>> joined(SELECTED, TOTAL)[:2], only_terms(SELECTED)  # selected in one branch, a total in the other
     ((True, True), None)
     >>> joined(RANKS, None).stage.name, NOTHING.stage.name
     ('RANKS', 'LOCAL')
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class MeanForm(IntEnum):
-    """What made a mean one over a count of this rank's own."""
+    """How a mean over a rank-local count is computed."""
 
     __hash__ = int.__hash__
 
@@ -37,11 +37,11 @@ class MeanForm(IntEnum):
 
 
 class Mean:
-    """A place where a mean over a count of this rank's own is computed. One object per place.
+    """An expression that computes a mean over a rank-local count. One object per expression.
 
     node: the expression. payload: what a fix has to know about its place. order: how many were found before it.
-    trained: whether it is, or is a part of, what a backward pass starts from: the ranks' gradients are averaged, so
-    that the average of these means is what is optimised.
+    trained: whether a backward pass starts from it, or from a value that it is part of. The gradients are averaged over
+    the ranks, so the average of these means is what is optimised.
     """
 
     __slots__ = ("form", "module", "node", "order", "payload", "provenance", "trained")
@@ -59,15 +59,15 @@ class Mean:
 
 
 class Stage(IntEnum):
-    """How far a mean is on its way over the ranks."""
+    """How far the communication of a mean between the ranks has got."""
 
     __hash__ = int.__hash__
 
-    LOCAL = 0  # this rank's own
-    SHARED = 1  # this rank's, divided by the number of ranks
-    GATHERED = 2  # those of all ranks, beside each other
-    SUMMED = 3  # those of all ranks, added up
-    RANKS = 4  # no mean: how many of them there are
+    LOCAL = 0  # rank-local
+    SHARED = 1  # rank-local, divided by the number of ranks
+    GATHERED = 2  # the means of all ranks, gathered
+    SUMMED = 3  # the means of all ranks, summed
+    RANKS = 4  # no mean, but the number of ranks
 
 
 NO_MEANS: frozenset[Mean] = frozenset()
@@ -75,11 +75,11 @@ NO_CALLS: frozenset[Write] = frozenset()
 
 
 class AveragingFact(NamedTuple):
-    """What this rank's own data decide on.
+    """What the data of this rank decide about a value.
 
     selected: how many elements it has. total: it is one sum or count of this rank's data. means: it is one of these
-    means (or what is linear in them), at this stage. terms: the means that went into it, in whatever way. handed:
-    the statements whose call handed the mean to the function that it is in.
+    means (or linear in them), at this stage. terms: the means that it was computed from, in any way. handed: the
+    statements whose call passed the mean to the function that it is in.
     """
 
     selected: bool = False
@@ -90,7 +90,7 @@ class AveragingFact(NamedTuple):
     handed: frozenset[Write] = NO_CALLS
 
     def key(self) -> tuple[Hashable, ...]:
-        """What tells contexts of a function apart: what merely went into a value does not."""
+        """The part by which contexts of a function are distinguished: `terms` is not part of it."""
         return self[:4], self.handed
 
 
@@ -106,7 +106,7 @@ def made(mean: Mean) -> AveragingFact:
 
 
 def joined(a: AveragingFact | None, b: AveragingFact | None) -> AveragingFact | None:
-    """Where control flow merges: what may be said of one of them may be said of the value."""
+    """The fact where control flow merges: what holds for one of the two values may hold for the result."""
     if a is b or a == b or b is None:
         return a
     if a is None:
@@ -124,5 +124,5 @@ def joined(a: AveragingFact | None, b: AveragingFact | None) -> AveragingFact | 
 
 
 def only_terms(own: AveragingFact | None) -> AveragingFact | None:
-    """What is left of it in a value that was computed from this one somehow."""
+    """The fact of a value that was computed from this one in some way: only the terms are kept."""
     return AveragingFact(terms=own.terms) if own is not None and own.terms else None

@@ -1,9 +1,9 @@
-"""One of several classes, where which one it is depends on a setting.
+"""One of several classes, chosen by a setting.
 
-cls = CLIPTextModel if args.small else T5EncoderModel      OneOfClasses({both}), of libraries
-cls.from_pretrained(path)                                  a model, as either gives one
-cls = LazyRows if args.lazy else Rows                      OneOfOwnClasses((both,)), of the project
-cls(rows)                                                  what is known of both that are made of the rows
+cls = CLIPTextModel if args.small else T5EncoderModel      OneOfClasses({both}), classes of libraries
+cls.from_pretrained(path)                                  a model, as both return one
+cls = LazyRows if args.lazy else Rows                      OneOfOwnClasses((both,)), classes of the project
+cls(rows)                                                  what holds for an instance of either
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class OneOfClasses(ModuleValue):
-    """One of some classes of libraries, whichever was chosen: `names` are theirs."""
+    """One of several library classes. names: their dotted names."""
 
     __slots__ = ("names",)
     parts: ClassVar[dict[str, object]] = {"names": frozenset()}
@@ -30,7 +30,7 @@ class OneOfClasses(ModuleValue):
 
 
 class OneOfOwnClasses(Value):
-    """One of some classes of the project, whichever was chosen: `options` are they."""
+    """One of several classes of the project. options: these classes."""
 
     __slots__ = ("options",)
     kind = Kind.CLASS
@@ -41,12 +41,12 @@ class OneOfOwnClasses(Value):
         self.options = options
 
 
-# So many classes are told apart.
+# How many classes are kept apart.
 _MAX_OPTIONS = 4
 
 
 def one_of_own(a: Value, b: Value) -> OneOfOwnClasses | None:
-    """What is one of these classes of the project; None where these are too many."""
+    """The choice between these classes of the project; None if there are too many."""
     known = _options(a)
     options = (*known, *(each for each in _options(b) if not any(map(each.same_parts, known))))
     return a.as_a(OneOfOwnClasses).having(options) if len(options) <= _MAX_OPTIONS else None
@@ -57,7 +57,7 @@ def _options(value: Value) -> tuple[Value, ...]:
 
 
 def classes_of(value: Value) -> frozenset[str]:
-    """The dotted names of the library's class, or classes, that a value may be; empty for all else."""
+    """The dotted names of the library class or classes that a value may be; empty for everything else."""
     if isinstance(value, OneOfClasses):
         return value.names
     is_class = isinstance(value, LibraryName) and value.name.rpartition(".")[2][:1].isupper()

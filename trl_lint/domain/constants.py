@@ -1,7 +1,7 @@
-"""Constants that are known of a value, and those that follow from how many ranks there are.
+"""Known constants of a value, and constants that follow from how many ranks there are.
 
-`world_size > 1` is true wherever several ranks run, whatever their number: its constant is `WORLD_TRUE`. `rank == 0`
-has no constant, as it differs; on one process it is true, which `ALONE_TRUE` says.
+`world_size > 1` is true whenever several ranks run, whatever their number: its constant is `WORLD_TRUE`. `rank == 0`
+has no constant, as it differs between ranks; on a single process it is true, which `ALONE_TRUE` says.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WORLD_FALSE = World("false for several ranks")
 
 
 class BareRun:
-    """Whether the run is of a kind in which no model is wrapped, as an answer to a question for the kind."""
+    """The answer of a test for the kind of distributed run, if the run is of a kind in which no model is wrapped."""
 
     __slots__ = ("value",)
 
@@ -43,7 +43,7 @@ BARE_TRUE, BARE_FALSE = BareRun(True), BareRun(False)
 
 
 class Alone:
-    """What a number that differs by the rank, or a question for it, is where there is one process only."""
+    """The value that a rank-dependent number or test has on a single process."""
 
     __slots__ = ("value",)
 
@@ -58,7 +58,7 @@ ALONE_FIRST, ALONE_TRUE, ALONE_FALSE = Alone(0), Alone(True), Alone(False)
 
 
 class NoneOnSome:
-    """What is known of a value that is None on the ranks that went one way through the code, and not on the others."""
+    """The constant of a value that is None on the ranks that took one branch, and not on the others."""
 
     __slots__ = ()
 
@@ -70,10 +70,10 @@ NONE_ON_SOME = NoneOnSome()
 
 
 class Made:
-    """What is known of an object that the code has made just so: it is not None, and counts as true.
+    """What is known of an object that the code has certainly created: it is not None, and it is true.
 
-    accelerator = Accelerator()                                 it is
-    accelerator = Accelerator() if args.accelerate else None    whether it is, nobody knows
+    accelerator = Accelerator()                                 known
+    accelerator = Accelerator() if args.accelerate else None    not known
     """
 
     __slots__ = ()
@@ -90,5 +90,5 @@ class _Missing:
         return "MISSING"
 
 
-# No constant is known (None is a constant). A constant is whatever Python compares and hashes.
+# No constant is known (None is a constant). A constant is anything that Python compares and hashes.
 MISSING: Any = _Missing()

@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 
 class Uniformity(IntEnum):
-    """How sure it is that all ranks reach a point together (WGSL's word for it: control flow is uniform there)."""
+    """How certain it is that all ranks reach a point together (WGSL calls such control flow uniform)."""
 
     __hash__ = int.__hash__
 
-    UNIFORM = 0  # all of them do
+    UNIFORM = 0  # all ranks do
     UNKNOWN = 1
-    DIVERGENT = 2  # they may not: a condition on the way there differs between ranks
+    DIVERGENT = 2  # some may not: a condition on the path there differs between ranks
 
 
 class FirstRank:
-    """Who runs a block before the others do: one rank of the "job", of each "node", or maybe somebody ("unknown").
+    """The rank that runs a block before the others: one of the "job", of each "node", or possibly one ("unknown").
 
-    node: the item of the `with` statement in `module` that says so; None where ranks wait in a barrier under a
-    condition (scope "barrier"), until those that did not wait come to one of their own.
+    node: the item of the `with` statement in `module` that says so; None if ranks wait in a barrier under a condition
+    (scope "barrier") until those that did not wait reach a barrier as well.
     """
 
     __slots__ = ("module", "node", "scope")
@@ -50,13 +50,13 @@ class FirstRank:
 
 
 class Control:
-    """How sure it is that all ranks reach this point together.
+    """How certain it is that all ranks reach this point together.
 
-    `provenance` names the condition (a Step); `rank` is the condition's fact. `engine` says that code here runs
-    under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have. `first_rank`: who is
-    before the others where one rank after the other runs this. `conditions` are all conditions that are not known to
-    come out the same on all ranks, the outermost first. `grad` is False where nothing that is computed gets a gradient;
-    `whole` is True where sharded parameters have been gathered.
+    `provenance` names the condition (a Step); `rank` is the condition's fact. `engine`: the code here runs only under
+    DeepSpeed, FSDP or a similar engine, whose wrapper has attributes that DDP does not have. `first_rank`: who is first
+    where the ranks run this one after the other. `conditions`: all conditions that are not known to have the same
+    result on all ranks, the outermost first. `grad`: False if nothing that is computed here gets a gradient. `whole`:
+    True if sharded parameters have been gathered.
     """
 
     __slots__ = ("_conditions", "engine", "first_rank", "grad", "provenance", "rank", "uniformity", "whole")
@@ -64,7 +64,7 @@ class Control:
     def __init__(
         self,
         uniformity: Uniformity,
-        provenance: Any = None,  # a Step, wherever not all ranks get here for sure
+        provenance: Any = None,  # a Step, unless all ranks certainly get here
         rank: Rank = ranks.SAME,
         engine: bool = False,
         conditions: tuple[Control, ...] = (),
@@ -97,11 +97,11 @@ class Control:
         return self if self.whole else self.where(self.engine, self.grad, True, self.first_rank)
 
     def where(self, engine: bool, grad: bool, whole: bool, first_rank: FirstRank | None) -> Control:
-        """This point, with all that does not say which ranks get here."""
+        """This point, with other values of all that does not say which ranks get here."""
         return Control(self.uniformity, self.provenance, self.rank, engine, self._conditions, first_rank, grad, whole)
 
     def under(self, inner: Control) -> Control:
-        """This point, and then further conditions."""
+        """This point, under further conditions."""
         if inner.uniformity is Uniformity.UNIFORM or inner is self:
             return self
         if self.uniformity is Uniformity.UNIFORM:
@@ -122,7 +122,7 @@ class Control:
         )
 
     def less(self, settled: frozenset[int]) -> Control:
-        """This point, without the conditions (the ids of their steps) of which it is known that all ranks meet them."""
+        """This point, without the conditions (the ids of their steps) that no longer keep any rank away."""
         open_ones = [each for each in self.conditions if id(each.provenance) not in settled]
         found = Control(
             Uniformity.UNIFORM, engine=self.engine, first_rank=self.first_rank, grad=self.grad, whole=self.whole
@@ -136,7 +136,7 @@ class Control:
         return self if first_rank is self.first_rank else self.where(self.engine, self.grad, self.whole, first_rank)
 
     def led_by(self, first_rank: FirstRank) -> Control:
-        """This point, where ranks take turns."""
+        """This point, where ranks run one after the other."""
         first = _foremost(self.first_rank, first_rank)
         return self if first is self.first_rank else self.where(self.engine, self.grad, self.whole, first)
 
@@ -145,7 +145,7 @@ UNIFORM = Control(Uniformity.UNIFORM)
 
 
 def _foremost(a: FirstRank | None, b: FirstRank | None) -> FirstRank | None:
-    """Who is before the others in both: one rank of the job, if there is such a one."""
+    """The first rank of two nested blocks: the one of the job, if there is one."""
     if a is None or b is None or a is b:
         return a or b
     return min((a, b), key=lambda first_rank: ("job", "barrier", "unknown", "node").index(first_rank.scope))

@@ -1,6 +1,7 @@
-"""A value that is computed from others: what it takes over from them.
+"""What a value that is computed from others takes over from them.
 
-`loss / count` differs between ranks because `loss` does, is on its device, and has a gradient if it has one.
+`loss / count` differs between ranks because `loss` does; it is on the device of `loss`, and has a gradient if `loss`
+has one.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from trl_lint.domain.provenance import SharedName
 from trl_lint.domain.ranks import DRAWN, Rank, State
 from trl_lint.domain.values import NO_WRITES, Facts, Kind, Value, Write
 
-# What is computed from these alone has no gradient.
+# A value that is computed from these kinds only has no gradient.
 _WITHOUT_GRADIENT = frozenset({Kind.NONE, Kind.NUMBER, Kind.NUMBER_LIST, Kind.STRING})
 _DTYPES_WITHOUT_GRADIENT = frozenset({"bool", "int"})
 
 
 @lru_cache(maxsize=1024)
 def _shared(kind: Kind, rank: Rank, device: str) -> Value:
-    """What says no more than this is one object, as values are compared by identity first."""
+    """One shared object for values that carry no other facts, as values are compared by identity first."""
     return BLANKS.get(kind, Value)(rank, device=device)
 
 
 def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Unpack[Facts]) -> Value:
-    """A value computed from others: it differs because the first of them that does, does."""
+    """A value computed from others; the first source that differs between ranks explains why it does."""
     cls = BLANKS.get(kind, Value)
     if "device" not in fields:
         fields["device"] = devices.together(sources)
@@ -49,16 +50,16 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Unpack[Facts]) ->
     if isinstance(provenance, SharedName) and any(
         each.rank.state is State.UNKNOWN and not each.rank.how for each in sources
     ):
-        provenance = provenance.of_one_rank()  # what is added to the name may tell ranks apart
+        provenance = provenance.of_one_rank()  # what is added to the name may differ between ranks
     fields["provenance"], fields["writes"] = provenance, _written_before(written)
     return cls(rank, **fields)
 
 
 def _written_before(written: Sequence[frozenset[Write]]) -> frozenset[Write]:
-    """By which statements a value came into a metrics container, of those (written) that it is computed from.
+    """The statements that put a value into a metrics container, from those of the values that it is computed from.
 
-    A metric is still the same one once it is divided by a number. With a tensor that was in no such container it is a
-    new one: what a batch holds is no metric for being kept on the trainer.
+    A metric that is divided by a number is still the same metric. Combined with a tensor that was in no such container,
+    it is a new one: a field of a batch does not become a metric because it is kept on the trainer.
     """
     if not written or not all(written):
         return NO_WRITES
@@ -66,6 +67,6 @@ def _written_before(written: Sequence[frozenset[Write]]) -> frozenset[Write]:
 
 
 def of_drawn_table(table: Value, made: Value) -> Value:
-    """What a method of a table with rows that were drawn, or an attribute or a column of it, gives of them."""
+    """The result of a method, attribute or column of a table whose rows were drawn at random."""
     is_drawn = table.rank == DRAWN and table.kind is Kind.UNKNOWN
     return table if is_drawn and made.rank.state is State.UNKNOWN else made

@@ -1,4 +1,4 @@
-"""Devices: where a tensor is, or which device a value names, and what that is in operations and joins.
+"""Devices: where a tensor is, or which device a value names, and the results of operations and joins.
 
 >>> from trl_lint.domain.kinds import NumberValue, TensorValue
 >>> on_cpu, on_gpu = TensorValue(device="cpu"), TensorValue(device="cuda:0")
@@ -19,7 +19,7 @@ from trl_lint.domain.values import Kind, Value
 class Device(str):
     """Where a tensor is, or the device that a value names; `provenance` is the step that put it there.
 
-    A fixed device goes by its name (`cuda:0`).
+    A fixed device has its own name (`cuda:0`).
     """
 
     __slots__ = ("provenance",)
@@ -31,16 +31,16 @@ class Device(str):
         return place
 
 
-# Places that are no devices: something else than a tensor of torch; on the CPU on some ways to this point and not
-# on others; the number of this process in the whole job, which on a second node is no device of the machine.
+# Names that are no devices. HOST: not a tensor of torch. MAYBE_CPU: on the CPU on some paths to this point, elsewhere
+# on others. GLOBAL_RANK: the rank in the whole job, which on a second node is not the index of a device.
 HOST = "host"
 
 
 MAYBE_CPU = "cpu?"
 
 
-# Of a model, which is in no one place: it was put into evaluation mode; on some ways all of it was frozen, and on
-# others not; all but a part was frozen.
+# For models, which have no single device. EVALUATED: in evaluation mode. MAYBE_FROZEN: frozen as a whole on some paths
+# only. PARTLY_FROZEN: all but a part is frozen.
 EVALUATED = Device("eval")
 
 
@@ -54,7 +54,7 @@ GLOBAL_RANK = "global rank"
 
 
 def together(sources: Sequence[Value]) -> str:
-    """Where the result of an operation on these is: where its tensors are, if that is the same for all of them."""
+    """The device of the result of an operation on these values: that of its tensors, if they all agree."""
     found: str | None = None
     for source in sources:
         if source.device and source.device != GLOBAL_RANK:
@@ -74,7 +74,7 @@ _NEUTRAL = frozenset({Kind.NUMBER, Kind.NUMBER_LIST, Kind.STRING, Kind.NONE, Kin
 
 
 def joined(a: Value, b: Value) -> str:
-    """Where a value is that is one of these."""
+    """The device of a value that is one of these two."""
     if a.device == b.device or b.kind is Kind.NONE:
         return a.device
     if a.kind is Kind.NONE:

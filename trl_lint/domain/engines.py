@@ -2,8 +2,8 @@
 
     accelerate launch --multi_gpu train.py           DDP
     accelerate launch --use_fsdp train.py            FSDP
-    deepspeed train.py                               DEEPSPEED, of whatever stage
-    zero_optimization: {stage: 3}                    DEEPSPEED_ZERO3, which is DEEPSPEED as well
+    deepspeed train.py                               DEEPSPEED, of any stage
+    zero_optimization: {stage: 3}                    DEEPSPEED_ZERO3, which is also DEEPSPEED
 
 What is known of a project is a fact like others: unknown, or the engines that it is shown to run under, each with the
 place that shows it.
@@ -25,17 +25,17 @@ class TrainingEngine(str, Enum):
     DEEPSPEED_ZERO3 = "deepspeed-zero3"
 
 
-# Under these a rank holds a piece of each parameter.
+# With these engines a rank holds a piece of each parameter.
 SHARDS_PARAMETERS = frozenset({TrainingEngine.FSDP, TrainingEngine.DEEPSPEED_ZERO3})
-# Under these a checkpoint is written by all ranks together: DeepSpeed's has a part of the optimizer of each rank, and
-# waits in a barrier at every stage.
+# With these engines all ranks write a checkpoint together: that of DeepSpeed has a part of the optimizer of each rank,
+# and waits in a barrier at every stage.
 SHARDS_CHECKPOINTS = frozenset({TrainingEngine.FSDP, TrainingEngine.DEEPSPEED, TrainingEngine.DEEPSPEED_ZERO3})
-# Of these the wrapper hands on the attributes that it has not itself.
+# The wrappers of these engines pass attributes that they lack on to the model.
 DEEPSPEED = frozenset({TrainingEngine.DEEPSPEED, TrainingEngine.DEEPSPEED_ZERO3})
 HAND_ON_ATTRIBUTES = frozenset({TrainingEngine.FSDP}) | DEEPSPEED
 
 
-# As messages call those that shard.
+# The names of the sharding engines in messages.
 ENGINE_NAMES = {
     TrainingEngine.FSDP: "FSDP",
     TrainingEngine.DEEPSPEED: "DeepSpeed",
@@ -46,7 +46,7 @@ ENGINE_NAMES = {
 class ShownEngine(NamedTuple):
     """An engine, and what shows that the project runs under it: a file, or the setting ("").
 
-    chosen: not a file of settings that no launch in sight names, while launches name others.
+    chosen: False for a settings file that no known launch command names, if launch commands name other files.
     """
 
     engine: TrainingEngine
@@ -60,16 +60,17 @@ class ShownEngine(NamedTuple):
 
 
 class EnginesInUse(NamedTuple):
-    """shown: what a project is shown to run under; nothing where that is unknown. only: nothing else is possible.
+    """What is known of the engines that a project, or one of its files, runs under.
 
-    one_node: each launch of a program says that it is on one machine. launched: whether there is a launch in sight.
-    one_process: each command in sight that starts the program, or a program that imports the file, starts one process
-    of it, and each of these programs is started. some_one_process: the same where some of them are started by none.
-    own: those that the code of the program that was asked about chooses itself. alone: the options that it is given
-    only where it is started as one process, of a program that other commands start on several. imported: whether
-    another file of the project may import it. drops_last: whether all launches of the programs that it is a part of ask
-    for full batches only, in their words, or in settings or code of theirs. no_group: whether these programs ask for a
-    process group that nothing in them starts, and no launch in sight starts them on several processes.
+    shown: the engines that it is shown to run under, empty if unknown. only: no other engine is possible. one_node:
+    each launch of a program says that it is on one machine. launched: whether a launch is known. one_process: each
+    known command that starts the program, or a program that imports the file, starts one process of it, and each of
+    these programs is started. some_one_process: the same, if some of them are started by no command. own: those that
+    the code of the program itself chooses. alone: the options that the program is given only where it is started as one
+    process, if other commands start it on several. imported: whether another file of the project may import it.
+    drops_last: whether all launches of the programs that it is part of ask for full batches only, in the command, or in
+    settings or code of theirs. no_group: whether these programs use a process group that nothing in them starts, and no
+    known launch starts them on several processes.
     """
 
     shown: tuple[ShownEngine, ...] = ()
@@ -85,15 +86,15 @@ class EnginesInUse(NamedTuple):
     no_group: bool = False
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
-        """The first that is one of these, as far as any is shown: of those that launches choose, if there are any."""
+        """The first engine that is shown and is one of these; those that launches choose come first."""
         found = sorted((each for each in self.shown if each.engine in engines), key=lambda each: not each.chosen)
         return next(iter(found), None)
 
     def are_likely_only(self, engines: Collection[TrainingEngine]) -> bool:
-        """Whether it is certain, or settings name none but these and no launch in sight could have others.
+        """Whether it is certain, or settings name only these and no known launch could use others.
 
-        What a program chooses itself (`TrainingArguments(fsdp="full_shard")`) counts before all else. What other code
-        knows of engines leaves the choice to whoever starts it.
+        What a program chooses itself (`TrainingArguments(fsdp="full_shard")`) has priority. If other code mentions an
+        engine, the choice is still left to the person who launches it.
         """
         if self.own:
             return all(engine in engines for engine in self.own)
@@ -103,7 +104,7 @@ class EnginesInUse(NamedTuple):
         return all(engine in engines for engine in in_settings)
 
     def are_only(self, engines: Collection[TrainingEngine]) -> bool:
-        """Whether it is certain that no others than these are used."""
+        """Whether it is certain that only these are used."""
         return self.only and all(each.engine in engines for each in self.shown)
 
 
@@ -111,5 +112,5 @@ UNKNOWN_ENGINES = EnginesInUse()
 
 
 def no_engines() -> EnginesInUse:
-    """What is known where nobody has looked."""
+    """The facts of a project that was not examined."""
     return UNKNOWN_ENGINES

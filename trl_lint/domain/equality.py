@@ -1,7 +1,7 @@
-"""Whether values say the same, and keys that do.
+"""Equality of values up to what explains them, and hashable keys for it.
 
-A function is run once for arguments that say the same: `loss` and `2 * loss` of one step are alike, as both are this
-rank's own means, whatever explains them. `freeze` is the key by which such runs are found again.
+A function is analysed once for arguments with the same facts: `loss` and `2 * loss` of one step are alike, as both are
+rank-local means, whatever explains them. `freeze` is the key under which such an analysis is found again.
 
     >>> from trl_lint.domain import ranks
     >>> from trl_lint.domain.kinds import TensorValue
@@ -38,7 +38,7 @@ Frozen: TypeAlias = dict[tuple[Identity, int], Hashable]
 
 
 def alike(a: Value, b: Value) -> bool:
-    """Whether two values carry the same facts (the chains that explain them apart)."""
+    """Whether two values carry the same facts; their provenance may differ."""
     return a is b or (
         a.rank == b.rank
         and a.kind is b.kind
@@ -53,7 +53,7 @@ def alike(a: Value, b: Value) -> bool:
     )
 
 
-# What they were made of only explains the value.
+# The parts of these kinds only explain the value.
 _EXPLAINED = frozenset({Kind.NUMBER, Kind.NUMBER_LIST})
 
 
@@ -113,7 +113,7 @@ def freeze(value: Value, heap: Mapping[Identity, Cell], depth: int = 3, frozen: 
 
 
 def _frozen_parts(value: Value, heap: Mapping[Identity, Cell], depth: int, frozen: Frozen) -> Hashable:
-    if not value.parts:  # as of most values
+    if not value.parts:  # most values
         return ()
     match value:
         case NumberValue() | NumberListValue():
@@ -140,7 +140,7 @@ def _frozen_parts(value: Value, heap: Mapping[Identity, Cell], depth: int, froze
 
 
 def contents_of(value: Value, heap: Mapping[Identity, Cell]) -> Hashable:
-    """What a value says, whichever containers it is in."""
+    """The facts of a value and its contents, whichever containers hold them."""
     if not isinstance(value, ContainerValue):
         return value
     frozen: Frozen = {}
@@ -164,13 +164,13 @@ def _freeze_cell(identity: Identity, heap: Mapping[Identity, Cell], depth: int, 
 
 
 def _stands_alone(value: Value) -> bool:
-    """Whether the key of a value has nothing to do with any container."""
+    """Whether the key of a value does not depend on any container."""
     if type(value) is TupleValue:
         return all(map(_stands_alone, value.items))
     return not isinstance(value, _LEADS_ON)
 
 
-# What is frozen with the values that it leads to, as far as the depth allows.
+# The values whose key includes the values that they hold, up to the depth.
 _LEADS_ON = (ContainerValue, IterableValue, LoaderValue, OneOfOwnClasses, PartialCall, TupleValue)
 
 

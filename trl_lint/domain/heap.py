@@ -25,12 +25,12 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 
-# In a key: stands for the unknown parts of an f-string.
+# In a key: replaces the unknown parts of an f-string.
 WILDCARD = "\0"
 
 
 class _Rest:
-    """The key of "every entry that is not named": a loop over such entries rewrites them all."""
+    """The key of "every entry that is not named", for a loop that rewrites all such entries."""
 
     def __repr__(self) -> str:
         return "REST"
@@ -46,12 +46,12 @@ _NO_KEYS: Mapping[int, Hashable] = {}
 
 
 class Cell:
-    """The contents of one container. Never changed: a mutation puts a new Cell on the heap.
+    """The contents of one container. Immutable: a mutation puts a new Cell on the heap.
 
-    shape: "dict", "list" or "set". entries: values by constant key, or by position for a list whose items
-    are all known. rest: the join of all other values, None when there are none. factory: for a defaultdict,
-    the function that makes a missing entry. length: whether the number of entries is the same on all ranks.
-    naming: whether the keys of a dict are the same on all ranks.
+    shape: "dict", "list" or "set". entries: values by constant key, or by position for a list whose items are all
+    known. rest: the join of all other values, None if there are none. factory: for a defaultdict, the function that
+    creates a missing entry. length: whether the number of entries is the same on all ranks. naming: whether the keys of
+    a dict are the same on all ranks.
     """
 
     __slots__ = ("_element", "entries", "factory", "keys", "length", "naming", "rest", "shape")
@@ -72,10 +72,10 @@ class Cell:
         self.length = length
         self.naming = naming
         self._element: Value | None = None
-        self.keys: Mapping[int, Hashable] = _NO_KEYS  # by depth, where no other cell has to do with it: see `equality`
+        self.keys: Mapping[int, Hashable] = _NO_KEYS  # by depth, if they depend on no other cell: see `equality`
 
     def holding(self, entries: dict[Hashable, Value], rest: Value | None) -> Cell:
-        """This container with other values in it."""
+        """This container with other contents."""
         return Cell(self.shape, entries, rest, self.factory, self.length, self.naming)
 
     @property
@@ -88,7 +88,7 @@ class Cell:
             yield self.rest
 
     def element(self) -> Value:
-        """What an element of it may be, found out once."""
+        """The join of its elements, computed once."""
         if self._element is None:
             result: Value = BOTTOM
             for value in self.values():
@@ -121,7 +121,7 @@ def join_cells(a: Cell, b: Cell, divided: Rank = ranks.SAME) -> Cell:
 
 
 def _held(a: Cell, b: Cell, divided: Rank) -> Rank | None:
-    """The length of what only some ranks have anything in, as on the way of the others it is as empty as it was.
+    """The length of a container that only some ranks have added to, and that is empty on the branch of the others.
 
     lines = []
     if is_main_process:
@@ -137,12 +137,12 @@ def _held(a: Cell, b: Cell, divided: Rank) -> Rank | None:
 
 
 def _divided_length(divided: Rank) -> Rank:
-    """What a condition on which ranks divide makes of the length of what gets another entry under it."""
+    """The length of a container that gets a further entry under a condition that differs between ranks."""
     return Rank(State.LOCAL, divided.origins) if Origin.RANK in divided.origins else ranks.UNKNOWN
 
 
 def _has_other_keys(a: Cell, b: Cell) -> bool:
-    """Whether there is an entry in one of two cells, as far as is known, that is not in the other."""
+    """Whether one of two cells has a known entry that the other lacks."""
     return (a.rest is None) is not (b.rest is None) or a.entries.keys() != b.entries.keys()
 
 
@@ -192,7 +192,7 @@ class Memory:
         return [self.heap[identity] for identity in value.identities if identity in self.heap]
 
     def load(self, value: Value, source: Mapping[Identity, Cell]) -> None:
-        """Bring the cells a value reaches onto this heap."""
+        """Copy the cells that a value reaches to this heap."""
         for identity in reachable(value, source):
             if identity not in self.heap and identity in source:
                 self.heap[identity] = source[identity]
@@ -235,7 +235,7 @@ def reachable_from(values: Iterable[Value], heap: Mapping[Identity, Cell]) -> li
 
 
 def _in_order(cell: Cell) -> Iterator[Value]:
-    """The values of a cell through which others are reached, in an order that does not depend on its history."""
+    """The values of a cell that lead to other cells, in an order that does not depend on its history."""
     through = [(str(key), value) for key, value in cell.entries.items() if value.kind in _LEADS_ON]
     if len(through) > 1:
         through.sort(key=_key)
@@ -253,7 +253,7 @@ def _key(entry: tuple[str, Value]) -> str:
 
 
 def read_key(cell: Cell, key: Hashable) -> Value | None:
-    """The value at a constant key; MISSING stands for an unknown key. None when nothing is there."""
+    """The value at a constant key; MISSING is an unknown key. None if there is nothing at the key."""
     if key is MISSING:
         return cell.element() if cell.entries or cell.rest is not None else None
     if key is REST:
@@ -270,7 +270,7 @@ def read_key(cell: Cell, key: Hashable) -> Value | None:
 
 
 def _may_match(pattern: Hashable, key: Hashable) -> bool:
-    """Whether two keys, one or both with unknown parts, can be the same text."""
+    """Whether two keys with unknown parts may be the same text."""
     if not (isinstance(pattern, str) and isinstance(key, str)):
         return False
     if WILDCARD in key:
@@ -286,7 +286,7 @@ def with_key(cell: Cell, key: Hashable, value: Value, naming: Rank = ranks.SAME)
         cell = Cell(cell.shape, cell.entries, cell.rest, cell.factory, cell.length, ranks.join(cell.naming, naming))
     if key is REST:
         return cell.holding(cell.entries, value)
-    if cell.length.how == ranks.HELD:  # from here on others may have something in it, too
+    if cell.length.how == ranks.HELD:  # from here on other ranks may have entries as well
         length = ranks.nonlinear(cell.length)
         cell = Cell(cell.shape, cell.entries, cell.rest, cell.factory, length, cell.naming)
     if key is MISSING:
@@ -297,6 +297,6 @@ def with_key(cell: Cell, key: Hashable, value: Value, naming: Rank = ranks.SAME)
 
 
 def unknown_cell(cell: Cell) -> Cell:
-    """The cell after code that is not in sight had its hands on it."""
+    """The cell after code whose source is not available has had access to it."""
     entries = {key: UNKNOWN for key in cell.entries}
     return Cell(cell.shape, entries, UNKNOWN, cell.factory, ranks.UNKNOWN, cell.naming)

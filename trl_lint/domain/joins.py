@@ -56,7 +56,7 @@ def join_all(values: Iterable[Value]) -> Value:
 def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
     """The value where control flow merges. `divided` is the fact of the condition that chose between them.
 
-    Two values that are each the same on all ranks make a local one if the ranks chose differently.
+    Two values that are each the same on all ranks result in a local one if the ranks chose differently.
     """
     if a is b or b.rank.state is State.BOTTOM:
         return a
@@ -95,7 +95,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
 
 
 def _taken_out(inner: Value, other: Value) -> Value | None:
-    """What a wrapper holds, where the other way is that on which the same model has none; None for all else.
+    """The module inside a wrapper, if the other branch has the same model without a wrapper; None for everything else.
 
     net = model.module if distributed else model
     """
@@ -106,7 +106,7 @@ def _taken_out(inner: Value, other: Value) -> Value | None:
 
 
 def _joined_rank(a: Value, b: Value, joined: Value) -> Rank:
-    """The rank of either. What one of them holds is out of reach where nobody knows any more what it is."""
+    """The joined rank fact. If the kind of the result is unknown, so is what a value of that kind holds."""
     if joined.kind is Kind.CONTAINER:
         return ranks.SAME
     rank = ranks.join(a.rank, b.rank)
@@ -115,14 +115,14 @@ def _joined_rank(a: Value, b: Value, joined: Value) -> Rank:
 
 
 def _may_hold_other(value: Value) -> bool:
-    """Whether a value that is the same thing on all ranks may hold what is not: containers are on the heap."""
+    """Whether a value that is the same on all ranks may hold values that are not, as the contents of containers may."""
     if value.kind is Kind.CONTAINER:
         return True
     return any(each.rank.state is not State.SAME or _may_hold_other(each) for each in value.inside())
 
 
 def _joined_dtype(a: Value, b: Value) -> str:
-    """That of the one where the other is None, and int where the other is a whole number in the text."""
+    """The dtype of one value if the other is None; int if the other is an integer constant."""
     for one, other in ((a, b), (b, a)):
         if other.kind is Kind.NONE or (one.dtype == "int" and type(other.const) is int):
             return one.dtype
@@ -130,15 +130,16 @@ def _joined_dtype(a: Value, b: Value) -> str:
 
 
 def _with_either(a: Value, b: Value) -> Value:
-    """What was drawn in one arm or in the other: each of the draws needs a seed."""
+    """A value drawn at random in either of two branches: each of the draws needs a seed."""
     provenance = either(a.provenance, b.provenance)
     return a if provenance is a.provenance else a.replace(provenance=provenance)
 
 
 def _writes(a: Value, b: Value, divided: Rank) -> frozenset[Write]:
-    """By which statements what differs came into a metrics container.
+    """The statements that put what differs between ranks into a metrics container.
 
-    Not by the one by which some ranks put a value there that is the same on all, where another is known to differ.
+    If only one of two values is known to differ, a statement that puts the other, which is the same on all ranks, does
+    not count.
     """
     if a.rank.differs is not b.rank.differs and not divided.differs:
         differing, same = (a, b) if a.rank.differs else (b, a)
@@ -147,12 +148,12 @@ def _writes(a: Value, b: Value, divided: Rank) -> frozenset[Write]:
 
 
 def _union(a: frozenset[_Item], b: frozenset[_Item]) -> frozenset[_Item]:
-    """What is in either; the first itself where the other adds nothing, as values are compared by identity."""
+    """The union of both; the first object itself if the second adds nothing, as values are compared by identity."""
     return a if b <= a else a | b
 
 
 def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
-    """Whether two values differ in nothing but in what explains them (asked all the time, so by identity)."""
+    """Whether two values differ only in what explains them (called very often, so it compares by identity)."""
     return (
         type(a) is type(b)
         and a.const is b.const
@@ -170,7 +171,7 @@ def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
 
 
 def _shapes(a: Value, b: Value) -> tuple[Shape | None, Shape | None]:
-    """The shapes of two values that meet: for a None, which has none, the other's counts."""
+    """The shapes of two values that are joined: None has no shape, so that of the other is used for both."""
     if Kind.NONE in (a.kind, b.kind):
         known = a.shape or b.shape
         return known, known
@@ -180,7 +181,7 @@ def _shapes(a: Value, b: Value) -> tuple[Shape | None, Shape | None]:
 def join_elements(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
     """What is known of the elements of a container that holds both.
 
-    An element of which nothing is known does not take away that another one is known to differ.
+    If one element is known to differ, that remains known although nothing is known of another.
     """
     merged = join(a, b, divided)
     if merged.rank.state is State.UNKNOWN:
@@ -198,9 +199,9 @@ def _same_constant(a: object, b: object) -> bool:
 
 
 def _none_on_some(a: Value, b: Value, divided: Rank) -> object:
-    """What to know of a number or a tensor of which ranks may have None: only some of them, or all or none (MISSING).
+    """NONE_ON_SOME for a number or a tensor that may be None on some ranks only, else MISSING.
 
-    That its own values differ says nothing of it: the number of a rank is one on all of them.
+    That the number itself differs does not matter: it is a number on all ranks.
     """
     if NONE_ON_SOME in (a.const, b.const):
         return NONE_ON_SOME
@@ -213,35 +214,35 @@ _DIFFERS_BY_ITSELF = frozenset({Kind.NUMBER, Kind.TENSOR})
 
 
 def _same_object(a: Value, b: Value) -> bool:
-    """Whether both are one and the same thing, so that it does not matter which arm was taken."""
+    """Whether both are the same thing, so that it does not matter which branch was taken."""
     if a.kind is not b.kind:
         return False
     return a.kind in _ONE_OF_ITS_KIND or (_tells_which(a) and a.same_parts(b))
 
 
 def _tells_which(value: Value) -> bool:
-    """Whether the parts of a value say which thing it is."""
+    """Whether the parts of a value identify it."""
     if isinstance(value, (TupleValue, IterableValue, BoundMethod, BasePrefix)):
         return True
     is_known = value.kind is not Kind.UNKNOWN
     return is_known and any(getattr(value, part) != nothing for part, nothing in value.parts.items())
 
 
-# It does not matter which one of several it is.
+# For these kinds it does not matter which one of several it is.
 _ONE_OF_ITS_KIND = frozenset(
     {Kind.MODEL, Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.MODULE, Kind.CONTAINER, Kind.LOADER}
 )
 
 
 def _joined_kinds(a: Value, b: Value) -> Value:
-    """What both are, with the facts of one of them."""
+    """A value of the common kind of both, with the facts of one of them."""
     if a.same_parts(b):
         return a
     if a.kind is b.kind:
         return _merged_parts(a, b)
     for value, other in ((a, b), (b, a)):
         if value.kind is Kind.NONE or (value.kind is Kind.BATCH and other.kind is Kind.CONTAINER):
-            # A batch that became a dict in sight on one way: that dict holds the batch as well.
+            # A batch that became a known dict on one branch: the dict holds the batch as well.
             return other
         if isinstance(value, PreparedObject) and _is_prepared_model(other, value):
             return other
@@ -249,13 +250,13 @@ def _joined_kinds(a: Value, b: Value) -> Value:
 
 
 def _is_prepared_model(model: Value, prepared: Value) -> bool:
-    """Whether one value is a model that is wrapped as the other one is, of which it has not been shown what it is."""
+    """Whether one value is a model that is wrapped in the same way as the other, a prepared object of unknown kind."""
     if model.kind is not Kind.MODEL or model.wrapping is not (prepared.wrapping or Wrapping.WRAPPED):
         return False
     return model.wrapping is not Wrapping.MAYBE or model.provenance is prepared.provenance
 
 
-# One or the other of these is still something to compute with and to log.
+# Values that are one of these kinds can still be computed with and logged.
 _DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST, Kind.TENSOR})
 
 
@@ -295,7 +296,7 @@ def _merged_parts(a: Value, b: Value) -> Value:
 
 
 def _join_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The common prefix; what a longer one has more is kept, as only the longer one's user asks for it."""
+    """The joined common prefix, and the further items of the longer one, which only code that expects them uses."""
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     head = tuple(join(x, y) for x, y in zip(longer, shorter, strict=False))
     return head + longer[len(shorter) :]
@@ -313,7 +314,7 @@ def _join_wrapping(a: Value, b: Value, kind: Kind) -> Wrapping | None:
 
 
 def _condition_of_both(a: Value, b: Value) -> WrappedWhere | None:
-    """The condition under which a model is wrapped, where a test has said more of it on one way, or on both."""
+    """The condition under which a model is wrapped, if tests on one branch or both have narrowed it further."""
     one, other = a.provenance, b.provenance
     if not (isinstance(one, WrappedWhere) and isinstance(other, WrappedWhere) and one.node is other.node):
         return None
@@ -325,7 +326,7 @@ def _condition_of_both(a: Value, b: Value) -> WrappedWhere | None:
 
 
 def _join_device(a: Value, b: Value) -> str:
-    """Where a value is that is one of these; of models, whether one is frozen as a whole and the other is not."""
+    """The device of the joined value; for models, also whether only one of them is frozen as a whole."""
     if Kind.MODEL not in (a.kind, b.kind) or not _MODELS.issuperset((a.kind, b.kind)):
         return devices.joined(a, b)
     either = (a.device, b.device)
@@ -336,15 +337,15 @@ def _join_device(a: Value, b: Value) -> str:
 
 
 def _explains(a: Value, b: Value, joined: Value) -> bool:
-    """Whether two models share a fact about their wrapper, which one chain explains as well as the other.
+    """Whether two models share a fact about their wrapper, so that the provenance of either explains it.
 
-    None has no wrapper, and takes nothing away from what explains that of the model.
+    None has no wrapper, and does not remove the explanation of the model.
     """
     alike = a.wrapping is b.wrapping or PreparedObject in (type(a), type(b)) or Kind.NONE in (a.kind, b.kind)
     return joined.kind is Kind.MODEL and alike and joined.wrapping in _EXPLAINED
 
 
-# What `prepare` may find to be a model.
+# Values of these kinds may be models for `prepare`.
 _MODELS = frozenset({Kind.MODEL, Kind.UNKNOWN})
 _TOLD_APART = frozenset({Wrapping.BARE, Wrapping.MAYBE, Wrapping.WRAPPED})
 _EXPLAINED = frozenset({Wrapping.MAYBE, Wrapping.UNWRAPPED, Wrapping.WRAPPED})

@@ -1,4 +1,4 @@
-"""The kinds of abstract values: a class for each, with what is known of such a value beside its facts."""
+"""The kinds of abstract values: a class for each, with what is known of such a value in addition to its facts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TensorValue(Value):
 
 
 class NumberValue(Value):
-    """A Python number. source: what it was read out of. alone: what it is where there is one process only."""
+    """A Python number. source: the value it was read from. alone: what it is on a single process."""
 
     __slots__ = ("alone", "source")
     kind = Kind.NUMBER
@@ -65,7 +65,7 @@ class NumberValue(Value):
 
 
 class NumberListValue(Value):
-    """A list of Python numbers. source: what they were read out of."""
+    """A list of Python numbers. source: the value they were read from."""
 
     __slots__ = ("source",)
     kind = Kind.NUMBER_LIST
@@ -105,7 +105,7 @@ class SizesValue(Value):
 
 
 class LoadedFiles(Value):
-    """What is loaded from small files, and is saved to such: a tokenizer, a processor, a config."""
+    """An object that is loaded from small files and saved to them: a tokenizer, a processor, a config."""
 
     __slots__ = ()
 
@@ -127,7 +127,7 @@ class BatchRole(Enum):
 
 
 class BatchValue(Value):
-    """Any key or attribute of it is a piece of it."""
+    """A batch or a similar structure: any key or attribute of it is a piece of it."""
 
     __slots__ = ("role",)
     kind = Kind.BATCH
@@ -139,7 +139,7 @@ class BatchValue(Value):
 
 
 class LoaderValue(Value):
-    """Iterating gives a batch per step."""
+    """A data loader: iterating yields a batch per step."""
 
     __slots__ = ("batch",)
     kind = Kind.LOADER
@@ -156,7 +156,7 @@ class LoaderValue(Value):
 # --- containers -----------------------------------------------------------------------------------------
 
 
-# What tells the containers on the abstract heap apart.
+# Identifies a container on the abstract heap.
 Identity: TypeAlias = int
 
 
@@ -174,7 +174,7 @@ class TupleValue(Value):
 
 
 class ContainerValue(Value):
-    """One of some mutable containers. identities: those of their contents on the heap."""
+    """One of several mutable containers. identities: those of their contents on the heap."""
 
     __slots__ = ("identities",)
     kind = Kind.CONTAINER
@@ -188,15 +188,15 @@ class ContainerValue(Value):
 
 
 class MetricObject(ContainerValue):
-    """A metric that is fed batch by batch: it holds what it was fed."""
+    """A metric that is updated batch by batch and holds what it was updated with."""
 
     __slots__ = ()
 
 
 class IterableValue(Value):
-    """What can be looped over: how many elements it has is the same on all ranks, or differs, as `length` says.
+    """Something to loop over. length: whether the number of elements is the same on all ranks.
 
-    view: the dict it looks at, and how ("keys", "values" or "items").
+    view: the dict that it is a view of, and which view ("keys", "values" or "items").
     """
 
     __slots__ = ("element", "length", "view")
@@ -231,7 +231,7 @@ class ModelRole(Enum):
 
 
 class ModelValue(Value):
-    """A model, as far as a wrapper has to do with it."""
+    """A model that may be wrapped."""
 
     __slots__ = ("role",)
     kind = Kind.MODEL
@@ -251,7 +251,7 @@ class ModelValue(Value):
 
 
 class ModuleValue(Value):
-    """An imported module, or what a dotted name stands for."""
+    """An imported module, or what a dotted name refers to."""
 
     __slots__ = ()
     kind = Kind.MODULE
@@ -269,7 +269,7 @@ class LibraryName(ModuleValue):
 
 
 class ProjectName(ModuleValue):
-    """A name (or, without one, a module) of another file of the project, not looked at yet."""
+    """A name (or, without one, a module) of another file of the project, not resolved yet."""
 
     __slots__ = ("name", "path")
     parts: ClassVar[dict[str, object]] = {"path": None, "name": None}
@@ -281,7 +281,7 @@ class ProjectName(ModuleValue):
 
 
 class StoreFactory(ModuleValue):
-    """What makes the entries of a library's metric store: each of them is again such a container."""
+    """The factory of the entries of a library's metric store; each entry is such a container as well."""
 
     __slots__ = ()
 
@@ -315,7 +315,7 @@ class PureObject(InstanceValue):
 
 
 class PreparedObject(InstanceValue):
-    """What `accelerator.prepare` made of something whose class is not in sight."""
+    """The result of `accelerator.prepare` for an object of unknown class."""
 
     __slots__ = ()
 
@@ -338,13 +338,13 @@ class GpuGroup(InstanceValue):
 
 
 class LikeAllRanks(InstanceValue):
-    """A process group with the backend that the group of all ranks has."""
+    """A process group with the same backend as the group of all ranks."""
 
     __slots__ = ()
 
 
 class FirstRankContext(Value):
-    """A context manager in which one rank of the "job", or of each "node", is before the others."""
+    """A context manager in which one rank of the "job", or of each "node", runs before the others."""
 
     __slots__ = ("scope",)
     parts: ClassVar[dict[str, object]] = {"scope": ""}
@@ -355,7 +355,7 @@ class FirstRankContext(Value):
 
 
 class BoundMethod(Value):
-    """A method of an object, or what is called like one: `loader.dataset.map`."""
+    """A method of an object, or an attribute that is called like one: `loader.dataset.map`."""
 
     __slots__ = ("name", "receiver")
     kind = Kind.BOUND
@@ -367,14 +367,14 @@ class BoundMethod(Value):
         self.name = name
 
 
-# What a value of a kind is where nothing else is known of it. Of the other kinds such a value would say nothing.
+# The class of a value of which only the kind is known. For the other kinds, such a value would say nothing.
 BLANKS: dict[Kind, type[Value]] = {
     kind.kind: kind
     for kind in (TensorValue, NumberValue, NumberListValue, StringValue, NoneValue, BatchValue, LoaderValue, ModelValue)
 }
 
 
-# --- questions for any of them --------------------------------------------------------------------------
+# --- functions for values of any kind --------------------------------------------------------------------
 
 
 NONE = NoneValue(ranks.SAME, const=None)
@@ -388,7 +388,7 @@ def shape_of(value: Value) -> Shape | None:
 
 
 def _only_carries_a_shape(value: Value) -> bool:
-    """Whether it is no tensor: its sizes, and a model's output, which has the shape of its logits."""
+    """Whether a value is no tensor but has a shape: sizes, or a model's output, which has the shape of its logits."""
     return isinstance(value, SizesValue) or (isinstance(value, BatchValue) and value.role is BatchRole.OUTPUT)
 
 
@@ -397,37 +397,37 @@ def role_of(value: Value) -> BatchRole | None:
 
 
 def library_name_of(value: Value | None) -> str:
-    """The dotted name of what a library calls so, or of its class; "" for everything else."""
+    """The dotted name of a library object or of the class of an instance; "" for everything else."""
     return value.name if isinstance(value, (LibraryInstance, LibraryName)) else ""
 
 
 def in_role(value: Value, role: BatchRole) -> BatchValue:
-    """The facts of a value, of a batch in a role."""
+    """A batch in this role, with the facts of a value."""
     return value.as_a(BatchValue).having(role)
 
 
 def alone_of(value: Value) -> Alone | None:
-    """What a number that differs by the rank is where there is one process only, if that is known."""
+    """The value that a rank-dependent number has on a single process, if known."""
     return value.alone if isinstance(value, NumberValue) else None
 
 
 def on_one_process(value: Value, alone: Alone | None) -> Value:
-    """An answer about the rank, with what it is where there is one process only."""
+    """The value with the result that it has on a single process."""
     return value.having(None, alone) if isinstance(value, NumberValue) else value
 
 
 def read_from(value: Value) -> Value | None:
-    """What a number, or a list of numbers, was read out of."""
+    """The value that a number or a list of numbers was read from."""
     return value.source if isinstance(value, (NumberValue, NumberListValue)) else None
 
 
 def read_out_of(source: Value, made: Value) -> Value:
-    """A number, or numbers, with what they were read out of."""
+    """A number or a list of numbers, with the value that it was read from."""
     if isinstance(made, NumberValue):
         return made.having(source, None)
     return made.having(source) if isinstance(made, NumberListValue) else made
 
 
 def is_none(value: Value | None) -> bool:
-    """Whether nothing is given, or None is."""
+    """Whether a value is missing, or is None."""
     return value is None or value.kind is Kind.NONE

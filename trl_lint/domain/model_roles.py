@@ -1,4 +1,4 @@
-"""The part that a model plays: the one that is trained, one in a wrapper of a certain kind, or another."""
+"""The role of a model: the one that is trained, one in a wrapper of a certain kind, or another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_data_parallel(value: Value) -> bool:
 
 
 def may_be_data_parallel(value: Value) -> bool:
-    """Whether one process may wrap a model in DataParallel: Trainer does, where it sees several GPUs."""
+    """Whether one process may wrap a model in DataParallel: Trainer does so if the process has several GPUs."""
     return is_trained(value) or is_data_parallel(value)
 
 

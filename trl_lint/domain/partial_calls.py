@@ -1,4 +1,4 @@
-"""Callables that have been given some of their arguments already."""
+"""Callables with some of their arguments bound."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PartialCall(Value):
-    """A callable with some of its arguments: `functools.partial(callee, *positional, **keywords)`."""
+    """A callable with some arguments bound: `functools.partial(callee, *positional, **keywords)`."""
 
     __slots__ = ("callee", "keywords", "positional")
     kind = Kind.BOUND

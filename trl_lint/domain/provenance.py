@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class SourceModule(Protocol):
-    """A file that was parsed, as far as who explains a fact has to know it."""
+    """A parsed file: the parts of it that the explanation of a fact needs."""
 
     path: Path
     tree: Tree
-    # The range of every node, once somebody has asked for one.
+    # The range of every node; None until one is needed.
     positions: Mapping[CSTNode, CodeRange] | None
 
     @property
@@ -28,9 +28,9 @@ class SourceModule(Protocol):
 
 
 class Step:
-    """One place of the chain that explains a fact: newest first, linked to what came before.
+    """One place in the chain that explains a fact: newest first, linked to the one before.
 
-    `{}` in the text stands for the source of the node, which is only looked up when the step is shown.
+    `{}` in the text is replaced by the source of the node, which is only looked up when the step is shown.
     """
 
     __slots__ = ("before", "module", "node", "text")
@@ -42,12 +42,12 @@ class Step:
         self.before = before
 
     def behind(self, before: Step | None) -> Step:
-        """This place, with another explanation of what came before."""
+        """This place, with another chain before it."""
         return type(self)(self.module, self.node, self.text, before)
 
 
 class Evaluated(Step):
-    """Batches of this rank's own are gone through without a training, in `loop`."""
+    """Rank-local batches are iterated over, in `loop`, without training."""
 
     __slots__ = ("loop",)
 
@@ -62,25 +62,25 @@ class Evaluated(Step):
 
 
 class FullBatches(Step):
-    """A loader drops what does not fill a batch: all of its batches have as many rows, on all ranks."""
+    """A loader drops incomplete batches: all its batches have the same number of rows, on all ranks."""
 
     __slots__ = ()
 
 
 class OwnFile(Step):
-    """A rank looks for a file of its own making: the others may find theirs at another moment, or not at all."""
+    """A rank tests for a file that ranks write themselves: other ranks test at another moment, or for another file."""
 
     __slots__ = ()
 
 
 class LauncherVariable(Step):
-    """A variable is read that the launcher of a distributed program sets for each of its processes."""
+    """An environment variable is read that the launcher of a distributed program sets for each of its processes."""
 
     __slots__ = ()
 
 
 class NoneWhere(Step):
-    """A value is None on the ranks on which a condition (the node) comes out one way. rank: the condition's fact."""
+    """A value is None on the ranks on which a condition (the node) has one result. rank: the condition's fact."""
 
     __slots__ = ("rank",)
 
@@ -93,7 +93,7 @@ class NoneWhere(Step):
 
 
 class NeededOutcome(NamedTuple):
-    """What has to come of a condition (the node) for a model to be wrapped. names: what it asks for."""
+    """The result that a condition (the node) must have for a model to be wrapped. names: what it tests."""
 
     node: CSTNode
     is_true: bool
@@ -101,10 +101,10 @@ class NeededOutcome(NamedTuple):
 
 
 class WrappedWhere(Step):
-    """A model is wrapped on one way out of a condition (the node), and bare on the other.
+    """A model is wrapped on one branch of a condition (the node), and bare on the other.
 
-    names: what the condition, and those before it, ask for. function: in which it stands. outcomes: all that have to
-    come about for the model to be wrapped; none where that is not known.
+    names: what the condition, and those before it, test. function: the enclosing one. outcomes: all results that are
+    needed for the model to be wrapped; empty if they are not known.
     """
 
     __slots__ = ("function", "names", "outcomes")
@@ -138,7 +138,7 @@ class WrappedWhere(Step):
 
 
 class WrappedByOwn(Step):
-    """A model is wrapped in a class of the project's own. names: what that class has besides what it inherits."""
+    """A model is wrapped in a class of the project. names: the attributes that this class defines itself."""
 
     __slots__ = ("names",)
 
@@ -153,29 +153,29 @@ class WrappedByOwn(Step):
 
 
 class SharedName(Step):
-    """Ranks may find the same name here: that of a file in a folder of all of them, or the time in whole seconds."""
+    """Ranks may find the same name here: a file in a folder that they share, or the time in whole seconds."""
 
     __slots__ = ()
 
     def of_one_rank(self) -> Step:
-        """The same step, where what is made of the name may be each rank's own."""
+        """The same step, if a name that is derived from it may be different on each rank."""
         return Step(self.module, self.node, self.text, self.before)
 
 
 class Returned(Step):
-    """A function hands a value on to its caller."""
+    """A function returns the value to its caller."""
 
     __slots__ = ()
 
 
 class OneByOne(Step):
-    """All ranks get there, one after the other."""
+    """All ranks reach this place, one after the other."""
 
     __slots__ = ()
 
 
 class EitherWay(Step):
-    """A value comes from one of several places (`ways`), by the way that was taken; told as the first of them."""
+    """A value comes from one of several places (`ways`), depending on the branch; shown as the first of them."""
 
     __slots__ = ("ways",)
 
@@ -189,7 +189,7 @@ class EitherWay(Step):
 
 
 def either(a: Step | None, b: Step | None) -> Step | None:
-    """The explanation of a value that `a` explains on one way and `b` on another."""
+    """The explanation of a value that `a` explains on one branch and `b` on another."""
     if a is None or b is None or a is b:
         return a or b
     known, more = ways_of(a), ways_of(b)

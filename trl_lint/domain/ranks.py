@@ -1,9 +1,9 @@
 """Rank facts: how a value relates to the same value on the other ranks.
 
-`join` says what holds where control flow merges, `combine` what an operator makes of both sides. `BOTTOM` is neutral in
-a join and `UNKNOWN` absorbs all; in a combination the strongest of local > partial, shard > unknown > same wins, as a
-local operand makes any result local. A batch is a shard of the data; its sum is a part of the global sum, and stays
-one when it is scaled by what is the same everywhere, but not when its logarithm is taken:
+`join` is the fact where control flow merges, `combine` the fact of the result of an operator. `BOTTOM` is neutral in a
+join and `UNKNOWN` absorbs everything; in a combination the strongest of local > partial, shard > unknown > same wins,
+as a local operand makes any result local. A batch is a shard of the data; its sum is a part of the global sum, and
+remains one when it is scaled by what is the same everywhere, but not when its logarithm is taken:
 
     >>> total = partial("sum")
     >>> print(combine(SHARD, SAME), combine(SHARD, UNKNOWN), join(SHARD, UNKNOWN), join(SHARD, BOTTOM))
@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 
 class Origin(IntFlag):
-    """Where a local value differs from: what the rules may or may not care about."""
+    """Why a local value differs: rules may care about some of these and not about others."""
 
     __hash__ = int.__hash__  # an enum's own is slow
 
@@ -54,9 +54,9 @@ class State(IntEnum):
 class Rank(NamedTuple):
     """One rank fact.
 
-    `how` is the reduction of a PARTIAL; of a LOCAL the last reduction that made it ("mean" for a loss, "" when
-    there is none); "reduced" for a SAME that a collective made, and "zero" for the constant, to which a sum adds up;
-    "setting" for an UNKNOWN that follows from what the program was started with, as far as its names tell.
+    `how` is the reduction of a PARTIAL; for a LOCAL, the last reduction that produced it ("mean" for a loss, "" if
+    there is none); "reduced" for a SAME that is the result of a collective, and "zero" for the constant 0, to which a
+    sum adds up; "setting" for an UNKNOWN that depends on the program's settings only, as far as names show.
     """
 
     state: State
@@ -70,7 +70,7 @@ class Rank(NamedTuple):
 
     @property
     def is_alike(self) -> bool:
-        """Whether it is the same on all ranks, or follows from settings, which are."""
+        """Whether it is the same on all ranks, or depends on settings only, which are the same."""
         return self.state is State.SAME or (self.state is State.UNKNOWN and self.how == "setting")
 
     def __str__(self) -> str:
@@ -87,15 +87,15 @@ SAME = Rank(State.SAME)
 REDUCED = Rank(State.SAME, how="reduced")
 ZERO = Rank(State.SAME, how="zero")
 UNKNOWN = Rank(State.UNKNOWN)
-# What is not known, and made of nothing but settings and constants: a path, or a question, that all ranks share.
+# Unknown, but computed from settings and constants only: a path or a test with the same result on all ranks.
 SETTING = Rank(State.UNKNOWN, how="setting")
-# What is not known, and a question for the rank: `unknown and is_main_process`. Some ranks at most say yes to that.
+# Unknown, combined with a test of the rank: `unknown and is_main_process`. It is true on some ranks at most.
 GUARDED = Rank(State.UNKNOWN, Origin.RANK)
-# What is not known, and was drawn at random by each rank for itself: as large as on the others, of other things.
+# Unknown, and drawn at random by each rank: of the same size as on the others, with other contents.
 DRAWN = Rank(State.UNKNOWN, Origin.RNG)
 SHARD = Rank(State.SHARD, Origin.DATA)
 LOCAL = Rank(State.LOCAL, Origin.DATA)
-LOCAL_MEAN = Rank(State.LOCAL, Origin.DATA, "mean")  # over a count of this rank's own, as a loss is
+LOCAL_MEAN = Rank(State.LOCAL, Origin.DATA, "mean")  # over a rank-local count, as a loss is
 RANK_LOCAL = Rank(State.LOCAL, Origin.RANK)
 CLOCK_LOCAL = Rank(State.LOCAL, Origin.CLOCK)
 MEMORY_LOCAL = Rank(State.LOCAL, Origin.MEMORY)
@@ -129,14 +129,14 @@ def _join(a: Rank, b: Rank) -> Rank:
     if a.how == b.how:
         return Rank(a.state if a.state is b.state else State.LOCAL, origins, a.how)
     for piece, other in ((a, b), (b, a)):
-        # An accumulator that no round of its loop has added to yet.
+        # An accumulator that no iteration of its loop has added to yet.
         if other == ZERO or (other.state is State.SAME and piece.how in AVERAGES):
             return Rank(State.LOCAL, origins, piece.how)
     return Rank(State.LOCAL, origins)
 
 
 def _is_setting(a: Rank, b: Rank) -> bool:
-    """Whether one of two facts is that of a setting, and the other adds nothing that might differ."""
+    """Whether one of two facts is that of a setting, and the other cannot differ between ranks."""
     return a.is_alike and b.is_alike
 
 
@@ -167,7 +167,7 @@ def combine_linear(a: Rank, b: Rank) -> Rank:
     if a.differs and b.differs and a.how == b.how and a.how in ADDITIVE:
         return Rank(max(a.state, b.state), a.origins | b.origins, a.how)
     for piece, other in ((a, b), (b, a)):
-        # A mean may be shifted by what is the same on all ranks; to a sum, that would be added once per rank.
+        # A mean may be shifted by a value that is the same on all ranks; in a sum, it would be added once per rank.
         if piece.differs and ((other == ZERO and piece.how) or (other.state is State.SAME and piece.how in AVERAGES)):
             return piece
     return combine(a, b)
@@ -191,20 +191,20 @@ def nonlinear(rank: Rank) -> Rank:
     return SAME if rank == ZERO else rank
 
 
-# How many elements of this rank's own pass a test: `how` of the length of a container that only holds those.
+# The number of this rank's elements that pass a test: `how` of the length of a container of these elements.
 PICKED = "picked"
 
 
-# The number of what only some ranks have at all: `how` of the length of a container that is empty on the others.
+# The number of elements on the ranks that have any: `how` of the length of a container that is empty on the others.
 HELD = "held"
 
 
-# A figure that was counted over this rank's samples by a library: `how` of it.
+# `how` of a metric that a library has computed over this rank's samples.
 METRIC = "metric"
 
 
 def picked(length: Rank, test: Rank) -> Rank:
-    """The length of what is left of an iterable after a test of its elements."""
+    """The length of an iterable after its elements were filtered by a test."""
     if length.how == HELD:
         return length
     both = combine(length, test)
@@ -214,7 +214,7 @@ def picked(length: Rank, test: Rank) -> Rank:
 
 
 def of_counts(rank: Rank, facts: Iterable[Rank]) -> Rank:
-    """The fact of a number that depends on nothing but how many samples this rank has."""
+    """The fact of a number that depends only on how many samples this rank has."""
     differing = [each for each in facts if each.differs]
     if rank.differs and differing and all(each.how == "count" for each in differing):
         return Rank(State.LOCAL, rank.origins, "count")
@@ -222,7 +222,7 @@ def of_counts(rank: Rank, facts: Iterable[Rank]) -> Rank:
 
 
 def join_lengths(a: Rank, b: Rank) -> Rank:
-    """The fact of a container's length where control flow merges: what grows by a count is as long as that tells."""
+    """The fact of a container's length where control flow merges: one that grows with a count is a count."""
     if a is b:
         return a
     for one, other in ((a, b), (b, a)):

@@ -1,9 +1,9 @@
 """Whether a tensor's shape differs between ranks: one fact per dimension.
 
-A collective of tensors takes equal shapes. What makes a dimension *ragged* is the data: a batch is padded to its
-own longest sample, a mask picks as many elements as there are, a completion ends where it ends. The batch itself is
-dimension 0, and loaders give all ranks equally many samples. A value whose `shape` is None has an unknown one, and
-of an unknown dimension nothing is said.
+Collectives need tensors of equal shapes. A dimension is *ragged* because of the data: a batch is padded to the length
+of its longest sample, a mask selects a varying number of elements, a completion ends where it ends. The batch itself is
+dimension 0, and loaders give all ranks equally many samples. A value whose `shape` is None has an unknown shape, and
+nothing is said of an unknown dimension.
 
     >>> tokens, logits = Shape((SAME, RAGGED)), Shape((SAME, RAGGED, SAME))
     >>> print(without(tokens, [1]), without(tokens, [-1], keep=True))  # tokens.sum(1), tokens.sum(-1, keepdim=True)
@@ -22,7 +22,7 @@ from itertools import zip_longest
 
 
 class Dim(str, Enum):
-    """The size of one dimension, compared with the other ranks'."""
+    """The size of one dimension, compared with the other ranks."""
 
     __hash__ = str.__hash__
 
@@ -35,10 +35,10 @@ SAME, UNKNOWN, RAGGED = Dim.SAME, Dim.UNKNOWN, Dim.RAGGED
 
 
 class Shape:
-    """The dimensions of a tensor, in order. Never changed once built; equal if the dimensions are.
+    """The dimensions of a tensor, in order. Immutable; equal if the dimensions are.
 
-    open: there may be more of them behind the last one. tokens: of an open shape, a further dimension that is cut by
-    a step, as logits and labels are shifted against each other, is that of this rank's tokens. reason: why a
+    open: further dimensions may follow the last one. tokens: for an open shape, a further dimension that is cut by a
+    step, as when logits and labels are shifted against each other, is the one of this rank's tokens. reason: why a
     dimension is ragged.
     """
 
@@ -81,11 +81,11 @@ class Shape:
 
 
 SCALAR = Shape(())
-# Of a field of a batch whose name is not known yet, as in `{k: v.to(device) for k, v in batch.items()}`.
+# A field of a batch whose name is not known yet, as in `{k: v.to(device) for k, v in batch.items()}`.
 FIELD = Shape((), open=True)
-# Of a batch, and of what a data set makes one of: its samples may all be as long as each other, on all ranks.
+# A batch, or a data set for batches, whose samples may all have the same length, on all ranks.
 ONE_LENGTH = Shape((SAME, UNKNOWN))
-# Of a batch whose samples are padded to the longest of them, and of its fields, like `FIELD`.
+# A batch whose samples are padded to the longest of them, and its fields, like `FIELD`.
 OWN_LENGTH = Shape((SAME,), open=True)
 
 
@@ -107,10 +107,10 @@ def join(a: Shape | None, b: Shape | None) -> Shape | None:
 
 
 def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
-    """The shape of an element-wise operation.
+    """The shape of the result of an element-wise operation.
 
-    What is known to be ragged stays so whatever it is combined with: the other operand fits it or has one element
-    there. An operand of which nothing is known is taken to have no more dimensions than that.
+    A ragged dimension remains ragged in any combination: the other operand either has the same size there or one
+    element. An operand of unknown shape is assumed to have no further dimensions.
     """
     known = [shape for shape in shapes if shape is not None]
     if not known or any(shape.open for shape in known):
@@ -127,7 +127,7 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
 
 
 def _open(known: Sequence[Shape]) -> Shape | None:
-    """With numbers an open shape stays what it is; how it lies against another one is not known."""
+    """The only operand that is not a scalar; None if there are several, as their alignment is not known."""
     others = [shape for shape in known if shape.dims or shape.open]
     return others[0] if len(others) == 1 else None
 
@@ -138,7 +138,7 @@ def _strongest(dims: Iterable[Dim]) -> Dim:
 
 
 def position(shape: Shape, dim: object) -> int | None:
-    """Where a dimension stands that is named by a constant; None when that is not known."""
+    """The index of a dimension that is named by a constant; None if it is not known."""
     if type(dim) is not int or (dim < 0 and shape.open):
         return None
     index = dim + len(shape.dims) if dim < 0 else dim
@@ -146,7 +146,7 @@ def position(shape: Shape, dim: object) -> int | None:
 
 
 def without(shape: Shape | None, dims: Sequence[object], *, keep: bool = False) -> Shape | None:
-    """The shape after a reduction over these dimensions (constants), which are kept with one element or go."""
+    """The shape after a reduction over these dimensions (constants), which are removed, or kept with one element."""
     if shape is None:
         return None
     places = [position(shape, dim) for dim in dims]
@@ -157,18 +157,18 @@ def without(shape: Shape | None, dims: Sequence[object], *, keep: bool = False) 
 
 
 def padded(shape: Shape | None, dim: object) -> Shape | None:
-    """The shape after `pad_across_processes`: one dimension is as long as the longest rank's."""
+    """The shape after `pad_across_processes`: one dimension has the length of the longest rank."""
     if shape is None:
         return None
     place = position(shape, dim)
     if place is None:
-        # A dimension that a tensor does not have is not padded; one that may be there is.
+        # A dimension that a tensor certainly lacks is not padded; one that it may have is.
         return shape if type(dim) is int and not shape.open else None
     return shape.replace(SAME if index == place else each for index, each in enumerate(shape.dims))
 
 
 def flattened(shape: Shape | None) -> Dim:
-    """The size of all dimensions as one."""
+    """The size of the result of flattening all dimensions."""
     if shape is None or shape.open:
         return UNKNOWN
     return _strongest(shape.dims) if shape.dims else SAME

@@ -1,4 +1,4 @@
-"""Tuples that are kept item by item: those with few of them."""
+"""Tuples that are kept item by item, as they have few items."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from trl_lint.domain.kinds import IterableValue, TupleValue
 from trl_lint.domain.values import Value
 
-# How many items a tuple may have, those of the tuples in it included: each use of a value goes through all of them,
-# and `m = (m, m)` has twice as many.
+# The maximum number of items, including those of nested tuples: each use of a value visits all of them, and
+# `m = (m, m)` doubles their number.
 MAX_ITEMS = 1024
 
 
 def is_small(items: Sequence[Value]) -> bool:
-    """Whether so many items, with all that is in them, may make a tuple."""
+    """Whether these items, with everything nested in them, are few enough for a tuple."""
     left = MAX_ITEMS - len(items)
     todo = [inside for item in items if (inside := _within(item))]
     while todo and left >= 0:

@@ -1,12 +1,12 @@
-"""Synchronisation points: the calls at which all ranks have to come together.
+"""Synchronisation points: the calls at which all ranks wait for each other.
 
-What each of these calls is:
+Examples of calls:
 
     accelerator.gather(loss)              SyncPoint("gather", kind="gathered")
     dist.barrier()                        SyncPoint("barrier", kind="barrier")
     model(**batch)                        SyncPoint("forward", kind="forward")
     trainer.save_model(path)              SyncPoint("save_model", kind="save", engines={FSDP, ZeRO-3})
-    sync_everything()  # not in sight     SyncPoint("sync_everything", kind="?")
+    sync_everything()  # source unknown   SyncPoint("sync_everything", kind="?")
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from trl_lint.domain.provenance import Step
 if TYPE_CHECKING:
     from libcst import CSTNode
 
-# The kind of a call of code out of sight that may be one.
+# The kind of a call that may be one, as the source of the callee is not available.
 HIDDEN = "?"
-# A message from one rank to another: who gets which is agreed by hand, and so is what they call besides.
+# A point-to-point message: the program itself decides who sends to whom, and what else these ranks call.
 SENT = "sent"
 UNSEEN = frozenset({HIDDEN, SENT})
-# A forward of a model whose parameters the ranks may hold in pieces: each module gathers its own.
+# A forward of a model whose parameters may be sharded: each module gathers its own parameters.
 OF_SHARDS = "forward of shards"
 
 
 class SyncPoint:
-    """One call at which all ranks meet.
+    """One call at which all ranks synchronise.
 
-    kind: those of one kind match each other. engines: those under which alone they meet, none where they always do.
-    certain: whether it is known that the call meets (a helper may do so under a condition only). by_settings: if not,
-    whether it does so under conditions on settings alone, which come out alike, or in a loop of some rounds. via: where
-    it happens, if a helper does it.
-    subgroup: whether it is told which ranks take part. symmetric: whether every rank may make the call wherever one
-    does. control: how all ranks get there. grad: whether gradients are on where it happens. unroll_index: in which
-    rounds of the loops that are run once per item.
+    kind: calls of the same kind match each other. engines: the engines under which alone it is a synchronisation point,
+    empty if it always is. certain: whether it is known to be one (a helper may call a collective under a condition
+    only). by_settings: if not certain, whether it is one under conditions on settings alone, which have the same result
+    on all ranks, or in a loop with at least one iteration. via: where it happens, if a helper does it. subgroup:
+    whether the call says which ranks take part. symmetric: whether all ranks may make the call wherever one does.
+    control: how all ranks reach it. grad: whether gradients are on there. unroll_index: the iterations of the loops
+    that are analysed once per item.
     """
 
     __slots__ = (
@@ -86,25 +86,25 @@ class SyncPoint:
 
     @property
     def tests(self) -> frozenset[int]:
-        """Where the conditions stand under which one comes here, by the ids of the nodes."""
+        """The ids of the nodes of the conditions under which the call is reached."""
         if self._tests is None:
             self._tests = frozenset(id(place_of(each)) for each in self.control.conditions)
         return self._tests
 
 
 def place_of(condition: Control) -> CSTNode | None:
-    """Where a condition stands."""
+    """The node of a condition."""
     return condition.provenance.node if condition.provenance is not None else None
 
 
 def agreed(control: Control, points: Iterable[SyncPoint]) -> Control:
-    """A point behind some others, without conditions that are not known, and that all ranks have met behind.
+    """The control after some points: without unknown conditions under which all ranks have already synchronised.
 
-        if network is None: return      UNKNOWN: some ranks may leave
-        barrier()                       those that are left wait for all
-        save(network)                   uniform: all of them are here, or none
+        if network is None: return      UNKNOWN: some ranks may return
+        barrier()                       the others wait for all ranks
+        save(network)                   uniform: all ranks reach it, or none
 
-    Where a rank is known to be let in and another is not, the meeting itself is what is wrong.
+    If the condition is known to differ between ranks, that point itself is the problem.
     """
     if control.uniformity is Uniformity.UNIFORM:
         return control
@@ -117,7 +117,7 @@ def agreed(control: Control, points: Iterable[SyncPoint]) -> Control:
 
 
 def all_meet(control: Control, points: Iterable[SyncPoint]) -> bool:
-    """Whether all ranks meet in one of these points, whichever of them get to the place before them."""
+    """Whether all ranks synchronise at one of these points, whichever of them have come to the place before them."""
     here = {id(each.provenance) for each in control.conditions}
     return any(
         _is_of_all(point) and {id(each.provenance) for each in point.control.conditions} <= here for point in points
@@ -128,5 +128,5 @@ def _is_of_all(point: SyncPoint) -> bool:
     return point.certain and not point.subgroup and not point.engines and point.kind not in _SEEN_BY_SOME
 
 
-# What a rank may do alone without waiting for others at once, and what may be no meeting at all.
+# Calls that a rank may make alone without waiting at once, and calls that may be no synchronisation points.
 _SEEN_BY_SOME = UNSEEN | {"forward"}

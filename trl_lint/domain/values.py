@@ -1,12 +1,12 @@
 """Abstract values: what the interpreter knows of one Python value, as small immutable objects.
 
-A value is of a kind, and each kind is a class: a `TupleValue` has items, a `ModelValue` a wrapping. Beside that it
-carries one fact per domain: how it relates to the other ranks' (`rank`), the shape of a tensor (`shape`), where it
-is (`device`), what it averages (`averaging`). With `outputs = model(**inputs)` in a trainer's `compute_loss`:
+A value has a kind, and each kind is a class: a `TupleValue` has items, a `ModelValue` a wrapping. It also carries one
+fact per domain: how it relates to the other ranks' values (`rank`), the shape of a tensor (`shape`), where it is
+(`device`), what it averages (`averaging`). With `outputs = model(**inputs)` in a trainer's `compute_loss`:
 
-    inputs                        BatchValue(SHARD)                          this rank's own samples
+    inputs                        BatchValue(SHARD)                          this rank's samples
     model                         ModelValue(SAME, wrapping=WRAPPED)         the same weights everywhere
-    outputs.loss                  TensorValue(LOCAL_MEAN, scalar=True)       this rank's own mean
+    outputs.loss                  TensorValue(LOCAL_MEAN, scalar=True)       a rank-local mean
     outputs.loss.item()           NumberValue(LOCAL_MEAN, source=…)          no tensor any more
     accelerator.gather(loss)      TensorValue(REDUCED)                       the same on all ranks
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Kind(str, Enum):
-    """What a value is, as far as rules and transfers ask. Each value's class has one."""
+    """The kinds that rules and transfer functions distinguish. Each subclass of `Value` has one."""
 
     __hash__ = str.__hash__  # an enum's own is slow, and kinds are looked up all the time
 
@@ -42,15 +42,15 @@ class Kind(str, Enum):
     STRING = "string"
     NONE = "none"
     TUPLE = "tuple"
-    CONTAINER = "container"  # one of some mutable containers on the abstract heap
+    CONTAINER = "container"  # one of several mutable containers on the abstract heap
     MODEL = "model"
     MODULE = "module"  # an imported module, or a dotted name of a library
     FUNCTION = "function"
     BOUND = "bound method"
     CLASS = "class"
     INSTANCE = "instance"
-    BATCH = "batch"  # what a data loader yields, or a model's output: any key or attribute is a piece of it
-    LOADER = "loader"  # iterating gives a batch per step
+    BATCH = "batch"  # what a data loader yields, or a model's output: any key or attribute of it is a piece of it
+    LOADER = "loader"  # iterating yields a batch per step
     NUMBER_LIST = "number list"
     ITERABLE = "iterable"  # its elements and its length are known
 
@@ -60,8 +60,8 @@ class Wrapping(str, Enum):
 
     WRAPPED = "wrapped"
     BARE = "bare"
-    MAYBE = "maybe"  # wrapped on one way, bare on another; `provenance` says under which condition
-    UNWRAPPED = "unwrapped"  # bare as well, and known to be (a part of) what a wrapper holds
+    MAYBE = "maybe"  # wrapped on one branch, bare on another; `provenance` says under which condition
+    UNWRAPPED = "unwrapped"  # bare, and known to be (a part of) what a wrapper holds
     UNKNOWN = "unknown"
 
     @property
@@ -69,20 +69,20 @@ class Wrapping(str, Enum):
         return self in (Wrapping.BARE, Wrapping.UNWRAPPED)
 
 
-# Wrapped on one way at least: what fails on a wrapper fails there.
+# Wrapped on at least one branch: what fails on a wrapper fails there.
 WRAPPED_ON_SOME_WAY = frozenset({Wrapping.MAYBE, Wrapping.WRAPPED})
 
 
-# --- how values come into what is logged ---------------------------------------------------------------
+# --- how values reach what is logged -------------------------------------------------------------------
 
 
 class Payload:
-    """The expression whose value a statement hands on, and what a fix has to know about the place.
+    """The expression whose value a statement passes on, and what a fix has to know about the place.
 
     value: the facts of the expression. node_values: those of its parts, by the id of their node. control: whether all
-    ranks get there together. function: the enclosing one. accelerator: the text by which the Accelerator is
-    reached there, or "". reducers: the user's own that can be called there, as (text, dotted name, reduction).
-    handed: if it is the argument of a call, the function it is handed to and the name it has there.
+    ranks reach it together. function: the enclosing one. accelerator: the text by which the Accelerator is accessible
+    there, or "". reducers: the project's reduction helpers that can be called there, as (text, dotted name, reduction).
+    handed: if it is the argument of a call, the callee and the parameter's name in it.
     """
 
     __slots__ = ("accelerator", "control", "expression", "function", "handed", "node_values", "reducers", "value")
@@ -111,7 +111,7 @@ class Payload:
 class Write:
     """A statement that put a local value into a metrics container. Equal for the same statement.
 
-    payload is None where the value does not stand in the statement as one expression.
+    payload is None if the value is not a single expression in the statement.
     """
 
     __slots__ = ("module", "node", "payload", "provenance", "rank", "what")
@@ -146,7 +146,7 @@ NO_WRITES: frozenset[Write] = frozenset()
 
 
 class Facts(TypedDict, total=False):
-    """What may be known of a value whatever its kind; see `Value`."""
+    """The facts of a value of any kind; see `Value`."""
 
     const: Any
     wrapping: Wrapping | None
@@ -162,28 +162,28 @@ class Facts(TypedDict, total=False):
 
 
 class Changes(Facts, total=False):
-    """What another value may have in place of this one's."""
+    """The facts that `replace` can change."""
 
     rank: Rank
 
 
 class Value:
-    """An abstract value. Never changed once built; `replace(...)` makes a variant.
+    """An abstract value. Immutable; `replace(...)` creates a variant.
 
     rank: how it relates to the same value on other ranks.
     const: its constant value, or MISSING.
-    wrapping: for models; of a batch, WRAPPED says that it comes from a loader that Accelerate has prepared.
+    wrapping: for models; for a batch, WRAPPED says that it comes from a loader that Accelerate has prepared.
     scalar: True for a tensor known to have exactly one element.
     dtype: "int", "float", "bool" or "" when unknown.
     device: where a tensor or an array is (see `Device`), or which device a value names; "" for the accelerator's
     device or unknown. For models, "eval" after `.eval()`.
-    grad: False for what certainly has no gradient; of a model, where no wrapper has gradients of it to synchronise
-    (it is frozen, evaluated only, or in a DataParallel); of a context manager, where it keeps them from being made.
+    grad: False for a value that certainly has no gradient; for a model, if no wrapper synchronises gradients of it
+    (it is frozen, evaluated only, or in a DataParallel); for a context manager, if it disables gradients.
     shape: for tensors, which of their dimensions differ between ranks; None when that is not known.
-    provenance: the chain that made it differ between ranks.
-    writes: the statements by which it came into a metrics container.
-    pending: the call statements through which it was handed on unchanged, as a parameter.
-    averaging: what this rank's data decide on besides (see `averaging.py`), or None.
+    provenance: the chain that explains why it differs between ranks.
+    writes: the statements that put it into a metrics container.
+    pending: the call statements that passed it on unchanged, as an argument.
+    averaging: what this rank's data decide about it (see `averaging.py`), or None.
     """
 
     __slots__ = (
@@ -201,7 +201,7 @@ class Value:
         "writes",
     )
     kind: ClassVar[Kind] = Kind.UNKNOWN
-    # The slots that say what a value of this class is, beside its facts, and what they hold where that is not known.
+    # The slots of this class in addition to the facts, and their contents if nothing is known.
     parts: ClassVar[dict[str, object]] = {}
 
     def __init__(
@@ -258,7 +258,7 @@ class Value:
         shape: Shape | None,
         averaging: AveragingFact | None,
     ) -> Self:
-        """The same thing with all facts given; the value itself, which needs no join again, where these are its own."""
+        """The same thing with all facts given; the value itself if they do not change, as it needs no join again."""
         if (
             (self.rank is rank or self.rank == rank)
             and self.const is const
@@ -283,14 +283,14 @@ class Value:
         return new
 
     def having(self, *parts: object) -> Self:
-        """The facts of this value, of something else of its kind."""
+        """A value of the same kind with other parts, and the facts of this value."""
         new = self._copied(type(self))
         for name, part in zip(self.parts, parts, strict=True):
             setattr(new, name, part)
         return new
 
     def as_a(self, kind: type[AnyValue], **changes: Unpack[Changes]) -> AnyValue:
-        """The facts of this value, of a thing of another kind of which nothing else is known."""
+        """A value of another kind of which no parts are known, with the facts of this value."""
         new = self._copied(kind)
         for part, nothing in kind.parts.items():
             setattr(new, part, nothing)
@@ -306,7 +306,7 @@ class Value:
         return new
 
     def _copied(self, cls: type[AnyValue]) -> AnyValue:
-        # Written out, as this is done all the time: a loop over the slots takes several times as long.
+        # Written out, as this is called very often: a loop over the slots takes several times as long.
         new = object.__new__(cls)
         new.averaging, new.const, new.device, new.dtype = self.averaging, self.const, self.device, self.dtype
         new.grad, new.pending, new.rank, new.scalar = self.grad, self.pending, self.rank, self.scalar
@@ -314,17 +314,17 @@ class Value:
         return new
 
     def same_parts(self, other: Value) -> bool:
-        """Whether both are the same thing, as far as their class says (their facts apart)."""
+        """Whether both have equal parts and the same class (facts are not compared)."""
         if type(self) is not type(other):
             return False
         return all(getattr(self, part) == getattr(other, part) for part in self.parts)
 
     def has_parts_of(self, other: Value) -> bool:
-        """Whether both were made of the very same things. Their classes are the same."""
+        """Whether both have identical parts. Their classes are the same."""
         return all(getattr(self, part) is getattr(other, part) for part in self.parts)
 
     def inside(self) -> Sequence[Value]:
-        """The values that one gets to through this one without the heap."""
+        """The values that can be reached through this one without the heap."""
         return ()
 
     def __repr__(self) -> str:

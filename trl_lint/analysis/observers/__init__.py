@@ -1,4 +1,4 @@
-"""What watches the walk and tells the rules, found by walking this package: one module per observer."""
+"""Observers of the interpretation, which emit events for the rules: one module per observer, found by this package."""
 
 from __future__ import annotations
 

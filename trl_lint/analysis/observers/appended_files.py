@@ -1,14 +1,14 @@
-"""Files that all ranks open to add to, and that only some of them, or none, add anything to: nobody else changes them.
+"""Files that all ranks open in append mode, but to which only some of them, or none, append: no conflict.
 
-What is told of a program, in which only the main process puts anything into `lines`:
+Events of a program in which only the main process adds anything to `lines`:
 
-    with open("log.txt", "a") as file:      nothing: there are no lines on the other ranks
+    with open("log.txt", "a") as file:      none: there are no lines on the other ranks
         for line in lines:
             file.write(line)
-    with open("log.txt", "w") as file:      SideEffect(name="open"), as each of them empties it
+    with open("log.txt", "w") as file:      SideEffect(name="open"), as each rank empties the file
         for line in lines:
             file.write(line)
-    with open("log.txt", "a") as file:      SideEffect(name="open"), as each of them writes the last one
+    with open("log.txt", "a") as file:      SideEffect(name="open"), as each rank writes the last line
         for line in lines:
             file.write(line)
         file.write("end")
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Loops:
-    """Of the loops of a run, those that go through what is empty on all ranks, or on all but some."""
+    """Whether each loop of a run iterates over something that is empty on all ranks, or on all but some."""
 
     def __init__(self) -> None:
         self.of_some: dict[int, bool] = {}
@@ -57,7 +57,7 @@ class AppendedFiles(Observer["Frame"]):
 
 
 def _is_of_some(frame: Frame, value: Value) -> bool:
-    """Whether an iterable has nothing in it, but for some ranks."""
+    """Whether an iterable is empty, except on some ranks."""
     if isinstance(value, IterableValue):
         return value.length.how == ranks.HELD or (value.view is not None and _is_of_some(frame, value.view[0]))
     cells = frame.memory.cells(value) if isinstance(value, ContainerValue) else []
@@ -65,7 +65,7 @@ def _is_of_some(frame: Frame, value: Value) -> bool:
 
 
 def _is_left_alone(frame: Frame, call: cst.CSTNode) -> bool:
-    """Whether all that is done with a file that is opened here is done by some ranks, and there is anything."""
+    """Whether the file that is opened here is used, and only by some ranks."""
     bound = _bound_to(frame.root, call)
     if bound is None:
         return False
@@ -76,7 +76,7 @@ def _is_left_alone(frame: Frame, call: cst.CSTNode) -> bool:
 
 
 def _bound_to(root: cst.CSTNode, call: cst.CSTNode) -> tuple[cst.Name, cst.CSTNode] | None:
-    """The name of a file that is opened, and the code in which it stands for that."""
+    """The name of an opened file, and the code in which the name refers to it."""
     around = ancestors(root, call)
     match around[-1] if around else None:
         case cst.WithItem(asname=cst.AsName(name=cst.Name() as name)):

@@ -1,12 +1,12 @@
-"""Backends: what communicates tensors in the program of a file, and whether it takes those on the CPU.
+"""Backends: what communicates tensors in the program of a file, and whether it accepts tensors on the CPU.
 
-That is one answer per file, whatever comes first in it: a process group lasts from where it is started. A file that
-says nothing of it has the answer of the program that calls it.
+There is one answer per file, in whatever order its code is: a process group lasts from where it is started. A file
+without such code has the answer of the program that calls it.
 
     dist.init_process_group("nccl")           moves_gpu: a tensor on the CPU fails in a collective of this file
-    dist.init_process_group("cpu:gloo,cuda:nccl")  takes_cpu: it does not
-    with torch.device("cuda"): ...            takes_cpu: tensors are made elsewhere by default
-    torch.cuda.set_device(0)                  sees_own_gpu: each process is shown one of its own, which is its first
+    dist.init_process_group("cpu:gloo,cuda:nccl")  takes_cpu: it does not fail
+    with torch.device("cuda"): ...            takes_cpu: tensors are created on another device by default
+    torch.cuda.set_device(0)                  sees_own_gpu: each process sees one GPU of its own, as its first
 """
 
 from __future__ import annotations
@@ -48,9 +48,12 @@ if TYPE_CHECKING:
 
 
 class Backends:
-    """moves_gpu: the file starts a process group with a backend for GPUs. takes_cpu: it starts one that may take
-    tensors on the CPU, is told to stay there, or has tensors made elsewhere by default. sees_own_gpu: who starts it has
-    all processes choose the same GPU, as a job does whose tasks are shown one each (`srun --gpus-per-task=1`).
+    """What a file, or a run, shows of its backend.
+
+    moves_gpu: the file starts a process group with a backend for GPUs. takes_cpu: it starts one that may accept tensors
+    on the CPU, stays on the CPU by a setting, or creates tensors on another device by default. sees_own_gpu: code that
+    starts the group lets all processes choose the same GPU, as in a job whose tasks see one each (`srun
+    --gpus-per-task=1`).
     """
 
     def __init__(self) -> None:
@@ -60,7 +63,7 @@ class Backends:
 
 
 class BackendChoice(Observer["Frame"]):
-    needed_by = frozenset({CollectiveCalled})  # by what a collective finds its operand on the wrong device
+    needed_by = frozenset({CollectiveCalled})  # to know whether an operand is on the wrong device
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         _note(frame, name, args)
@@ -72,7 +75,7 @@ class BackendChoice(Observer["Frame"]):
             _note(frame, base, args)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
-        """A collective in a helper is one of the process group that the program has started."""
+        """A collective in a helper uses the process group that the program has started."""
         if not any(isinstance(each, CollectiveCalled) for each in events):
             return events
         runs = [trace.notes.of(Backends) for trace in called_traces(program)]
@@ -81,7 +84,7 @@ class BackendChoice(Observer["Frame"]):
         return [replace(each, on_gpus=True) if isinstance(each, CollectiveCalled) else each for each in events]
 
     def on_enter(self, frame: Frame, item: cst.BaseExpression, value: Value) -> None:
-        """Inside `with torch.device(…)` tensors are made there."""
+        """Inside `with torch.device(…)` tensors are created on that device."""
         if isinstance(value, DeviceValue) or library_name_of(value) == OWN_DEVICE.name:
             _keep(frame, takes_cpu=True)
 
@@ -102,14 +105,14 @@ def _note(frame: Frame, name: str, args: Arguments) -> None:
 
 
 def _says_cpu(args: Arguments) -> bool:
-    """Who chooses the backend is given arguments, which may say that there is no GPU, or name another one."""
+    """Whether the arguments of a call that chooses the backend disable the GPU, or name a backend for the CPU."""
     return any(args.keywords[name].const is True for name in STAY_ON_CPU if name in args.keywords) or any(
         not is_for_gpus(args.keywords[name]) for name in NAMES_BACKEND if name in args.keywords
     )
 
 
 def _is_start(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether a call stands under no condition in a function that starts the process group."""
+    """Whether a call is unconditional and in a function that starts the process group."""
     from libcst import If
 
     from trl_lint.analysis.program.syntax import ancestors, names_in
@@ -127,15 +130,15 @@ def _keep(frame: Frame, *, moves_gpu: bool = False, takes_cpu: bool = False, see
     frame.engine.noted(Backends, frame.module, moves_gpu, takes_cpu, sees_own_gpu)
 
 
-# --- what rules ask -------------------------------------------------------------------------------------
+# --- queries of rules -----------------------------------------------------------------------------------
 
 
 def takes_gpu_only(
     module: Module, groups: Sequence[Value] = (), *, by_torch: bool = False, on_gpus: bool = False
 ) -> bool:
-    """Whether a collective in a file takes tensors on GPUs only: one of torch does if it is known who started it.
+    """Whether a collective in a file accepts tensors on GPUs only: one of torch, if it is known who started its group.
 
-    groups: the process groups that it is given. on_gpus: the program that calls it has started one for GPUs.
+    groups: the process groups that it is passed. on_gpus: the calling program has started one for GPUs.
     """
     own = [group for group in groups if not _is_of_all(group)]
     if own:
@@ -147,12 +150,12 @@ def takes_gpu_only(
 
 
 def sees_own_gpu(module: Module) -> bool:
-    """Whether each process of a file's program is shown one GPU, which is the first one to it."""
+    """Whether each process of a file's program sees one GPU only, as its first."""
     return module.notes.of(Backends).sees_own_gpu
 
 
 def stays_on_cpu(module: Module) -> bool:
-    """Whether a file starts a backend for tensors on the CPU, and none for those on GPUs."""
+    """Whether a file starts a backend for tensors on the CPU, and none for tensors on GPUs."""
     backends = module.notes.of(Backends)
     return backends.takes_cpu and not backends.moves_gpu
 
@@ -174,7 +177,7 @@ def _chooses(name: str) -> bool:
 
 
 def uses_accelerate(module: Module) -> bool:
-    """Whether Accelerate starts the processes' group in a file, itself or for a trainer."""
+    """Whether Accelerate starts the process group in a file, itself or for a trainer."""
     return any(_is_chooser(value) and not _is_of("deepspeed", value) for value in module.names.values())
 
 
@@ -183,7 +186,7 @@ def _is_of(root: str, value: Value) -> bool:
 
 
 def is_on_one_node(module: Module) -> bool:
-    """Whether all processes that run a file are on one machine: those of a test, and those that only it can reach."""
+    """Whether all processes that run a file are on one machine: a test, or an address that only it can reach."""
     return any(map(module.path.match, TEST_FILES)) or module.mentions(OWN_ADDRESS)
 
 

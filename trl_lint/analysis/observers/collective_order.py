@@ -4,8 +4,8 @@
     log_all(metrics)  # gathers inside                       [gathered, gathered (via log_all)]
     accelerator.wait_for_everyone()                          [gathered, gathered (via log_all), barrier]
 
-`rendezvous` compares the ways through a branch by them. They say as well who waits in a barrier while others work,
-which is a part of what a function is run for (`transfer/processes/first_rank.py`): so they are always noted.
+`rendezvous` uses them to compare the branches of a condition. They also say who waits in a barrier while others work,
+which is a part of a function's context (`transfer/processes/first_rank.py`): so they are always recorded.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from trl_lint.knowledge.torch_distributed import ASKS_FOR_STATE, LOADS_STATE, PO
 from trl_lint.knowledge.transformers import LOSSES
 
 _LOSSES = frozenset({Kind.BATCH, Kind.TENSOR})
-# How many synchronisation points of one call are kept.
+# The maximum number of synchronisation points that are kept for one call.
 _MAX_PASSED = 12
-# What collectives are called, behind whatever name their module has.
+# The names of collectives, without their module.
 _COLLECTIVES = frozenset(row.name.rpartition(".")[2] for row in library.ROWS if isinstance(row, Collective))
 
 
 class CollectiveOrder(Observer["Frame"]):
-    needed_by = None  # the control of every event, and what a function is run for
+    needed_by = None  # for the control of every event, and for the contexts of functions
 
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
@@ -64,14 +64,14 @@ class CollectiveOrder(Observer["Frame"]):
         _note(frame, node, own, row.result or own, subgroup=subgroup, symmetric=symmetric)
 
     def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
-        """DDP broadcasts its buffers and gets ready to reduce its gradients."""
+        """DDP broadcasts its buffers and prepares the reduction of its gradients."""
         if _may_be_prepared(model) or _is_wrapped(model):
             _note(frame, node, "forward", "forward")
         elif _may_be_sharded(frame, model):
             _note(frame, node, "forward", OF_SHARDS, engines=SHARDS_PARAMETERS)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        """In a backward pass DDP reduces the gradients."""
+        """In a backward pass, DDP reduces the gradients."""
         if name in GENERATES and _may_be_sharded(frame, receiver):
             _note(frame, node, name, OF_SHARDS, engines=SHARDS_PARAMETERS)
         is_loss = name == "backward" and receiver.kind in _LOSSES and receiver.grad and receiver.rank.differs
@@ -121,9 +121,9 @@ class CollectiveOrder(Observer["Frame"]):
 
 
 def _fills_cache(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether a call gives an attribute the value that it lacks: `if self.model is None: self.model = self.build()`.
+    """Whether a call sets an attribute that is missing: `if self.model is None: self.model = self.build()`.
 
-    By then another call may have filled it, on whichever ranks.
+    Another call may have set it before, on any ranks.
     """
     around = ancestors(frame.root, node)
     targets = {
@@ -138,7 +138,7 @@ def _fills_cache(frame: Frame, node: cst.CSTNode) -> bool:
 
 
 def _asks_whether_none(test: cst.BaseExpression) -> str:
-    """The attribute of which a condition asks whether it is None, or empty; "" for any other."""
+    """The attribute that a condition tests for None, or for being empty; "" if there is none."""
     match test:
         case cst.Comparison(left, [cst.ComparisonTarget(cst.Is(), cst.Name("None"))]):
             return own_attribute(left)
@@ -148,30 +148,32 @@ def _asks_whether_none(test: cst.BaseExpression) -> str:
 
 
 def _may_be_prepared(model: Value) -> bool:
-    """Whether it is what `prepare` makes of something out of sight, and wraps: not of what was frozen before."""
+    """Whether `prepare` returned a value for an object of unknown class, and may have wrapped it: not if frozen."""
     return isinstance(model, PreparedObject) and model.grad
 
 
 def _may_be_sharded(frame: Frame, model: Value) -> bool:
-    """Whether it is what a wrapper holds, which may be one that has the ranks put each parameter together to use it."""
+    """Whether a value is the module in a wrapper that may shard it: the ranks gather each parameter to use it."""
     is_inside = model.kind is Kind.MODEL and model.wrapping is Wrapping.UNWRAPPED and not is_replicated(model)
     return is_inside and not frame.memory.control.whole
 
 
 def _is_wrapped(model: Value) -> bool:
-    """Whether a model is wrapped, if only where the program runs with DDP: no other way has any ranks to wait for."""
+    """Whether a model is wrapped, if only on the branch on which the program runs with DDP: on others no ranks wait."""
     return model.wrapping is Wrapping.WRAPPED or (model.wrapping is Wrapping.MAYBE and is_replicated(model))
 
 
 def _runs_a_wrapper(args: Arguments) -> bool:
-    """Whether a method of Trainer that computes a loss is given a wrapped model, whose forward it runs."""
+    """Whether a method of Trainer that computes a loss is passed a wrapped model, whose forward it runs."""
     model = args.get(0, "model")
     return model is not None and _is_wrapped(model)
 
 
 def _is_local(frame: Frame, row: Row, args: Arguments, node: cst.CSTNode) -> bool:
-    """Whether a call is a backward pass in which no wrapper reduces anything, a block in which no state is taken, or
-    one that only some ranks have to make.
+    """Whether a call is no synchronisation point here, although its row is one.
+
+    It may be a backward pass in which no wrapper reduces anything, a block in which no state is requested, or a call
+    that only some ranks have to make.
     """
     unless = row.synchronises.unless if row.synchronises is not None else ""
     if unless and args.keywords.get(unless, UNKNOWN).const is True:
@@ -184,21 +186,21 @@ def _is_local(frame: Frame, row: Row, args: Arguments, node: cst.CSTNode) -> boo
 
 
 def _wraps(row: Function, args: Arguments) -> bool:
-    """Whether a model is prepared that has anything to train: its wrapper compares the parameters of all ranks."""
+    """Whether a model with anything to train is prepared: its wrapper compares the parameters of all ranks."""
     if row.switch is not None and args.get(*row.switch) is not None:
         return False
     return any(map(_is_trained, args.positional))
 
 
 def _is_trained(value: Value) -> bool:
-    """Whether a value is a model that a wrapper is put around."""
+    """Whether a value is a model that gets a wrapper."""
     if isinstance(value, ModelValue):
         return value.grad and value.wrapping is not None
     return library_name_of(value).startswith("torch.nn.") and isinstance(value, LibraryInstance)
 
 
 def _function_of(value: Value) -> FunctionInfo | None:
-    """The function in sight that a value is, or whose method it is: code out of sight may call what it is given."""
+    """The function of the project that a value is, or whose method it is: unknown code may call what it is passed."""
     if isinstance(value, FunctionValue):
         return value.function
     cls = class_of(value.receiver) if isinstance(value, BoundMethod) else None
@@ -234,15 +236,15 @@ def _note(
 
 
 def _own(control: Control, entry: Control) -> list[Control]:
-    """The conditions that the function itself sets up."""
+    """The conditions that are inside the function itself."""
     outer = {id(place_of(each)) for each in entry.conditions}
     return [each for each in control.conditions if id(place_of(each)) not in outer]
 
 
 def _is_apart(frame: Frame, condition: Control, node: cst.CSTNode) -> bool:
-    """Whether a callee's condition asks for settings that nothing asks for on the way to its call.
+    """Whether a callee's condition tests settings that nothing tests on the path to its call.
 
-    All ranks answer alike then, and may answer yes, whichever of them make the call.
+    Then it has the same result on all ranks, and may be true, whichever of them make the call.
     """
     test = place_of(condition)
     if test is None or condition.rank != ranks.SETTING:
@@ -251,7 +253,7 @@ def _is_apart(frame: Frame, condition: Control, node: cst.CSTNode) -> bool:
 
 
 def _is_loop(function: FunctionInfo, condition: Control) -> bool:
-    """Whether a callee's condition is that its loop has a round at all, which who calls it takes for granted."""
+    """Whether a callee's condition is that its loop has an iteration at all, which its caller may assume."""
     if condition.uniformity is not Uniformity.UNKNOWN:
         return False
     test = place_of(condition)
@@ -259,7 +261,7 @@ def _is_loop(function: FunctionInfo, condition: Control) -> bool:
 
 
 def _asked_before(frame: Frame, node: cst.CSTNode) -> set[str]:
-    """What the conditions on the way to a place ask for, less the objects that hold it: of `args.lora`, `lora`."""
+    """The names in the conditions on the path to a place, without the objects that hold them: only `lora` of `args.lora`."""
     around = [each.test for each in ancestors(frame.root, node) if isinstance(each, (cst.If, cst.IfExp))]
     tests = [*around, *(place for each in frame.memory.control.conditions if (place := place_of(each)) is not None)]
     owners = {

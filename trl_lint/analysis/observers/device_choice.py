@@ -1,11 +1,11 @@
-"""Devices: where the rank in the whole job is taken for a device's index.
+"""Devices: where the global rank is used as the index of a device.
 
-What is told of a program:
+Events of a program:
 
     torch.cuda.set_device(dist.get_rank())    DeviceChosen: on the second node there is no such device
     x.to(f"cuda:{rank}")                      DeviceChosen
     return f"cuda:{rank}"                     DeviceChosen
-    torch.cuda.set_device(local_rank)         nothing
+    torch.cuda.set_device(local_rank)         none
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class DeviceChoice(Observer["Frame"]):
         _look_at_keywords(frame, args, node)
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
-        """A function that gives the text of a device chooses it, wherever that is used."""
+        """A function that returns the name of a device chooses it, wherever the name is used."""
         for value, _ in frame.returned:
             provenance = getattr(value.device, "provenance", None)
             if value.kind is Kind.STRING and provenance is not None and not _counts_devices(frame):
@@ -58,7 +58,7 @@ class DeviceChoice(Observer["Frame"]):
 
 
 def _counts_devices(frame: Frame) -> bool:
-    """Whether a function asks how many devices there are: it may give the rank only where there is such a one."""
+    """Whether a function asks for the number of devices: it may return the rank only if such a device exists."""
     return frame.function is not None and "device_count" in names_in(frame.function.node)
 
 
@@ -77,7 +77,7 @@ def _look_at_positions(frame: Frame, name: str, args: Arguments, node: cst.CSTNo
 
 
 def _look_at(frame: Frame, value: Value, node: cst.CSTNode) -> None:
-    """Tell the rules if a value that is about to say on which device something is, is the rank in the whole job."""
+    """Emit an event if the value that chooses a device is the global rank."""
     if value.device != GLOBAL_RANK:
         return
     if value.kind is Kind.STRING and not (isinstance(value.const, str) and _INDEXED.fullmatch(value.const)):

@@ -1,13 +1,13 @@
-"""Wrappers that are made and thrown away, so that the model in them is trained without one.
+"""Wrappers that are created and discarded, so that the model in them is trained without one.
 
-What is told of a script:
+Events of a script:
 
     DDP(model)                      WrapperDropped
-    model = DDP(model)              nothing: it is kept
+    model = DDP(model)              none: it is kept
     for model in models:
-        model = prepare(model)      WrapperDropped: `models` has the bare ones, and `model` is not asked for
-    prepare([model, optimizer])     WrapperDropped: it gives the list back, and looks at nothing in it
-    prepare(*[model, optimizer])    nothing
+        model = prepare(model)      WrapperDropped: `models` has the bare ones, and `model` is not used
+    prepare([model, optimizer])     WrapperDropped: it returns the list unchanged, and prepares nothing in it
+    prepare(*[model, optimizer])    none
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class DroppedWrappers(Observer["Frame"]):
     emits = frozenset({WrapperDropped})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        # A test may ask for the error that wrapping raises.
+        # A test may expect the error that wrapping raises.
         if name == DDP and frame.discarded is node and not is_test(frame.function):
             frame.emit(WrapperDropped, node)
 
@@ -52,7 +52,7 @@ class DroppedWrappers(Observer["Frame"]):
                 _look_at_list(frame, args, node)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        """An Accelerator that is made from a configuration is known by its name."""
+        """An Accelerator that is created from a configuration is recognised by its name."""
         if name == "prepare" and receiver.kind is Kind.UNKNOWN:
             of = getattr(callee_of(node), "value", None)
             if ACCELERATOR_OBJECT.fits(last_name(of)):
@@ -66,7 +66,7 @@ def _look_at_loop(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
 
 
 def _look_at_list(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
-    """A list that is made in sight, and handed to `prepare` alone: whatever is in it stays as it was."""
+    """Emit an event for a list of known contents as the only argument of `prepare`, which does not change them."""
     if len(args.positional) != 1 or args.star is not None or is_test(frame.function):
         return
     (given,) = args.positional
@@ -78,14 +78,14 @@ def _look_at_list(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
 
 
 def _needs_no_wrapper(item: Value) -> bool:
-    """Whether `prepare` would leave it as it is on its own, too: a number, a data set, a model that is frozen."""
+    """Whether `prepare` would not change it as an argument either: a number, a data set, a frozen model."""
     if item.kind is Kind.MODEL or isinstance(item, LibraryInstance):
         return not item.grad
     return item.kind not in (Kind.UNKNOWN, Kind.LOADER)
 
 
 def _is_trained(args: Arguments) -> bool:
-    """Whether a thing that is prepared is a model, as far as is known or its name says, and not frozen."""
+    """Whether the object that is prepared is a model, by its kind or by its name, and not frozen."""
     (model,) = args.positional
     name = last_name(args.expression(0))
     is_model = model.kind is Kind.MODEL or (model.kind is Kind.UNKNOWN and PREPARED_MODEL.fits(name))

@@ -1,7 +1,7 @@
 """Forwards of models: whether the wrapper that synchronises the gradients sees the call.
 
 DDP prepares the synchronisation in its own forward. A forward of the module inside it computes gradients that no
-wrapper hears of.
+wrapper synchronises.
 
     inner = accelerator.unwrap_model(model)
     inner(**batch)                        ModelCalled(model=inner)
@@ -46,7 +46,7 @@ class GradientSync(Observer["Frame"]):
             _tell(frame, model, node, "" if name in models.FORWARDS else name)
 
     def on_argument(self, frame: Frame, value: Value, call: cst.Call) -> None:
-        """Where a call computes with the values of a parameter, the read is told; a function in sight may gather it."""
+        """Emit the read of a parameter whose values a call uses, unless the callee is known and may gather it."""
         read = value.parameter if isinstance(value, TensorValue) else None
         if read is None or read.function is not frame.function or _goes_with_weight(read.node, call):
             return
@@ -60,7 +60,7 @@ class GradientSync(Observer["Frame"]):
 
 
 def _goes_with_weight(read: cst.CSTNode, call: cst.Call) -> bool:
-    """Whether a bias is handed over beside the weight of the same module: many have none, and one finding is enough."""
+    """Whether a bias is passed with the weight of the same module: it may be missing, and one finding is enough."""
     receiver, name = _owner_and_name(read)
     if receiver is None or name != "bias":
         return False
@@ -69,7 +69,7 @@ def _goes_with_weight(read: cst.CSTNode, call: cst.Call) -> bool:
 
 
 def _owner_and_name(read: cst.CSTNode) -> tuple[cst.BaseExpression | None, str]:
-    """Of `head.bias` and of `getattr(head, "bias", None)`."""
+    """The receiver and the name in `head.bias` and in `getattr(head, "bias", None)`."""
     if isinstance(read, cst.Attribute):
         return read.value, read.attr.value
     if isinstance(read, cst.Call) and len(read.args) > 1 and isinstance(read.args[1].value, cst.SimpleString):
@@ -102,9 +102,9 @@ def _needs_no_wrapper(frame: Frame, node: cst.CSTNode) -> bool:
 
 
 def _given_with_gradients(frame: Frame) -> frozenset[str]:
-    """The parameters, but for `self`, that may be tensors which the caller has computed with gradients.
+    """The parameters, except `self`, that may be tensors which the caller has computed with gradients.
 
-    Settings are none, which a loss is weighed with: `loss + args.prior_loss_weight * prior_loss`.
+    Settings, by which a loss may be weighted, are not among them: `loss + args.prior_loss_weight * prior_loss`.
     """
     function = frame.function
     own = () if function is None else function.parameters[frame.cls is not None :]
@@ -116,7 +116,7 @@ _MAY_BE_LOSS = frozenset({Kind.TENSOR, Kind.UNKNOWN})
 
 
 def _is_reduced_by_hand(frame: Frame) -> bool:
-    """Whether the function, or the program, reduces its gradients itself where it goes past the wrapper."""
+    """Whether the function, or the program, reduces its gradients itself where it bypasses the wrapper."""
 
     def code_of(callee: cst.BaseExpression) -> cst.CSTNode | None:
         called = function_of(frame, callee)
@@ -126,9 +126,9 @@ def _is_reduced_by_hand(frame: Frame) -> bool:
 
 
 def _has_one_for_the_wrapper(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether the method just hands on what this call gives, and another one of the class what the wrapper gives.
+    """Whether the method just returns the result of this call, and another of the class returns that of the wrapper.
 
-    A step that asks both for a part of its loss has the wrapper prepare the backward pass of the sum.
+    A step that adds up losses of both makes the wrapper prepare the backward pass of the sum.
     """
     method, cls = frame.function, frame.cls
     if method is None or cls is None or not any(each is node for each in _handed_on(method)):
@@ -140,14 +140,14 @@ def _has_one_for_the_wrapper(frame: Frame, node: cst.CSTNode) -> bool:
 
 
 def _handed_on(method: FunctionInfo) -> Iterator[cst.Call]:
-    """The calls of which a method returns what they give, as it is."""
+    """The calls whose result a method returns unchanged."""
     for statement in of_class(method.node, cst.Return):
         if isinstance(statement.value, cst.Call):
             yield statement.value
 
 
 def _is_forward(model: Value, method: str) -> bool:
-    """Whether a method of a model runs (a part of) it: its forward, a submodule, a method in sight that calls some."""
+    """Whether a method of a model runs (a part of) it: its forward, a submodule, a known method that calls these."""
     if method in models.FORWARDS or method in models.MODULES or method in models.RUN_A_TOWER:
         return True
     cls = class_of(model)
@@ -158,7 +158,7 @@ def _is_forward(model: Value, method: str) -> bool:
 
 
 def _runs_a_part(body: cst.CSTNode, this: str, cls: ClassInfo) -> bool:
-    """Whether a method calls its own `self(…)`, `self.forward(…)` or a module that `self` has."""
+    """Whether a method calls its own `self(…)`, `self.forward(…)` or a submodule of `self`."""
     submodules = cls.assigned()
     for node in below(body):
         match node:
@@ -171,7 +171,7 @@ def _runs_a_part(body: cst.CSTNode, this: str, cls: ClassInfo) -> bool:
 
 
 def _is_in_sight(frame: Frame, callee: cst.BaseExpression) -> bool:
-    """Whether a callee is a function of the project, or one that only looks at a parameter."""
+    """Whether a callee is a function of the project, or one that only inspects a parameter."""
     if isinstance(callee, cst.Attribute):
         receiver = frame.node_values.get(id(callee.value))
         name = callee.attr.value

@@ -1,6 +1,6 @@
-"""What is known at a statement that somebody asks about: `trl-lint explain FILE:LINE`.
+"""The facts at a statement that the user asks about: `trl-lint explain FILE:LINE`.
 
-What is told of `loss = model(**batch).loss`, where line 3 is asked about:
+The event for `loss = model(**batch).loss`, if the user asks about line 3:
 
     1   model, loader = accelerator.prepare(model, loader)
     2   for batch in loader:

@@ -1,11 +1,11 @@
-"""Wrapped models that are handed to a pipeline of Diffusers, which reads their attributes.
+"""Wrapped models that are passed to a pipeline of Diffusers, which reads their attributes.
 
-What is told of a script:
+Events of a script:
 
     unet = accelerator.prepare(unet)
     DiffusionPipeline.from_pretrained(path, unet=unet)      HandedToPipeline
-    DiffusionPipeline.from_pretrained(path, unet=accelerator.unwrap_model(unet))    nothing: the bare model
-    OwnPipeline.from_pretrained(path, light_encoder=encoder)    nothing: no pipeline of Diffusers has such a part
+    DiffusionPipeline.from_pretrained(path, unet=accelerator.unwrap_model(unet))    none: the bare model
+    OwnPipeline.from_pretrained(path, light_encoder=encoder)    none: no pipeline of Diffusers has such a part
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Pipelines(Observer["Frame"]):
 
 
 def _is_pipeline(cls: ClassInfo) -> bool:
-    """Whether a class in sight is one of Diffusers, or made of one."""
+    """Whether a class of the project is a pipeline of Diffusers, or derives from one."""
     own = (f"{each.module.name}.{each.name}" for each in cls.in_sight())
     return any(map(PIPELINE.fits, (*own, *cls.library_bases())))
 
@@ -70,7 +70,7 @@ def _tell(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
 
 
 def _as_model(value: Value) -> Value:
-    """What is prepared and handed to a pipeline is a model: it takes no optimizer, loader or schedule."""
+    """A prepared object that is passed to a pipeline is a model: pipelines take no optimizer, loader or schedule."""
     return wrapped_models.narrowed_to_model(value) if isinstance(value, PreparedObject) else value
 
 

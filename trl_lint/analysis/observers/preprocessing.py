@@ -1,12 +1,12 @@
-"""Data sets: who computes and caches them, and who goes through one that only some ranks have.
+"""Data sets: which ranks compute and cache them, and who uses one that only some ranks have.
 
-What is told of a program:
+Events of a program:
 
     with accelerator.main_process_first():
         data = data.map(tokenize)         DatasetPrepared(first_rank=…): the others read its file
     data = data.map(tokenize)             DatasetPrepared(first_rank=None): every rank computes it
     if rank == 0: train = train.map(tokenize)
-    Trainer(train_dataset=train)          DatasetDivergence: the others go through the raw one
+    Trainer(train_dataset=train)          DatasetDivergence: the others use the raw one
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.schema import Row
 
 _ARGUMENTS = "transformers.TrainingArguments"
-# What a trainer goes through on every rank.
+# The data sets that a trainer iterates over on every rank.
 _GONE_THROUGH = ("eval_dataset", "train_dataset")
 
 
 class Computed:
-    """The code of the calls by which some ranks alone have computed a data set."""
+    """The source of the calls by which only some ranks have computed a data set."""
 
     def __init__(self) -> None:
         self.codes: set[str] = set()
@@ -52,7 +52,7 @@ class Preprocessing(Observer["Frame"]):
     emits = frozenset({DatasetDivergence, DatasetPrepared})
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
-        """A trainer is made: tell the rules if the ranks give it different data sets."""
+        """A trainer is created: emit an event if the ranks pass different data sets to it."""
         if not base or frame.engine.class_row(base) is not None:
             _look_through(frame, args, node)
 
@@ -63,7 +63,7 @@ class Preprocessing(Observer["Frame"]):
             _tell(frame, row, args, node, receiver)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
-        """Where what is mapped holds a trainer that has been built, each rank has a cache file of its own."""
+        """If the mapped function holds a trainer that has been built, each rank has its own cache file."""
         is_own = isinstance(event, DatasetPrepared) and event.holds_trainer and not reached.builds
         return None if is_own else event
 
@@ -84,7 +84,7 @@ def _look_through(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
 
 
 def _tell(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, receiver: Value | None) -> None:
-    """A data set is computed: tell the rules, unless each rank has one of its own or no file is shared."""
+    """A data set is computed: emit an event, unless each rank has its own, or no file is shared."""
     if receiver is None or receiver.rank.state is not State.SAME or _differs(args) or args.star is not None:
         return
     if _computed_before(frame, node):
@@ -110,19 +110,19 @@ def _tell(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, re
 
 
 def _differs(args: Arguments) -> bool:
-    """Whether ranks give a call something else that goes into the name of its file."""
+    """Whether ranks pass different arguments that are part of the name of the cache file."""
     named = (value for name, value in args.named() if name not in SAYS_ONLY)
     given = (value for value in (*named, args.double) if value is not None and value.kind is not Kind.CONTAINER)
     return any(value.rank.differs for value in given)
 
 
 def _is_without_cache(project: Project) -> bool:
-    """Whether any file that is linted turns the caching of data sets off, as a program does for all it imports."""
+    """Whether any linted file disables the caching of data sets, which affects all that a program imports."""
     return any(project.mentions(path, each) for path in sorted(project.linted) for each in DISABLES_CACHING)
 
 
 def _computed_before(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether some ranks alone have computed the same before, by the same code, so that there is a file to read."""
+    """Whether only some ranks have computed the same before, by the same code, so that there is a file to read."""
     code = frame.module.tree.code_for_node(node)
     control = frame.memory.control
     codes = frame.notes.of(Computed).codes
@@ -133,15 +133,15 @@ def _computed_before(frame: Frame, node: cst.CSTNode) -> bool:
 
 
 def _reads_rank(frame: Frame, work: Value) -> bool:
-    """Whether a function reads an object that holds the rank: then each rank has a cache file of its own.
+    """Whether a function reads an object that holds the rank: then each rank has its own cache file.
 
-    That is a `TrainingArguments`, or arguments of a program that is told its rank by one of them.
+    That is a `TrainingArguments`, or the arguments of a program that has an option for the rank.
     """
     if not isinstance(work, FunctionValue):
         return False
     function, own = work.function, work.function.module.mentions(RANK_OPTION)
     for name in used_names(function.node) - {each.name for each in function.parameters}:
-        # What stands around it where it is mapped, or at the top of its file.
+        # A local name where it is mapped, or a global name of its file.
         value = frame.memory.names.get(name) if function.closure is not None else None
         value = value or frame.engine.global_name(function.module, name)
         if isinstance(value, LibraryInstance) and library.is_subclass(value.name, _ARGUMENTS, frame.engine.versions):
@@ -153,7 +153,7 @@ def _reads_rank(frame: Frame, work: Value) -> bool:
 
 
 def _holds_trainer(frame: Frame, work: Value) -> bool:
-    """Whether a function is a method of an object with an Accelerator, or reads such an object from around it."""
+    """Whether a function is a method of an object with an Accelerator, or a closure over such an object."""
     if isinstance(work, BoundMethod):
         return frame.has_accelerator(work.receiver)
     if not isinstance(work, FunctionValue) or work.function.closure is None:

@@ -1,15 +1,15 @@
-"""How a script is run: by what it makes, it shows that every rank runs it, or that there is one process only.
+"""How a script is run: its calls show that every rank runs it, or that there is one process only.
 
 What is noted of a program:
 
     accelerator = Accelerator()           module.starts: every rank runs this script
     AutoModel.from_pretrained(name, device_map="auto")   module.one_process: one process for all GPUs
-    def main(device_map: str = "auto"): …                the same, where a model is loaded with it
+    def main(device_map: str = "auto"): …                the same, if a model is loaded with it
     init_process_group("nccl", world_size=1, rank=0)     the same
-    os.environ["CUDA_VISIBLE_DEVICES"] = "0"             the same, in a script that makes an Accelerator or a Trainer
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0"             the same, in a script that creates an Accelerator or a Trainer
     import gradio                                        the same there
 
-The run of each function has it noted as well: so a helper in another file is what the program is that calls it.
+It is also noted for the run of each function: a helper in another file is what the program is that calls it.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
 
 
-# On one process these do no harm.
+# Events that do no harm on a single process.
 _OF_SEVERAL = frozenset({DatasetDrawn, DatasetPrepared, Logged, MetricShown, SideEffect})
 
 
 class Shown:
-    """What a run of a function shows: that it is one of each rank, or one for all GPUs."""
+    """What a run of a function shows: that each rank runs it, or one process for all GPUs."""
 
     def __init__(self) -> None:
         self.starts = False
@@ -61,7 +61,7 @@ class ProgramStarts(Observer["Frame"]):
         _note(frame, name, args)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
-        """What a program leads to in other files is run as the program is."""
+        """Code that a program reaches in other files runs as the program does."""
         runs = called_traces(program)
         shown = [each.notes.of(Shown) for each in runs]
         if any(each.one_process for each in shown):
@@ -72,7 +72,7 @@ class ProgramStarts(Observer["Frame"]):
         return [_started(each) if id(each.node) in led_to else each for each in events]
 
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
-        """Whatever loads the model: `BUILDERS[name](path, device_map="auto")`."""
+        """Any call may load the model: `BUILDERS[name](path, device_map="auto")`."""
         _keep(frame, one_process=_spreads(frame, args))
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
@@ -101,9 +101,9 @@ def _keep(frame: Frame, *, starts: bool = False, one_process: bool = False) -> N
 
 
 def _spreads(frame: Frame, args: Arguments) -> bool:
-    """Whether a model is loaded onto all GPUs at once: Accelerate refuses to train such a one on several ranks.
+    """Whether a model is loaded onto all GPUs at once: Accelerate refuses to train such a model on several ranks.
 
-    What a parameter is by default is what the program is run with, as far as is known.
+    The program is assumed to run with the default of a parameter.
     """
     where = args.keywords.get("device_map")
     if where is None:
@@ -114,7 +114,7 @@ def _spreads(frame: Frame, args: Arguments) -> bool:
 
 
 def _is_alone(frame: Frame, args: Arguments) -> bool:
-    """Whether a process group of one is made, whatever holds: `init_process_group("nccl", world_size=1, rank=0)`."""
+    """Whether a process group of one is created unconditionally: `init_process_group("nccl", world_size=1, rank=0)`."""
     size = args.keywords.get("world_size")
     is_one = size is not None and type(size.const) is int and size.const == 1
     return is_one and not frame.memory.control.conditions

@@ -1,11 +1,11 @@
-"""Random draws: who goes through what each rank has drawn by itself, and what seeds the generators.
+"""Random draws: who uses what each rank has drawn by itself, and what seeds the generators.
 
     train, test = random_split(data, …)
     Trainer(train_dataset=train)          DatasetDrawn: each rank takes its share of another list
-    set_seed(42)                          before the split: nothing, all generators draw alike
+    set_seed(42)                          before the split: none, all generators draw the same
 
-`transfer/data/draws.py` marks what a draw gives. Which generators have been seeded by then, a walk over the calls of
-the whole program says, once all runs are known.
+`transfer/data/draws.py` marks the result of a draw. Which generators have been seeded by then is determined by a walk
+over the calls of the whole program, once all runs are known.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class Runners:
-    """The functions that a run has a launcher or a command line run."""
+    """The functions that a launcher or a command line runs, as called in a run."""
 
     def __init__(self) -> None:
         self.runs: list[FunctionInfo] = []
@@ -68,7 +68,7 @@ class RandomDraws(Observer["Frame"]):
         seeding.add(called.seeds, called.apart)
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
-        """Tell the rules if it takes this rank's share of a data set that was drawn."""
+        """Emit an event if the object takes this rank's share of a data set that was drawn."""
         if frame.engine.class_row(base) is None:
             return
         shared = table.SHARDS.get(base)
@@ -84,14 +84,14 @@ class RandomDraws(Observer["Frame"]):
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
-        """Loaders are prepared: each rank gets its own share of their batches."""
+        """Loaders are prepared: each rank gets its share of their batches."""
         if isinstance(row, Function) and row.returns == "prepared" and args.star is None:
             for value in args.positional:
                 if value.kind is Kind.LOADER:
                     _tell(frame, value, node, "each rank takes its share of it here")
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
-        """Less the draws before which a program may have seeded, and those that no program is known to make."""
+        """Remove the draws before which a program may have seeded, and those that no program is known to make."""
         if not any(isinstance(event, DatasetDrawn) for event in events):
             return events
         known = _unseeded(program, imported)
@@ -102,11 +102,11 @@ class RandomDraws(Observer["Frame"]):
         ]
 
 
-# --- who goes through it --------------------------------------------------------------------------------
+# --- who uses a draw ------------------------------------------------------------------------------------
 
 
 def _alternatives(frame: Frame, args: Arguments, name: str) -> Iterator[Value]:
-    """What an argument may be: `drawn if evaluate else None` is drawn, if anything."""
+    """The values that an argument may have: `drawn if evaluate else None` is drawn, or missing."""
     stands = args.expression(name)
     if isinstance(stands, cst.IfExp):
         yield from (frame.node_values[id(arm)] for arm in (stands.body, stands.orelse) if id(arm) in frame.node_values)
@@ -129,7 +129,7 @@ def _tell_draw(
     is_here = draw.module is frame.module
     place = draw.node if is_here else node
     if _asks_for_seed(frame, place):
-        return  # the user has none, and wants none
+        return  # the code is for a run without a seed
     frame.emit(
         DatasetDrawn,
         place,
@@ -148,12 +148,12 @@ def _tell_draw(
 
 
 def _tell_own_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
-    """`DistributedSampler(rows, seed=rank)`: it takes this rank's share of an order of this rank's own."""
+    """`DistributedSampler(rows, seed=rank)`: it takes this rank's share of an order that only this rank has."""
     seed, size = args.keywords.get("seed"), args.keywords.get("num_replicas")
     if seed is None or not is_apart(seed.rank) or seed.provenance is None or not isinstance(node, cst.Call):
         return
     if not isinstance(frame.engine.evaluate(frame, node.func), LibraryName):
-        return  # a sampler in sight has its own way with a seed
+        return  # a sampler of the project may use a seed differently
     shuffle = args.get(3, "shuffle")
     is_whole = size is None or size.const is WORLD_SIZE
     if len(args.positional) > 1 or not is_whole or (shuffle is not None and shuffle.const is not True):
@@ -164,7 +164,7 @@ def _tell_own_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
 
 
 def _asks_for_seed(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether a condition around a place asks for the seed."""
+    """Whether a condition around a place tests the seed."""
     tree = frame.module.tree
     tests = (each.test for each in ancestors(tree, node) if isinstance(each, (cst.If, cst.IfExp)))
     return any(heuristics.ASKS_FOR_SEED.fits(tree.code_for_node(test)) for test in tests)
@@ -189,9 +189,9 @@ def _note_seeding(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -
 
 
 def _is_given(frame: Frame, args: Arguments, node: cst.CSTNode) -> bool:
-    """Whether a seed is what a caller has given, or else drawn: `if seed is None: seed = random.getrandbits(32)`.
+    """Whether a seed is passed by the caller, or drawn if missing: `if seed is None: seed = random.getrandbits(32)`.
 
-    What is known of the caller's tells nothing of whether it is None, or nothing would be left of one of the two.
+    The caller's argument must be unknown: if it were known whether it is None, only one of the two cases would remain.
     """
     first = node.args[0].value if isinstance(node, cst.Call) and node.args else None
     if first is None or not is_none_unless_given(frame.function, first):
@@ -200,7 +200,7 @@ def _is_given(frame: Frame, args: Arguments, node: cst.CSTNode) -> bool:
 
 
 def _may_seed(frame: Frame, func: cst.BaseExpression | None, args: Arguments) -> bool:
-    """Whether code that is not in sight may seed, going by its name and by what it is given."""
+    """Whether code whose source is not available may seed, going by its name and its arguments."""
     name = getattr(getattr(func, "attr", func), "value", "")
     if not isinstance(name, str) or (isinstance(func, cst.Attribute) and name in table.OF_ITS_OWN):
         return False
@@ -210,7 +210,7 @@ def _may_seed(frame: Frame, func: cst.BaseExpression | None, args: Arguments) ->
 
 
 def _is_known(frame: Frame, func: cst.BaseExpression | None) -> bool:
-    """Whether a function comes from a library that seeds nothing in passing."""
+    """Whether a function comes from a library that seeds nothing as a side effect."""
     while isinstance(func, cst.Attribute):
         func = func.value
     value = frame.engine.lookup(frame, func.value) if isinstance(func, cst.Name) else None
@@ -218,7 +218,7 @@ def _is_known(frame: Frame, func: cst.BaseExpression | None) -> bool:
 
 
 def _note_run(frame: Frame, name: str, args: Arguments) -> None:
-    """A launcher, or the command line, is handed the function that is the program."""
+    """A launcher, or the command line, is passed the function that is the program."""
     position = table.RUNNERS.get(name)
     if position is not None and len(args.positional) > position:
         value = args.positional[position]
@@ -230,7 +230,7 @@ def _note_run(frame: Frame, name: str, args: Arguments) -> None:
 
 
 def _unseeded(program: EventTrace, imported: Iterable[Module]) -> set[int]:
-    """The ids of the draws that a program makes before it has seeded; what it imports may seed as well."""
+    """The ids of the draws that a program makes before it has seeded; its imports may seed as well."""
     known: set[int] = set()
     seen: set[tuple[int, frozenset[str]]] = set()
     traces = [module.trace for module in imported if module.trace is not None]

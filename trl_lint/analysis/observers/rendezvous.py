@@ -1,16 +1,15 @@
-"""Rendezvous: whether all ranks come to the same synchronisation points, in the same order, whichever way they go.
+"""Rendezvous: whether all ranks reach the same synchronisation points, in the same order, on every branch.
 
-    if accelerator.is_main_process:       ways: [gathered] and []
+    if accelerator.is_main_process:       branches: [gathered] and []
         accelerator.gather(loss)          Divergence at the call: the others do not reach `gather`
     if labels.numel() == 0:
-        return 0.0                        ways: [] and, as they go on, [gathered]
+        return 0.0                        branches: [] and, for the rest of the function, [gathered]
     accelerator.gather(loss)              Divergence at the `return` (after=True)
 
-Each run of a function lists its synchronisation points in program order (`collective_order`), and here the branches
-that the ranks may take differently. At its end the sequences of the two ways through each branch are compared, as
-PARCOACH does for MPI: ways with the same sequence are right code, else the first synchronisation point that one of
-them lacks is told to the rules. A way that leaves early (`return`, `break`, `continue`) lacks all that comes after the
-branch.
+Each run of a function lists its synchronisation points in program order (`collective_order`), and here the conditions
+that divide the ranks. At its end the sequences of the two branches of each condition are compared, as PARCOACH does for
+MPI: if they are the same, the code is correct; else the first synchronisation point that one of them lacks is reported
+to the rules. A branch that leaves early (`return`, `break`, `continue`) lacks everything after the condition.
 """
 
 from __future__ import annotations
@@ -50,14 +49,14 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Module
 
-# So many ways through the forks of a function are told apart, else none.
+# The maximum number of paths through the forks of a function that are compared; with more of them, none is.
 _MAX_ALTERNATIVES = 16
-# The methods that run where a `with` block is entered, and where it is left.
+# The methods that run when a `with` block is entered and left.
 _HALVES = frozenset({"__enter__", "__exit__"})
 
 
 class Ways(NamedTuple):
-    """A branch with the synchronisation points of its two ways, and in which rounds of loops it stands."""
+    """A condition with the synchronisation points of its two branches, and the loop iterations in which it is."""
 
     branch: Branch
     arms: tuple[Sequence[SyncPoint], Sequence[SyncPoint]]
@@ -65,16 +64,16 @@ class Ways(NamedTuple):
 
 
 class Branches:
-    """The branches of a run, by their tests; a later pass over a loop replaces an earlier one's."""
+    """The conditions of a run, by their tests; a later pass over a loop replaces an earlier one."""
 
     def __init__(self) -> None:
         self.by_test: dict[tuple[int, tuple[int, ...]], Ways] = {}
 
 
 class Fork(NamedTuple):
-    """A branch that all ranks may take alike: the points of its two ways, those before its end, which ways reach that.
+    """A condition that has the same result on all ranks: the points of its two branches, and those before its end.
 
-    The points of one way stand beside those of the other, and not after them.
+    through: which branches reach its end. The points of one branch are alternatives to those of the other.
     """
 
     test: cst.CSTNode
@@ -91,16 +90,16 @@ class Forks:
 
 
 class HalfWaits:
-    """Of the two methods of a context manager, what only some ranks wait at, by the text of the condition."""
+    """For the two methods of a context manager, what only some ranks wait at, by the text of the condition."""
 
     def __init__(self) -> None:
         self.by_method: dict[FunctionInfo, dict[str, set[str]]] = {}
 
 
 class Parting(NamedTuple):
-    """A branch whose two ways do not meet the same, the first point that is missing, and whether it is in an arm.
+    """A condition whose two branches have different sequences, the first missing point, whether it is in a branch.
 
-    besides: the first points that are missing in alternatives to that one, which are in arms, too.
+    besides: the first points that are missing in alternative paths, if branches contain them, too.
     """
 
     ways: Ways
@@ -113,7 +112,7 @@ class Rendezvous(Observer["Frame"]):
     emits = frozenset({Divergence})
 
     def on_branch(self, frame: Frame, branch: Branch) -> None:
-        # What a setting or a parameter names on the disk is there for all ranks or for none, as a rule, and so is what
+        # A file that a setting or a parameter names usually exists for all ranks or for none, and so does one that
         # they have agreed on before.
         if branch.origins == Origin.IO and not isinstance(source_step(branch.provenance), OwnFile):
             return
@@ -128,11 +127,11 @@ class Rendezvous(Observer["Frame"]):
         frame.notes.of(Forks).by_test[id(test)] = Fork(test, arms, frame.sync_points[:end], through)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
-        """Who is left out where a `with` block is entered may be met where it is left."""
+        """A rank that misses a point where a `with` block is entered may reach one where it is left."""
         return [each for each in events if not _is_made_up_for(each)]
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
-        """Tell the rules of each branch whose two ways do not meet the same."""
+        """Emit an event for each condition whose two branches have different sequences."""
         if not frame.sync_points:
             return
         if frame.function is not None and frame.function.name in _HALVES:
@@ -197,7 +196,7 @@ def _parting(frame: Frame, ways: Ways) -> Parting | None:
     rest = [each for each in points if id(each) not in inside and _comes_after(each, ways)]
     each_way = [list(arm) for arm in ways.arms]
     if branch.leaves[branch.staying ^ 1] and any(branch.through):
-        # A way that leaves lacks what comes after the branch; one that only may leave is asked as if it did.
+        # A branch that leaves lacks what comes after; one that may leave is treated as if it did.
         each_way[branch.staying] += [
             each
             for each in rest
@@ -216,7 +215,7 @@ def _parting(frame: Frame, ways: Ways) -> Parting | None:
 def _besides(
     frame: Frame, found: SyncPoint, each_way: Sequence[Sequence[SyncPoint]], ways: Ways
 ) -> tuple[SyncPoint, ...]:
-    """What is missing in the other alternatives: in the other arm, and where the ways fork once more."""
+    """The points that are missing in alternatives: in the other branch, and on the other paths through forks."""
     one, other = (_alternatives(frame, way) for way in each_way)
     inside = {id(point) for arm in ways.arms for point in arm}
     firsts = (
@@ -233,7 +232,7 @@ def _besides(
 
 
 def _is_elsewhere(frame: Frame, ways: Ways, point: SyncPoint) -> bool:
-    """Whether no rank comes to a point behind a branch wherever some have left in it: all know a name to be false."""
+    """Whether no rank reaches a point after some have left: on all ranks a name is then known to be false."""
     root, branch = frame.root, branch_of(frame.root, ways.branch.test)
     around = conditions_around(root, point.node) if branch is not None else []
     if branch is None or not around:
@@ -249,7 +248,7 @@ def _is_elsewhere(frame: Frame, ways: Ways, point: SyncPoint) -> bool:
 
 
 def _is_settled_before(frame: Frame, ways: Ways) -> bool:
-    """Whether all ranks that come to a branch take the same way: the others have left where it was asked before."""
+    """Whether all ranks that reach a condition take the same branch: the others have left at an earlier test of it."""
     root, branch = frame.root, branch_of(frame.root, ways.branch.test)
     asked = said_by(branch.test, True) if branch is not None else []
     if branch is None or len(asked) != 1 or not is_bound_once(root, asked[0].asked):
@@ -265,13 +264,13 @@ def _is_settled_before(frame: Frame, ways: Ways) -> bool:
 
 
 def _is_excluded(frame: Frame, branch: Branch, point: SyncPoint) -> bool:
-    """Whether nobody gets to a point where some ranks have left by a branch: `if not alike and not first: return`."""
+    """Whether no rank reaches a point if some have left at a condition: `if not alike and not first: return`."""
     asked = said_by(branch.test, True) if isinstance(branch.test, cst.BooleanOperation) else []
     return contradiction(asked, conditions_around(frame.root, point.node)) is not None
 
 
 def _skipped_backward(frame: Frame, ways: Ways) -> SyncPoint | None:
-    """The backward pass of a training step that a rank skips where it catches what its own forward has raised."""
+    """The backward pass of a training step that a rank skips if it catches an exception of its own forward."""
     start, end = ways.branch.skipped
     again = {point.kind for point in ways.arms[0]}
     if again & {"backward", HIDDEN}:
@@ -283,7 +282,7 @@ def _skipped_backward(frame: Frame, ways: Ways) -> SyncPoint | None:
 
 
 def _meet_whichever(frame: Frame, each_way: Sequence[Sequence[SyncPoint]], branch: Branch) -> bool:
-    """Whether two ways meet the same, whichever way all ranks take at the forks in them."""
+    """Whether two paths have the same sequence, whichever branches all ranks take at the forks in them."""
     one, other = (_alternatives(frame, way) for way in each_way)
 
     def meets(way: Sequence[SyncPoint], among: Sequence[Sequence[SyncPoint]]) -> bool:
@@ -293,7 +292,7 @@ def _meet_whichever(frame: Frame, each_way: Sequence[Sequence[SyncPoint]], branc
 
 
 def _alternatives(frame: Frame, way: Sequence[SyncPoint]) -> list[list[SyncPoint]]:
-    """What a way may come to: of each fork in it one of its two ways."""
+    """The sequences that a path may have, with either branch of each fork in it."""
     found = [list(way)]
     for fork in frame.notes.of(Forks).by_test.values():
         parts = not all(fork.through) or any(point in way for arm in fork.arms for point in arm)
@@ -306,7 +305,7 @@ def _alternatives(frame: Frame, way: Sequence[SyncPoint]) -> list[list[SyncPoint
 
 
 def _taking(fork: Fork, arm: int, way: Sequence[SyncPoint]) -> list[SyncPoint]:
-    """A way where this arm of a fork is taken."""
+    """The sequence of a path on which this branch of a fork is taken."""
     left = {id(point) for point in fork.arms[1 - arm]}
     if not fork.through[arm]:
         before = {id(point) for point in fork.until}
@@ -315,7 +314,7 @@ def _taking(fork: Fork, arm: int, way: Sequence[SyncPoint]) -> list[SyncPoint]:
 
 
 def _may_fail_apart(frame: Frame, branch: Branch) -> bool:
-    """Whether a `try` may raise on some ranks: its body works on their own data, or its handler asks for memory."""
+    """Whether a `try` may raise on some ranks: its body uses rank-local data, or it handles running out of memory."""
     if branch.tried is None or any("out of memory" in text.value for text in of_class(branch.test, cst.SimpleString)):
         return True
     seen = (frame.node_values[id(node)].rank for node in below(branch.tried) if id(node) in frame.node_values)
@@ -323,7 +322,7 @@ def _may_fail_apart(frame: Frame, branch: Branch) -> bool:
 
 
 def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:
-    """Whether the ranks that one branch leaves out meet the others at another: `if not main: barrier()` twice."""
+    """Whether the ranks that miss one point reach an equal one elsewhere: `if not main: barrier()` twice."""
     if other.point is one.point or not (one.in_arm and other.in_arm):
         return False
     if other.point.kind != one.point.kind or not _is_guard(one.ways) or not _is_guard(other.ways):
@@ -340,7 +339,7 @@ def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:
 
 
 def _is_order(frame: Frame, parting: Parting) -> bool:
-    """Whether the ranks that are left out in a nested function wait for that in a loop of the function around it."""
+    """Whether the ranks that miss a point in a nested function wait for it in a loop of the enclosing function."""
     branch, around = parting.ways.branch, frame.outer
     if not parting.in_arm or branch.origins != Origin.RANK:
         return False
@@ -353,13 +352,13 @@ def _is_order(frame: Frame, parting: Parting) -> bool:
 
 
 def _asked_of_rank(frame: Frame, test: cst.CSTNode) -> list[cst.CSTNode]:
-    """The parts of a condition that tell ranks apart: `dist.is_initialized()` lets all of them in, or none."""
+    """The parts of a condition that differ between ranks: `dist.is_initialized()` does not."""
     values = ((each, frame.node_values.get(id(each))) for each in parts_of(test))
     return [each for each, value in values if value is None or value.rank.differs]
 
 
 def _note_waits(frame: Frame, receiver: FunctionInfo) -> None:
-    """Keep what only some ranks wait at in one of the two methods of a context manager."""
+    """Record what only some ranks wait at in one of the two methods of a context manager."""
     known = frame.module.notes.of(HalfWaits).by_method.setdefault(receiver, {})
     ways = [(each.branch.test, each.arms) for each in frame.notes.of(Branches).by_test.values()]
     forks = [(fork.test, fork.arms) for fork in frame.notes.of(Forks).by_test.values()]
@@ -372,7 +371,7 @@ def _note_waits(frame: Frame, receiver: FunctionInfo) -> None:
 
 
 def _is_made_up_for(event: Event) -> bool:
-    """Whether those who are left out where a `with` block is entered are met where it is left, or the other way."""
+    """Whether the ranks that miss a point when a `with` block is entered reach one when it is left, or the reverse."""
     receiver = event.function
     if not isinstance(event, Divergence) or receiver is None or receiver.cls is None or receiver.name not in _HALVES:
         return False
@@ -390,16 +389,16 @@ def _is_guard(ways: Ways) -> bool:
 
 
 def _knows_sharding(frame: Frame, point: SyncPoint) -> bool:
-    """Whether a function takes care of sharded parameters: it asks, or says, what shards them, or it gathers them.
+    """Whether a function handles sharded parameters: it tests for, or names, what shards them, or it gathers them.
 
-    To gather them helps where they are saved. A checkpoint is written by all ranks under each stage of ZeRO.
+    Gathering is sufficient where parameters are saved. A checkpoint is written by all ranks under each stage of ZeRO.
     """
     gathers = any(each.kind == "parameters" for each in frame.sync_points)
     return frame.asks_for_engine or (gathers and TrainingEngine.DEEPSPEED not in point.engines)
 
 
 def _missing(frame: Frame, parting: Parting) -> tuple[SyncPoint, ...]:
-    """All synchronisation points that ranks may not reach because of a branch, if one of its ways has none."""
+    """All synchronisation points that ranks may not reach because of a condition, if one of its branches has none."""
     ways = parting.ways
     if all(ways.arms):
         return ()
@@ -410,7 +409,7 @@ def _missing(frame: Frame, parting: Parting) -> tuple[SyncPoint, ...]:
 
 
 def _comes_after(point: SyncPoint, ways: Ways) -> bool:
-    """Whether a point is reached past the branch: the branch is one of the conditions of its place."""
+    """Whether a point is after the condition: the condition is one of those under which it is reached."""
     if point.unroll_index[: len(ways.unroll_index)] != ways.unroll_index:
         return False
     return id(ways.branch.test) in point.tests

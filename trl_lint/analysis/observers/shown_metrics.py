@@ -1,14 +1,14 @@
-"""Figures of an evaluation that are shown to a person: each rank has those of its own batches.
+"""Metrics of an evaluation that are shown to the user: each rank has those of its own batches.
 
-What is told of a program, where gradients are off and the loader is a prepared one:
+Events of a program in which gradients are off and the loader is a prepared one:
 
     for batch in loader:
         hits = (model(batch["x"]).argmax(-1) == batch["y"]).float().mean()
-        print(hits)                       nothing: it says how the rank gets on
+        print(hits)                       none: it shows the progress of the rank
         accuracy.append(hits.item())
     mean = sum(accuracy) / len(accuracy)
     print(f"accuracy {mean}")             MetricShown(sink="print", what="mean")
-    print(rank, mean)                     nothing: it says whose figure it is
+    print(rank, mean)                     none: it says which rank the metric is from
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # The kinds of synchronisation points at which values are exchanged.
 _EXCHANGES = frozenset({"gathered", "objects", "reduced"})
-# Longer expressions are shown by their kind only.
+# Longer expressions are not quoted.
 _LONGEST = 40
 
 
@@ -53,7 +53,7 @@ class ShownMetrics(Observer["Frame"]):
             _tell(frame, name, node)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
-        """A figure is told once in a function; what a tracker shows as well is told there."""
+        """Report a metric once per function, and not if a tracker logs it as well: that is reported there."""
         told: set[tuple[int, int, str]] = {
             (id(event.function), id(loop), "")
             for event in events
@@ -96,7 +96,7 @@ def _loops(value: Value) -> Iterator[cst.CSTNode]:
 
 
 def _is_reduced_at_times(frame: Frame, loop: cst.CSTNode) -> bool:
-    """Whether the function around a loop reduces something under a condition: where several ranks are, maybe."""
+    """Whether the function around a loop reduces something under a condition, perhaps for several ranks only."""
     for point in frame.sync_points:
         places = [point.node, *(step.node for step in steps(point.via))]
         if point.kind in _EXCHANGES and any(_is_conditional_beside(frame, loop, place) for place in places):
@@ -105,7 +105,7 @@ def _is_reduced_at_times(frame: Frame, loop: cst.CSTNode) -> bool:
 
 
 def _is_conditional_beside(frame: Frame, loop: cst.CSTNode, place: cst.CSTNode) -> bool:
-    """Whether a place is under an `if` in the function of a loop, and not in that itself. Both are in one file."""
+    """Whether a place is under an `if` in the function of a loop, and not inside the loop. Both are in one file."""
     tree = frame.module.tree
     around, outer = ancestors(tree, place), ancestors(tree, loop)
     functions = [each for each in outer if isinstance(each, cst.FunctionDef)]
@@ -116,7 +116,7 @@ def _is_conditional_beside(frame: Frame, loop: cst.CSTNode, place: cst.CSTNode) 
 
 
 def _is_figure(value: Value) -> bool:
-    """Whether it is a mean, a ratio or a metric, and no count of what the rank has done."""
+    """Whether it is a mean, a ratio or a metric, and not a count of this rank's work."""
     if value.kind is not Kind.NUMBER and not (value.kind is Kind.TENSOR and value.scalar):
         return False
     rank = value.rank
@@ -126,7 +126,7 @@ def _is_figure(value: Value) -> bool:
 
 
 def _shown(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    """The expressions whose values a call shows, also inside of texts."""
+    """The expressions whose values a call shows, also those inside strings."""
     match node:
         case cst.Call(func=cst.Attribute(value=cst.SimpleString(), attr=cst.Name("format"))):
             yield from (arg.value for arg in node.args)

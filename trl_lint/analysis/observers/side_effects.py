@@ -1,13 +1,13 @@
-"""Side effects: calls that change what all ranks share, told to the rules where every rank is known to make them.
+"""Side effects: calls that change what all ranks share, reported where every rank is known to make them.
 
-What is told of a program:
+Events of a program:
 
     wandb.init(project="trl")             SideEffect(name="wandb.init")
     model.save_pretrained("out")          SideEffect(name="save_pretrained"), as `model` is not wrapped
     tokenizer.save_pretrained("out")      SideEffect(name="save_pretrained")
     open("log.txt", "w")                  SideEffect(name="open")
     if accelerator.is_main_process:
-        wandb.init(project="trl")         nothing: one rank alone gets here
+        wandb.init(project="trl")         none: only one rank reaches it
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 
 
 class OwnRuns:
-    """Whether all ranks are known to start a run of a tracker in a way that is right: each logs to its own then."""
+    """Whether all ranks are known to start a tracker's run correctly: then each rank logs to its own run."""
 
     def __init__(self) -> None:
         self.started = False
@@ -79,7 +79,7 @@ class OwnRuns:
 
 class SideEffects(Observer["Frame"]):
     emits = frozenset({SideEffect})
-    needed_by = frozenset({Logged})  # what each process logs to its own run is no metric of one of them
+    needed_by = frozenset({Logged})  # values that each process logs to its own run are not those of one rank only
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in MADE_BY_EACH:
@@ -96,7 +96,7 @@ class SideEffects(Observer["Frame"]):
             _tell(frame, row.effect, own, args, node)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        """Of a model that is not wrapped, of what is loaded beside it, or one whose name says what it is of."""
+        """A method of a model that is not wrapped, of an object loaded with it, or one recognised by its name."""
         is_bare = receiver.kind is Kind.MODEL and receiver.wrapping is not None and receiver.wrapping.is_bare
         if _is_path(receiver, name):
             _on_path(frame, receiver, name, args, node)
@@ -109,20 +109,20 @@ class SideEffects(Observer["Frame"]):
             _tell(frame, effect, name, args, node)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
-        """A collective of all ranks is run by each of them, or they would wait for ever."""
+        """Each rank runs a collective of all ranks, or the others would wait for ever."""
         of_some = any(group is not None and group.kind is not Kind.NONE for group in _groups(row, args))
         if not of_some:
             _note_all_ranks(frame)
 
     def on_branch(self, frame: Frame, branch: Branch) -> None:
-        """Who asks for the rank is run by several."""
+        """Code that tests the rank is run by several processes."""
         if _tells_ranks_apart(frame, branch):
             _note_all_ranks(frame, branch.provenance)
 
     def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
-        """Who calls a helper that starts the program's processes, whatever else it does, is run by each of them.
+        """A caller of a helper that starts the program's processes unconditionally is run by each of them.
 
-        So is a method that calls another one of its class in which all ranks meet, or which lets only some of them in.
+        So is a method that calls another one of its class in which all ranks synchronise, or that only some may enter.
         """
         is_for_all = run.trace.of_all_ranks or bool(function.decorators & RANK_DECORATORS)
         if is_for_all and function.cls is not None and function.cls is frame.cls:
@@ -133,18 +133,18 @@ class SideEffects(Observer["Frame"]):
             frame.trace.launched = True
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
-        """Who starts the processes' group where there is none is run by each of them."""
+        """Code that starts the process group if there is none is run by each process."""
         if isinstance(statement, cst.If) and not frame.trace.launched and job_flags.starts_once(frame, statement):
             frame.trace.launched = not is_test(frame.function)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
-        """It counts where each process is known to come: in what is launched, and in what that calls."""
+        """Keep it if each process is known to reach it: in code that is launched, and in its callees."""
         if not reached.launched:
             return None
         return replace(event, called=reached.called) if isinstance(event, SideEffect) else event
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
-        """Where each process starts a run of its own, it logs to that: what is to be mended is the start, if any."""
+        """If each process starts its own run, it logs to that run: only the start, if anything, has to be fixed."""
         told = [each for each in events if isinstance(each, SideEffect)]
         starters = [each.function for each in told if each.name == STARTS_RUN]
         are_right = any(each.notes.of(OwnRuns).started for each in called_traces(program))
@@ -164,15 +164,15 @@ def _logged_to(event: Logged | SideEffect) -> str:
 
 
 def _hands_on(frame: Frame, row: Row) -> bool:
-    """Whether an override does what it is asked to: `super()._save(folder)` in `_save`, whose callers say who saves."""
+    """Whether an override just delegates: `super()._save(folder)` in `_save`, whose callers decide who saves."""
     own = row.name.rpartition(".")[2]
     return isinstance(row, Hook) and frame.function is not None and frame.function.name == own
 
 
 def _note_all_ranks(frame: Frame, asked: Step | None = None) -> None:
-    """All ranks meet here, or are told apart: each of them runs this function, unless only some get here.
+    """All ranks synchronise here, or a condition tests the rank: each runs this function, unless only some get here.
 
-    asked: the condition that tells them apart, which has let some of them in or out by now.
+    asked: the condition that tests the rank, which has already excluded some of them.
     """
     conditions = (each for each in frame.memory.control.conditions if asked is None or each.provenance is not asked)
     if not any(map(_divides_ranks, conditions)):
@@ -180,17 +180,17 @@ def _note_all_ranks(frame: Frame, asked: Step | None = None) -> None:
 
 
 def _tells_ranks_apart(frame: Frame, branch: Branch) -> bool:
-    """Whether a condition asks for the number of this process in a job of several.
+    """Whether a condition tests the rank of this process in a job of several.
 
-    The process's own id is none, and a program that hands its work to Ray is one process, as one may be that sets its
-    rank to 0. Where `x is None` is asked as well, it is for one process and for several.
+    The process id is no rank, and a program that passes its work to Ray may be one process, as may one that sets its
+    rank to 0. If `x is None` is tested as well, the code is for one process and for several.
     """
     if branch.by is not DividedBy.CONDITION or branch.origins != Origin.RANK:
         return False
     if any(map(frame.module.mentions, (DRIVES_RAY, SAYS_FIRST))) or last_name(callee_of(branch.test)) in ASKS_TPU:
         return False
     if isinstance(branch.test, cst.BooleanOperation) and isinstance(branch.test.operator, cst.And):
-        return False  # what else is asked may be for several processes alone
+        return False  # the other operand may be true for several processes only
     if any(isinstance(each, cst.Comparison) and _is_none(each) for each in alternatives(branch.test)):
         return False
     return branch.asks_rank or isinstance(source_step(branch.provenance), LauncherVariable)
@@ -201,7 +201,7 @@ def _is_none(test: cst.Comparison) -> bool:
 
 
 def _divides_ranks(condition: Control) -> bool:
-    """Whether a condition lets some ranks in and not others; what they find on the disk is as a rule the same."""
+    """Whether a condition excludes some ranks; what they find on the disk is usually the same."""
     return condition.uniformity is Uniformity.DIVERGENT and condition.rank.origins != Origin.IO
 
 
@@ -210,12 +210,12 @@ def _groups(row: Collective, args: Arguments) -> Iterator[Value | None]:
 
 
 def _is_path(receiver: Value, name: str) -> bool:
-    """Whether a method is that of a path: of one that is known to be one, or by its name."""
+    """Whether a method is that of a path: the receiver is known to be one, or only paths have such a method."""
     return isinstance(receiver, PathValue) or (name in ONLY_PATHS_HAVE and receiver.kind in (Kind.UNKNOWN, Kind.TENSOR))
 
 
 def _saves_picture(frame: Frame, receiver: Value, name: str, args: Arguments) -> bool:
-    """Whether somebody's `save` is that of a picture, which the path says."""
+    """Whether a `save` of an unknown object is that of a picture, by the name of the file."""
     if name != "save" or receiver.kind is not Kind.UNKNOWN:
         return False
     return PICTURE_FILE.fits(ending(frame.root, args.expression(0)))
@@ -237,9 +237,9 @@ def _opened(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None
 
 
 def _is_kept_nowhere(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether nothing is written here to what is opened: `with open(path, "a"): os.utime(path)` makes a file exist.
+    """Whether nothing here writes to the opened file: `with open(path, "a"): os.utime(path)` only creates it.
 
-    Of a file that an object keeps (`self.log = open(path, "a")`), what is written to it is for its methods to say.
+    If an object keeps the file (`self.log = open(path, "a")`), its methods are checked instead.
     """
     around = ancestors(frame.root, node)
     outer = around[-1] if around else None
@@ -250,7 +250,7 @@ def _is_kept_nowhere(frame: Frame, node: cst.CSTNode) -> bool:
 
 
 def _of_mode(mode: Value | None) -> Effect | None:
-    """What opening a file in a mode does to it, if anything."""
+    """The effect of opening a file in a mode, if any."""
     return WRITES.get(mode.const[:1]) if mode is not None and isinstance(mode.const, str) else None
 
 
@@ -261,12 +261,12 @@ def _is_set_up(frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.C
 
 
 def _trains(trace: EventTrace) -> bool:
-    """Whether a backward pass is started in a run, or in what it calls."""
+    """Whether a run, or a callee of it, starts a backward pass."""
     return any(each.backward for each in called_traces(trace))
 
 
 def _is_step_of(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether a call is one of the steps that a function, or the body of a script, takes whatever holds."""
+    """Whether a call is an unconditional step of a function, or of the body of a script."""
     if frame.memory.control.uniformity is not Uniformity.UNIFORM:
         return False
     block = frame.root if isinstance(frame.root, cst.Module) else frame.root.body
@@ -291,7 +291,7 @@ def _is_main_guard(test: cst.BaseExpression) -> bool:
 def _tell(
     frame: Frame, effect: Effect, name: str, args: Arguments, node: cst.CSTNode, place: Value | None = None
 ) -> None:
-    """An effect is there: tell the rules, unless it is another one on each rank. place: the path itself, if known."""
+    """Emit an event for an effect, unless it is a different one on each rank. place: the path itself, if known."""
     on_disk = place is not None or effect.path is not None
     if not _is_everywhere(frame, effect, on_disk, node):
         return
@@ -316,7 +316,7 @@ def _tell(
 
 
 def _asked(frame: Frame, condition: Control, node: cst.CSTNode) -> str:
-    """What a rank has to find for the effect, of what is not the same on all of them."""
+    """The condition that a rank needs for the effect, if its result is not the same on all of them."""
     of_own_data = wide_conditions.is_of_own_data(condition)
     return wide_conditions.asked_around(condition, node) if of_own_data else wide_conditions.widened(frame, condition)
 
@@ -328,7 +328,7 @@ def _note_own_run(frame: Frame) -> None:
 
 
 def _makes_right(args: Arguments, keyword: str | Parameter) -> bool:
-    """Whether all ranks may do it with this argument: a group of runs has one per rank, unless it is named as one."""
+    """Whether the argument makes it correct on all ranks: a group has one run per rank, unless a run is named, too."""
     return _is_given(args, keyword) and not (keyword == GROUPS_RUN and any(_names(args, each) for each in NAMES_RUN))
 
 
@@ -343,7 +343,7 @@ def _is_given(args: Arguments, keyword: str | Parameter) -> bool:
 
 
 def _is_the_same(effect: Effect, args: Arguments, path: Value | None) -> bool:
-    """Whether the arguments say the same thing on all ranks, as far as is known."""
+    """Whether the arguments are the same on all ranks, as far as known."""
     if effect.apart and not all(map(_is_shared, _telling(args))):
         return False
     if path is None and effect.path is None:
@@ -354,13 +354,13 @@ def _is_the_same(effect: Effect, args: Arguments, path: Value | None) -> bool:
 
 
 def _telling(args: Arguments) -> list[Value]:
-    """The arguments that may tell one run from another: its name and its place, not what it is described by."""
+    """The arguments that may distinguish runs: a run's name and place, not its description."""
     named = {key: value for key, value in args.keywords.items() if key not in DESCRIBE_RUN}
     return [*args.positional, *(value for key, value in named.items() if key not in PLACES_RUN or value.rank.differs)]
 
 
 def _is_shared(path: Value) -> bool:
-    """Whether a path says the same place on all ranks, or one that they come upon alike; `sys.stdout` says none."""
+    """Whether a path names the same place on all ranks, or one that they all find; `sys.stdout` names none."""
     if path.kind is Kind.MODULE or path.const == NOWHERE:
         return False
     by_disk_or_clock = path.rank.differs and not path.rank.origins & ~(Origin.IO | Origin.CLOCK)
@@ -368,9 +368,9 @@ def _is_shared(path: Value) -> bool:
 
 
 def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNode) -> bool:
-    """Whether all ranks get here, but for what asks for a tracker only, or for files that they all may find.
+    """Whether all ranks get here, apart from conditions on a tracker, or on files that they may all find.
 
-    on_disk: it is files that are changed. What a tracker is shown behind a gathering is what one of them has to show.
+    on_disk: the effect changes files. What a tracker logs after a gather is for one rank to log.
     """
     control = frame.memory.control
     if on_disk and control.uniformity is not Uniformity.UNIFORM:
@@ -392,8 +392,8 @@ def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
     if condition.rank.origins != Origin.IO or frame.memory.control.first_rank is not None:
         return False
     if not effect.fails and not of_class(place_of(condition) or cst.Pass(), cst.Call):
-        return False  # what was looked up before says of files that are made where one is missing: by one rank, maybe
-    # Ranks that look at the same moment all find what the first of them is about to change.
+        return False  # a result from before: one rank may have created the missing files since
+    # Ranks that test at the same moment all find what the first of them is about to change.
     return not isinstance(source_step(condition.provenance), OwnFile)
 
 
@@ -403,7 +403,7 @@ def _asks_for_run(frame: Frame, condition: Control) -> bool:
 
 
 def _is_given_its_run(frame: Frame) -> bool:
-    """Whether a library starts the tracker's run: code without one starts it by hand, on the rank that is to log."""
+    """Whether a library starts the tracker's run: other code starts it itself, on the rank that logs."""
     return bool(frame.accelerator() or (frame.cls is not None and frame.cls.library_bases()))
 
 
