@@ -1,7 +1,7 @@
-"""Which argument of a call a parameter gets: `def log(self, loss, *, step=None)`, called with `trainer.log(x)`.
+"""Binds the arguments of a call to parameters: `def log(self, loss, *, step=None)`, called with `trainer.log(x)`.
 
 self   the instance that the method is called on
-loss   x, marked with the call: a callee that stores it stores it from here
+loss   x, marked with the call: if the callee stores it, this call counts as the place
 step   its default, evaluated where the function is defined
 """
 
@@ -26,7 +26,7 @@ from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER
 from trl_lint.knowledge.schema import RANK_INDEX
 
-# Objects of which each process has one, and whose class says all that is asked of them.
+# Classes with one object per process, of which the class says everything that the rules need.
 _SAME_EVERYWHERE = frozenset({"accelerate.Accelerator", "accelerate.PartialState"})
 
 
@@ -66,7 +66,7 @@ def bind(frame: Frame, function: FunctionInfo, args: Arguments, receiver: Value 
 def expression_of(
     function: FunctionInfo, name: str, args: Arguments, receiver: Value | None
 ) -> cst.BaseExpression | None:
-    """What stands for a parameter in a call; None where nothing does, or it comes with a star."""
+    """The argument expression for a parameter in a call; None if there is none, or it comes from a starred argument."""
     if name in args.keywords:
         return args.expression(name)
     given = 0 if receiver is None else -1
@@ -80,9 +80,9 @@ def expression_of(
 
 
 def _known(frame: Frame, function: FunctionInfo, parameter: Parameter, value: Value) -> Value:
-    """An argument, or what its parameter says where nothing is known of it: a model, an Accelerator.
+    """An argument, or what its parameter's name or annotation says if the argument is unknown: a model, an Accelerator.
 
-    Whether other things are the same on all ranks, such as a data set, their class does not say.
+    For other objects, such as a data set, the class does not say whether they are the same on all ranks.
     """
     if value.kind is not Kind.UNKNOWN or value.rank != ranks.UNKNOWN:
         return value
@@ -92,7 +92,7 @@ def _known(frame: Frame, function: FunctionInfo, parameter: Parameter, value: Va
     if found is None:
         return value
     if found.kind is Kind.MODEL:
-        return found if value.grad else found.replace(grad=False)  # frozen before anybody said what it is
+        return found if value.grad else found.replace(grad=False)  # frozen before its class was known
     return found if library_name_of(found) in _SAME_EVERYWHERE else value
 
 
@@ -103,7 +103,7 @@ def _handed(
     expression: cst.CSTNode | None,
     parameter: tuple[FunctionInfo, str],
 ) -> Value:
-    """An argument, marked with the call by which it came: a callee that stores it stores it from here."""
+    """An argument, marked with the call that passes it: if the callee stores it, this call counts as the place."""
     value = _as_rank(parameter[1], value)
     if not is_owner and frame.statement is not None:
         for refine in frame.domains.argument:
@@ -116,7 +116,7 @@ def _handed(
 
 
 def _as_rank(name: str, value: Value) -> Value:
-    """What a parameter called `rank` is given: the first rank stands for a run on one process, `run(0, gpus)`."""
+    """The argument of a parameter called `rank`: a constant 0 is the rank of a run on one process, `run(0, gpus)`."""
     is_first = value.const is not True and value.const is not False and value.const == 0
     return RANK_INDEX if is_first and (RANK_FIELD.fits(name) or RANK_NUMBER.fits(name)) else value
 

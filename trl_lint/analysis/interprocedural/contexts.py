@@ -1,4 +1,4 @@
-"""In how many ways a function is run: one context per facts of its arguments, and one for all calls beyond a limit."""
+"""The contexts in which a function is analysed: one per facts of its arguments, and shared ones beyond a limit."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from trl_lint.domain.kinds import ContainerValue, Identity, IterableValue, Tuple
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 
-# How deep the containers in containers are told apart where calls are joined.
+# The depth to which nested containers are distinguished where calls are joined.
 MAX_DEPTH = 4
-# How many containers the joined arguments may reach: each counts once per way in which it is reached.
+# The maximum number of containers that the joined arguments reach: each counts once per access path.
 MAX_CONTAINERS = 500
-# How often the joined facts may grow; arguments that go on after that are unknown.
+# How often the joined facts may grow; arguments that still grow after that are unknown.
 MAX_GROWTH = 6
-# How many contexts a function has for calls beyond the limit.
+# The maximum number of contexts of a function for calls beyond the limit.
 MAX_JOINED = 6
 
 
 class CalledWith(NamedTuple):
-    """What a function is run with. inputs: the containers that its arguments reach. caller: where it is called."""
+    """The input of an analysis of a function. inputs: the containers that its arguments reach. caller: its state."""
 
     key: tuple[Hashable, ...]
     names: dict[str, Value]
@@ -37,17 +37,17 @@ class CalledWith(NamedTuple):
     caller: Memory
 
     def copied(self) -> CalledWith:
-        """The same, whatever the caller does from then on."""
+        """A copy that later changes of the caller's state do not affect."""
         caller = Memory(dict(self.names), dict(self.caller.heap), self.caller.attributes, self.caller.control)
         return self._replace(names=dict(self.names), inputs=list(self.inputs), caller=caller)
 
 
 @dataclass
 class Context:
-    """How a function is run: its arguments, with the containers that they reach (inputs) as they are in `memory`.
+    """A context of a function: its arguments, with the containers that they reach (inputs) as they are in `memory`.
 
-    given: the caller's own arguments and heap. stands_for: of the joined context, whose own containers the inputs are,
-    the caller's by the one that stands for them.
+    given: the caller's own arguments and heap. stands_for: for the joined context, which has containers of its own as
+    inputs, the caller's containers by the one that represents them.
     """
 
     key: tuple[Hashable, ...]
@@ -66,7 +66,7 @@ class Context:
 
 
 def key_of(memory: Memory, function: FunctionInfo, names: Mapping[str, Value], cls: ClassInfo | None) -> Any:
-    """What tells one context of a function from another."""
+    """The key that distinguishes one context of a function from another."""
     heap, control = memory.heap, memory.control
     frozen: Frozen = {}
     parts = [(name, freeze(value, heap, frozen=frozen)) for name, value in names.items()]
@@ -84,7 +84,7 @@ def key_of(memory: Memory, function: FunctionInfo, names: Mapping[str, Value], c
 
 
 def how_models_run(names: Mapping[str, Value], control: Control) -> tuple[bool, bool]:
-    """Whether gradients are on and parameters are whole, where a function has to do with a model at all."""
+    """Whether gradients are on and parameters are gathered, if the function is passed a model or an object at all."""
     if any(value.kind in (Kind.INSTANCE, Kind.MODEL) for value in names.values()):
         return control.grad, control.whole
     return True, False
@@ -96,7 +96,7 @@ def how_models_run(names: Mapping[str, Value], control: Control) -> tuple[bool, 
 def without_constants(
     names: Mapping[str, Value], inputs: list[Identity], memory: Memory
 ) -> tuple[dict[str, Value], Memory]:
-    """A function called in many ways: the constants and types of its arguments no longer make a difference."""
+    """The arguments of a function with many contexts, without constants and dtypes."""
     heap = dict(memory.heap)
     for identity in inputs:
         cell = heap.get(identity)
@@ -109,7 +109,7 @@ def without_constants(
 
 
 def _without_details(value: Value) -> Value:
-    """A value by its rank and kind alone; that it is None, a switch, or follows from the world, still counts."""
+    """A value reduced to rank and kind, except that None, switches and constants of the world size are kept."""
     if value.kind in _WHOLE or isinstance(value.const, (bool, World)):
         return value
     if value.const is MISSING and not value.scalar and not value.dtype and value.shape is None and not value.device:
@@ -130,12 +130,12 @@ def joined_for(
     cls: ClassInfo | None,
     fresh: Callable[[], Identity],
 ) -> Joined:
-    """The context that a call beyond the limit shares with those whose arguments are of the same kinds and ranks.
+    """The context that a call beyond the limit shares with those whose arguments have the same kinds and rank states.
 
-    Switches keep contexts apart: what one of them turns off must not be seen where another call turns it on. Once there
-    are as many as may be, only what is known of the ranks of all arguments together does, so that a call of which
-    nothing is known takes nothing away from one whose arguments are the same on all ranks, or are known to differ. Nor
-    does a call with this rank's clock take anything away from one with its data.
+    Switches keep contexts apart: code that one call turns off must not be analysed with the arguments of another that
+    turns it on. Once the maximum number is reached, only what is known of the ranks of all arguments together
+    distinguishes contexts: so a call of which nothing is known does not hide what is known of a call whose arguments
+    are the same on all ranks, or are known to differ. Nor does a call with this rank's clock hide one with its data.
     """
     heap = memory.heap
     switches = tuple((name, value.const) for name, value in names.items() if isinstance(value.const, bool))
@@ -149,7 +149,7 @@ def joined_for(
 
 
 def _states(value: Value, heap: Mapping[Identity, Cell], depth: int) -> frozenset[State]:
-    """How a value, or what is in the containers that it is, stands to those of the other ranks."""
+    """The rank states of a value, or of the contents of the containers that it is."""
     if isinstance(value, TupleValue):
         inside: Iterable[Value] = value.items
     elif isinstance(value, ContainerValue):
@@ -160,7 +160,7 @@ def _states(value: Value, heap: Mapping[Identity, Cell], depth: int) -> frozense
 
 
 def _knowledge(states: Iterable[frozenset[State]]) -> State:
-    """What is known of arguments together: they are the same, some of them differ, or something is not known."""
+    """What is known of all arguments together: they are the same, some of them differ, or something is unknown."""
     found = frozenset().union(*states)
     if State.UNKNOWN in found:
         return State.UNKNOWN
@@ -168,11 +168,11 @@ def _knowledge(states: Iterable[frozenset[State]]) -> State:
 
 
 class Joined:
-    """One context for many calls of a function: their facts joined.
+    """One context for many calls of a function, with their facts joined.
 
-    names: the arguments. heap: the containers they reach. A container stands for those of all calls that are reached
-    in the same way (by parameter, position and key), so that the facts settle whoever calls. growth: how often they
-    have grown.
+    names: the arguments. heap: the containers that they reach. One container represents those of all calls that have
+    the same access path (parameter, position and key), so that the facts reach a fixpoint whichever calls come. growth:
+    how often they have grown.
     """
 
     def __init__(self, key: tuple[Hashable, ...], fresh: Callable[[], Identity]) -> None:
@@ -186,11 +186,11 @@ class Joined:
 
     @property
     def key(self) -> tuple[Hashable, ...]:
-        """The key of its run, which is another one when the facts have grown."""
+        """The key of its run, which changes when the facts have grown."""
         return (*self._key, self.growth)
 
     def take(self, names: Mapping[str, Value], memory: Memory) -> dict[Identity, tuple[Identity, ...]]:
-        """Join a call; the caller's containers by the one that stands for them."""
+        """Join a call. Return the caller's containers by the one that represents them."""
         stands_for: dict[Identity, tuple[Identity, ...]] = {}
         grown = self._place(memory.control)
         for name, value in names.items():
@@ -209,7 +209,7 @@ class Joined:
         return stands_for
 
     def _place(self, control: Control) -> bool:
-        """Where the calls stand: the least sure of them, and what any of them says of wrappers and turns."""
+        """Join the control of the call sites: the least certain, with what any says of wrappers and first ranks."""
         known = self.control
         if known is None:
             self.control = control
@@ -231,7 +231,7 @@ class Joined:
         heap: Mapping[Identity, Cell],
         stands_for: dict[Identity, tuple[Identity, ...]],
     ) -> Value:
-        """An argument, with the containers of this context in place of the caller's."""
+        """An argument, with the containers of this context instead of the caller's."""
         if isinstance(value, TupleValue):
             items = (self._moved(item, (*path, index), heap, stands_for) for index, item in enumerate(value.items))
             return value.having(tuple(items))
@@ -260,9 +260,9 @@ class Joined:
 
 
 def _either(a: Cell, b: Cell) -> Cell:
-    """The container of one call or of another: what nothing is known of in one takes away what is known in the other.
+    """The join of the containers of two calls: what is unknown in one hides what is known in the other.
 
-    In a container that holds both it would not (see `join_elements`).
+    It would not in a single container that holds both (see `join_elements`).
     """
     joined = join_cells(a, b)
     if a.shape != b.shape or (a.shape == "list" and len(a.entries) != len(b.entries)):

@@ -1,15 +1,15 @@
-"""Decorators: which ranks they let into the function that they are put on.
+"""Decorators: which ranks run the function that they decorate.
 
 @accelerator.on_main_process      some of them
 @click.command()                  all of them: it is known by its name
 @draccus.wrap()                   all of them: it fills in the settings, and calls the function
-@timed                            all of them, where `timed` is in sight, and what it makes of `f` calls `f` on all ways
+@timed                            all of them, if the source of `timed` is available, and its wrapper always calls `f`
 @somebody_elses                   not known
 
 def timed(f):
     def inner(*args):
         start = time.time()
-        result = f(*args)         no way through `inner` leaves this out
+        result = f(*args)         no path through `inner` skips this
         return result
     return inner
 """
@@ -30,12 +30,12 @@ from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.knowledge.python import GIVE_SETTINGS, HARMLESS_DECORATORS, RANK_DECORATORS
 
-# What may leave out a part of the expression, or of the statement, that it is in.
+# Nodes that may skip a part of the expression or the statement.
 _MAY_LEAVE_OUT = (cst.BooleanOperation, cst.CompFor, cst.IfExp, cst.Lambda)
 
 
 def entered_by(frame: Frame, function: FunctionInfo) -> Control:
-    """Which ranks a function's decorators let in: all, only some, or (of a decorator not known) maybe some."""
+    """Which ranks the decorators let run a function: all, some, or, if a decorator is not known, possibly some."""
     if not function.decorators:
         return UNIFORM
     if function.decorators & RANK_DECORATORS:
@@ -62,7 +62,7 @@ def _lets_all_in(frame: Frame, decorator: cst.BaseExpression) -> bool:
 
 
 def _returned(function: cst.CSTNode) -> cst.FunctionDef | None:
-    """The nested function that a function gives back, if it always gives that one."""
+    """The nested function that a function returns, if it always returns that one."""
     if not isinstance(function, cst.FunctionDef) or not isinstance(function.body, cst.IndentedBlock):
         return None
     nested = {each.name.value: each for each in function.body.body if isinstance(each, cst.FunctionDef)}
@@ -77,7 +77,7 @@ def _home(root: cst.CSTNode, node: cst.CSTNode) -> cst.CSTNode:
 
 
 def _calls_always(decorator: cst.FunctionDef) -> bool:
-    """Whether what a decorator makes of a function is one that calls it on all ways."""
+    """Whether the function that a decorator returns calls the decorated one on all paths."""
     given = decorator.params.params
     inner = _returned(decorator)
     if inner is None or len(given) != 1:
@@ -87,7 +87,7 @@ def _calls_always(decorator: cst.FunctionDef) -> bool:
 
 
 def _is_called(block: Sequence[cst.CSTNode], name: str) -> bool | None:
-    """Whether all who run a block call a function by then, or some leave without; None: they go on behind it."""
+    """Whether all paths through a block call a function; False if some leave without; None if they reach its end."""
     for statement in block:
         answer = _is_called_in(statement, name)
         if answer is not None:

@@ -1,4 +1,4 @@
-"""Definitions: functions and classes of the project, and what an annotation says of a parameter."""
+"""Definitions: functions and classes of the project, and the values that annotations describe."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from trl_lint.knowledge.python import RANK_DECORATORS
 
 
 class Definitions(Names):
-    """Makes one Function or ClassInfo of each definition."""
+    """Creates one FunctionInfo or ClassInfo for each definition."""
 
     def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:
         super().__init__(project, versions)
@@ -36,7 +36,7 @@ class Definitions(Names):
         known = self._functions.get(id(node))
         if known is None:
             home = module if outer is None or module is not None else outer.module
-            assert home is not None  # what has no frame around it is told its module
+            assert home is not None  # if there is no frame around it, the module is given
             known = self._functions[id(node)] = FunctionInfo(node, home)
             if outer is None:
                 home.functions.append(known)
@@ -44,7 +44,7 @@ class Definitions(Names):
         return known
 
     def on_some_ranks(self, function: FunctionInfo) -> FunctionInfo:
-        """A function as a decorator makes it that lets only some ranks in, where that is called like any other."""
+        """A function with a decorator that lets only some ranks run it, which is applied by a call."""
         known = self._on_some_ranks.get(function)
         if known is None:
             known = self._on_some_ranks[function] = FunctionInfo(function.node, function.module, function.cls)
@@ -58,7 +58,7 @@ class Definitions(Names):
             return known
         bases = [self._base(frame, arg) for arg in node.bases if arg.star == "" and not _is_object(arg.value)]
         own = self.custom_name(frame.module.path, node.name.value, is_class=True) if self.custom else ""
-        if own:  # the configuration says more of it than is in sight
+        if own:  # the configuration says more of it than its source
             bases.append(own)
         cls = self._classes[id(node)] = ClassInfo(node, frame.module, bases)
         for statement in node.body.body:
@@ -95,7 +95,7 @@ class Definitions(Names):
                 cls.annotations[small.target.value] = small.annotation.annotation
 
     def annotated(self, frame: Frame, annotation: cst.BaseExpression) -> Value | None:
-        """What a parameter is by its annotation: an instance of a class whose objects the rules ask about."""
+        """The value that an annotation describes: an instance of a class whose objects the rules care about."""
         if isinstance(annotation, cst.SimpleString):
             try:
                 annotation = cst.parse_expression(annotation.raw_value)
@@ -139,7 +139,7 @@ class Definitions(Names):
 
 
 def _is_object(base: cst.BaseExpression) -> bool:
-    """Whether a base is the one that all classes have."""
+    """Whether a base is `object`."""
     return isinstance(base, cst.Name) and base.value == "object"
 
 
@@ -147,7 +147,7 @@ def _is_none(annotation: cst.BinaryOperation) -> bool:
     return any(isinstance(side, cst.Name) and side.value == "None" for side in (annotation.left, annotation.right))
 
 
-# Not in torch_ops: classes in annotations, and what is of them.
+# Classes in annotations that are not in torch_ops, and the values that they describe.
 _ANNOTATED_KINDS = {
     "torch.Tensor": TensorValue(ranks.UNKNOWN),
     "torch.FloatTensor": TensorValue(ranks.UNKNOWN, dtype="float"),

@@ -41,14 +41,14 @@ from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Hook
 from trl_lint.knowledge.transformers import CONSTRUCTOR, CONSTRUCTOR_OF_CALLBACK, EVALUATION_HOOKS, LOSSES
 
-# How often the methods of a class are run again because an attribute they read has changed.
+# The maximum number of times that the methods of a class run because an attribute they read has changed.
 MAX_ROUNDS = 4
 
 
 class Engine(Runs):
     """Analyses the modules of one project: the `Interpreter` that frames know.
 
-    events: those that are asked for; None: all of them. Observers that none of these needs do not run.
+    events: the event types that are requested; None: all of them. Observers that none of these needs do not run.
     """
 
     evaluate = staticmethod(expressions.evaluate)
@@ -72,35 +72,35 @@ class Engine(Runs):
         self._entered: list[tuple[FunctionInfo, Mapping[str, Value], ClassInfo | None]] = []
 
     def asks_for(self, kind: type[Event]) -> bool:
-        """Whether any rule wants to be told of such events."""
+        """Whether any rule needs events of this type."""
         return self._asked is None or kind in self._asked
 
     def enter(self, function: FunctionInfo, parameters: Mapping[str, Value], cls: ClassInfo | None = None) -> None:
-        """A function was handed to a library, which will call it with values of these facts.
+        """A function was passed to a library, which will call it with values of these facts.
 
-        cls: of a method, the class of the object that it is handed with.
+        cls: for a method, the class of the object that it is bound to.
         """
         self._entered.append((function, parameters, cls))
 
     def analyse(self, module: Module) -> list[Event]:
-        """All events of a module: its body, its classes, and the functions nobody in sight calls.
+        """All events of a module: its body, its classes, and the functions that no known code calls.
 
         Raises:
-            RecursionError: it is nested more deeply than can be followed.
+            RecursionError: it is nested too deeply.
         """
         self.depth = 0
-        self._running.clear()  # what an analysis that failed has left
+        self._running.clear()  # entries of an analysis that failed
         self.load(module)
         if module.gave_up:
             raise RecursionError
         roots: list[EventTrace] = [module.trace]
-        # What libraries call comes first; plain helpers run on their own only if nothing in sight uses them.
+        # Code that libraries call comes first; plain helpers run on their own only if no known code uses them.
         entries = [cls for cls in module.classes if self.is_entry_class(cls)]
         others = [cls for cls in module.classes if not self.is_entry_class(cls)]
         for cls in entries:
             self.analyse_class(cls)
             roots.extend(cls.traces)
-        # What an object of a plain class is made of, those say that make one, with what is known to be given first.
+        # The arguments of a plain class's constructor come from the functions that create an object of it.
         roots.extend(self._handed_over())
         for function in makers(module, others):
             roots.append(self._run_unreached(function).trace)
@@ -115,7 +115,7 @@ class Engine(Runs):
         return self._events(module, roots)
 
     def _events(self, module: Module, roots: list[EventTrace]) -> list[Event]:
-        """What the runs that begin with these have told, once all are known."""
+        """The events of the runs that begin with these, once all are known."""
         events = reachability.events_of(roots, self.observers)
         for settle in self.observers.settled:
             events = settle(events, module.trace, self.imported(module))
@@ -154,7 +154,7 @@ class Engine(Runs):
     def _entry_names(
         self, frame: Frame, function: FunctionInfo, cls: ClassInfo | None, given: Mapping[str, Value]
     ) -> dict[str, Value]:
-        """The parameters of an entry point: from the tables by name or position, else from annotations."""
+        """The parameters of an entry point: from the tables by name or position, otherwise from annotations."""
         names: dict[str, Value] = {}
         ordered = list(given.items())
         position = 0
@@ -201,7 +201,7 @@ class Engine(Runs):
         if value.rank.differs or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED):
             what = "number" if value.rank.origins == Origin.RANK else "data"
             text = f"`{name}` is this rank's own {what}" if value.rank.differs else f"`{name}` is the wrapped model"
-            grad = value.grad and value.kind is not Kind.BATCH  # what libraries hand over is data
+            grad = value.grad and value.kind is not Kind.BATCH  # libraries pass data
             return value.replace(provenance=frame.step(parameter.node, text), grad=grad)
         if isinstance(value, LoaderValue) and value.batch is not None and value.batch.provenance is None:
             step = frame.step(parameter.node, f"`{name}` gives each rank its own batches")
@@ -209,7 +209,7 @@ class Engine(Runs):
         return value
 
     def analyse_class(self, cls: ClassInfo) -> None:
-        """Run all methods of a class: its hooks as their callers call them, the rest with unknown arguments."""
+        """Run all methods of a class: its hooks as the library calls them, the rest with unknown arguments."""
         if cls.state != "new":
             return
         cls.state = "running"
@@ -232,12 +232,12 @@ class Engine(Runs):
         cls.state = "done"
 
     def _note_makers(self, cls: ClassInfo) -> None:
-        """What all ranks call methods of, or a library does, each of them has made for itself."""
+        """An object whose methods all ranks call, or a library calls, was created by each of them."""
         makes = cls.methods.get("__init__")
         if makes is None:
             return
         runs = (run for method in cls.methods.values() for run in method.summaries.values())
-        # A method that lets only some ranks in is called by all of them.
+        # A method whose decorator lets only some ranks run it is called by all of them.
         lets_some_in = any(method.decorators & RANK_DECORATORS for method in cls.methods.values())
         if lets_some_in or self.is_entry_class(cls) or any(run.trace.of_all_ranks for run in runs):
             for run in makes.summaries.values():
@@ -283,7 +283,7 @@ class Engine(Runs):
         return merged
 
     def _init_parameters(self, cls: ClassInfo, method: FunctionInfo) -> dict[str, Value]:
-        """What a trainer is built from is the same on all ranks; its model is not wrapped yet."""
+        """The arguments of a trainer's constructor are the same on all ranks; its model is not wrapped yet."""
         if not self.is_entry_class(cls):
             return settings.flags_of_program(method)
         given: dict[str, Value] = {"*": SAME, "**": SAME}
@@ -305,7 +305,7 @@ class Engine(Runs):
         given = any(value.kind is Kind.BATCH and value.rank.differs for value in parameters.values())
         summary = self._enter_with(method, cls, {**parameters, **_own_switches(method, parameters)})
         summary.trace.steps |= given and rows[-1].name.rpartition(".")[2] not in EVALUATION_HOOKS
-        # What writes is asked to on the main process only; what is asked to save, on each.
+        # `_save`, which writes, is called on the main process only; a hook that saves is called on each rank.
         summary.trace.launched |= rows[-1].called and method.name != "_save"
         summary.trace.trains |= rows[-1].trains
         if method.name in LOSSES:
@@ -319,7 +319,7 @@ class Engine(Runs):
         return summary
 
     def _tell_what_is_gathered(self, cls: ClassInfo, method: FunctionInfo, row: Hook, summary: Summary) -> None:
-        """A base out of sight hands what a hook returns to collectives, as it is."""
+        """Emit an event for what a hook returns, if a library's base class passes it to collectives unchanged."""
         if not isinstance(summary.result, TupleValue) or not isinstance(method.node, cst.FunctionDef):
             return
         if not self.asks_for(StepReturned):
@@ -340,7 +340,7 @@ class Engine(Runs):
                 summary.trace.events[(id(method.node), StepReturned, (what, id(part)), ())] = event
 
     def _returned_metrics(self, cls: ClassInfo) -> Iterator[EventTrace]:
-        """A base out of sight logs a part of what a hook returns, unless a `log` in sight works on its stores."""
+        """A library's base class logs a part of a hook's result, unless a `log` of the project handles its stores."""
         stores = {name for base in cls.library_bases() for name in library.stores(base, self.versions)}
         if any(self._drains_itself(cls, name) for name in stores):
             return
@@ -354,7 +354,7 @@ class Engine(Runs):
                 yield frame.trace
 
     def _called_by_bases(self, cls: ClassInfo, method: FunctionInfo) -> Iterator[Summary]:
-        """An override runs as the class it comes from calls it on `self`."""
+        """Run an override in the contexts in which the class it comes from calls it on `self`."""
         for base in cls.in_sight():
             if base is cls or base.find(method.name) is None:
                 continue
@@ -362,7 +362,7 @@ class Engine(Runs):
             stepping = reachability.stepping(base.traces) if contexts else ()
             for args, memory, caller, steps in contexts[-MAX_CONTEXTS:]:
                 if any(value.rank.state is State.BOTTOM for value in args.all()):
-                    continue  # from before the facts had settled
+                    continue  # from before the fixpoint
                 if any(comes_by_another_hook(cls, base, value) for value in args.all()):
                     continue
                 frame = Frame(self, base.module, None, base)
@@ -376,7 +376,7 @@ class Engine(Runs):
                 yield summary
 
     def _drained(self, cls: ClassInfo) -> list[EventTrace]:
-        """What a base out of sight shows of its stores: its `log` averages over steps, not over ranks."""
+        """What a library's base class logs of its stores: its `log` averages over steps, not over ranks."""
         traces = []
         for base in cls.library_bases():
             for name in library.stores(base, self.versions):
@@ -390,7 +390,7 @@ class Engine(Runs):
         return traces
 
     def _drains_itself(self, cls: ClassInfo, name: str) -> bool:
-        """Whether a `log` in sight reads the store: then what it shows is in sight too."""
+        """Whether a `log` of the project reads the store: then what it logs is analysed as well."""
         log = cls.find("log")
         if log is None:
             return False
@@ -398,7 +398,7 @@ class Engine(Runs):
 
 
 def _inherited_with_wrapped(cls: ClassInfo) -> Iterator[FunctionInfo]:
-    """The methods of bases in sight that work on what the `__init__` of a class has wrapped: there it may be bare."""
+    """The methods of known bases that use what the `__init__` of a class has wrapped, which may be bare in the base."""
     wrapped = {name for name in cls.always_made() if is_wrapped(cls.attributes.get(name, UNKNOWN))}
     if not wrapped:
         return
@@ -411,7 +411,7 @@ def _inherited_with_wrapped(cls: ClassInfo) -> Iterator[FunctionInfo]:
 
 
 def _parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:
-    """The facts of a hook's parameters, by position what all releases that may be in use have in common."""
+    """The facts of a hook's parameters, by position; those that all releases that may be in use share."""
     newest = rows[-1].parameters
     if len(rows) == 1:
         return newest
@@ -423,7 +423,7 @@ def _parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:
 
 
 def _own_switches(method: FunctionInfo, given: Mapping[str, Value]) -> dict[str, Value]:
-    """The switches that a hook has besides the parameters that its library knows, which leaves them as they are."""
+    """The switches that a hook adds to the library's parameters; the library leaves them at their defaults."""
     if _is_callback(given):
         return {}
     own = (each for each in method.parameters[1 + len(given) :] if not each.star and each.name not in given)

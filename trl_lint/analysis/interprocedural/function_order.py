@@ -1,4 +1,4 @@
-"""In which order the functions of a module are run that nothing in sight has called yet: callers before what they call.
+"""The order in which functions of a module run that no known code has called yet: callers before callees.
 
 def save(rows):                   second, as `main` calls it: on one process, with its rows
     open("rows.txt", "w")
@@ -17,14 +17,14 @@ from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import names_in
 from trl_lint.knowledge.process_starts import START_GROUP
 
-# By their own names.
+# Without their module.
 _STARTS = frozenset(name.rpartition(".")[2] for name in START_GROUP)
 
 
 def callers_first(functions: Sequence[FunctionInfo]) -> list[FunctionInfo]:
-    """The functions that no other one names before those that some do: how these are called, their callers say.
+    """The functions, with those that no other one names first: the callers of the rest say how these are called.
 
-    What starts the processes stays before those that ask whether they are there, as of these that is then known.
+    A function that starts the processes comes before those that test whether they have been started.
     """
     inside = {each: names_in(each.node) for each in functions}
     naming = Counter(name for each, names in inside.items() for name in names - {each.name})
@@ -32,11 +32,11 @@ def callers_first(functions: Sequence[FunctionInfo]) -> list[FunctionInfo]:
 
 
 def makers(module: Module, classes: Sequence[ClassInfo]) -> list[FunctionInfo]:
-    """The functions that nothing in sight has called yet, no class calls either, and that make objects of classes."""
+    """The functions that no known code has called yet, that no class calls, and that create objects of classes."""
     waiting = [function for function in module.functions if not function.reached]
     if not waiting or not classes:
         return []
-    # What a context manager does at its start and at its end belongs together, and is looked at one by one.
+    # The two methods of a context manager belong together, and are analysed one by one.
     made = {cls.name for cls in classes if "__enter__" not in cls.methods}
     found = [each for each in waiting if not made.isdisjoint(names_in(each.node))]
     if not found:

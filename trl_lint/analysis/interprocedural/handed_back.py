@@ -1,4 +1,4 @@
-"""Functions that hand back one of their arguments and do nothing to it.
+"""Functions that return one of their arguments unchanged.
 
 def compiled(args, model, blocks):
     for index, block in enumerate(blocks):
@@ -18,7 +18,7 @@ from trl_lint.domain.values import Value
 
 
 def argument_of(function: FunctionInfo, given: Mapping[str, Value]) -> Value | None:
-    """The argument that a call gives back as it is, if the function is known to do that."""
+    """The argument that a call returns unchanged, if the function is known to do that."""
     node = function.node
     if not isinstance(node, cst.FunctionDef) or node.asynchronous is not None or function.decorators:
         return None

@@ -1,4 +1,4 @@
-"""The lowest layer of the interpreter: identities, and the knowledge tables for the releases in use."""
+"""The lowest layer of the interpreter: identities, and the knowledge tables for the installed releases."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from trl_lint.knowledge.schema import Attribute, Class, Collective, Hook, Row
 
 
 class Tables(Interpreter):
-    """What is known of libraries. `versions` are their releases in use, where known."""
+    """What is known of libraries. `versions` are their releases in use, if known."""
 
     def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:
         self.project = project
         self.versions: Mapping[str, str] = library.NO_VERSIONS if versions is None else versions
-        # What the configuration says of names of the user's own, which may be those of functions in sight.
+        # The configured rows of names of the project, which may be functions whose source is available.
         self.custom: Mapping[str, tuple[Row, ...]] = getattr(versions, "custom", {})
-        # The collectives among them, and what each does: "gather" or the name of a reduction.
+        # The collectives among them, and their operations: "gather" or the name of a reduction.
         self.reducers: tuple[tuple[str, str], ...] = tuple(_reducers(self.custom))
         self._own_methods: dict[Any, tuple[Row, ...]] = {}
         self._any_release = library.of_any_release(self.versions)
@@ -60,11 +60,11 @@ class Tables(Interpreter):
         return self._hooks[cls]
 
     def is_entry_class(self, cls: ClassInfo) -> bool:
-        """Whether a library calls methods of this class by itself, so that it is run on its own."""
+        """Whether a library calls methods of this class itself, so that the class is analysed on its own."""
         return any(self._is_entered(base) for base in cls.library_bases())
 
     def is_mixed_in(self, mixin: ClassInfo | None, cls: ClassInfo) -> bool:
-        """Whether a base is one of no library's, which becomes a trainer, or a callback, by what stands beside it."""
+        """Whether a base that derives from no library class is part of a trainer or callback through other bases."""
         return mixin is not None and mixin is not cls and not self.is_entry_class(mixin) and self.is_entry_class(cls)
 
     def _is_entered(self, base: str) -> bool:
@@ -79,10 +79,10 @@ class Tables(Interpreter):
         rows = library.holding(library.rows(name, self.versions), self.versions)
         return next((row for row in rows if isinstance(row, Class)), None)
 
-    # --- names of the user's own, in sight ---
+    # --- configured names of the project ---
 
     def custom_name(self, path: Path, name: str, *, is_class: bool = False) -> str:
-        """The name by which the configuration speaks of what a file defines (or imports) as `name`, else ""."""
+        """The configured dotted name for what a file defines (or imports) as `name`, else ""."""
         for module in self.project.names_of(path):
             dotted = library.canonical(f"{module}.{name}")
             if any(isinstance(row, Class) is is_class for row in self.custom.get(dotted, ())):
@@ -90,7 +90,7 @@ class Tables(Interpreter):
         return ""
 
     def own_rows(self, function: FunctionInfo) -> tuple[Row, ...]:
-        """What the configuration says of a function in sight, or of one that it overrides."""
+        """The configured rows of a function of the project, or of one that it overrides."""
         if function.closure is not None:
             return ()
         if function not in self._own_methods:
@@ -105,7 +105,7 @@ class Tables(Interpreter):
         return tuple(row for row in rows if not isinstance(row, Attribute))
 
     def custom_attribute(self, cls: ClassInfo, name: str) -> Attribute | None:
-        """What the configuration says of reading an attribute of a class in sight."""
+        """The configured row for reading an attribute of a class of the project."""
         rows = self._own_member(cls, name)
         return next((row for row in rows if isinstance(row, Attribute)), None)
 

@@ -1,4 +1,4 @@
-"""Names: of the module, of builtins, and of other files, which are opened when something is done with them."""
+"""Names: of the module, of builtins, and of other files, which are opened when one of their names is used."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from trl_lint.knowledge import torch as torch_table
 from trl_lint.knowledge.schema import RANK_INDEX, WORLD, Attribute
 from trl_lint.knowledge.torch_distributed import RANK_VARIABLES, WORLD_VARIABLES
 
-# What a module keeps of its state in a name: a number, or nothing yet.
+# The kinds of a module's state in a name: a number, or None for nothing yet.
 _STATES = frozenset({Kind.NONE, Kind.NUMBER})
-# How many star imports of a file are followed to find a name.
+# The maximum number of star imports of a file that are followed to find a name.
 MAX_STARS = 5
-# A library whose files are never looked at: the tables know it by its functions, and most of those are no Python.
+# A library whose files are never read: the tables have its functions, and most of them are not written in Python.
 _NEVER_READ = "torch"
-# Libraries whose own sources say no more than the tables do, at a high price.
+# Libraries whose sources say no more than the tables do, and are slow to analyse.
 _TABLED = frozenset({"accelerate", "peft", "transformers"})
 
 
-# Constants that bear the name of a variable of the launcher hold its number.
+# Constants with the name of a launcher variable hold its number.
 NAMED_CONSTANTS = dict.fromkeys(RANK_VARIABLES, RANK_INDEX) | dict.fromkeys(WORLD_VARIABLES, WORLD)
 
 
 class Names(Tables):
-    """Looks names up, and runs the bodies of modules to know them."""
+    """Looks up names, and runs the bodies of modules for it."""
 
     def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:
         super().__init__(project, versions)
@@ -68,7 +68,7 @@ class Names(Tables):
             statements.run_block(frame, module.tree.body)
             for observe in self.observers.exit:
                 observe(frame, UNIFORM, UNIFORM)
-        except RecursionError:  # who imports it is not to blame
+        except RecursionError:  # not a problem of the importing module
             module.gave_up = True
         module.names, module.heap, module.trace = frame.memory.names, frame.memory.heap, frame.trace
         module.state = "done"
@@ -102,7 +102,7 @@ class Names(Tables):
         return found
 
     def _imported_late(self, module: Module, name: str) -> Value | None:
-        """A name that a function of the module imports for all of it."""
+        """A global name that a function of the module binds by an import."""
         node = late_imports.import_of(module, name)
         if node is None:
             return None
@@ -111,17 +111,17 @@ class Names(Tables):
         return frame.memory.names.get(name)
 
     def global_names(self, module: Module) -> dict[str, Value]:
-        """The module's global names, to be assigned to by a function that declares them `global`."""
+        """The module's global names, for a function that assigns names that it declares `global`."""
         return module.memory().names if module.state == "running" and module.memory is not None else module.names
 
     def settle(self, value: Value, *, base: bool = False) -> Value:
-        """Look an imported name of the project up, now that it is used (`base`: as a base class)."""
+        """Look up an imported name of the project, now that it is used (`base`: as a base class)."""
         if not isinstance(value, ProjectName) or value.name is None:
             return value
         key = (value.path, value.name, base)
         found = self._settled.get(key)
         if found is None:
-            self._settled[key] = UNKNOWN  # imports that go round in circles
+            self._settled[key] = UNKNOWN  # for circular imports
             found = self._find_imported(value, base)
             if found is UNKNOWN and self.custom:
                 found = self._own_class(value)
@@ -129,7 +129,7 @@ class Names(Tables):
         return found
 
     def _own_class(self, reference: ProjectName) -> Value:
-        """A class that the configuration knows though what is in sight does not show it."""
+        """A class that the configuration has, although its source does not show it."""
         own = self.custom_name(reference.path, reference.name or "", is_class=True)
         return LibraryName(own) if own else UNKNOWN
 
@@ -153,9 +153,9 @@ class Names(Tables):
         return UNKNOWN
 
     def _taken_out(self, reference: ProjectName, below: Path) -> Value | None:
-        """What a package has under the name of a module of its own: `from .train import train` in its `__init__`.
+        """The object that a package binds to the name of its own module: `from .train import train` in its `__init__`.
 
-        The import of the module binds it to the name, and what is taken out of it is bound to that name afterwards.
+        The import of the module binds it to the name first, and the imported object is bound to that name afterwards.
         """
         name = reference.name or ""
         takes_out = re.search(
@@ -170,14 +170,14 @@ class Names(Tables):
         return self.settle(found) if found is not None and is_out_of_it else None
 
     def _by_its_name(self, reference: ProjectName) -> Value:
-        """A name of a file that is not opened: what all training code means by it, if there is such a thing."""
+        """A name of a file that is not opened: what all training code means by it, if it has such a meaning."""
         name = reference.name or ""
         if heuristics.tells_rank(name):
             return LibraryName(f"{self.project.name_of(reference.path)}.{name}")
         return NAMED_CONSTANTS[name] if heuristics.LAUNCHER_CONSTANT.fits(name) else UNKNOWN
 
     def _in_tables(self, reference: ProjectName) -> Value | None:
-        """A name that the configuration or, when accelerate or transformers is linted, the tables know better."""
+        """A name that the configuration has, or, when accelerate or transformers is linted, the tables have."""
         name = reference.name or ""
         own = self.custom_name(reference.path, name) if self.custom else ""
         if own:
@@ -197,7 +197,7 @@ class Names(Tables):
         return self._of_library(f"{receiver.name}.{name}")
 
     def _of_library(self, dotted: str) -> Value:
-        """What a dotted name stands for before it is called."""
+        """The value of a dotted name before it is called."""
         canonical = library.canonical(dotted)
         if canonical == "os.environ":
             return LibraryInstance("os.environ")
@@ -208,7 +208,7 @@ class Names(Tables):
         return NAMED_CONSTANTS[own] if heuristics.LAUNCHER_CONSTANT.fits(own) else LibraryName(dotted)
 
     def _file(self, dotted: str, importer: Module) -> Path | None:
-        """The file in sight that an import means; None for a library that the tables alone speak of."""
+        """The file that an import refers to; None for a library that only the tables describe."""
         return None if dotted.partition(".")[0] == _NEVER_READ else self.project.find(dotted, importer)
 
     def run_import(self, frame: Frame, node: cst.Import) -> None:
@@ -246,7 +246,7 @@ class Names(Tables):
         return self._of_library(own) if own else ProjectName(path, name)
 
     def _starred(self, module: Module, name: str) -> Value | None:
-        """A name that `from … import *` may have brought; only a few files are opened to find out."""
+        """A name that `from … import *` may have bound; only a few files are opened for it."""
         if not (module.stars or module.library_stars) or name in module.not_starred:
             return None
         for path in module.stars[:MAX_STARS]:
@@ -262,12 +262,12 @@ class Names(Tables):
             if _is_tabled(canonical) or library.is_alias(dotted):
                 return self._of_library(canonical)
         if module.library_stars and heuristics.tells_rank(name):
-            return LibraryName(f"{module.library_stars[-1]}.{name}")  # as if it had been imported by its name
+            return LibraryName(f"{module.library_stars[-1]}.{name}")  # as if it were imported by name
         module.not_starred.add(name)
         return None
 
     def class_variable(self, cls: ClassInfo, name: str) -> Value | None:
-        """A name assigned in the body of the class or a base in sight."""
+        """A name assigned in the body of the class or of a base whose source is available."""
         for each in cls.in_sight():
             found = each.variables.get(name)
             if found is UNKNOWN and name in each.annotations:
@@ -284,14 +284,14 @@ def _is_tabled(canonical: str) -> bool:
 
 
 def _may_change(module: Module, name: str, value: Value) -> bool:
-    """Whether some function assigns a global name: what it holds, only the program's course says."""
+    """Whether some function assigns a global name, so that its value depends on when it is read."""
     if value.rank.state is not State.SAME:
         return False
     return module.mentions(rb"(?m)^\s+global\s[^\n]*\b" + name.encode() + rb"\b")
 
 
 def _may_be_none(module: Module, name: str, value: Value) -> bool:
-    """Whether a global name is None until, or unless, some function puts a library there: `_tracker = wandb`."""
+    """Whether a global name is None until, or unless, some function assigns a library to it: `_tracker = wandb`."""
     is_none = rb"(?m)^\s*" + name.encode() + rb"\s*(?::[^=\n]*)?=\s*None\b"
     return _may_change(module, name, value) and module.mentions(is_none)
 

@@ -1,13 +1,13 @@
-"""Hooks of a base that a class has others for: what they hand to methods of `self` never comes to an object of it.
+"""Overridden hooks: what the hook of a base passes to methods of `self` never reaches objects of the class.
 
 class Base(Trainer):
-    def compute_loss(self, model, inputs):      the trainer hands over the wrapped model
+    def compute_loss(self, model, inputs):      the trainer passes the wrapped model
         return self.run(model, inputs)
     def evaluate_all(self):
         return self.run(self.model, self.inputs)
 class Other(Base):
-    def compute_loss(self, model, inputs): ...  its own, which does not ask the base's
-    def run(self, model, inputs): ...           gets the bare model only, of `evaluate_all`
+    def compute_loss(self, model, inputs): ...  an override that does not call that of the base
+    def run(self, model, inputs): ...           gets the bare model only, from `evaluate_all`
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from trl_lint.domain.values import Value
 
 
 def comes_by_another_hook(cls: ClassInfo, base: ClassInfo, value: Value) -> bool:
-    """Whether a wrapped model was handed to a method of a base for which a class has another one."""
+    """Whether a wrapped model was passed to a method of a base that the class overrides."""
     step = source_step(value.provenance) if is_wrapped(value) else None
     if step is None:
         return False
@@ -34,6 +34,6 @@ def comes_by_another_hook(cls: ClassInfo, base: ClassInfo, value: Value) -> bool
 
 
 def _asks_base(method: FunctionInfo) -> bool:
-    """Whether a method calls that of its name on somebody else: `super().compute_loss(…)`."""
+    """Whether a method calls the method of the same name of another object: `super().compute_loss(…)`."""
     callees = (each.func for each in of_class(method.node, cst.Call))
     return any(isinstance(each, cst.Attribute) and each.attr.value == method.name for each in callees)

@@ -1,4 +1,4 @@
-"""Which code a training step reaches: what a forward computes elsewhere has no gradients that anybody waits for."""
+"""Which code a training step reaches: a forward elsewhere computes no gradients that have to be synchronised."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def trained(roots: Iterable[EventTrace]) -> set[int]:
     """The ids of the traces that belong to a training step.
 
-    A library's hook for it starts one; elsewhere a backward pass shows it: in the function itself, in what it calls,
-    or in the one that called it.
+    A library's hook for it starts one; elsewhere a backward pass shows it: in the function itself, in its callees, or
+    in its caller.
     """
     every = _all_of(roots)
     callers: dict[int, list[EventTrace]] = {}
@@ -33,7 +33,7 @@ def trained(roots: Iterable[EventTrace]) -> set[int]:
 
 
 def stepping(roots: Iterable[EventTrace]) -> set[int]:
-    """The ids of the traces that train, for one of their callers, on a batch that a prepared loader has handed out."""
+    """The ids of the traces that, for one of their callers, train on a batch that a prepared loader has yielded."""
     found: set[int] = set()
     seen: set[tuple[int, bool]] = set()
     todo = [(trace, False) for trace in roots]
@@ -50,12 +50,12 @@ def stepping(roots: Iterable[EventTrace]) -> set[int]:
 
 
 def built(roots: Iterable[EventTrace]) -> set[int]:
-    """The ids of the traces that are reached while a trainer is being built."""
+    """The ids of the traces that are reached while a trainer is built."""
     return _closure((trace for trace in roots if trace.builds), _callees)
 
 
 def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[Event]:
-    """The events of these runs and of all they called, with what their callers are."""
+    """The events of these runs and of all their callees, with what their callers show."""
     in_training, in_steps, in_building = trained(roots), stepping(roots), built(roots)
     every = _all_of(roots)
     launched = _launched(every)
@@ -73,7 +73,7 @@ def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[
 
 
 def _launched(every: Iterable[EventTrace]) -> dict[int, Step | None]:
-    """The ids of the traces to which each process comes, and the last call in another file on a shortest way there."""
+    """The ids of the traces that each process reaches, and the last call in another file on a shortest path to it."""
     todo = deque(trace for trace in every if trace.launched or trace.of_all_ranks)
     found: dict[int, Step | None] = {id(trace): None for trace in todo}
     while todo:
@@ -86,7 +86,7 @@ def _launched(every: Iterable[EventTrace]) -> dict[int, Step | None]:
 
 
 def _of_the_walk(event: Event, reached: Reached) -> Event:
-    """An event that the walk itself has told."""
+    """An event that the interpreter itself has emitted."""
     if reached.steps and isinstance(event, CollectiveCalled) and event.stepping is None:
         return replace(event, stepping=True)
     return event

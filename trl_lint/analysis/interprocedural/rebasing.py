@@ -1,10 +1,10 @@
 """Provenance rebasing: why a result differs between ranks, explained to each caller in its own terms.
 
 A function is run once for all calls with the same facts, and the chains that explain its result begin with what
-explained the arguments of the first of them. Another caller has arguments of its own: with `def half(x): return x / 2`,
+explains the arguments of the first call. Another caller has other arguments: with `def half(x): return x / 2`,
 
-    half(loss)       because `loss` is this rank's own mean, because of `x / 2`, returned by `half`
-    half(other)      because `other` is this rank's own mean, because of `x / 2`, returned by `half`
+    half(loss)       because `loss` is a rank-local mean, because of `x / 2`, returned by `half`
+    half(other)      because `other` is a rank-local mean, because of `x / 2`, returned by `half`
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trl_lint.domain.values import Kind, Value
 
 
 def origins(names: Mapping[str, Value], heap: Mapping[Identity, Cell]) -> dict[int, str]:
-    """The arguments by the (ids of the) steps that explain them, or what is in the containers that they are."""
+    """The arguments by the ids of the steps that explain them, or the contents of the containers that they are."""
     found: dict[int, str] = {}
     for name, value in names.items():
         for step in _whys(value, heap):
@@ -42,7 +42,7 @@ def _whys(value: Value, heap: Mapping[Identity, Cell]) -> Iterable[Step]:
 
 
 class Rebasing:
-    """Puts a caller's own explanations in place of those of the call that a function was run for.
+    """Replaces the explanations of the call that a function was run for by those of the caller.
 
     sources: the arguments of that call by the steps that explain them (see `origins`). names, heap: the caller's.
     """
@@ -54,7 +54,7 @@ class Rebasing:
         self._own: dict[str, Step | None] = {}
 
     def __call__(self, value: Value) -> Value:
-        """The value with a chain that begins where the caller's argument does."""
+        """The value with a chain that begins with the caller's argument."""
         if value.provenance is None or not value.rank.differs:
             return value
         provenance = self._rebased(value.provenance)
@@ -83,7 +83,7 @@ class Rebasing:
 
 
 def renamed_value(value: Value, renamed: Mapping[Identity, tuple[Identity, ...]], rebase: Rebasing | None) -> Value:
-    """A callee's value in the caller's terms: its names for containers, its own explanations."""
+    """A callee's value in the caller's terms: its identities for containers, its own explanations."""
     if rebase is not None:
         value = rebase(value)
     if isinstance(value, ContainerValue):

@@ -1,4 +1,4 @@
-"""An analysis that is kept, and taken up again after the body of one function has changed.
+"""An analysis that is kept, and updated after the body of one function has changed.
 
     def f(x):
         y = g(x)           the text before
@@ -6,12 +6,12 @@
 
     def f(x):
         y = g(x)
-        prin               a name is being typed: `f` is run anew, for all calls of it that were run before
+        prin               a name is being typed: `f` is run again, for all its previous calls
         return y
 
-If it leaves to others what it left before (what it returns, what it does to its arguments and to objects, where ranks
-meet in it, whom it calls), nothing else should have changed, and what it tells of itself is all that is new. Otherwise
-the analysis has to be begun afresh; as it has to be once there is time, to see whether the answer holds.
+If its effects on others are the same as before (its result, what it does to its arguments and to objects, its
+synchronisation points, its callees), nothing else can have changed, and only its own events are new. Otherwise the
+analysis has to start again; it also has to once there is time, to check the answer.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.sync_points import SyncPoint
 
-# What others look at of the run of a function, besides what it does to objects.
+# The attributes of a summary that others use, apart from what the run does to objects.
 _LEFT = ("result", "inputs", "final", "exchanged", "sync_points", "attribute_writes", "cell_writes", "pending_used")
-# The same of what it tells.
+# The same for its trace.
 _TOLD = ("of_all_ranks", "launched", "shows", "backward", "notes")
-# What of a trace is of the walk itself: the rest is for those to say who entered it.
+# The attributes of a trace that the walk itself sets: those that enter the function set the rest.
 _WALKED = ("events", "calls", "stepping")
 _Key: TypeAlias = tuple[Hashable, ...]
 
 
 class Interrupted(BaseException):
-    """Nobody waits any more for what is analysed."""
+    """The result of the analysis is no longer needed."""
 
 
 class _Asked(NamedTuple):
-    """How a function was run."""
+    """The input and state with which a function was run."""
 
     given: CalledWith
     met: tuple[SyncPoint, ...]
@@ -56,7 +56,7 @@ class _Asked(NamedTuple):
 
 
 class _Rerun(NamedTuple):
-    """What came of running a function again. noted: what it keeps elsewhere, see `Interpreter.noted`."""
+    """The result of running a function again. noted: what it stores elsewhere, see `Interpreter.noted`."""
 
     summary: Summary
     frame: Frame
@@ -64,7 +64,7 @@ class _Rerun(NamedTuple):
 
 
 class RerunEngine(Engine):
-    """An engine that keeps how each function was run, so that it can be run again."""
+    """An engine that records how each function was run, so that it can be run again."""
 
     def __init__(
         self,
@@ -74,16 +74,16 @@ class RerunEngine(Engine):
     ) -> None:
         super().__init__(project, versions, events)
         self._asked_of: dict[FunctionInfo, dict[_Key, _Asked]] = {}
-        self._frames: list[Frame] = []  # those that functions are being run in
-        self._noted: list[tuple[object, ...]] | None = None  # what a function notes that is being run again
+        self._frames: list[Frame] = []  # those of the functions that are running
+        self._noted: list[tuple[object, ...]] | None = None  # what the function that is run again notes
         self._last: Frame
-        self._told: dict[int, int] = {}  # how many events each run has told: who entered it may have added others
+        self._told: dict[int, int] = {}  # how many events each run has emitted: others may have been added
         self._baselines: dict[FunctionInfo, dict[_Key, _Rerun]] = {}
         self._entries: dict[Module, list[EventTrace]] = {}
         self._runs = 0
-        # Nodes are told apart by their ids, which must not be given to others.
+        # Nodes are identified by their ids, which must not be reused.
         self._kept: list[Retyped] = []
-        # Asked before each run of a function.
+        # Called before each run of a function.
         self.is_interrupted: Callable[[], bool] = bool
 
     def _run(self, function: FunctionInfo, given: CalledWith) -> Summary:
@@ -111,10 +111,10 @@ class RerunEngine(Engine):
         return super()._events(module, roots)
 
     def analyse_again(self, module: Module, change: Retyped) -> list[Event] | None:
-        """All events of a module that was analysed before the body of a function changed; None where that won't do.
+        """All events of a module after the body of a function has changed; None if a new analysis is needed.
 
         Raises:
-            RecursionError: it is nested more deeply than can be followed.
+            RecursionError: it is nested too deeply.
         """
         changed = [each for each in self._asked_of if each.node is change.function]
         if len(changed) != 1 or module not in self._entries or change.function in self._seen_by_name(module):
@@ -132,9 +132,9 @@ class RerunEngine(Engine):
             return None
         if self._entered or any(each.reached is not was for each, was in known.items()):
             return None
-        if not all(map(_left_alike, before.values(), now.values())):  # they come in one order
+        if not all(map(_left_alike, before.values(), now.values())):  # they have the same order
             return None
-        # What is in a container on an object stays there: what is not written into it any more does not show.
+        # The contents of a container on an object are kept: that something is no longer written does not show.
         if any(run.summary.cell_writes for run in before.values()) and not change.keeps_writes():
             return None
         for key, run in now.items():
@@ -146,11 +146,11 @@ class RerunEngine(Engine):
         return self.events_of(module)
 
     def events_of(self, module: Module) -> list[Event]:
-        """All events of a module that was analysed before, as its functions were last run."""
+        """All events of a module that was analysed before, from the latest run of each function."""
         return super()._events(module, self._entries[module])
 
     def _baseline(self, function: FunctionInfo) -> dict[_Key, _Rerun] | None:
-        """What comes of running a function again before it changes: more is known of objects than when it was run."""
+        """The result of running a function again before it changes: more is known of objects than in its first run."""
         if function not in self._baselines:
             runs = self._again(function)
             if runs is None:
@@ -160,7 +160,7 @@ class RerunEngine(Engine):
 
     @staticmethod
     def _seen_by_name(module: Module) -> tuple[cst.FunctionDef, ...]:
-        """Functions that the body of the module has run, which is not run again."""
+        """Functions that the body of the module has called, which is not run again."""
         called = {function for _, function in module.trace.calls}
         return tuple(
             each.node for each in module.functions if id(each) in called and isinstance(each.node, cst.FunctionDef)
@@ -181,7 +181,7 @@ class RerunEngine(Engine):
         yield from (module.notes for module in modules)
 
     def _exchange(self, function: FunctionInfo, change: Retyped) -> None:
-        """Have what is known of the old nodes stand for the new ones."""
+        """Move what is known of the old nodes to the new ones."""
         self._kept.append(change)
         for cls in self._every_class():
             node = change.instead.get(id(cls.node))
@@ -200,14 +200,14 @@ class RerunEngine(Engine):
         self._asked_of[function] = {(id(change.new), *key[1:]): each for key, each in self._asked_of[function].items()}
 
     def _again(self, function: FunctionInfo) -> dict[_Key, _Rerun] | None:
-        """Run a function as often as it has been run; None where others have to be run for it, or are to be now."""
+        """Run a function again for all its contexts; None if others had to be run for it, or have to be now."""
         known = dict(function.summaries)
         versions = [(cls, dict(cls._versions)) for cls in self._every_class()]
         found: dict[_Key, _Rerun] = {}
         ran = self._runs
         for key, asked in list(self._asked_of[function].items()):
             if key not in known:
-                continue  # calls like it were joined with others since
+                continue  # such calls were joined with others since
             self.met, self.depth = asked.met, asked.depth
             noted: list[tuple[object, ...]] = []
             self._noted = noted
@@ -221,7 +221,7 @@ class RerunEngine(Engine):
 
 
 def _left_alike(one: _Rerun, other: _Rerun) -> bool:
-    """Whether two runs, of which one may be in the place of the other, leave the same to others."""
+    """Whether two runs, one of which may replace the other, have the same effects on others."""
     first, second = one.summary, other.summary
     if {callee for _, callee in first.trace.calls} != {callee for _, callee in second.trace.calls}:
         return False
@@ -233,7 +233,7 @@ def _left_alike(one: _Rerun, other: _Rerun) -> bool:
         return False
     a, b = one.frame.memory, other.frame.memory
     if first.cell_writes and not all(same(value, b.names.get(name)) for name, value in a.names.items()):
-        return False  # what it has written into them may be another
+        return False  # it may have written something else into them
     return all(same(a.attributes.get(key), b.attributes.get(key)) for key in first.attribute_writes) and all(
         same(a.heap.get(identity), b.heap.get(identity)) for identity in first.cell_writes
     )

@@ -1,9 +1,9 @@
-"""Flags that a function answers early, by what differs between ranks: it answers as one `or` would.
+"""Flags that a function returns early, by what differs between ranks: the result is that of one `or`.
 
 def is_due(last):
     if time.time() - last > 60:
         return True                       on some ranks sooner than on others
-    return 0 < interval <= steps          not known: the whole is local(clock), as with `or`
+    return 0 < interval <= steps          not known: the result is local(clock), as with `or`
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from trl_lint.domain.kinds import NumberValue
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import Kind, Value
 
-# What one rank sees, and another not, while all of them run the same code on the same files.
+# Why a condition may differ between ranks that run the same code on the same files.
 _OWN = Origin.CLOCK | Origin.DATA
 
 
 def told(frame: Frame, result: Value, divided: Rank) -> Value:
-    """What a function gives back of which nothing is known on some way: it differs where a rank's own answer may.
+    """The result of a function that is unknown on some path: it differs if a rank's early return does.
 
     divided: the condition by which ranks leave the function at different places.
     """

@@ -48,18 +48,18 @@ from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
 from trl_lint.knowledge.python import ENVIRONMENT
 
-# How deep calls are followed, and in how many different ways one function is run before they are joined.
+# How deep calls are followed, and how many contexts one function has before they are joined.
 MAX_DEPTH = 14
 MAX_CONTEXTS = 8
-# The same of what reads variables of the environment by the names that it is given, of which some tell the rank.
+# The same for a function that reads environment variables by name, as some of these hold the rank.
 MAX_NAMED = 40
-# And in how many more that differ in more than the constants among their arguments.
+# The number of further contexts whose arguments differ in more than constants.
 MAX_PLAIN = 4
-# How often a function is run for the same facts because attributes that it reads have changed.
+# The maximum number of runs of a function for the same facts because attributes that it reads have changed.
 MAX_RUNS = 2
-# How often a function may be inside itself, with different facts each time.
+# The maximum number of nested runs of a recursive function, each with different facts.
 MAX_RECURSION = 2
-# Methods that are run once for each object: what they leave in it, they cannot have found in it.
+# Methods that run once for each object: they cannot have read from it what they write to it.
 _RUN_ONCE = frozenset({"__init__", "__post_init__"})
 
 
@@ -86,7 +86,7 @@ class Summary:
 
     def __init__(self) -> None:
         self.result: Value = BOTTOM
-        self.allocations: dict[Hashable, Identity] = {}  # the containers that it has made, by their places
+        self.allocations: dict[Hashable, Identity] = {}  # the containers that it has created, by their places
         self.inputs: list[Identity] = []
         self.names: dict[str, Value] = {}
         self.argument_sources: dict[int, str] = {}  # see `rebasing.origins`
@@ -106,7 +106,7 @@ class Summary:
 
 
 class Runs(Definitions):
-    """Calls functions in sight: by their summaries, or by running them."""
+    """Calls functions whose source is available: by their summaries, or by running them."""
 
     def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:
         super().__init__(project, versions)
@@ -120,12 +120,12 @@ class Runs(Definitions):
         self._running: list[tuple[Hashable, ...]] = []
 
     def noted(self, *what: object) -> None:
-        """A run of a function has kept something that outlasts it."""
+        """Called when a run of a function has stored something that outlasts it."""
 
     def call(
         self, frame: Frame, function: FunctionInfo, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> Value:
-        """Call a function in sight: by its summary for these facts, or by running it."""
+        """Call a function whose source is available: by its summary for these facts, or by running it."""
         if self.depth > MAX_DEPTH:
             return UNKNOWN
         if self.custom:
@@ -159,13 +159,13 @@ class Runs(Definitions):
     def _inline(
         self, frame: Frame, function: FunctionInfo, names: dict[str, Value], node: cst.CSTNode
     ) -> tuple[Value, dict[str, Value]]:
-        """A nested function sees, and may change, what its maker sees: it runs anew at each call."""
+        """Run a nested function again at each call: it sees, and may change, the names of the enclosing function."""
         key = ("inline", id(function.node))
         if self._running.count(key) > 1:
             return BOTTOM, {}
         inner = Frame(self, function.module, function, None, function.closure, frame.memory.control)
         inner.memory = Memory(dict(names), frame.memory.heap, frame.memory.attributes, frame.memory.control)
-        inner.objects, inner.key = frame.objects, frame.key  # what it leaves in attributes, its caller does
+        inner.objects, inner.key = frame.objects, frame.key  # its writes to attributes are those of its caller
         inner.trace, inner.stepping = frame.trace, frame.stepping
         self._running.append(key)
         self.depth += 1
@@ -178,7 +178,7 @@ class Runs(Definitions):
         return self._explained(frame, value, function, node), changed
 
     def _run_body(self, frame: Frame, function: FunctionInfo) -> Value:
-        """Run a function's body in a prepared frame; the value it returns."""
+        """Run a function's body in a prepared frame. Return its result."""
         node = function.node
         if isinstance(node, cst.Lambda):
             frame.statement = node.body
@@ -208,12 +208,12 @@ class Runs(Definitions):
         return result
 
     def _of_some_ranks(self, result: Value, decorated: Control) -> Value:
-        """What a function gives that its decorator lets only some ranks into: None on the others."""
+        """The result of a function that only some ranks run because of its decorator: None on the others."""
         both = join(result, NONE, decorated.rank)
         return both.replace(provenance=decorated.provenance) if both.rank.differs and both.provenance is None else both
 
     def _divided(self, frame: Frame, entry: Control) -> ranks.Rank:
-        """Whether ranks leave a function at different places."""
+        """The fact of a condition by which ranks leave a function at different places."""
         for _, state in frame.returned:
             if state.control.uniformity > entry.uniformity and state.control.rank.differs:
                 return state.control.rank
@@ -242,7 +242,7 @@ class Runs(Definitions):
     def _context(
         self, function: FunctionInfo, names: dict[str, Value], memory: Memory, cls: ClassInfo | None
     ) -> Context:
-        """The context in which a call runs: its own, one with less detail, or the one for all further calls."""
+        """The context in which a call runs: its own, one with less detail, or one that is shared with other calls."""
         inputs = self._inputs(names, memory)
         given = (names, memory.heap)
         key = key_of(memory, function, names, cls)
@@ -263,18 +263,18 @@ class Runs(Definitions):
 
     @staticmethod
     def _is_called_in_many_ways(function: FunctionInfo) -> bool:
-        """Whether it has been run for as many kinds of call as are told apart with all that is known of each."""
+        """Whether the function has the maximum number of contexts that are kept apart with all facts."""
         known = len(function.summaries)
         if known < MAX_CONTEXTS:
             return False
         return known >= MAX_NAMED or ENVIRONMENT.isdisjoint(each.value for each in of_class(function.node, cst.Name))
 
     def _usable(self, summary: Summary) -> bool:
-        """A run of this round is good enough: if what it read has changed since, the next round finds out."""
+        """Whether to use a run: one of this round, even if what it read has changed, as the next round checks it."""
         return summary.round == self.round or summary.runs >= MAX_RUNS or summary.is_current()
 
     def _flush(self, frame: Frame) -> None:
-        """Before a callee looks at shared objects, make known what this run did to them."""
+        """Before a callee reads shared objects, publish what this run did to them."""
         if frame.objects.dirty or frame.objects.dirty_cells:
             frame.flush(frame.memory)
 
@@ -292,7 +292,7 @@ class Runs(Definitions):
         control = frame.memory.control
         summary, previous = Summary(), function.summaries.get(key)
         if previous is not None:
-            frame.allocations = previous.allocations  # so that others do not take what it makes again for news
+            frame.allocations = previous.allocations  # so that containers it creates again do not count as new ones
         self._running.append(key)
         self.depth += 1
         summary.result = self._run_body(frame, function)
@@ -306,7 +306,7 @@ class Runs(Definitions):
         summary.argument_sources = origins(names, given.caller.heap)
         summary.final = self._final(frame, summary.result, inputs)
         shared = {*inputs, *frame.objects.class_cells}
-        if len(summary.final.keys() - shared) > MAX_CONTAINERS:  # each of its callers would get them anew
+        if len(summary.final.keys() - shared) > MAX_CONTAINERS:  # each of its callers would get a copy of them
             summary.result = UNKNOWN
             kept = summary.final.keys() & shared
             summary.final = {each: cell.holding({}, UNKNOWN) for each, cell in summary.final.items() if each in kept}
@@ -324,7 +324,7 @@ class Runs(Definitions):
         return summary
 
     def _frame(self, function: FunctionInfo, given: CalledWith) -> Frame:
-        """Where a function is run: it sees its arguments, and what these reach."""
+        """The frame in which a function is run: it has the arguments, and what they reach."""
         caller, inputs = given.caller, given.inputs
         level = caller.control.uniformity
         control = caller.control if level or caller.control.engine or caller.control.first_rank else UNIFORM
@@ -338,7 +338,7 @@ class Runs(Definitions):
         return frame
 
     def _claim(self, frame: Frame, cls: ClassInfo | None, inputs: Iterable[Identity]) -> None:
-        """Containers handed over may live on an object: writes to them are writes to that object."""
+        """Containers that are passed may belong to an object: writes to them are writes to that object."""
         if isinstance(cls, ClassInfo):
             for each in cls.in_sight():
                 for identity in inputs:
@@ -359,7 +359,7 @@ class Runs(Definitions):
     def _instantiate(
         self, frame: Frame, summary: Summary, context: Context, node: cst.CSTNode, function: FunctionInfo
     ) -> Value:
-        """The caller's state and value after a call with this summary."""
+        """Apply a summary at a call: update the caller's state, and return the value of the call."""
         frame.objects.dependencies = {**summary.dependencies, **frame.objects.dependencies}
         frame.objects.attribute_writes |= summary.attribute_writes
         frame.trace.shows |= summary.trace.shows
@@ -371,14 +371,14 @@ class Runs(Definitions):
             if identity not in renamed:
                 renamed[identity] = (self._renamed(frame, identity, node),)
         heap = frame.memory.heap
-        # Of calls that are joined, what explains the first ones stands in the names of all.
+        # For joined calls, the names hold the explanations of the first ones.
         is_own = summary.names is context.names and not context.joined
         rebase = None if is_own else Rebasing(summary.argument_sources, *context.given)
         for identity, cell in summary.final.items():
             content = renamed_cell(cell, renamed, rebase)
             given = context.memory.heap.get(identity) if context.joined else None
             if given is not None and alike_cells(cell, given):
-                continue  # left as it was, in all of the calls that are joined
+                continue  # unchanged in all of the joined calls
             for target in renamed[identity]:
                 if identity in summary.inputs and target in frame.objects.class_cells:
                     frame.touch(target)
@@ -397,7 +397,7 @@ class Runs(Definitions):
         return any(value.pending for value in frame.memory.names.values())
 
     def _renamed(self, frame: Frame, identity: Identity, node: cst.CSTNode) -> Any:
-        """The caller's own name for a container that a callee made; those on objects keep theirs."""
+        """The caller's identity for a container that a callee created; containers on objects keep theirs."""
         if identity in frame.objects.class_cells or self._lives_on_object(frame, identity):
             return identity
         return frame.made_at((id(node), identity))
@@ -410,7 +410,7 @@ class Runs(Definitions):
         return False
 
     def _explained(self, frame: Frame, value: Value, function: FunctionInfo, node: cst.CSTNode) -> Value:
-        """A differing result came through this call."""
+        """Add this call to the explanation of a result that differs between ranks."""
         for refine in frame.domains.returned:
             value = refine(frame, value)
         if value.rank.differs and value.provenance is not None and isinstance(node, cst.CSTNode):
