@@ -1,1 +1,1 @@
-"""From files to findings and back: what is looked at, what is found and where, silenced, kept and mended."""
+"""Lint and fix files: discovery, analysis, location, suppression, caching, and rewriting."""

@@ -1,11 +1,13 @@
-"""A linter that looks its findings up before it analyses anything, and keeps what it had to find out.
+"""A linter that looks up stored results before it analyses anything, and stores new ones.
 
-Three things are kept. Whether a content may matter to any rule depends on the content alone, and is kept by content.
-Findings are kept for a whole run, as the analysis of one file may find something in another: they hold for the same
-files with the same contents, less those that do not matter, and only as long as all that the analysis found on the
-machine besides is as it was. Where comments and blank lines alone have changed since the last run, its findings hold as
-well, on the lines where their code is now. What is wrong about launch commands is kept for all files that have some, as
-long as what they have asked the disk has the same answer.
+Three things are stored. Whether a content may matter to any rule depends on the content alone, so it is stored per
+content.
+Findings are stored per run, because the analysis of one file may find something in another file. They are valid for the
+same files with the same contents (files that do not matter are ignored), as long as everything else that the analysis
+read on the machine is unchanged. If only comments and blank lines have changed since the last run, its findings are
+valid too, moved to the lines where their code is now.
+Findings about launch commands are stored for all files that contain such commands, as long as the disk still gives the
+same answers to what was asked.
 """
 
 from __future__ import annotations
@@ -41,14 +43,14 @@ from trl_lint.settings import Settings
 if TYPE_CHECKING:
     from trl_lint.linter.execution.engines import ProjectEngines
 
-# Settings that say how findings are shown and where they are kept, not which there are.
+# Settings that affect how findings are shown and where they are stored, but not which findings there are.
 _PRESENTATION = frozenset({"unsafe_fixes", "output_format", "cache_dir", "baseline", "extend", "sources"})
 
 
 class CachedLinter(Linter):
-    """Lints the files of one run: `prepare` gets all of them, and once each has been checked the run is kept.
+    """Lints the files of one run. `prepare` gets all of them; the run is stored once each file has been checked.
 
-    edits: whether the edits of fixes are wanted; they are then kept, too. Without, nobody may ask for them.
+    edits: whether the edits of fixes are wanted. They are then stored too; otherwise they must not be requested.
     """
 
     def __init__(
@@ -66,11 +68,11 @@ class CachedLinter(Linter):
         self._with_edits = edits
         self._verdicts: ContentCache | None = None
         self._launches_kept: LaunchCache | None = None
-        # The names of the entry of the run, and of the one that leads to the last run on the same files.
+        # The names of two cache entries: that of this run, and the one that points to the last run on the same files.
         self._entry = self._last_run = ""
-        # The contents of the run that matter, and what came of each, as far as that is known.
+        # The contents of this run that matter. Their outcomes, as far as known, are in `_outcomes`.
         self._contents: dict[Path, bytes] = {}
-        # What was kept of those that do not, in which the analysis of the others has found something.
+        # Stored outcomes of files that do not matter, but in which the analysis of other files found something.
         self._kept_beside: dict[Path, CheckOutcome] = {}
         self._outcomes: dict[Path, CheckOutcome] = {}
 
@@ -130,12 +132,12 @@ class CachedLinter(Linter):
         return list(outcome.findings)
 
     def _check(self, path: Path, source: bytes) -> CheckOutcome:
-        """The outcome of an analysis, which is not noted down where the tool itself fails."""
+        """The outcome of an analysis. It is not recorded if the tool itself fails."""
         try:
             outcome = self._outcome(path, source)
         except SourceError as error:
             outcome = CheckOutcome(error=error)
-        except _NoEdits as unbuilt:  # it will be said when a report asks for the edits
+        except _NoEdits as unbuilt:  # reported when a report asks for the edits
             return CheckOutcome(unbuilt.findings)
         self._outcomes[path] = outcome
         return outcome
@@ -151,7 +153,7 @@ class CachedLinter(Linter):
 
     def launches_in(self, path: Path, source: bytes) -> LaunchOutcome:
         kept = self._launches_kept
-        if kept is None or self.overlay:  # what stands in for a file is no answer of the disk
+        if kept is None or self.overlay:  # overlay content says nothing about the disk
             return super().launches_in(path, source)
         known = kept.of(path, source)
         if known is None:
@@ -161,7 +163,7 @@ class CachedLinter(Linter):
         return known
 
     def _asked(self) -> str:
-        """What stands for all that is asked of files, whichever they are."""
+        """A key for everything that is asked about files, whichever files they are."""
         chosen = {each.name: getattr(self.settings, each.name) for each in fields(Settings)}
         return _key(
             *self._tools_key(),
@@ -174,23 +176,25 @@ class CachedLinter(Linter):
         )
 
     def _names(self, asked: str) -> tuple[str, str]:
-        """The name of the entry of this run, all that is known to matter before anything is analysed; and that of the
-        entry for all runs that ask the same of these files, whatever is in them.
+        """The names of two cache entries.
+
+        The first is for this run: all that is known to matter before the analysis starts. The second is for all runs
+        that ask the same about these files, whatever their contents.
         """
         contents = _digests(self._contents)
         return f"run-{_key(asked, contents)}", f"last-{_key(asked, [path for path, _ in contents])}"
 
     def _tools_key(self) -> tuple[object, ...]:
-        """What stands for the tool, and for the plugins that the project uses."""
+        """A key for the tool and for the plugins that the project uses."""
         return tool(), [_code_key(folder) for folder in folders_of(self.settings.plugins)]
 
     def _codes(self) -> list[str]:
         return [rule.code for rule in self.rules]
 
     def _load(self, name: str, changed: ChangedLines = NO_CHANGES) -> dict[Path, CheckOutcome]:
-        """What is kept of a run; empty when there is nothing, or when it does not hold any more.
+        """The stored outcomes of a run; empty if there are none or if they are no longer valid.
 
-        changed: where the lines of those files are now that have changed since, if in nothing but comments.
+        changed: where the lines of changed files are now, if only comments have changed.
         """
         entry = self._kept.load(name) if self._contents else None
         if not isinstance(entry, dict):
@@ -202,7 +206,7 @@ class CachedLinter(Linter):
             )
             found = changed.with_contents_of_today(Dependencies(**entry["dependencies"]))
             holds = outcomes.keys() == self._contents.keys() and found.hold(self._engines_of, self._paths_of_callers)
-        except (AttributeError, KeyError, TypeError, ValueError):  # not of our making, or it has no place any more
+        except (AttributeError, KeyError, TypeError, ValueError):  # foreign data, or a line that is gone
             return {}
         self._kept_beside = beside if holds else {}
         if holds and changed:
@@ -210,16 +214,16 @@ class CachedLinter(Linter):
         return outcomes if holds else {}
 
     def _moved_from_last(self) -> dict[Path, CheckOutcome]:
-        """What is kept of the last run on these files, where only comments and blank lines have changed since.
+        """The outcomes of the last run on these files, if only comments and blank lines have changed since.
 
-        Edits hold text of their own: where they are wanted, they are made anew.
+        Edits contain text, so they are computed again when they are wanted.
         """
         if self._with_edits or not self._contents:
             return {}
         last = LastRun.of(self._kept.load(self._last_run))
         changed = last.changed_lines(self._contents) if last is not None else None
         if changed is not None and any(Path(path) in self.documents.parts for path in changed.lines):
-            return {}  # what starts processes in a notebook may stand in a comment
+            return {}  # a comment of a notebook may contain what starts its processes
         return self._load(last.entry, changed) if last is not None and changed is not None else {}
 
     def _engines_of(self, path: str) -> str:
@@ -229,9 +233,9 @@ class CachedLinter(Linter):
         return sorted(map(str, self._callers_of(self._contents)))
 
     def _save(self) -> None:
-        # The releases of LibCST differ in what they can parse.
+        # Releases of LibCST differ in what they can parse, so record which one is used.
         self._releases["libcst"]
-        # Each outcome may depend on more: what was found on the machine is asked for behind them.
+        # Computing an outcome may read more of the machine, so ask for the dependencies afterwards.
         beside = {path: self._outcome(path, source) for path, source in self._beside().items()}
         found = self.dependencies()
         if found is not None:
@@ -240,7 +244,7 @@ class CachedLinter(Linter):
     def _keep(
         self, outcomes: Mapping[Path, CheckOutcome], beside: Mapping[Path, CheckOutcome], found: Dependencies
     ) -> None:
-        """Keep what came of the run, and the texts that it is about."""
+        """Store the outcomes of the run, and the texts they are about."""
         files, more = (
             {str(path): row_of(outcome, self._with_edits) for path, outcome in each.items()}
             for each in (outcomes, beside)
@@ -268,14 +272,14 @@ def _key(*parts: object) -> str:
 
 @cache
 def tool() -> str:
-    """What stands for the tool itself and the Python it runs on: it changes with every edit of its code."""
+    """A key for the tool itself and the Python version it runs on; it changes with every edit of the code."""
     spec = find_spec("trl_lint.codemods")
     packages = [str(Path(__file__).parents[1]), *(spec.submodule_search_locations or () if spec else ())]
     return _key(__version__, sys.version, [_code_key(package) for package in packages])
 
 
 def _code_key(package: str) -> list[tuple[str, int, int]]:
-    """What changes with every edit of the code in a folder."""
+    """A key that changes with every edit of the code in a folder."""
     return sorted(
         (os.path.relpath(entry.path, package), entry.stat().st_mtime_ns, entry.stat().st_size)
         for entry in _code(package)
@@ -283,7 +287,7 @@ def _code_key(package: str) -> list[tuple[str, int, int]]:
 
 
 def _code(folder: str) -> Iterator[os.DirEntry[str]]:
-    """The files of a package; in an archive they can't be listed, nor edited."""
+    """The files of a package. Files in an archive cannot be listed, nor edited."""
     with suppress(NotADirectoryError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():

@@ -1,10 +1,11 @@
-"""One cause, one finding: what is said of several places, or by several rules, and has one cause.
+"""Merge findings that have the same cause, whether at several places or from several rules.
 
     device = f"cuda:{dist.get_rank()}"              TRL011
-    model.to(device)                                the same rank: told with the first
-    gather_for_metrics(ratio).mean()                TRL007, whose range holds the call that TRL014 is about
+    model.to(device)                                the same rank: reported with the first
 
-Fixes are made finding by finding; this is for those who read them.
+    gather_for_metrics(ratio).mean()                TRL007, whose range contains the call that TRL014 is about
+
+Fixes are still planned finding by finding; merging is for the reader.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from trl_lint.linter.locate import LocatedViolation
 
 
 def one_per_cause(found: Sequence[LocatedViolation]) -> list[LocatedViolation]:
-    """The findings, sorted as before, each with the others that have its cause."""
+    """The findings in the same order, each merged with the others that have its cause."""
     if len(found) < 2:
         return list(found)
     first: dict[Hashable, int] = {}
@@ -37,9 +38,9 @@ def _teller(
     covering: Sequence[tuple[int, LocatedViolation]],
     first: dict[Hashable, int],
 ) -> int:
-    """The number of the finding that speaks for this one: its own, as a rule.
+    """The number of the finding that represents this one: usually its own.
 
-    covering: the numbered findings of rules that cover its own.
+    covering: the numbered findings of rules that cover its rule.
     """
     if each.violation.cause is not None:
         return first.setdefault((each.rule.code, each.violation.cause), number)

@@ -1,6 +1,6 @@
-"""Python code: parse it, analyse it, and ask the rules.
+"""Lint Python code: parse it, analyse it, and run the rules.
 
-LibCST, and all that needs it, is imported only once a file turns out to matter.
+LibCST, and everything that needs it, is imported only once a file turns out to matter.
 """
 
 from __future__ import annotations
@@ -30,21 +30,23 @@ if TYPE_CHECKING:
     from trl_lint.linter.locate import LocatedViolation, RuleViolation
     from trl_lint.linter.store.dependencies import Dependencies
 
-# What may come of a finding that neither stops a training nor spoils what it learns.
+# Consequences that neither stop a training run nor harm what it learns.
 _MILD = frozenset({Consequence.WRONG_NUMBER, Consequence.RACE, Consequence.WASTE})
 
 
 class CodeLinter:
-    """Finds bugs in the Python code of a project. It keeps what it parsed: files that import each other are read once.
+    """Finds bugs in the Python code of a project.
 
-    mends: whether it may be asked for fixes, for which it watches what all rules ask for: a fix must not bring a
-    finding of another rule. Without, only what the selected rules ask for is watched. selection: which findings of the
-    rules are asked for; None: all. asks: events that somebody asks for besides the rules (see `known`).
+    It keeps parsed modules, so files that import each other are read once.
+
+    mends: whether fixes may be requested. If so, the analysis collects the events of all rules, because a fix must not
+    cause a finding of another rule; otherwise only those of the selected rules. selection: which findings are wanted;
+    None: all. asks: further events that are needed, apart from those of the rules (see `known`).
     """
 
-    # Whether all of the project is linted: nobody else imports what is.
+    # Whether the whole project is linted, so that there are no importers outside it.
     sees_all = False
-    # Is told how many of the files have been analysed, and of how many.
+    # Called with the number of files analysed so far, and the total.
     tell: Callable[[int, int], None] = staticmethod(lambda done, total: None)
 
     def __init__(
@@ -63,36 +65,37 @@ class CodeLinter:
         self.roots = tuple(roots)
         self.rules = tuple(rules)
         self._code_rules = tuple(rule for rule in rules if isinstance(rule, Rule))
-        # Not of the selected alone: a file that hands its loss to the `log` of a base class in another file need not
-        # name a log, and what one rule says must not depend on which others are asked.
+        # All rules, not just the selected ones: a file that passes its loss to the `log` of a base class in another
+        # file need not mention logging, and the findings of one rule must not depend on which others are selected.
         asked = [*self._code_rules, *(rule for rule in all_rules() if isinstance(rule, Rule))]
         self._prefilter = Prefilter(asked if self._code_rules else (), own_names(settings))
-        # Contents that stand in for what is on the disk (an editor's unsaved buffers).
+        # Contents that replace files on disk (an editor's unsaved buffers).
         self.overlay: dict[Path, bytes] = {}
-        # What is parsed already, shared with the linters that look at a mended text.
+        # Parsed trees, shared with the linters that check a fixed text.
         self.trees: dict[Path, Any] = {}
-        # Also shared with those: the files that are linted, and by file the contents of the others whose analysis found
-        # something in it. Without them a finding that lives by another file would be gone as soon as a fix is tried.
+        # Also shared with those: the files that are linted, and per file the contents of other files whose analysis
+        # found something in it. Without them, a finding that depends on another file would vanish as soon as a fix is
+        # tried.
         self.linted: set[Path] = set()
         self.found_from: dict[Path, dict[Path, bytes]] = {}
         self._engines: ProjectEngines | None = None
         self._project: Project | None = None
         self._engine: Any = None
         self._releases = versions_of(settings)
-        # The contents that could not be analysed, and why.
+        # Contents that could not be analysed, with the error.
         self._failed: dict[Path, tuple[bytes, Exception]] = {}
         self.comments = CommentContext()
         self.documents = Documents(settings, self._prefilter)  # shared, too
-        # The files that import those of a run and are not among them; None before anybody has looked for them.
+        # The files that import files of the run but are not in it; None until they are searched for.
         self._callers: dict[Path, bytes] | None = None
-        # Violations that the analysis of one file found in another, by that file.
+        # Violations that the analysis of one file found in another one, keyed by that other file.
         self._elsewhere: dict[Path, list[RuleViolation]] = {}
 
     @deeply
     def analyse(self, matter: Mapping[Path, bytes]) -> None:
-        """Analyse these modules, so that what one of them means for another is known whatever their order.
+        """Analyse these modules, so that facts flow between files in whatever order they are checked.
 
-        Files that import them are analysed as well.
+        Files that import them are analysed too.
         """
         if not matter:
             return
@@ -103,12 +106,12 @@ class CodeLinter:
                 self.tell(number, len(every))
                 try:
                     self._analyse(path, source)
-                except Exception as error:  # said when the file itself is checked
+                except Exception as error:  # reported when the file itself is checked
                     self._failed[path] = (source, error)
             gc.freeze()  # all of it is needed until the end
 
     def _callers_of(self, matter: Mapping[Path, bytes]) -> dict[Path, bytes]:
-        """The files that import those of a run, which are not among them, with their contents."""
+        """The files outside the run that import files of the run, with their contents."""
         if self._callers is None:
             from trl_lint.linter.files.callers import callers
 
@@ -116,11 +119,11 @@ class CodeLinter:
         return self._callers
 
     def may_matter(self, source: bytes) -> bool:
-        """Whether the analysis can find anything in Python code with this content (a search of bytes)."""
+        """Whether the analysis can find anything in Python code with this content (a search in the bytes)."""
         return self._prefilter.may_matter(source)
 
     def check_code(self, path: Path, source: bytes) -> list[Finding]:
-        """What the analysis finds in Python code; see `check`."""
+        """The findings of the analysis in Python code; see `check`."""
         found = self.report(path, source)
         if len(found) > 1:
             from trl_lint.linter.causes import one_per_cause
@@ -130,7 +133,7 @@ class CodeLinter:
 
     @property
     def engines(self) -> ProjectEngines:
-        """Which engines the projects are shown to run under; shared with the linters that look at a mended text."""
+        """Which training engines the project is shown to run under; shared with the linters that check a fixed text."""
         if self._engines is None:
             self._engines = self._engines_in_sight()
         return self._engines
@@ -145,13 +148,13 @@ class CodeLinter:
         return ProjectEngines.of(self.settings, self.roots)
 
     def _in_order(self, sources: Mapping[Path, bytes]) -> list[tuple[Path, bytes]]:
-        """The files with their contents in the order in which they are analysed."""
+        """The files with their contents, in the order in which to analyse them."""
         from trl_lint.linter.files.import_order import importers_first
 
         return importers_first(self._tools()[0], sources)
 
     def _beside(self) -> dict[Path, bytes]:
-        """The files that do not matter in which something was found, with their contents."""
+        """The files that do not matter but in which something was found, with their contents."""
         if self._project is None:
             return {}
         opened = self._project.opened
@@ -160,22 +163,22 @@ class CodeLinter:
         return {path: content for path, content in found.items() if not self.may_matter(content)}
 
     def _without_library(self, path: Path) -> list[RuleViolation]:
-        """What others have found in a file that names no library: such as can be there without one."""
+        """Violations that other files caused in a file that names no library: only those that hold without one."""
         found = self._elsewhere.get(path, ())
         return [each for each in found if each[1].event.is_sure_without_library()]
 
     def _matters_without_library(self, source: bytes) -> bool:
-        """Whether a file is looked at only because it asks for its rank."""
+        """Whether a file is analysed only because it asks for its rank."""
         return self.may_matter(source) and not self._prefilter.names_library(source)
 
     def _located_beside(self, path: Path) -> list[LocatedViolation]:
-        """What others have found in a file that was passed over, which is not analysed itself."""
+        """Violations that other files caused in a file that was passed over and is not analysed itself."""
         found = self._without_library(path)
         located = self._located(found[0][1].module, found) if found else []
         return self._asked_for(path, located)
 
     def _asked_for(self, path: Path, found: Sequence[LocatedViolation]) -> list[LocatedViolation]:
-        """The findings of a file that are asked for; the others are put aside."""
+        """The findings of a file that are wanted; the others are recorded as unasked."""
         asked = [each for each in found if self.wants(each.rule, each.finding)]
         self.comments.unasked[path] = [each.finding for each in found if not self.wants(each.rule, each.finding)]
         return asked
@@ -187,7 +190,7 @@ class CodeLinter:
             if path in self._elsewhere and path not in self.linted and not self.may_matter(source):
                 return self._located_beside(path)
             if path not in self.linted:
-                self.overlay[path] = source  # those who import it mean this text
+                self.overlay[path] = source  # its importers must see this text
                 self.analyse({path: source})
             module, found = self._analyse(path, source)
             for other, content in list(self.found_from.get(path, {}).items()):
@@ -199,7 +202,7 @@ class CodeLinter:
 
     @deeply
     def report_by(self, rules: Sequence[BaseRule], path: Path, source: bytes) -> list[LocatedViolation]:
-        """What other rules than the selected say of a file, without another analysis. It is a linter that mends."""
+        """The findings of other rules than the selected ones, without another analysis; requires `mends`."""
         with _given_up(path):
             module, _ = self._analyse(path, source)
             analysed = self._tools()[0].analysed
@@ -207,7 +210,7 @@ class CodeLinter:
             return self._located(module, [each for each in _answers(rules, events) if each[1].module is module])
 
     def wants(self, rule: BaseRule, finding: Finding) -> bool:
-        """Whether a finding is one of those that are asked for."""
+        """Whether a finding is wanted."""
         return self.selection is None or self.selection.wants(rule, finding.consequence, finding.by_default)
 
     def _located(self, module: Module, found: Sequence[RuleViolation]) -> list[LocatedViolation]:
@@ -223,7 +226,7 @@ class CodeLinter:
         return [each for each in there if not ignores(each.rule, each.finding.consequence, each.finding.by_default)]
 
     def _is_right(self, module: Module, found: RuleViolation) -> bool:
-        """Whether what other files of the project show makes it right: a run of each process, or no second process."""
+        """Whether other files show that the code is correct: each process has a run of its own, or only one exists."""
         from trl_lint.linter.execution.own_runs import is_of_own_run
 
         rule, violation = found
@@ -232,7 +235,7 @@ class CodeLinter:
         return module.engines().no_group and not rule.fails_in_one_process(violation.event)
 
     def _as_started(self, module: Module, found: LocatedViolation) -> LocatedViolation:
-        """A finding, which is not in the default set where all that starts its code in sight starts one process."""
+        """The finding, removed from the default set if every known launch of its code starts a single process."""
         if not found.finding.by_default or found.rule.fails_in_one_process(found.violation.event):
             return found
         from trl_lint.linter.execution.one_process_code import is_of_one_process
@@ -253,7 +256,7 @@ class CodeLinter:
         return found
 
     def _if_run(self, module: Module, found: LocatedViolation) -> LocatedViolation:
-        """A finding, which is not in the default set where its code is never run as it is shipped."""
+        """The finding, removed from the default set if its code is never run as shipped."""
         from trl_lint.linter.execution.not_run import never_runs
 
         if found.finding.by_default and never_runs(self._tools()[0], module, found.violation.node):
@@ -261,7 +264,7 @@ class CodeLinter:
         return found
 
     def dependencies(self) -> Dependencies | None:
-        """What the analysis so far has found on the machine; None when it has changed meanwhile."""
+        """What the analysis has read on the machine so far; None if any of it has changed meanwhile."""
         from trl_lint.analysis.program.project.project import MAX_OPENED
         from trl_lint.linter.store.cache import digest
         from trl_lint.linter.store.dependencies import Dependencies, kinds_of
@@ -287,7 +290,7 @@ class CodeLinter:
 
     @deeply
     def parsed(self, path: Path, source: bytes) -> Module:
-        """The module of a content, parsed and not analysed yet, if nobody has asked for that before.
+        """The module of a content, parsed; it need not be analysed.
 
         Raises:
             SourceError: it can't be decoded or parsed.
@@ -296,7 +299,7 @@ class CodeLinter:
 
     @deeply
     def known(self, path: Path, source: bytes) -> list[Known]:
-        """What is known at the statements of a file that somebody asks about (`Module.asked`)."""
+        """The facts recorded at the statements of a file that were asked about (`Module.asked`)."""
         from trl_lint.analysis.events import Known
 
         with _given_up(path):
@@ -306,14 +309,14 @@ class CodeLinter:
         return [event for event in events if isinstance(event, Known) and event.module is module]
 
     def _analyse(self, path: Path, source: bytes) -> tuple[Module, list[RuleViolation]]:
-        """The parsed module and what the rules say of it; violations in other files are put aside for those."""
+        """The parsed module and its violations; violations in other files are recorded for those files."""
         project, engine = self._tools()
         known = project.analysed.get(path)
         if known is not None and known[0] == source:
             return known[1], known[2]
         failed = self._failed.get(path)
         if failed is not None and failed[0] == source:
-            raise failed[1]  # a second attempt would skip what the first had begun
+            raise failed[1]  # a second attempt would skip what the first one had started
         self.linted.add(path)
         with _without_collector():
             module = self._parse(project, path, source)
@@ -321,7 +324,7 @@ class CodeLinter:
         return module, self._told(path, source, module, events)
 
     def _told(self, path: Path, source: bytes, module: Module, events: Sequence[Event]) -> list[RuleViolation]:
-        """What the rules say of the events of a file's analysis, which is noted down."""
+        """The violations that the rules find in the events of a file's analysis; they are recorded as well."""
         here: list[RuleViolation] = []
         for rule, violation in _answers(self._code_rules, events):
             if violation.module is module:
@@ -376,7 +379,7 @@ class CodeLinter:
 
 
 def _answers(rules: Sequence[BaseRule], events: Sequence[Event]) -> Iterator[RuleViolation]:
-    """What rules say of events: each is asked about those of its own classes."""
+    """The violations that rules find in events; each rule sees the events of its own classes."""
     asked = by_event(rules)
     return (
         (rule, violation) for event in events for rule in asked.get(type(event), ()) for violation in rule.check(event)
@@ -385,7 +388,7 @@ def _answers(rules: Sequence[BaseRule], events: Sequence[Event]) -> Iterator[Rul
 
 @contextmanager
 def _given_up(path: Path) -> Iterator[None]:
-    """Say in the user's words that a file asks for more than there is."""
+    """Turn exhausted recursion or memory into an error that the user understands."""
     try:
         yield
     except RecursionError:
@@ -396,7 +399,7 @@ def _given_up(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Trees are large and free of cycles: looking through them for garbage costs as much as parsing them."""
+    """Pause garbage collection: trees are large and free of cycles, and scanning them costs as much as parsing them."""
     was_on = gc.isenabled()
     gc.disable()
     try:

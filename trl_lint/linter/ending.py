@@ -1,8 +1,8 @@
-"""How the process ends when somebody ends it: with one line, its exit code, and nothing left behind.
+"""How the process ends when it is interrupted: with one line, its exit code, and no files left behind.
 
-An interrupt may come at any moment: while modules are imported, in the middle of a parser, or when all is done and the
-interpreter takes itself down. Raised as an exception there it is a traceback, or is swallowed. So it ends the process
-where it stands, but for commands that have processes of their own to end first (`raise_from_here`).
+An interrupt may come at any moment: during imports, in the middle of a parser, or while the interpreter shuts down. As
+an exception it would show a traceback there, or be swallowed. So the process ends at once, except in commands that must
+first end processes of their own (`raise_from_here`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import NoReturn
 INTERRUPTED = 130
 SAID = "trl-lint: interrupted"
 
-# Files that are being written and are to be gone if they are not finished.
+# Files being written, to be removed if they are not finished.
 unfinished: set[str] = set()
-# What takes a line that is only half written off the terminal; "" where there is none.
+# Clears a half-written line from the terminal; "" if there is none.
 clears = ""
 
 
 def take_signals() -> None:
-    """Be told of what would end the process, unless somebody else wants to be or it is to be ignored."""
+    """Handle the signals that end the process, unless they are handled already or ignored."""
     for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
         with suppress(ValueError):  # not in the main thread
             if signal.getsignal(number) in (default, _end):
@@ -32,7 +32,7 @@ def take_signals() -> None:
 
 
 def raise_from_here() -> None:
-    """Let an interrupt be an exception from now on."""
+    """Let an interrupt raise an exception from now on."""
     with suppress(ValueError):
         if signal.getsignal(signal.SIGINT) is _end:
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -44,7 +44,7 @@ def interrupted() -> NoReturn:
 
 
 def lacks(error: ModuleNotFoundError) -> str:
-    """The line that says which package is missing: somebody has installed trl-lint without what it depends on."""
+    """The line that says which package is missing, if trl-lint was installed without its dependencies."""
     return f"trl-lint: cannot run: `{error.name}` is not installed; reinstall trl-lint to get it"
 
 
@@ -53,7 +53,7 @@ def _end(number: int, frame: FrameType | None) -> None:
     if number == signal.SIGINT:
         interrupted()
     signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)  # whoever waits for the process sees what ended it
+    os.kill(os.getpid(), number)  # the parent process sees which signal ended this one
     _leave("", 128 + number)
 
 
@@ -65,7 +65,7 @@ def _remove_unfinished() -> None:
 
 def _leave(said: str, status: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
-        with suppress(Exception):  # one that is in the middle of writing can't be asked
+        with suppress(Exception):  # a stream that is being written to cannot be flushed
             stream.flush()
     with suppress(OSError):
         os.write(2, f"{clears}{said}".encode())

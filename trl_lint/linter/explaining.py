@@ -1,7 +1,7 @@
-"""What the analysis knows at a line: the facts of the names on it, and the places that led to each.
+"""What the analysis knows at a line: the facts about the names on it, and the steps that led to each.
 
-It is what `trl-lint explain FILE:LINE` prints and what an editor shows where the pointer rests on a name. A function
-that is called in several ways may have several facts for one name: each is given once.
+`trl-lint explain FILE:LINE` prints it, and an editor shows it on hover. If a function is called in several contexts, a
+name may have several facts; each is listed once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """text: what is known. because: the places that led to it, from its source."""
+    """One fact. text: what is known. because: the places that led to it, starting at its source."""
 
     text: str
     because: tuple[Note, ...] = ()
@@ -37,7 +37,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class NameFacts:
-    """What is known of one expression, in each of the ways in which its line is reached."""
+    """The facts about one expression, one for each distinct context in which its line is reached."""
 
     name: str
     start: Position
@@ -47,7 +47,7 @@ class NameFacts:
 
 @dataclass(frozen=True, slots=True)
 class LineFacts:
-    """What is known at a line. reached: which ranks come to it; empty where no process does, as far as is known."""
+    """What is known at a line. reached: which ranks reach it; empty if the analysis finds that no process does."""
 
     reached: tuple[Fact, ...]
     names: tuple[NameFacts, ...]
@@ -56,10 +56,10 @@ class LineFacts:
 def facts_at(
     linter: Linter, path: Path, source: bytes, line: int, others: Iterable[tuple[Path, bytes]] = ()
 ) -> LineFacts:
-    """What is known at a line of a file, which is counted from 1.
+    """What is known at a line of a file, counted from 1.
 
-    linter: one that was made for this question (`asks=[Known]`). others: files that are analysed as well, for what
-    they hand to this one.
+    linter: one created for this question (`asks=[Known]`). others: files that are analysed as well, for what they pass
+    to this one.
 
     Raises:
         SourceError: the file can't be decoded or parsed.
@@ -86,10 +86,10 @@ def facts_at(
 
 
 def facts_in_cell(linter: Linter, part: CodePart, line: int, others: Iterable[tuple[Path, bytes]] = ()) -> LineFacts:
-    """What is known at a line of a notebook's module, at places in its cells; see `facts_at`.
+    """What is known at a line of a notebook's module, with places in its cells; see `facts_at`.
 
     Raises:
-        SourceError: a cell is no Python.
+        SourceError: a cell is not valid Python.
     """
     from trl_lint.linter.cells.linting import located
     from trl_lint.linter.cells.places import moved_notes
@@ -114,7 +114,7 @@ def _places(module: Module) -> Mapping[cst.CSTNode, CodeRange]:
     from trl_lint.linter.locate import positions
 
     places = positions(module)
-    len(places)  # all of them: which nodes stand on the line nobody knows
+    len(places)  # compute all of them: it is unknown which nodes are on the line
     return places
 
 
@@ -153,7 +153,7 @@ def _because(provenance: Step | None) -> tuple[Note, ...]:
 def _asked(
     module: Module, places: Mapping[cst.CSTNode, CodeRange], line: int
 ) -> dict[int, tuple[cst.CSTNode, list[cst.CSTNode]]]:
-    """The expressions that start on a line, by the statement that has to run for them to have a value."""
+    """The expressions that start on a line, grouped by the statement that has to run for them to have a value."""
     found: dict[int, tuple[cst.CSTNode, list[cst.CSTNode]]] = {}
     for node, statement in _expressions(module.tree):
         if places[node].start.line == line:
@@ -174,7 +174,7 @@ def _statements(tree: cst.Module) -> Iterator[cst.CSTNode]:
 
 
 def _expressions(tree: cst.Module) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
-    """What has a value worth asking for, and the statement by whose end it has it.
+    """The expressions whose values are of interest, each with the statement after which its value is known.
 
     Parameters have theirs once the first statement of the body has run; an `elif` belongs to its `if`.
     """
@@ -204,7 +204,7 @@ def _expressions(tree: cst.Module) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
 def _parts(
     node: cst.CSTNode, statement: cst.CSTNode | None, inside: Iterable[cst.CSTNode]
 ) -> Iterator[tuple[cst.CSTNode, cst.CSTNode | None]]:
-    """The parts of a node that hold expressions with values, each with the statement that it is a part of."""
+    """The parts of a node that contain expressions with values, each with its statement."""
     import libcst as cst
 
     for each in inside:
@@ -213,7 +213,7 @@ def _parts(
         if isinstance(node, cst.Arg) and each is node.keyword:
             continue
         if isinstance(node, cst.Call) and each is node.func:
-            # Of `loss.mean()` the loss counts; `model(…)` may be one.
+            # Of `loss.mean()` the loss counts; of `model(…)` the name may.
             yield (each.value if isinstance(each, cst.Attribute) else each), statement
             continue
         yield each, None if isinstance(each, cst.BaseSuite) else statement

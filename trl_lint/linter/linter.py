@@ -1,6 +1,6 @@
-"""Files of any kind: what is in them for the analysis of code, and for that of launch commands.
+"""Lint files of any kind: their Python code, and their launch commands.
 
-LibCST, and all that needs it, is imported only once a file turns out to matter.
+LibCST, and everything that needs it, is imported only once a file turns out to matter.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class Linter(CodeLinter):
-    """Lints files of one project, whatever is in them; see `CodeLinter` for its arguments."""
+    """Lints files of one project, whatever they contain; see `CodeLinter` for its arguments."""
 
     _launches: Launches | None = None
-    # The file that was last looked through for launch commands, and what came of it.
+    # The file that was last searched for launch commands, and the result.
     _last: tuple[Path, bytes, Checked] | None = None
     _passed_over: frozenset[Path] = frozenset()
 
@@ -37,7 +37,7 @@ class Linter(CodeLinter):
         return tuple(rule for rule in self.rules if isinstance(rule, LaunchRule))
 
     def matters(self, path: Path, source: bytes) -> bool:
-        """Whether any selected rule can have a finding in this file (a search of bytes)."""
+        """Whether any selected rule can have a finding in this file (a search in the bytes)."""
         if self.may_launch(path, source) or self.analyses(path, source):
             return True
         document = self.document(path, source)
@@ -53,11 +53,11 @@ class Linter(CodeLinter):
         return bool(self._launch_rules)
 
     def analyses(self, path: Path, source: bytes) -> bool:
-        """Whether this file is, or has in parts of it, Python code that the analysis looks at."""
+        """Whether this file is Python code, or contains some, that the analysis looks at."""
         return bool(self.modules(path, source))
 
     def modules(self, path: Path, source: bytes) -> dict[Path, bytes]:
-        """The Python code of a file that the analysis looks at: its own, or that of its parts, by their paths."""
+        """The Python code of a file that the analysis looks at: the file itself, or its parts, by their paths."""
         document = self.document(path, source)
         if document is None:
             is_code = not is_launch_file(path, source) and self.may_matter(source)
@@ -65,11 +65,11 @@ class Linter(CodeLinter):
         return {each.path: each.source for each in document.sound if self.may_matter(each.source)}
 
     def document(self, path: Path, source: bytes) -> CodeDocument | None:
-        """The parts of a file that holds its Python in parts; None for all other files."""
+        """The parts of a file that contains Python in parts; None for all other files."""
         return self.documents.of(path, source, self.may_matter)
 
     def check(self, path: Path, source: bytes) -> list[Finding]:
-        """All findings of the selected rules in `source`, sorted by place; suppressions are not applied here.
+        """All findings of the selected rules in `source`, sorted by place. Suppressions are not applied here.
 
         Raises:
             SourceError: the text can't be decoded or parsed.
@@ -83,7 +83,7 @@ class Linter(CodeLinter):
         return sorted(found, key=lambda each: each.sort_key)
 
     def _check_code_of(self, path: Path, source: bytes) -> list[Finding]:
-        """What the analysis finds in the Python code of a file of any kind, at places in the file."""
+        """The findings in the Python code of a file of any kind, at places in that file."""
         document = self.document(path, source)
         if document is not None:
             from trl_lint.linter.cells import linting
@@ -94,13 +94,13 @@ class Linter(CodeLinter):
         return [self.documents.told(each) for each in self.check_code(path, source)]
 
     def launches_in(self, path: Path, source: bytes) -> LaunchOutcome:
-        """What there is to say of the launch commands in a file of any kind."""
+        """The findings about the launch commands in a file of any kind."""
         found = self.check_launches(path, source)
         asked_for = tuple(each.finding for each in found.launches)
         return LaunchOutcome(asked_for, tuple(self.comments.unasked_launches[path]), found.remark)
 
     def check_launches(self, path: Path, source: bytes) -> Checked:
-        """What is wrong about the launch commands in a file of any kind, with what it takes to mend it."""
+        """What is wrong with the launch commands in a file of any kind, with what is needed to fix it."""
         from trl_lint.launch.checker import checked
 
         if self._last is None or self._last[:2] != (path, source):
@@ -112,11 +112,11 @@ class Linter(CodeLinter):
         return self._last[2]
 
     def unasked(self, path: Path) -> list[Finding]:
-        """Of a file that was just checked, the findings of the selected rules that were not asked for."""
+        """Findings of the selected rules in a file just checked that the selection does not ask for."""
         return [*self.comments.unasked.get(path, ()), *self.comments.unasked_launches.get(path, ())]
 
     def _is_wanted(self, path: Path, finding: Finding) -> bool:
-        """Whether a finding about a launch command is asked for."""
+        """Whether a finding about a launch command is wanted."""
         kind = finding.consequence, finding.by_default
         return any(self.wants(rule, finding) for rule in self._launch_rules if rule.code == finding.code) and not (
             self.settings.per_file_ignores and ignored_in(self.settings, path)(self._launch_rules[0], *kind)
@@ -124,7 +124,7 @@ class Linter(CodeLinter):
 
     @property
     def launches(self) -> Launches:
-        """What launch commands of this project start, as far as it is known already."""
+        """What the launch commands of this project start, as far as known so far."""
         if self._launches is None:
             from trl_lint.launch.training.launch_project import LaunchProject
 
@@ -132,14 +132,14 @@ class Linter(CodeLinter):
         return self._launches
 
     def remark(self, path: Path, source: bytes) -> str:
-        """Why a file, or a part of it, was not looked at; "" if all was."""
+        """Why a file, or a part of it, was not looked at; "" if all of it was."""
         document = self.document(path, source)
         if document is not None and document.remark:
             return document.remark
         return self.launches_in(path, source).remark if self.may_launch(path, source) else ""
 
     def pass_over(self, paths: Iterable[Path]) -> None:
-        """These are linted as well as what is prepared, but name nothing that any rule could be about."""
+        """Mark files that are linted along with those of `prepare`, but name nothing that a rule could be about."""
         self._passed_over = frozenset(paths)
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
@@ -147,11 +147,11 @@ class Linter(CodeLinter):
         self.analyse({name: code for path, source in files for name, code in self.modules(path, source).items()})
 
     def found_beside(self) -> dict[Path, bytes]:
-        """Of the files that were passed over, those in which the analysis of others has found something."""
+        """The files passed over in which the analysis of other files found something."""
         return {path: content for path, content in self._beside().items() if path in self._passed_over}
 
     def fix(self, path: Path, source: bytes, *, unsafe: bool = False) -> FixResult:
-        """Apply the fixes that pass the gate; `unsafe` also applies the unsafe ones."""
+        """Apply the fixes that pass the gate; with `unsafe`, the unsafe ones too."""
         from trl_lint.linter.rewriting.fixing import fix_launches
 
         if path in self.comments.silent:
@@ -161,7 +161,7 @@ class Linter(CodeLinter):
         return fix_launches(self, path, source, first, unsafe=unsafe) if launches else first
 
     def _fix_code_of(self, path: Path, source: bytes, *, launches: bool, unsafe: bool) -> FixResult:
-        """What `fix` does to the Python code of a file of any kind."""
+        """Apply `fix` to the Python code of a file of any kind."""
         from trl_lint.linter.rewriting.fixing import fix
 
         document = self.document(path, source)

@@ -1,4 +1,4 @@
-"""A linter for one file that is being typed: it takes up its analysis again where only one function has changed."""
+"""A linter for a file that is being edited: it reuses the previous analysis if only one function has changed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class LiveLinter(Linter):
-    """Lints one file, over and over.
+    """Lints one file repeatedly.
 
-    is_interrupted: is asked now and then whether nobody waits any more for what is found.
+    is_interrupted: polled during the analysis; True if the result is no longer needed.
     """
 
     is_interrupted: Callable[[], bool] = bool
@@ -34,10 +34,10 @@ class LiveLinter(Linter):
 
     @deeply
     def retyped(self, path: Path, source: bytes) -> bool:
-        """Look at a new text of a file that was looked at; False where that has to be done from the start.
+        """Analyse a new text of a known file incrementally; False if it has to be analysed from the start.
 
-        What is found is that of the new text, as far as it shows without another look at what is as it was. After
-        False nothing may be asked of this linter any more.
+        The findings are then those of the new text, as far as they show without another analysis of the unchanged code.
+        After False, this linter must not be used any more.
         """
         from trl_lint.analysis.program.project.reparsing import Retyped
 

@@ -1,4 +1,4 @@
-"""Where violations stand: each is given its place in a file and becomes a finding."""
+"""Locate violations: give each its place in a file and turn it into a finding."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ RuleViolation = tuple[Rule[Any], Violation]
 
 @dataclass(frozen=True, slots=True)
 class LocatedViolation:
-    """A finding together with what it takes to mend it.
+    """A finding together with what is needed to fix it.
 
-    fix is all that `parts`, the fixes of the violations at one place, come to. It may mend some of the parts only.
+    `fix` combines `parts`, the fixes of the violations at one place. It may fix only some of them.
     """
 
     finding: Finding
@@ -43,12 +43,12 @@ class LocatedViolation:
         return self.fix.violation
 
     def only_if_asked_for(self) -> LocatedViolation:
-        """The same, not in the default set."""
+        """The same violation, outside the default set."""
         return replace(self, finding=replace(self.finding, by_default=False))
 
 
 def located(module: Module, found: Sequence[RuleViolation]) -> list[LocatedViolation]:
-    """Give violations their places; one finding per place and rule."""
+    """Locate violations; one finding per place and rule."""
     groups: dict[tuple[str, int], tuple[Rule[Any], list[Violation]]] = {}
     for rule, violation in found:
         groups.setdefault((rule.code, id(violation.node)), (rule, []))[1].append(violation)
@@ -58,7 +58,7 @@ def located(module: Module, found: Sequence[RuleViolation]) -> list[LocatedViola
 
 
 def positions(module: SourceModule) -> _Ranges:
-    """The range of every node; computed only where something is reported."""
+    """The range of every node; computed only if something is reported."""
     if module.positions is None:
         module.positions = Positions(module.tree, module.text)
     return module.positions
@@ -99,12 +99,12 @@ def _is_by_default(rule: BaseRule, violation: Violation) -> bool:
 
 
 def notes_of(chain: Iterable[Step]) -> tuple[Note, ...]:
-    """The steps that explain a fact, as far as they have a place."""
+    """The steps that explain a fact, without those that have no place."""
     return _notes({}, chain)
 
 
 def _notes(places: _Places, chain: Iterable[Step]) -> tuple[Note, ...]:
-    """The steps that explain a violation, or why it is not mended, as far as they have a place."""
+    """The steps that explain a violation, or why it is not fixed, without those that have no place."""
     found: dict[Note, None] = {}
     for step in chain:
         if step.module not in places:
@@ -117,7 +117,7 @@ def _notes(places: _Places, chain: Iterable[Step]) -> tuple[Note, ...]:
 
 
 def _guard(places: _Places, violation: Violation) -> Guard | None:
-    """What keeps ranks away from the place of a violation, where that is not the place itself."""
+    """The condition that keeps ranks away from a violation, if it is not the violation's own place."""
     step = violation.guard
     if step is None or step.node is violation.node:
         return None
@@ -132,16 +132,16 @@ def _guard(places: _Places, violation: Violation) -> Guard | None:
 
 
 def _branches(places: _Ranges, violations: Sequence[Violation]) -> tuple[Position, ...]:
-    """Where some ranks turn off to the place of violations."""
+    """Where some ranks branch off to reach the place of the violations."""
     nodes = {id(each.branch): each.branch for each in violations if each.branch is not None}
     starts = (places[node].start for node in nodes.values())
     return tuple(sorted(Position(start.line, start.column + 1) for start in starts))
 
 
 def _end(places: _Ranges, node: Any) -> Position:
-    """Where a finding ends: at the end of its expression or line, never behind the block of a statement.
+    """Where a finding ends: at the end of its expression or line, never after the block of a statement.
 
-    Of a `return` it is the word that matters, and not how it goes on.
+    Of a `return`, only the keyword is marked.
     """
     from libcst import Return
 

@@ -1,4 +1,4 @@
-"""What a finding says: its message, its help, and the steps that explain it."""
+"""The texts of a finding: its message, its help, and the steps that explain it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def message_of(rule: Rule[Any], violation: Violation, violations: Sequence[Violation]) -> str:
-    """What is said of the violations at one place, one of which speaks: they name all metrics that they are about."""
+    """The message for the violations at one place: that of the first, with all metrics that they are about."""
     metrics = list(dict.fromkeys(each.metric for each in violations if each.metric))
     return violation.message if len(metrics) < 2 else rule.message_for(violation, metrics)
 
 
 def help_of(rule: Rule[Any], violation: Violation, text: str, places: Mapping[Any, Any]) -> str:
-    """How to mend it; in a copy of a released trainer, the release that is mended as well."""
+    """How to fix it; in a copy of a released trainer, also which release has the fix."""
     if not upstream.concerns(rule.code):
         return text
     line = places[violation.node].start.line
@@ -32,7 +32,7 @@ def help_of(rule: Rule[Any], violation: Violation, text: str, places: Mapping[An
 
 
 def _functions_around(violation: Violation, places: Mapping[Any, Any]) -> Iterator[tuple[int, int]]:
-    """The line of the `def` of each function around a violation, and its last one, the innermost first."""
+    """The first and last line of each function around a violation (first: the `def`), the innermost first."""
     from libcst import FunctionDef
 
     from trl_lint.analysis.program.syntax import ancestors
@@ -43,5 +43,5 @@ def _functions_around(violation: Violation, places: Mapping[Any, Any]) -> Iterat
 
 
 def text_of(step: Step) -> str:
-    """The text of a step, with the source of its node on one line where the text asks for it."""
+    """The text of a step, with `{}` replaced by the source of its node on one line."""
     return step.text.replace("{}", source_of(step)) if "{}" in step.text else step.text

@@ -1,8 +1,8 @@
-"""Where the nodes of a LibCST tree stand in the text, as `libcst.metadata.PositionProvider` has it, in less time.
+"""Positions of LibCST nodes in the text: the same as `libcst.metadata.PositionProvider`, in less time.
 
-The provider writes the whole tree out and makes three objects for each node, though next to none of them is ever asked
-for. Here only the statement around a node is written, and looked up in the text (where it stands there twice, the whole
-function is); four numbers are kept for each node in it, and become a range where one is asked for.
+The provider generates the code of the whole tree and creates three objects per node, though almost none are needed.
+Here only the statement around a node is generated and searched for in the text (if the text contains it twice, the
+whole function is used). Four numbers are kept per node, and turned into a range on request.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Numbers = tuple[int, int, int, int]
 class Positions(Mapping[cst.CSTNode, CodeRange]):
     """The range of each node of a tree: lines counted from 1, columns from 0.
 
-    text: what the tree was parsed from. Without it the whole tree is written out.
+    text: what the tree was parsed from. Without it, code is generated for the whole tree.
     """
 
     def __init__(self, tree: cst.Module, text: str = "") -> None:
@@ -52,7 +52,7 @@ class Positions(Mapping[cst.CSTNode, CodeRange]):
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        """Where the lines of the text begin, but for the first."""
+        """Where the lines of the text begin, without the first."""
         return [match.end() for match in _LINE_END.finditer(self._text)]
 
     def _find_all(self) -> None:
@@ -62,7 +62,7 @@ class Positions(Mapping[cst.CSTNode, CodeRange]):
             self._numbers, self._is_whole = state.numbers, True
 
     def _find(self, node: cst.CSTNode) -> None:
-        """Find a node with all that stands in the same statement, or the same function: alone, if that can be."""
+        """Find a node and all other nodes of its statement, or of its function; fall back to the whole tree."""
         for statement, indentation in self._statements_around(node):
             state = self._state()
             for indent in indentation:
@@ -78,7 +78,7 @@ class Positions(Mapping[cst.CSTNode, CodeRange]):
         self._find_all()
 
     def _statements_around(self, node: cst.CSTNode) -> Sequence[tuple[cst.BaseStatement, tuple[str, ...]]]:
-        """The innermost and the outermost statement around a node that is not a class, each with its indentation."""
+        """The innermost and the outermost non-class statement around a node, each with its indentation."""
         found: list[tuple[cst.BaseStatement, tuple[str, ...]]] = []
         indentation: tuple[str, ...] = ()
         before: cst.CSTNode | None = None
@@ -86,7 +86,7 @@ class Positions(Mapping[cst.CSTNode, CodeRange]):
             if isinstance(each, cst.IndentedBlock):
                 indentation = (*indentation, self._tree.default_indent if each.indent is None else each.indent)
             elif isinstance(each, cst.BaseStatement) and not isinstance(each, cst.ClassDef):
-                is_elif = isinstance(before, cst.If) and before.orelse is each  # which is written as an `if`
+                is_elif = isinstance(before, cst.If) and before.orelse is each  # generated as an `if`
                 found[1:] = [] if is_elif else [(each, indentation)]
             before = each
         found.reverse()
@@ -97,7 +97,7 @@ class Positions(Mapping[cst.CSTNode, CodeRange]):
 
 
 class _State(CodegenState):
-    """Follows the text as it is written."""
+    """Tracks the position in the text as code is generated."""
 
     def __init__(self, default_indent: str, default_newline: str) -> None:
         super().__init__(default_indent, default_newline)
@@ -124,17 +124,17 @@ class _State(CodegenState):
 
     def after_codegen(self, node: cst.CSTNode) -> None:
         start = self._starts.pop()
-        if node not in self.numbers:  # else without the blanks around it
+        if node not in self.numbers:  # otherwise recorded already, without the whitespace around it
             self.numbers[node] = (*start, self.line, self.column)
 
     def record_syntactic_position(
         self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
-    ) -> Any:  # LibCST's type names the class that `contextmanager` makes, which takes twice as long
+    ) -> Any:  # LibCST annotates the class of `contextmanager`, which is half as fast
         return _Recorded(self, node, start_node, end_node)
 
 
 class _Recorded:
-    """A node's own text, without the blanks that belong to it; it may start or end where a node in it does."""
+    """A node's own text, without its surrounding whitespace; it may start or end where a given inner node does."""
 
     __slots__ = ("end_node", "node", "start", "start_node", "state")
 

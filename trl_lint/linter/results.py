@@ -1,4 +1,4 @@
-"""What comes of one file: what `--fix` did to it, and why it could not be looked at."""
+"""The results for one file: what `--fix` changed in it, and why it could not be analysed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trl_lint.findings import Finding, Position
 
-# The verdict on a file that is valid, and that the analysis can't bear.
+# The verdict on a file that is valid, but that the analysis cannot handle.
 GIVEN_UP = "not analysed"
 
 
@@ -27,8 +27,9 @@ class SourceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LaunchOutcome:
-    """What is wrong about the launch commands in one file: findings, those that were not asked for, and why it, or a
-    part of it, was not looked at ("" if all was).
+    """Findings about the launch commands in one file.
+
+    unasked: those that are not wanted. remark: why the file, or a part of it, was not looked at ("" if all of it was).
     """
 
     findings: tuple[Finding, ...] = ()
@@ -38,11 +39,11 @@ class LaunchOutcome:
 
 @dataclass(slots=True)
 class CommentContext:
-    """What has to be known to judge the comments that silence findings.
+    """What is needed to judge the comments that silence findings.
 
-    judged_below: the folders below which all that there is to find is known, so that comments can be said to silence
-    nothing. silent: the files that are looked at for their comments alone, as nothing else is to be found in them.
-    unasked, unasked_launches: by file, the findings of the selected rules that were not asked for.
+    judged_below: the folders for which all findings are known, so that a comment can be said to silence nothing.
+    silent: files that are looked at only for their comments, because nothing else can be found in them. unasked,
+    unasked_launches: per file, the findings of the selected rules that are not wanted.
     """
 
     judged_below: tuple[Path, ...] = ()
@@ -53,10 +54,10 @@ class CommentContext:
 
 @dataclass(frozen=True, slots=True)
 class FixResult:
-    """What `--fix` did to one file: its new content, what was mended, what was not and why, what is left.
+    """What `--fix` did to one file: its new content, what was fixed, what was not and why, and what remains.
 
-    applied, partly: findings of the text as it was, those that are gone and those that are only mended in part.
-    uncovered: how many of those that are left could not be seen before.
+    applied, partly: findings of the original text that are gone, and those that are fixed only in part. uncovered: how
+    many of the remaining findings were not visible before.
     """
 
     source: bytes

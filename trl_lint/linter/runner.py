@@ -1,4 +1,4 @@
-"""Many files: read each, lint or mend it, drop what its comments silence, and let no file stop the others."""
+"""Process many files: read each, lint or fix it, drop silenced findings, and let no file stop the others."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ from trl_lint.linter.suppression import unused_noqa
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """What came of one file.
+    """The result for one file.
 
-    `findings` are what is left, at places in `source`; `silenced` and `hidden` are how many more of them comments
-    silence and a baseline hides. `before` is the content that was read where it is not `source`; `applied` and `partly`
-    are findings at places in it that are gone, or mended in part, and `uncovered` is how many of those that are left
-    could not be seen there. `problem` is one line for the user when the tool could not do its work, `note` one on what
-    was not looked at, which is no failure. relevant: whether any rule has to do with it; the others are not looked
-    into. understood: whether all of it could be read and parsed. passed_over: there was nothing that was linted, only a
-    note.
+    `findings` are what remains, at places in `source`; `silenced` and `hidden` count the further ones that comments
+    silence and a baseline hides. `before` is the content that was read, if it is not `source`; `applied` and `partly`
+    are findings at places in it that are gone, or fixed in part, and `uncovered` counts the remaining ones that were
+    not visible there. `problem` is a line for the user if the tool could not do its work; `note` is a line about what
+    was not looked at, which is no failure. relevant: whether any rule concerns it; other files are not analysed.
+    understood: whether all of it could be read and parsed. passed_over: nothing was linted, there is only a note.
     """
 
     path: Path
@@ -56,10 +55,9 @@ def run(
 ) -> Iterator[FileResult]:
     """The result of `action` for every file, in order.
 
-    named: absolute paths that the user has asked for one by one; see `run_one`.
+    named: absolute paths that the user named one by one; see `run_one`.
 
-    All files are analysed before the first is reported: what one of them means for another must not depend on
-    their order.
+    All files are analysed before the first is reported: what one file means for another must not depend on their order.
     """
     read = [_read(item, linter, named) for item in items]
     linter.pass_over(result.path for result in read if not result.relevant and result.problem is result.note is None)
@@ -75,13 +73,13 @@ def run(
 
 
 def _read(item: Path | PathProblem, linter: Linter, named: Container[Path]) -> FileResult:
-    """A file with its content, which is not kept where it does not matter, or what there is to say instead."""
+    """A file with its content (dropped if it does not matter), or a problem to report instead."""
     if isinstance(item, PathProblem):
         said = f"{display_path(item.path)}: {_one_line(item.message)}"
         if item.passed_over:
             return FileResult(item.path, note=said, passed_over=True)
         return FileResult(item.path, problem=said, understood=False)
-    # The analysis looks for packages around the file, so it must see where the file really lies.
+    # The analysis looks for packages around the file, so it needs the real location.
     path = Path(os.path.abspath(item))
     is_named = path in named
     try:
@@ -97,7 +95,7 @@ def _read(item: Path | PathProblem, linter: Linter, named: Container[Path]) -> F
 
 
 def _unread(path: Path, remark: str, linter: Linter, *, is_named: bool) -> FileResult:
-    """A file that is not read as it is too large, as `remark` says; "" where it has nothing to do with any rule."""
+    """A file that is too large to be read, as `remark` says; `remark` is "" if no rule concerns it."""
     if not remark or not (linter.looks_for_launches or front_end(path) == NOTEBOOK):
         return FileResult(path, relevant=False)
     said = f"{display_path(path)}: {_one_line(remark)}"
@@ -107,10 +105,10 @@ def _unread(path: Path, remark: str, linter: Linter, *, is_named: bool) -> FileR
 
 
 def run_one(path: Path, source: bytes, linter: Linter, action: Action, *, named: bool = False) -> FileResult:
-    """The result of `action` for one content; whatever goes wrong is in the result.
+    """The result of `action` for one content; any failure is part of the result.
 
-    named: the user has asked for this very file, so that one that can't be understood is a problem even if nothing
-    in it could matter.
+    named: the user named this very file, so it is a problem if it can't be understood, even if nothing in it could
+    matter.
     """
     path = Path(os.path.abspath(path))
     if not linter.matters(path, source):
@@ -122,7 +120,7 @@ def run_one(path: Path, source: bytes, linter: Linter, action: Action, *, named:
         return FileResult(path, source, problem=problem, relevant=False, understood=problem is None)
     result = _acted(path, source, linter, action)
     if result.note is None:
-        # What a notebook starts was looked at; its code may have nothing to do with any rule.
+        # The launch commands of a notebook were checked; no rule may concern its code.
         problem = _trouble(path, source) if named and not result.problem and front_end(path) == NOTEBOOK else None
         return result if problem is None else replace(result, problem=problem, understood=False)
     if named:
@@ -131,7 +129,7 @@ def run_one(path: Path, source: bytes, linter: Linter, action: Action, *, named:
 
 
 def _trouble(path: Path, source: bytes) -> str | None:
-    """The line that says why a file that was named can't be looked at, if it can't."""
+    """The line that says why a file that the user named can't be looked at; None if it can."""
     from trl_lint.linter.files.sources import is_known_kind, unreadable
 
     if not is_known_kind(path, source):
@@ -167,7 +165,7 @@ def check(linter: Linter, path: Path, source: bytes) -> FileResult:
 
 
 def propose(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileResult:
-    """Mend a file's content, and leave the file as it is."""
+    """Fix a file's content without writing the file."""
     fixed = linter.fix(path, source, unsafe=unsafe)
     if NEEDLE.search(source):
         _, silenced = suppressions.split(linter.check(path, source), source, path)
@@ -194,7 +192,7 @@ def propose(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileR
 
 
 def mend(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileResult:
-    """Mend a file, in place."""
+    """Fix a file in place."""
     result = propose(linter, path, source, unsafe=unsafe)
     if result.source == source:
         return result
@@ -203,7 +201,7 @@ def mend(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileResu
     problem = write_back(path, source, result.source, linter.roots)
     if problem is None:
         return result
-    # What could not be mended is there as it was, unless somebody else has been at it.
+    # What could not be fixed is there as before, unless another process has changed the file.
     found = FileResult(path, source) if problem.endswith(CHANGED) else check(linter, path, source)
     return replace(found, problem=problem)
 

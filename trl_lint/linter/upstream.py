@@ -1,7 +1,7 @@
-"""Findings in a copy of a released trainer: which release of it is mended.
+"""Findings in a copy of a released trainer: which release has the fix.
 
-People copy a trainer of TRL as a whole and change a part of it. A method that they left as it was has the release's own
-bugs, and there is a release to take the mended method from.
+People copy a trainer of TRL and change a part of it. An unchanged method has the bugs of its release, and a later
+release has the fixed method.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ LENGTH = 12
 
 
 def digest(lines: Iterable[str]) -> str:
-    """Of a function's lines, whatever their indentation; blank lines and comments of their own do not count."""
+    """The digest of a function's lines, without indentation, blank lines, and lines that are only a comment."""
     code = (line.strip() for line in lines)
     text = "\n".join(line for line in code if line and not line.startswith("#"))
     return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
 
 
 def concerns(code: str) -> bool:
-    """Whether any release is known that mended a bug of this rule."""
+    """Whether a release is known that fixed a bug of this rule."""
     return code in _by_digest()
 
 
 def mended(code: str, text: str, functions: Iterable[tuple[int, int]], line: int) -> Mended | None:
-    """What is known of a function around this line that is one of a release and had a bug of this rule.
+    """The row about a function around this line, if it is that of a release which had a bug of this rule.
 
     text: that of the file. functions: the line of each one's `def`, and its last one.
     """

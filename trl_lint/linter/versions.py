@@ -1,4 +1,4 @@
-"""Which releases the user's code runs with, and what is known of them with the user's own names."""
+"""Which releases the user's code runs with, and what is known of them, including the user's own names."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def versions_of(settings: Settings) -> Releases:
-    """The releases of trl and transformers that the user's code runs with, as far as they are known."""
+    """The releases of trl and transformers that the user's code runs with, as far as known."""
     configured = {"trl": settings.target_trl, "transformers": settings.target_transformers}
     return Releases({name: version for name, version in configured.items() if version})
 
 
 def known_of(settings: Settings, releases: Releases | None = None) -> Mapping[str, str]:
-    """The releases in use, with what the settings say of names of the user's own."""
+    """The releases in use, together with what the settings say about the user's own names."""
     versions = versions_of(settings) if releases is None else releases
     if not own_names(settings):
         return versions
@@ -30,7 +30,7 @@ def known_of(settings: Settings, releases: Releases | None = None) -> Mapping[st
 
 
 def own_names(settings: Settings) -> tuple[str, ...]:
-    """The dotted names that the settings and the plugins in use speak of."""
+    """The dotted names that the settings and the plugins in use mention."""
     return (*settings.own_names(), *(row.name for row in _rows_of_plugins(settings)))
 
 

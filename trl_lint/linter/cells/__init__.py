@@ -1,4 +1,4 @@
-"""Files that hold Python in parts: the cells of notebooks, the blocks of documentation.
+"""Files that contain Python in parts: the cells of notebooks, the blocks of documentation.
 
-The analysis sees the text of a module, and what it says of places in it is told as places in the file (`places.py`).
+The analysis sees the text of a module; its findings are then translated to places in the file (`places.py`).
 """

@@ -1,4 +1,4 @@
-"""Documentation in Markdown and reStructuredText: each block of Python, and each session with prompts, is a module."""
+"""Markdown and reStructuredText: each block of Python, and each session with prompts, is a module."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trl_lint.linter.cells.document import CodeDocument
 from trl_lint.linter.cells.ipython import lines_of, python_lines
 from trl_lint.linter.cells.places import Change, CodePart, Line, NotInside, ended, with_changes
 
-# Words for Python behind a fence or a directive, and directives that run it as a document is built.
+# Languages that mean Python after a fence or a directive, and directives that run code when a document is built.
 _PYTHON = frozenset({"py", "py3", "pycon", "python", "python3", "ipython", "ipython3"})
 _RUN = frozenset({"code-cell", "jupyter-execute", "testcode"})
 _WORD = re.compile(r"[\w-]+")
@@ -30,7 +30,7 @@ _PROMPT = re.compile(r"(?P<indent>[ \t]*)(?P<prompt>>>>|\.\.\.)(?:[ ]|(?=\s*\Z))
 
 @dataclass(frozen=True, slots=True)
 class _BlockLine:
-    """A line of a document: its number from 1, what stands before the code in it, and the code with the line end."""
+    """A line of a document: its number from 1, the text before the code in it, and the code with the line end."""
 
     number: int
     prefix: str
@@ -39,7 +39,7 @@ class _BlockLine:
 
 @lru_cache(maxsize=8)
 def opened(path: Path, source: bytes) -> CodeDocument:
-    """A document. Never raises: what can't be read has no parts, and says so."""
+    """Read a document. Never raises: one that can't be read has no parts, and a remark that says so."""
     if len(source) > LARGEST:
         return CodeDocument(path, source, remark=f"not looked at: larger than {LARGEST:,} bytes")
     try:
@@ -56,7 +56,7 @@ def _written(text: str, changes: Sequence[Change]) -> bytes:
 
 
 def _part(path: Path, text: str, rows: Sequence[_BlockLine], is_session: bool) -> CodePart:
-    """A block as a module, whose name in the analysis says where it begins."""
+    """A block as a module; its path in the analysis contains the line where it begins."""
     code = python_lines("".join(ended("".join(each.text for each in rows))))
     lines = [Line(0, row.number, row.prefix + each.prefix, each.own) for row, each in zip(rows, code, strict=True)]
     name = path.with_name(f"{path.name}:{rows[0].number}")
@@ -80,7 +80,7 @@ def _markdown(text: str) -> Iterator[tuple[list[_BlockLine], bool]]:
 
 
 def _restructured(text: str) -> Iterator[tuple[list[_BlockLine], bool]]:
-    """The blocks of directives, and sessions wherever they stand, in order."""
+    """The blocks of directives, and sessions anywhere in the text, in order."""
     from trl_lint.launch.parsers.restructured import blocks
 
     rows = [
@@ -94,7 +94,7 @@ def _restructured(text: str) -> Iterator[tuple[list[_BlockLine], bool]]:
 
 
 def _rows(block: Passage) -> list[_BlockLine]:
-    """The lines of a block, with where they stand."""
+    """The lines of a block, with their positions in the file."""
     starts = [0, *accumulate(map(len, lines_of(block.file)))]
     rows, place = [], 0
     for line in lines_of(block.text):
@@ -114,7 +114,7 @@ def _is_first(row: _BlockLine) -> bool:
 
 
 def _session(rows: Iterable[_BlockLine]) -> list[_BlockLine]:
-    """What was typed in a session, less its prompts and what it answers."""
+    """The input of a session, without its prompts and output."""
     found: list[_BlockLine] = []
     is_open = False
     for row in rows:
@@ -127,7 +127,7 @@ def _session(rows: Iterable[_BlockLine]) -> list[_BlockLine]:
 
 
 def _sessions(rows: Iterable[_BlockLine]) -> Iterator[list[_BlockLine]]:
-    """The sessions among the lines of a document: one ends where, behind a blank line, something else follows."""
+    """The sessions among the lines of a document: a session ends where other text follows after a blank line."""
     open_rows: list[_BlockLine] = []
     indent, is_behind_blank = "", False
     for row in rows:
@@ -147,7 +147,7 @@ def _prompts(code: str) -> list[str]:
     """The prompt before each line of a session's code.
 
     Raises:
-        NotInside: it is no Python that this interpreter knows.
+        NotInside: this interpreter cannot parse it.
     """
     found = [">>> "] * len(lines_of(code))
     try:

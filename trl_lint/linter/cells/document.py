@@ -1,4 +1,4 @@
-"""A file that holds modules of Python as parts: a notebook holds one, documentation one per block."""
+"""A file that contains Python modules as parts: a notebook has one, documentation has one per block."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from trl_lint.linter.cells.places import Change, CodePart, NotInside, ended
 class CodeDocument:
     """A file and its parts.
 
-    texts: what lines are counted in, by cell (0: the file as a whole). remark: why it, or a part of it, was not looked
-    at. broken: the parts that are no Python, by their paths. write: the content of the file with changes.
+    texts: the text that line numbers refer to, per cell (0: the file as a whole). remark: why the file, or a part of
+    it, was not looked at. broken: the paths of parts that are not valid Python. write: returns the content of the file
+    with changes applied.
     """
 
     path: Path
@@ -28,16 +29,16 @@ class CodeDocument:
 
     @property
     def sound(self) -> Iterator[CodePart]:
-        """The parts that can be looked at."""
+        """The parts that can be parsed."""
         return (each for each in self.parts if each.path not in self.broken)
 
     def changed(self, changes: Sequence[Change]) -> bytes:
-        """The content of the file with changes."""
+        """The content of the file with changes applied."""
         return self.source if self.write is None or not changes else self.write(changes)
 
 
 def edits_there(part: CodePart, finding: Finding) -> tuple[Edit, ...]:
-    """The edits of a finding's fix as those of the file; none where it can't be made in the file."""
+    """The edits of a finding's fix as edits of the file; none if they can't be made in the file."""
     from trl_lint.linter.rewriting.text_edits import edited
 
     if finding.fix is None:

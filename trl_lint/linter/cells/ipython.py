@@ -1,11 +1,11 @@
-"""The code of a notebook's cell as Python reads it: what only IPython understands becomes a comment.
+"""The code of a notebook's cell as plain Python: what only IPython understands becomes a comment.
 
     %pip install trl            # %pip install trl
     files = !ls                 files = get_ipython()  # !ls
     %time trainer.train()       trainer.train()
     trainer?                    # trainer?
 
-There are as many lines as before. Which lines are IPython's is told as it does it itself: by how they begin, where a
+The number of lines stays the same. IPython lines are recognised as IPython itself does it: by how they begin, where a
 statement may begin.
 """
 
@@ -18,15 +18,15 @@ from dataclasses import dataclass
 
 from trl_lint.analysis.program.project.source_text import end_of_long
 
-# Cell magics below which stands Python that runs in the notebook. What is below the others is no code of it.
+# Cell magics whose body is Python that runs in the notebook. The body of any other one is not its code.
 RUN_PYTHON = frozenset({"capture", "debug", "ipytest", "memit", "prun", "scalene", "time", "timeit", "wandb"})
 _CELL_MAGIC = re.compile(r"%%(\w*)")
-# What stands before the lines of a session that was pasted.
+# The prompt before the lines of a pasted session.
 _PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.)(?: |(?=\s*\Z))")
 _BLANKS = re.compile(r"[ \t]*")
-# Line magics that run what stands behind them, with their options.
+# Line magics that run the code after them, with their options.
 _RUNNING = re.compile(r"[ \t]*(%(?:memit|prun|time|timeit)[ \t]+(?:-\w+[ \t]*\d*[ \t]+)*)(?=[^\s-])")
-# `!ls`, `%cd ..`, `?name` and `name?`; and what IPython takes for a magic without its `%`, if it can be no Python.
+# `!ls`, `%cd ..`, `?name` and `name?`; and magics without their `%` that cannot be valid Python.
 _MAGIC = re.compile(
     r"[ \t]*(?:[%!?]"
     r"|%{0,2}[A-Za-z_*][\w*]*(?:\.[A-Za-z_*][\w*]*|\[\d+\])*\?\??[ \t]*(?:\#.*)?\s*\Z"
@@ -34,7 +34,7 @@ _MAGIC = re.compile(
     r"(?!(?:and|else|for|if|in|is|not|or)\b)[\w~./])"
 )
 _ASSIGNED = re.compile(r"([ \t]*[A-Za-z_][\w., \t\[\]*\"'()]*=[ \t]*)(?=[%!])")
-# What stands for a value that a magic gives: nobody knows what it is.
+# Replaces the value that a magic returns, which is unknown.
 _UNKNOWN = "get_ipython()"
 _PIECE = re.compile(
     r"""(?P<long>\"{3}|'{3})|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\#[^\r\n]*"""
@@ -45,7 +45,7 @@ _PIECE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CodeLine:
-    """A line as Python reads it. prefix: what stands before it in the cell. own: whether the cell has it so."""
+    """A line as Python reads it. prefix: the text before it in the cell. own: whether the cell has it unchanged."""
 
     text: str
     prefix: str = ""
@@ -58,7 +58,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def python_lines(cell: str) -> list[CodeLine]:
-    """The lines of a cell, each for the one that it was."""
+    """The lines of a cell as plain Python, one for each original line."""
     lines = lines_of(cell)
     start = 0
     while start < len(lines):
@@ -73,7 +73,7 @@ def python_lines(cell: str) -> list[CodeLine]:
 
 
 def _body(lines: Sequence[str]) -> Iterator[CodeLine]:
-    """The lines below the cell magics, less the indentation of the whole cell, or the prompts of a pasted session."""
+    """The lines below the cell magics, without the indentation of the whole cell or the prompts of a pasted session."""
     first = next((each for each in lines if each.strip()), "")
     leading = _PROMPT if first.lstrip().startswith(">>>") else re.compile(re.escape(_blanks(first)))
     reading, joined = _Reading(), False
@@ -98,7 +98,7 @@ def _may_be_magic(text: str) -> bool:
 
 
 def _translated(text: str) -> CodeLine:
-    """A line that only IPython understands."""
+    """A line that only IPython understands, as plain Python."""
     indent = _blanks(text)
     running = _RUNNING.match(text)
     if running is not None:
@@ -114,7 +114,7 @@ def _comment(text: str) -> CodeLine:
 
 
 def _goes_on(text: str) -> bool:
-    """Whether a magic goes on in the next line."""
+    """Whether a magic continues in the next line."""
     return text.rstrip("\r\n").endswith("\\")
 
 
@@ -124,7 +124,7 @@ def _blanks(text: str) -> str:
 
 
 class _Reading:
-    """Follows code line by line: whether the next one begins a statement, or lies within brackets or a string."""
+    """Scans code line by line: whether the next line begins a statement, or is inside brackets or a string."""
 
     def __init__(self) -> None:
         self._quotes = ""
@@ -136,7 +136,7 @@ class _Reading:
         return not (self._quotes or self._depth or self._joined)
 
     def go_on(self, line: str) -> None:
-        """Take note of a line."""
+        """Scan a line."""
         place, self._joined = 0, False
         while place < len(line):
             if self._quotes:

@@ -1,4 +1,4 @@
-"""Launch commands in notebooks: compared by the lines of all cells, as those of one cell are in others, too."""
+"""Launch commands in notebooks, matched across all cells, because one cell may affect others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trl_lint.linter.rewriting.accounting import Account, Counted, account
 def accounted(
     path: Path, before: Sequence[Counted], after: Sequence[Counted], source: bytes, current: bytes
 ) -> Account:
-    """What has become of the launches of a notebook, at places in its cells."""
+    """Which launches of a notebook were fixed, at places in its cells."""
     old, new = (all_cells(path, content) for content in (source, current))
     told = account(_inside(old, before), _inside(new, after), old.source, new.source)
     return Account(_outside(old, told.fixed), _outside(old, told.partly), told.uncovered)

@@ -1,4 +1,4 @@
-"""Files that hold their Python in parts: each part is checked and mended, and told at its places in the file."""
+"""Lint files that contain Python in parts: each part is checked and fixed, and reported at its places in the file."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def parts_that_matter(linter: Linter, document: CodeDocument) -> list[CodePart]:
 
 
 def check(linter: Linter, document: CodeDocument) -> list[Finding]:
-    """What the analysis finds in the parts of a file, at places in it.
+    """The findings in the parts of a file, at places in the file.
 
     Raises:
-        SourceError: a part is no Python.
+        SourceError: a part is not valid Python.
     """
     found: list[Finding] = []
     for part in parts_that_matter(linter, document):
@@ -39,7 +39,7 @@ def check(linter: Linter, document: CodeDocument) -> list[Finding]:
 
 
 def told(parts: Mapping[Path, CodePart], part: CodePart | None, finding: Finding) -> Finding:
-    """A finding of a module with the places that its users know. part: the one that it is in, if it is in one."""
+    """A finding of a module, with places in the file that the user sees. part: the part that it is in, if any."""
     own = {} if part is None else {str(part.path): part}
     edits = None if part is None else partial(edits_there, part)
     return moved(finding, partial(_there, parts, own), edits)
@@ -53,7 +53,7 @@ def _there(
 
 
 def located(part: CodePart, error: SourceError) -> SourceError:
-    """What is wrong about a part, at its place in the file; in a notebook, at the first cell that is no Python."""
+    """An error in a part, at its place in the file; in a notebook, at the first cell that is not valid Python."""
     place, message = part.there(Position(error.line, error.column)), error.message
     broken = broken_cell(part)
     if broken is not None:
@@ -62,7 +62,7 @@ def located(part: CodePart, error: SourceError) -> SourceError:
 
 
 def broken_cell(part: CodePart) -> tuple[Position, str] | None:
-    """The first place of a part that is no Python, cell by cell, and why it is none; None if all is Python."""
+    """The first syntax error of a part, cell by cell: its place and message; None if all cells are valid Python."""
     from trl_lint.linter.cells.notebook import cell_of
     from trl_lint.linter.files.sources import python_error
 
@@ -71,7 +71,7 @@ def broken_cell(part: CodePart) -> tuple[Position, str] | None:
         error = python_error(text.encode("utf-8", "surrogatepass"))
         if error is not None:
             line, column, message = error
-            # An error behind the end of a cell is one of its last line.
+            # An error after the end of a cell is reported on its last line.
             line = min(line, max(text.count("\n"), 1))
             return part.there(Position(line + above, column)), message
     return None
@@ -81,10 +81,10 @@ def broken_cell(part: CodePart) -> tuple[Position, str] | None:
 
 
 def fix(linter: Linter, document: CodeDocument, *, unsafe: bool) -> FixResult:
-    """Apply the fixes of the parts of a file, at places in it.
+    """Apply the fixes of the parts of a file, with places in the file.
 
     Raises:
-        SourceError: a part is no Python.
+        SourceError: a part is not valid Python.
     """
     from trl_lint.linter.rewriting import fixing
 
@@ -114,17 +114,17 @@ def _pairs(
 
 
 def _holds(before: CodeDocument, after: CodeDocument, results: Mapping[Path, tuple[FixResult, CodePart]]) -> bool:
-    """Whether what was written is read as it was meant."""
+    """Whether the written file is read back as intended."""
     return len(before.parts) == len(after.parts) and all(
         new.source == results[old.path][0].source for old, new in _pairs(before, after, results)
     )
 
 
 def _joined(linter: Linter, source: bytes, results: Sequence[tuple[FixResult, CodePart, CodePart]]) -> FixResult:
-    """The outcome for a file, from that of its parts, each as it was and as it is now."""
+    """The result for a file, combined from those of its parts, each before and after."""
     joined = FixResult(source, (), (), ())
     for result, old, new in results:
-        # The module has the path by which it was looked at, wherever it begins now.
+        # The module keeps the path under which it was analysed, wherever it begins now.
         each = told_result(linter, result, old, replace(new, path=old.path))
         joined = FixResult(
             source,
@@ -140,7 +140,7 @@ def _joined(linter: Linter, source: bytes, results: Sequence[tuple[FixResult, Co
 def told_result(
     linter: Linter, result: FixResult, old: CodePart | None = None, new: CodePart | None = None
 ) -> FixResult:
-    """What came of a module's fixes, at places that its users know. old, new: the part that it is, before and after."""
+    """The result of a module's fixes, at places in the user's file. old, new: its part before and after."""
     was = partial(told, linter.documents.parts, old)
     now = partial(told, linter.documents.parts, new)
     return replace(

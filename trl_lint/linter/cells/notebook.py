@@ -1,4 +1,4 @@
-"""Notebooks: their code cells, in order, are one module. Only the strings of lines that change are written anew."""
+"""Notebooks: their code cells, in order, form one module. Only the JSON strings of changed lines are rewritten."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from trl_lint.linter.cells.document import CodeDocument
 from trl_lint.linter.cells.ipython import lines_of, python_lines
 from trl_lint.linter.cells.places import Change, CodePart, Line, ended, last_first, with_changes
 
-# Where a text says how it is encoded, which the strings of JSON are not concerned with.
+# A declaration of a text's encoding, which has no meaning in JSON strings.
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=]")
 
 
 @lru_cache(maxsize=8)
 def opened(path: Path, source: bytes) -> CodeDocument:
-    """A notebook. Never raises: what can't be read has no parts, and says so.
+    """Read a notebook. Never raises: one that can't be read has no parts, and a remark that says so.
 
-    One of another language than Python has no parts either, and there is nothing to say of it.
+    One in a language other than Python has no parts and no remark.
     """
     try:
         text = source.decode("utf-8-sig")
@@ -42,7 +42,7 @@ def opened(path: Path, source: bytes) -> CodeDocument:
 
 
 def module_of(path: Path, cells: Iterable[tuple[int, str]]) -> CodePart:
-    """The module that code cells make, of which each has its number among all cells and its text."""
+    """The module formed by code cells, each given by its number among all cells and its text."""
     texts = dict(cells)
     lines: list[Line] = []
     code: list[str] = []
@@ -57,13 +57,13 @@ def module_of(path: Path, cells: Iterable[tuple[int, str]]) -> CodePart:
 
 
 def all_cells(path: PurePath, source: bytes) -> CodePart:
-    """All code cells as one module, those of other languages than Python included: where comments may stand."""
+    """All code cells as one module, including those in other languages: comments may be in any of them."""
     known = opened(Path(path), source)
     return known.parts[0] if known.parts else module_of(known.path, known.texts.items())
 
 
 def cell_of(part: CodePart, number: int) -> tuple[str, int]:
-    """The text of one cell as Python reads it, and the line of the module behind which it begins."""
+    """The text of a cell as Python reads it, and the number of module lines before it."""
     at = [place for place, each in enumerate(part.lines) if each.cell == number and not each.is_mark]
     lines = lines_of(part.text)
     return "".join(lines[place] for place in at), at[0] if at else 0
@@ -82,7 +82,7 @@ def _written(text: str, cells: Sequence[CodeCell], has_mark: bool, changes: Sequ
 
 
 def _source(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
-    """The value of a cell's source with changed lines, all else as it is written."""
+    """The value of a cell's source with changed lines; everything else keeps its spelling."""
     if text[cell.start] == "[" and [each.value for each in cell.strings] == lines_of(cell.text):
         return _list(text, cell, changes)
     return _characters(text, cell, changes)
@@ -90,7 +90,10 @@ def _source(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A line in a list of them. was: its value as it is written; written: how, and what stands before it."""
+    """A line in a list of lines.
+
+    was: its original value. written: how that is spelled in the JSON. before: the text before it.
+    """
 
     value: str
     was: str | None = None
@@ -99,7 +102,7 @@ class _Item:
 
 
 def _list(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
-    """A list that has a string for each line."""
+    """A list that has one string per line."""
     first, last = cell.strings[0], cell.strings[-1]
     between = [text[one.end : other.start] for one, other in zip(cell.strings, cell.strings[1:], strict=False)]
     usual = between[0] if between else f",{text[cell.start + 1 : first.start]}"
@@ -112,7 +115,7 @@ def _list(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
     if not items:
         return "[]"
     values = lines_of(with_changes(cell.text, changes))
-    # One item less where the last line is empty now, and has no end.
+    # One item fewer if the last line is now empty and has no line end.
     written = [_as_written(item, value, text) for item, value in zip(items, values, strict=False)]
     return text[cell.start : first.start] + "".join(written).removeprefix(items[0].before) + text[last.end : cell.end]
 
@@ -122,7 +125,7 @@ def _as_written(item: _Item, value: str, text: str) -> str:
 
 
 def _characters(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
-    """A string for all lines, or some for several: what stays in them is copied, character by character."""
+    """One string for all lines, or one for several: unchanged text is copied character by character."""
     first, last = cell.strings[0], cell.strings[-1]
     at = [*(place for each in cell.strings for place in each.offsets(text)[:-1]), last.end - 1]
     pieces = [text[cell.start : first.start + 1]]
@@ -132,7 +135,7 @@ def _characters(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
 
 
 def _spans(old: str, new: str) -> Iterator[tuple[int, int, str | None]]:
-    """The pieces of a text, in order, and what becomes of each; None: it stays."""
+    """The pieces of a text, in order, each with its replacement; None: unchanged."""
     from trl_lint.linter.rewriting.hunks import hunks
 
     before, after = lines_of(old), lines_of(new)
@@ -148,5 +151,5 @@ def _spans(old: str, new: str) -> Iterator[tuple[int, int, str | None]]:
 
 
 def _quoted(value: str, text: str) -> str:
-    """A string of JSON, with letters as such where the file has any."""
+    """A JSON string, with non-ASCII characters unescaped if the file has any."""
     return json.dumps(value, ensure_ascii=text.isascii())

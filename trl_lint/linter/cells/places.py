@@ -1,7 +1,7 @@
-"""A module of Python that stands in a part of a file: its text, and where each of its lines is in the file.
+"""A Python module that is part of a file: its text, and where each of its lines is in the file.
 
-The linter looks at the text alone. `CodePart.there` and `CodePart.here` translate places, `moved` a whole finding, and
-`CodePart.changes` says what a mended text changes in the file.
+The linter sees only the text. `CodePart.there` and `CodePart.here` translate positions, `moved` a whole finding, and
+`CodePart.changes` computes what a fixed text changes in the file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trl_lint.findings import Edit, Finding, Fix, Guard, Note, Position, Related
 from trl_lint.linter.cells.ipython import lines_of
 from trl_lint.linter.rewriting.hunks import Hunk, hunks
 
-# The prompt of a Python session, at the end of what stands before a line.
+# The prompt of a Python session, at the end of the text before a line.
 _PROMPT = re.compile(r"(?:>>>|\.\.\.) ?\Z")
 
 
@@ -28,10 +28,10 @@ class NotInside(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Where a line of a module stands: in which cell (0: the file has none), and in which line there, from 1.
+    """Where a line of a module is: in which cell (0: the file has none), and in which line of it, from 1.
 
-    prefix: what stands before it there. own: whether it is written there as the module has it; one that is not may not
-    be changed. is_mark: it is not there at all, and only parts what is in two cells.
+    prefix: the text before it there. own: whether the file contains it unchanged; other lines must not be changed.
+    is_mark: it is not in the file, and only separates two cells.
     """
 
     cell: int
@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """In a cell (0: in the file) the lines from `first` up to `last`, from 0, become others."""
+    """Replace the lines from `first` to before `last`, counted from 0, of a cell (0: of the file)."""
 
     cell: int
     first: int
@@ -53,9 +53,10 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class CodePart:
-    """A module of Python in a file.
+    """A Python module in a file.
 
-    path: by which the analysis knows it; file: in which it is. texts: what the lines are counted in, by cell.
+    path: how the analysis refers to it; file: the file that contains it. texts: the text that line numbers refer to,
+    per cell.
     """
 
     path: Path
@@ -63,16 +64,16 @@ class CodePart:
     text: str
     lines: Sequence[Line]
     texts: Mapping[int, str]
-    # Of a session with prompts: which prompt stands before which line of a mended text.
+    # For a session with prompts: the prompt before each line of a given code.
     prompts: Callable[[str], Sequence[str]] | None = None
 
     @cached_property
     def source(self) -> bytes:
-        # Halves of surrogates, which JSON may have, are for the reader of the text to complain about.
+        # Lone surrogates, which JSON may contain, are left for the parser to report.
         return self.text.encode("utf-8", "surrogatepass")
 
     def there(self, place: Position) -> Position:
-        """The place in the file of one in the module; behind its end, the place behind the end of its last line."""
+        """The place in the file of a place in the module; after its end, relative to its last line."""
         if not self.lines:
             return place
         line = self.lines[min(place.line, len(self.lines)) - 1]
@@ -80,7 +81,7 @@ class CodePart:
         return Position(line.number + beyond, place.column + len(line.prefix) * (not beyond), cell=line.cell)
 
     def here(self, place: Position) -> Position | None:
-        """The place in the module of one in the file; None where that is no line of it."""
+        """The place in the module of a place in the file; None if that line is not part of the module."""
         line = self._by_place.get((place.cell, place.line))
         if line is None:
             return None
@@ -91,16 +92,16 @@ class CodePart:
         return {(each.cell, each.number): at for at, each in enumerate(self.lines) if not each.is_mark}
 
     def changes(self, new: str) -> tuple[Change, ...]:
-        """What the file has to become for its module to be `new`.
+        """The changes of the file that turn its module into `new`.
 
         Raises:
-            NotInside: it would change what is no line of the module's own, or can't be told apart by cells.
+            NotInside: they would change a line that is not the module's own, or cannot be assigned to cells.
         """
         return _Changes(self, new).found()
 
 
 class _Changes:
-    """Finds the lines of a file that have to change for its module to have another text."""
+    """Finds the lines of a file that have to change for its module to get another text."""
 
     def __init__(self, part: CodePart, new: str) -> None:
         self.part = part
@@ -114,7 +115,7 @@ class _Changes:
         return tuple(self._inserted(each) if each.first == each.last else self._replaced(each) for each in self.hunks)
 
     def _hunks(self) -> list[Hunk]:
-        """What differs, cell by cell: what is alike in two cells must not be taken for each other."""
+        """The differences, cell by cell, so that equal lines in two cells are not matched with each other."""
         marks = [at for at, each in enumerate(self.part.lines) if each.is_mark]
         texts = {self.old[at] for at in marks}
         kept = [at for at, line in enumerate(self.new) if line in texts]
@@ -132,14 +133,14 @@ class _Changes:
         if not all(each.own for each in lines):
             raise NotInside("it would change a line that is not plain Python")
         first, last = lines[0], lines[-1]
-        # Between lines that follow on each other in the module, the file may have others, such as output.
+        # Lines that are adjacent in the module may have others between them in the file, such as output.
         if last.cell != first.cell or last.number - first.number != len(lines) - 1:
             raise NotInside("it would change several parts of the file at once")
         prefixes = [each.prefix for each in lines if each.prefix] or [first.prefix]
         return self._change(hunk, first.cell, first.number - 1, last.number, prefixes)
 
     def _inserted(self, hunk: Hunk) -> Change:
-        """New lines go where the lines around them are the module's own."""
+        """Insert new lines next to lines that are the module's own."""
         below = self._goes_below(hunk)
         lines = self.part.lines
         if below is None:
@@ -153,7 +154,7 @@ class _Changes:
         return self._change(hunk, line.cell, line.number, line.number, [line.prefix])
 
     def _goes_below(self, hunk: Hunk) -> bool | None:
-        """Whether new lines belong to what follows, of the lines of the file that are Python; None: there are none."""
+        """Whether new lines go before the next Python line, not after the last one; None: there is no such line."""
         above, below = self._last_own(hunk.first), self._next_own(hunk.first)
         lines = self.part.lines
         if above < 0 or below >= len(lines):
@@ -188,7 +189,7 @@ class _Changes:
 
 
 def _is_filled(text: str, number: int) -> bool:
-    """Whether the line behind one has anything in it."""
+    """Whether the line after a given one is not blank."""
     return bool("".join(lines_of(text)[number : number + 1]).strip())
 
 
@@ -201,7 +202,7 @@ def _imports(code: str) -> bool:
 
 
 def _ends_with_import(cell: str) -> bool:
-    """Whether the last lines of a cell that Python can read import something."""
+    """Whether the last statement of a cell is an import, as far as Python can parse it."""
     from trl_lint.linter.cells.ipython import python_lines
 
     try:
@@ -212,7 +213,7 @@ def _ends_with_import(cell: str) -> bool:
 
 
 def with_changes(text: str, changes: Sequence[Change]) -> str:
-    """A text with other lines; whether it ends with a line end stays as it is."""
+    """The text with changes applied; whether it ends with a line end stays the same."""
     lines = ended(text)
     for each in last_first(changes):
         lines[each.first : each.last] = each.lines
@@ -222,12 +223,12 @@ def with_changes(text: str, changes: Sequence[Change]) -> str:
 
 
 def last_first(changes: Sequence[Change]) -> list[Change]:
-    """Changes in the order in which they can be made one by one: new lines before others come behind these."""
+    """The changes in an order in which they can be applied one by one: from the end, insertions after replacements."""
     return sorted(reversed(changes), key=lambda each: (each.first, each.last), reverse=True)
 
 
 def ended(text: str) -> list[str]:
-    """The lines of a text, the last of which has an end, too."""
+    """The lines of a text; a line end is added to the last one if needed."""
     lines = lines_of(text)
     if lines and lines[-1][-1] not in "\r\n":
         lines[-1] += "\r\n" if lines[0].endswith("\r\n") else "\n"
@@ -236,12 +237,12 @@ def ended(text: str) -> list[str]:
 
 # --- findings -------------------------------------------------------------------------------------------
 
-# Where a place is that a finding speaks of, by the path that it has there: the path that it has here, and the place.
+# Translates a place in a finding: takes its path and position, returns the new path and position.
 Move = Callable[[str, Position], tuple[str, Position]]
 
 
 def moved(finding: Finding, move: Move, edits: Callable[[Finding], tuple[Edit, ...]] | None = None) -> Finding:
-    """A finding with all places that it speaks of as they are elsewhere. edits: what its fix comes to there."""
+    """A finding with all its places translated. edits: returns the translated edits of its fix."""
     fix = finding.fix and _fix(finding, finding.fix, move, edits)
     path, start = move(finding.path, finding.start)
     return replace(
@@ -268,7 +269,7 @@ def _fix(finding: Finding, fix: Fix, move: Move, edits: Callable[[Finding], tupl
 
 
 def moved_notes(notes: Iterable[Note], move: Move) -> tuple[Note, ...]:
-    """The places that lead to something as they are elsewhere."""
+    """The notes with their places translated."""
     places = ((each, move(each.path, each.start)) for each in notes)
     return tuple(replace(each, path=path, start=start) for each, (path, start) in places)
 

@@ -1,4 +1,4 @@
-"""Which reader a file has that holds its Python in parts."""
+"""Select the reader for a file that contains Python in parts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from trl_lint.linter.cells.places import CodePart, NotInside
 
 
 def document_of(path: Path, source: bytes, may_matter: Callable[[bytes], bool]) -> CodeDocument:
-    """A notebook, or documentation, of which those parts that may matter are looked at."""
+    """A notebook or a documentation file; of the latter, broken blocks that may matter are marked."""
     document = _opened(path, source)
     return document if front_end(path) == NOTEBOOK else _without_broken(document, may_matter)
 
 
 def settled(document: CodeDocument, part: CodePart, text: str) -> tuple[str, str]:
-    """The text that a part has once its file is written so that the part has this one; and why that can't be, or ""."""
+    """The text of a part after its file was written with this one and read again; and why that is impossible, or ""."""
     try:
         changed = document.changed(part.changes(text))
     except NotInside as reason:
@@ -41,7 +41,7 @@ def _opened(path: Path, source: bytes) -> CodeDocument:
 
 
 def _without_broken(document: CodeDocument, may_matter: Callable[[bytes], bool]) -> CodeDocument:
-    """Examples may have gaps: a block that is no Python is passed over, and said."""
+    """Mark blocks that are not valid Python, with a remark: examples may have gaps."""
     from trl_lint.linter.files.sources import python_error
 
     errors = {part: python_error(part.source) for part in document.parts if may_matter(part.source)}

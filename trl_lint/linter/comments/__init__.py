@@ -1,1 +1,1 @@
-"""The comments that silence findings: how they are written, and which findings they mean."""
+"""The comments that silence findings: their syntax, and which findings they apply to."""

@@ -1,11 +1,11 @@
-"""The comments that silence findings: how they are written, and which rules they name.
+"""The comments that silence findings: their syntax, and which rules they name.
 
     # noqa: TRL001, E501 as rank 0 alone logs       codes and names of rules; a reason may follow
-    # flake8: noqa: TRL003                          the same, for a whole file, on a line of its own
-    # trl-lint: ignore[unreduced-metric] -- reason  the wordy form, which speaks of our rules alone
+    # flake8: noqa: TRL003                          the same, for a whole file, on a line by itself
+    # trl-lint: ignore[unreduced-metric] -- reason  the long form, only for the rules of trl-lint
 
 `# noqa` is read the way flake8 reads it, but for a name or a code of ours that is misspelt: where flake8 takes the
-words behind the colon for prose, and the comment for one that silences everything, such a word silences nothing.
+words after the colon for prose, and the comment for one that silences everything, such a word silences nothing.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from functools import cache
 
 from trl_lint.findings import Finding
 
-# A file without these bytes has no such comment, and needs no tokenizing.
+# A file without these bytes has no such comment and need not be tokenized.
 NEEDLE = re.compile(rb"noqa|trl-lint:[ \t]*ignore", re.IGNORECASE)
-# How alike a word and the name of a rule are where it is taken for a slip.
+# How similar a word and the name of a rule must be for the word to count as a misspelling.
 _ALIKE = 0.85
 _SEPARATORS = re.compile(r"[,\s]*")
 _COLON = re.compile(r":\s?")
-# What may be meant for a name or a code of ours.
+# What may be meant as a name or a code of trl-lint.
 _CANDIDATE = re.compile(r"(?:TRL[-_]\d+|[a-z]+(?:[-_][a-z]+)+)(?![\w-])", re.IGNORECASE)
 _IGNORE = re.compile(r"# ?trl-lint:\s*ignore(?:\[(?P<words>[^\]\n]*)\])?", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"[^,\s]+")
@@ -33,7 +33,7 @@ _HYPHENS = str.maketrans("_", "-")
 
 
 class CommentForm(Enum):
-    """The ways to write one."""
+    """The syntaxes of a directive."""
 
     LINE = "# noqa"
     FILE = "# flake8: noqa"
@@ -42,9 +42,9 @@ class CommentForm(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RuleWord:
-    """A word of a comment: a code, the beginning of one, or a name, as it is written, and where in its line.
+    """A word of a comment: a code, a code prefix, or a name, as written, and its position in the line.
 
-    slip: whether it is no word of ours and can only be meant for one; `meant` is that one, where it is known.
+    slip: whether it is unknown and can only be a misspelling; `meant` is the intended word, if that is known.
     """
 
     text: str
@@ -58,11 +58,11 @@ class RuleWord:
 
     @property
     def key(self) -> str:
-        """A name is known in any case; a code only as it is written, as in flake8."""
+        """The word to compare: names ignore case, codes do not, as in flake8."""
         return self.text.lower() if "-" in self.text else self.text
 
     def speaks_of(self, code: str, name: str) -> bool:
-        """Whether a rule is meant."""
+        """Whether it refers to a rule."""
         return not self.slip and (name == self.key or code.startswith(self.key))
 
 
@@ -78,7 +78,7 @@ class Directive:
 
     @property
     def is_blanket(self) -> bool:
-        """Whether it names nothing and so is for everything."""
+        """Whether it names no rule and so applies to all."""
         return not self.words and self.form is not CommentForm.WORDY
 
     def covers(self, finding: Finding) -> bool:
@@ -90,7 +90,7 @@ class Directive:
 
 
 def in_file(line: str, number: int) -> Directive | None:
-    """The comment for a whole file that a line is, if it is one."""
+    """The directive for the whole file, if the line is one."""
     found = _patterns()[1].match(line)
     if not found:
         return None
@@ -99,7 +99,7 @@ def in_file(line: str, number: int) -> Directive | None:
 
 
 def in_text(text: str, number: int) -> Iterator[Directive]:
-    """The comments of a text that count: of each form the first. number: that of its first line."""
+    """The directives of a text that are effective: the first of each form. number: that of its first line."""
     noqa = _patterns()[0].search(text)
     if noqa:
         yield _in_its_line(_noqa(CommentForm.LINE, noqa, noqa.start(), number), text)
@@ -109,7 +109,7 @@ def in_text(text: str, number: int) -> Iterator[Directive]:
 
 
 def all_in(comment: str, number: int, column: int) -> Iterator[Directive]:
-    """All of them in one comment of a line, also those that do not count. column: where the comment begins."""
+    """All directives in a comment, including ineffective ones. column: where the comment begins."""
     for found in _patterns()[0].finditer(comment):
         yield _shifted(_noqa(CommentForm.LINE, found, found.start(), number), 0, column)
     for found in _IGNORE.finditer(comment):
@@ -117,7 +117,7 @@ def all_in(comment: str, number: int, column: int) -> Iterator[Directive]:
 
 
 def _in_its_line(found: Directive, text: str) -> Directive:
-    """A comment that was found in the text of several lines, with its place in its own."""
+    """A directive found in a text of several lines, with its position in its own line."""
     before = text[: found.start]
     return _shifted(found, before.count("\n"), -(before.rfind("\n") + 1))
 
@@ -133,7 +133,7 @@ def _noqa(form: CommentForm, found: re.Match[str], start: int, number: int) -> D
 
 
 def _words(found: re.Match[str]) -> Iterator[RuleWord]:
-    """The words that flake8 would see, and those that it would not as they are misspelt."""
+    """The words that flake8 recognises, and those that it does not because they are misspelt."""
     word, text = _patterns()[2], found.string
     at = found.end()
     if found["codes"]:
@@ -155,7 +155,7 @@ def _words(found: re.Match[str]) -> Iterator[RuleWord]:
 
 
 def _slip(text: str, at: int) -> RuleWord | None:
-    """The word that stands there and is nearly one of ours."""
+    """The misspelt word at this position, if there is one."""
     found = _CANDIDATE.match(text, at)
     meant = _meant_by(found[0]) if found else None
     return RuleWord(found[0], at, slip=True, meant=meant) if found and meant is not None else None
@@ -172,7 +172,7 @@ def _wordy(found: re.Match[str], number: int) -> Directive:
 
 
 def _meant_by(word: str) -> str | None:
-    """The code or the name that a word can only be meant for: "" for a code that is not known, None for prose."""
+    """The code or name that a word must be meant as: "" for an unknown code, None for prose."""
     plain = word.upper().replace("-", "").replace("_", "")
     if plain.startswith("TRL") and plain[3:].isdigit():
         return plain if any(code.startswith(plain) for code, _ in _rules()) else ""
@@ -195,7 +195,7 @@ def _patterns() -> _Patterns:
 
 @cache
 def _patterns_with(names: tuple[str, ...]) -> _Patterns:
-    """flake8's two patterns, with the names of rules beside the codes; and one such word."""
+    """The two patterns of flake8, extended by the names of rules; and the pattern of one word."""
     named = "|".join(rf"{re.escape(name)}(?![\w-])" for name in names)
     word = rf"(?:{named}|[A-Z]+[0-9]+)"
     codes = rf"(?::[\s]?(?P<codes>(?:{word}(?:[,\s]+)?)+))?"

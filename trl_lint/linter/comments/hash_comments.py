@@ -1,4 +1,4 @@
-"""Comments in files of launch commands in which they begin with `#`, and whether an edit changes what is run."""
+"""`#` comments in files with launch commands, and whether an edit changes the commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trl_lint.launch.parsers import readers
 
-# The files besides Python in which a comment begins with `#`.
+# The kinds of files, other than Python, in which a comment begins with `#`.
 _KINDS = frozenset(
     {
         readers.SHELL,
@@ -33,7 +33,7 @@ def has_them(path: Path, source: bytes) -> bool:
 def hash_comments(lines: Iterable[str]) -> Iterator[tuple[int, int, str]]:
     """The comments: line, column counted from 0, and text.
 
-    What may stand in a string, one of an earlier line too, or in a here-document is none.
+    Whatever may be inside a string (even one that starts on an earlier line) or a here-document does not count.
     """
     quote, end = "", ""
     for number, line in enumerate(lines, 1):
@@ -48,8 +48,8 @@ def hash_comments(lines: Iterable[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def _comment_in(line: str, quote: str) -> tuple[int | None, str]:
-    """Where a comment begins in a line, and which quote is open behind the line. quote: which one was before it."""
-    own = ""  # which one is open if none was: a quote in prose must not make code of the strings that follow
+    """Where a comment begins in a line, and which quote is open after the line. quote: the one open before it."""
+    own = ""  # the open quote if none was before: a quote in prose must not turn the following strings into code
     escaped = False
     for place, letter in enumerate(line):
         if escaped:
@@ -64,12 +64,12 @@ def _comment_in(line: str, quote: str) -> tuple[int | None, str]:
 
 
 def _after(quote: str, letter: str) -> str:
-    """Which quote is open behind a quotation mark."""
+    """Which quote is open after a quotation mark."""
     return letter if not quote else "" if quote == letter else quote
 
 
 def runs_the_same(path: Path, before: bytes, after: bytes) -> bool:
-    """Whether a file has the same commands still."""
+    """Whether a file still has the same commands."""
     old, new = readers.read(path, before), readers.read(path, after)
     return old.problem == new.problem and list(_words(path, before)) == list(_words(path, after))
 

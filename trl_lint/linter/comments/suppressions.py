@@ -2,7 +2,7 @@
 
 `# noqa` silences a line, `# noqa: TRL001` one rule on it, `# noqa: item-before-gather` the same by name. A
 line `# flake8: noqa` silences the file, with codes only those. As in flake8 a comment counts for its physical
-line, and for all lines that a string or a backslash joins to it. `directives.py` says what else there is.
+line, and for all lines that a string or a backslash joins to it. For the other forms see `directives.py`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _LINE_ENDS = frozenset({tokenize.NL, tokenize.NEWLINE})
 
 
 class Comments:
-    """The comments of a text that silence findings, looked up where there is one.
+    """The comments of a text that silence findings; evaluated per finding.
 
-    path: says what language the text is in; Python by default. In all others a comment counts for the lines that the
-    finding spans, but in the blocks of documentation, each of which is a module of Python of its own. lines: those of
-    the text; of a notebook, of all its cells.
+    path: determines the language of the text; Python by default. In other languages a comment applies to the lines that
+    the finding spans, except in documentation, where each block is a Python module. lines: those of the text; for a
+    notebook, those of all its cells.
     """
 
     def __init__(self, source: bytes, path: PurePath | None = None) -> None:
@@ -50,26 +50,26 @@ class Comments:
 
     @cached_property
     def for_file(self) -> list[Directive]:
-        """The comments that count for all of it."""
+        """The comments that apply to the whole file."""
         return [found for number, line in enumerate(self.lines, 1) if (found := in_file(line, number))]
 
     def span(self, line: int, last: int | None = None) -> tuple[int, int]:
-        """The first and the last line of what a comment counts for, or of what a finding up to `last` stands in."""
+        """The first and last line that a comment on a line applies to, or that a finding up to `last` spans."""
         return self._spans.get(line, (line, line)) if self.is_python else (line, last or line)
 
     def span_of(self, finding: Finding) -> tuple[int, int]:
-        """The lines in which a comment that silences a finding belongs."""
+        """The lines in which a comment silences a finding."""
         return self._span_at(finding.start, finding)
 
     def around(self, span: tuple[int, int]) -> tuple[Directive, ...]:
-        """The comments that count for these lines."""
+        """The comments that apply to these lines."""
         if span not in self._around:
             first, last = span
             self._around[span] = tuple(in_text("".join(self.lines[first - 1 : last]), first))
         return self._around[span]
 
     def block_of(self, finding: Finding) -> tuple[CodePart, Finding] | None:
-        """The block of Python that a finding in documentation is in, and the finding at its place there."""
+        """The Python block that contains a finding in documentation, and the finding at its place in the block."""
         if self._document is None:
             return None
         from trl_lint.linter.cells.blocks import opened
@@ -82,7 +82,7 @@ class Comments:
         return None
 
     def about(self, finding: Finding) -> Iterator[Directive]:
-        """The comments that silence a finding if they cover it, with their places in its block, if it is in one."""
+        """The comments that may silence a finding, at places in its block if it is in one."""
         block = self.block_of(finding)
         if block is not None:
             part, inside = block
@@ -98,7 +98,7 @@ class Comments:
         return any(each.covers(finding) for each in self.about(finding))
 
     def noqa_row(self, finding: Finding) -> int:
-        """The line, in the cell if there is one, at whose end a `# noqa` for a finding belongs."""
+        """The line (of the cell, if there is one) at whose end a `# noqa` for a finding belongs."""
         block = self.block_of(finding)
         if block is not None:
             part, inside = block
@@ -111,19 +111,19 @@ class Comments:
         return finding if self.cells is None else _inside(self.cells, finding)
 
     def lines_of(self, finding: Finding) -> list[str]:
-        """The lines among which a finding has its number: those of its cell, or of the whole text."""
+        """The lines that the line numbers of a finding refer to: those of its cell, or of the whole text."""
         if self.cells is None or not finding.start.cell:
             return self.lines
         return source_lines(self.cells.texts.get(finding.start.cell, "").encode("utf-8", "replace"))
 
     def _span_at(self, place: Position, finding: Finding) -> tuple[int, int]:
         line = self._line(place)
-        if not self.is_own(line):  # a command for the shell
+        if not self.is_own(line):  # a shell command
             return line, max(line, self._line(finding.end))
         return self.span(line, finding.end.line)
 
     def is_own(self, line: int) -> bool:
-        """Whether a line stands in the file as it is among these: of a notebook, whether it is Python."""
+        """Whether a line is in the file unchanged; in a notebook, whether it is Python."""
         return self.cells is None or not 0 < line <= len(self.cells.lines) or self.cells.lines[line - 1].own
 
     def _line(self, place: Position) -> int:
@@ -141,7 +141,7 @@ def _inside(part: CodePart, finding: Finding) -> Finding:
 def split(
     findings: Sequence[Finding], source: bytes, path: PurePath | None = None
 ) -> tuple[list[Finding], list[Finding]]:
-    """The findings that stand, and those that a comment in `source` silences; path: see `Comments`."""
+    """The findings that remain, and those that a comment in `source` silences. path: see `Comments`."""
     if not findings or not NEEDLE.search(source):
         return list(findings), []
     comments = Comments(source, path)
@@ -153,16 +153,16 @@ def split(
 
 
 def decode(source: bytes) -> str:
-    """The text of a Python file; Latin-1 stands in where its own encoding fails, so this never raises."""
+    """The text of a Python file. Never raises: falls back to Latin-1 if its own encoding fails."""
     return decoded(source)[0]
 
 
 def decoded(source: bytes) -> tuple[str, str]:
-    """The text of a file, and the encoding that makes the same bytes of it again; see `decode`."""
+    """The text of a file, and the encoding that restores the same bytes; see `decode`."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
         text = source.decode(encoding)
-        if text.encode(encoding) == source:  # there are encodings with several spellings of a character
+        if text.encode(encoding) == source:  # some encodings have several spellings of a character
             return text, encoding
     except (SyntaxError, UnicodeError, LookupError):
         pass
@@ -170,15 +170,15 @@ def decoded(source: bytes) -> tuple[str, str]:
 
 
 def source_lines(source: bytes) -> list[str]:
-    """The lines as Python counts them: a form feed or U+2028 inside a line does not end it."""
+    """The lines as Python counts them: a form feed or U+2028 does not end a line."""
     return io.StringIO(decode(source), newline=None).readlines()
 
 
 def joined_lines(source: bytes) -> dict[int, tuple[int, int]]:
-    """For every line the first and the last line of the group it forms with its neighbours.
+    """For every line, the first and last line of the group that it is joined with.
 
-    This is flake8's `_noqa_line_mapping`: strings and backslashes join lines, brackets do not. Where the
-    source can't be tokenized every line stands for itself.
+    This is flake8's `_noqa_line_mapping`: strings and backslashes join lines, brackets do not. If the source can't be
+    tokenized, every line is its own group.
     """
     spans: dict[int, tuple[int, int]] = {}
     pending: list[int] = []

@@ -1,1 +1,1 @@
-"""How the linted code is run: under which engines, on how many processes, by which programs."""
+"""How the linted code is run: under which engines, with how many processes, by which programs."""

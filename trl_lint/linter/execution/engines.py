@@ -1,9 +1,8 @@
-"""Which engines a project is shown to run under, and on how many processes: a look at all its files, once, and only
-where there is a finding.
+"""Which training engines a project runs under, and with how many processes.
 
-A project here is the nearest folder around a file that says what it needs (`pyproject.toml`, `requirements.txt`, …), as
-the examples of a large repository are each run in their own way; what lies below in a project of its own, and what is
-for tests only, does not count. The setting `engines` answers for all of them.
+All files of the project are scanned, once, and only if there is a finding. A project is the nearest folder around a
+file that declares what it needs (`pyproject.toml`, `requirements.txt`, …), because the examples of a large repository
+each run in their own way. Nested projects and tests do not count. The setting `engines` overrides all of this.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ from trl_lint.linter.files.discovery import PathProblem, find_files, names_proje
 from trl_lint.linter.store.cache import digest
 from trl_lint.settings import Settings
 
-# So many files of a project are looked at, out of so many names.
+# Limits of a scan: files that are read, and names that are listed.
 MOST_FILES = 4000
 MOST_NAMES = 200_000
 
@@ -59,8 +58,8 @@ MOST_NAMES = 200_000
 class ProjectEngines:
     """The engines of the projects in a tree.
 
-    top: the folder of the whole, above which nothing is looked at. asked: what is known of a project, by its folder.
-    looks: what is known of its files.
+    top: the root folder; nothing above it is looked at. asked: what is known of a project, by its folder. looks: the
+    scans of files.
     """
 
     settings: Settings
@@ -72,11 +71,11 @@ class ProjectEngines:
 
     @classmethod
     def of(cls, settings: Settings, roots: Sequence[Path]) -> ProjectEngines:
-        """roots: as `discovery.import_roots` gives them, the project's folder first."""
+        """roots: as returned by `discovery.import_roots`, the project's folder first."""
         return cls(settings, Path(os.path.abspath(next(iter(roots), settings.root or Path.cwd()))))
 
     def engines_for(self, path: Path) -> EnginesInUse:
-        """What a file is shown to be run under."""
+        """The engines and processes that a file is shown to run under."""
         if self.settings.engines:
             shown = tuple(ShownEngine(TrainingEngine(word)) for word in self.settings.engines)
             return EnginesInUse(shown, only=True)
@@ -88,11 +87,11 @@ class ProjectEngines:
         return self._in_use[path]
 
     def answers(self) -> dict[str, str]:
-        """What was said so far, by the files that were asked about, as something that can be kept and compared."""
+        """The answers so far, per file, in a form that can be stored and compared."""
         return {str(path): self.answer(str(path)) for path in self._in_use}
 
     def answer(self, path: str) -> str:
-        """What stands for all that there is to say of one file."""
+        """A digest of everything known about how one file is run."""
         return digest(_written(self.engines_for(Path(path))).encode())
 
     def _known(self, project: Path) -> ProjectScan:
@@ -101,7 +100,7 @@ class ProjectEngines:
         return self.asked[project]
 
     def _look(self, project: Path) -> ProjectScan:
-        """What the files of a project show, those that settings and git leave out left out."""
+        """Scan the files of a project, without those that the settings or git exclude."""
         found: list[FileScan] = []
         importers: list[Importer] = []
         budget, whole = Budget(is_wanted, MOST_NAMES, MOST_FILES), True
@@ -122,7 +121,7 @@ class ProjectEngines:
         return ProjectScan(tuple(found), whole and budget.files > 0, programs, below)
 
     def _lies_below(self, project: Path, folder: PurePosixPath, program: str) -> bool:
-        """Whether a program that a file in a folder names lies in a project below this one."""
+        """Whether a program that a file in a folder names is in a nested project."""
         for path in (Path(os.path.abspath(start / program)) for start in (project / folder, project)):
             if project in path.parents and os.path.isfile(path):
                 return self._project_of(path.parent) != project
@@ -137,8 +136,8 @@ class ProjectEngines:
                 yield path
 
     def _project_of(self, folder: Path) -> Path:
-        """The nearest folder around that is a project; else the top, or the folder itself where it lies elsewhere."""
-        passed: list[Path] = []  # no recursion: folders may lie deeper in each other than calls may
+        """The nearest folder around that is a project; else the top, or the folder itself if it is outside the top."""
+        passed: list[Path] = []  # no recursion: folders may be nested deeper than calls can be
         while folder not in self._projects:
             passed.append(folder)
             if self.top not in folder.parents or names_project(folder):
@@ -150,7 +149,7 @@ class ProjectEngines:
 
 
 def _with_started(files: Sequence[Importer], found: Sequence[FileScan]) -> list[Importer]:
-    """The Python files of a project: what commands start is a program, even without `if __name__ == "__main__":`."""
+    """The Python files of a project; what commands start is a program, even without `if __name__ == "__main__":`."""
     shown = [each.shown for each in found]
     started = {parts_of(start.program) for each in shown for start in each.launches}
     started |= {parts_of(start.program) for each in shown for start in each.bare}
@@ -163,7 +162,7 @@ def _with_started(files: Sequence[Importer], found: Sequence[FileScan]) -> list[
 
 
 def _with_groups(project: Path, files: list[Importer]) -> list[Importer]:
-    """The Python files of a project, with those that may start a process group, if any asks for one."""
+    """The Python files of a project, marked where they may start a process group, if any file needs one."""
     if not any(each.group is Group.ASKS for each in files):
         return files
     return [
@@ -175,7 +174,7 @@ def _with_groups(project: Path, files: list[Importer]) -> list[Importer]:
 
 
 def _content(path: Path) -> bytes:
-    """What is in a file, as far as that is read; nothing where it can't be."""
+    """The content of a file, up to the size limit; empty if it can't be read."""
     try:
         return files.read(path, LARGEST)
     except OSError:
@@ -183,7 +182,7 @@ def _content(path: Path) -> bytes:
 
 
 def _written(value: object) -> str:
-    """A value as text that is the same in each process: a set has its members in another order in each."""
+    """A value as text that is the same in each process (the order of a set's members differs between processes)."""
     if isinstance(value, frozenset):
         return f"{{{', '.join(sorted(map(_written, value)))}}}"
     if is_dataclass(value):
@@ -196,14 +195,14 @@ def _is_program(path: Path) -> bool:
 
 
 def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -> EnginesInUse:
-    """What all files together say of a file: of each engine, the nearest of them.
+    """Combine what all files show about one file; for each engine, the nearest file that shows it.
 
-    A document speaks of what lies below it: that of a library tells its users how they may train. A program speaks of
-    itself and of what may be a part of it, which other programs are not; nor are their launches its own. Of a part of
-    programs, those speak whose launches are shown.
+    A document is about what is below its folder: that of a library tells its users how they may train. A program says
+    something about itself and about files that may be part of it; other programs are not, and their launches are not
+    its own. For a file that is part of programs, those programs count whose launches are shown.
     """
     started = launches_of(project, {str(asks)})
-    is_program = is_program or bool(started)  # without `if __name__ == "__main__":`
+    is_program = is_program or bool(started)  # even without `if __name__ == "__main__":`
     programs = frozenset({str(asks)}) if is_program else project.importers.programs_of(str(asks))
     own = started if is_program else launches_of(project, programs)
     found = _speaking_of(project, asks, programs, own, is_program=is_program)
@@ -228,7 +227,7 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
 def _nearest(
     project: ProjectScan, asks: PurePosixPath, own: Sequence[LaunchEngines], found: Sequence[FileScan]
 ) -> tuple[ShownEngine, ...]:
-    """The engines that files show, each with the nearest file that does."""
+    """The engines that files show, each with the nearest file that shows it."""
     where: dict[TrainingEngine, ShownEngine] = {}
     named = settings_in_use(project, own)
     for each in sorted(found, key=lambda each: (not is_chosen(each, named), _distance(each, asks.parent))):
@@ -238,14 +237,14 @@ def _nearest(
 
 
 def _is_one_started_as_one(project: ProjectScan, programs: Collection[str], users: Collection[str]) -> bool:
-    """Whether one of these is started as one process: a file that is a program, or programs that it is a part of."""
+    """Whether one of these is started as a single process: the file as a program, or a program that it is part of."""
     if any(_is_started_as_one(project, each) for each in {*programs, *users}):
         return True
     return any(_is_beside_bare(project, each) for each in programs)
 
 
 def _have_no_group(project: ProjectScan, programs: Collection[str]) -> bool:
-    """Whether programs ask for a process group that none of them starts: each of its processes takes itself for one."""
+    """Whether programs need a process group that none of them starts, so that each process acts as if it were alone."""
     return project.whole and bool(programs) and all(map(project.importers.has_no_group, programs))
 
 
@@ -257,7 +256,7 @@ def _speaking_of(
     *,
     is_program: bool,
 ) -> list[FileScan]:
-    """The files that say something of a file, and what they do. programs: it, or those that it is a part of."""
+    """The files that say how a file is run, with what they show. programs: the file itself, or those it is part of."""
     found = [each for each in project.files if not is_document(each.name) or is_around(each.folder, asks.parent)]
     if is_program or own:
         found = [each for each in found if not each.shown.program or each.name in programs]
@@ -268,13 +267,13 @@ def _speaking_of(
         found = [each for each in found if not _starts_only(each, apart)]
     if own:
         return _as_started(found, own)
-    # The program that a launch starts may be that of another project below, or gone.
+    # The program that a launch starts may belong to a nested project, or no longer exist.
     not_own = [each for each in all_launches(project) if each.program] if is_program else others
     return _without(found, not_own, _named_by(others))
 
 
 def _is_one_process(project: ProjectScan, file: str, users: Collection[str]) -> bool:
-    """Whether all that starts a file in sight, or else all programs that import it, starts one process.
+    """Whether every known start of a file, or else of all programs that import it, starts one process.
 
     users: the programs that import it.
     """
@@ -290,9 +289,9 @@ def _is_started_on_several(project: ProjectScan, programs: Collection[str]) -> b
 
 
 def _is_of_one(project: ProjectScan, launch: LaunchEngines) -> bool:
-    """Whether a launch is of one process: it says so, or leaves that to settings that do.
+    """Whether a launch starts one process: it says so, or leaves that to settings that do.
 
-    The default in the home folder is taken for one of those that the project ships.
+    Settings of the project replace the default in the home folder.
     """
     if launch.one_process or launch.counted or (launch.engines and not launch.configuration):
         return launch.one_process
@@ -301,30 +300,30 @@ def _is_of_one(project: ProjectScan, launch: LaunchEngines) -> bool:
 
 
 def _is_started_as_one(project: ProjectScan, program: str) -> bool:
-    """Whether commands in other files start a program, and each of them starts one process of it."""
+    """Whether commands in other files start a program, and each of them as one process."""
     started = launches_of(project, {program})
     return all(_is_of_one(project, launch) for launch in started) if started else _is_bare(project, program)
 
 
 def _says_that_it_is_one(project: ProjectScan, program: str) -> bool:
-    """The same of a program that nothing but its own text speaks of.
+    """Whether only the program's own text says how it is started, and that is as one process.
 
-    It says nothing of what it imports: the scripts of a library show how they are tried out.
+    This says nothing about the modules it imports: the scripts of a library show how it is tried out.
     """
     return not launches_of(project, {program}) and _is_bare(project, program, own=True)
 
 
 def _is_bare(project: ProjectScan, program: str, *, own: bool = False) -> bool:
-    """Whether bare python starts a program, and nothing may start it on several processes."""
+    """Whether a program is started with plain `python`, and nothing may start it as several processes."""
     if any(not launch.program for launch in all_launches(project)):
-        return False  # it may be this one
+        return False  # its program may be this one
     if any(_spawns(project, each, program) for each in project.files):
         return False
     return bool(_bare_starts(project, program, own=own))
 
 
 def _is_beside_bare(project: ProjectScan, program: str) -> bool:
-    """Whether nothing starts a program, and bare python those beside it, in a project that shows no other way."""
+    """Whether nothing starts a program, plain `python` starts those next to it, and the project shows no other way."""
     shown = [each.shown for each in project.files]
     if program not in project.importers.programs or any(each.launches or each.engines or each.spawns for each in shown):
         return False
@@ -334,13 +333,13 @@ def _is_beside_bare(project: ProjectScan, program: str) -> bool:
 
 
 def _bare_starts(project: ProjectScan, program: str, *, own: bool) -> list[BareStart]:
-    """own: whether a program's own text counts."""
+    """The plain `python` commands that start a program. own: whether the program's own text counts."""
     starts = ((each, start) for each in project.files for start in each.shown.bare if own or each.name != program)
     return [start for each, start in starts if names_one(project, each, start.program, {program})]
 
 
 def _options_of_one_process(project: ProjectScan, program: str) -> frozenset[str]:
-    """The options that a program is given where it is started as one process, and never by launches of several."""
+    """The options that a program gets when started as one process, and never in a launch of several processes."""
     started = launches_of(project, {program})
     several = [launch.options for launch in started if not _is_of_one(project, launch)]
     if not several or None in several:
@@ -351,7 +350,7 @@ def _options_of_one_process(project: ProjectScan, program: str) -> frozenset[str
 
 
 def _drop_last(project: ProjectScan, programs: Collection[str]) -> bool:
-    """Whether all launches of these programs ask for full batches only; without launches in sight, the programs."""
+    """Whether all launches of these programs use full batches only; without known launches, whether the programs do."""
     asking = [each.name for each in project.files if each.shown.drops_last]
     started = {program: launches_of(project, {program}) for program in programs}
     if not any(started.values()):
@@ -364,19 +363,21 @@ def _drop_last(project: ProjectScan, programs: Collection[str]) -> bool:
 
 
 def _spawns(project: ProjectScan, file: FileScan, program: str) -> bool:
-    """Whether a file is a program that makes processes itself, or a part of it that makes the ranks of a job."""
+    """Whether a file is a program that starts processes itself, or a part of it that starts the ranks of a job."""
     if file.name == program:
         return file.shown.spawns
     return file.shown.spawns_ranks and program in project.importers.programs_of(file.name)
 
 
 def _as_started(found: Sequence[FileScan], own: Sequence[LaunchEngines]) -> list[FileScan]:
-    """What files say of a program that these launches start: neither other launches count, nor settings that no launch
-    of it names, as far as all that it is launched with is known.
+    """What files show about a program started by these launches.
+
+    Other launches do not count, nor do settings that no launch of the program names, provided that the launches are
+    known completely.
     """
     told = all(launch.whole for launch in own)
     named = _named_by(own)
-    # Settings name those of DeepSpeed in turn.
+    # Settings files may name those of DeepSpeed.
     by_settings = any(launch.configuration or TrainingEngine.DEEPSPEED in launch.engines for launch in own)
     kept = []
     for each in found:
@@ -390,7 +391,7 @@ def _as_started(found: Sequence[FileScan], own: Sequence[LaunchEngines]) -> list
 def _without(
     found: Sequence[FileScan], others: Sequence[LaunchEngines], named: Collection[tuple[str, ...]]
 ) -> list[FileScan]:
-    """What files say less what launches of other programs do, and settings that those name."""
+    """What files show, without the launches of other programs and the settings that these name."""
     kept = []
     for each in found:
         launches = tuple(launch for launch in each.shown.launches if launch not in others)
@@ -400,25 +401,25 @@ def _without(
 
 
 def _starts_only(file: FileScan, others: Collection[LaunchEngines]) -> bool:
-    """Whether a document or a script starts other programs, and nothing else: of these it says how they are run."""
+    """Whether a document or a script only starts other programs, so that it says nothing about this one."""
     launches = file.shown.launches
     return bool(launches) and not file.name.endswith(".py") and all(each in others for each in launches)
 
 
 def _named_by(launches: Sequence[LaunchEngines]) -> set[tuple[str, ...]]:
-    """The settings that launches name, as the parts of their paths."""
+    """The settings files that launches name, as the parts of their paths."""
     return {parts_of(name) for launch in launches for name in (*launch.names, launch.configuration)} - {()}
 
 
 def _distance(file: FileScan, folder: PurePosixPath) -> tuple[bool, int, str]:
-    """How far a file is from a folder. How a training is started says more than the code that can be started so."""
+    """How far a file is from a folder. Files that start a training come before code that could be started so."""
     pairs = zip(file.folder.parts, folder.parts, strict=False)
     shared = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
     return file.name.endswith(".py"), len(file.folder.parts) + len(folder.parts) - 2 * shared, file.name
 
 
 def _are_all_known(found: Sequence[FileScan], shown: Collection[TrainingEngine]) -> bool:
-    """Whether each launch in sight says for certain under which engine, and none of them is DDP."""
+    """Whether each known launch determines its engine, and none of them uses DDP."""
     launches = [launch for each in found for launch in each.shown.launches]
     if not launches or TrainingEngine.DDP in shown:
         return False

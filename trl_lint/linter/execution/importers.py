@@ -1,9 +1,9 @@
-"""Which programs may run a file: those that import it, directly or through other files, as far as names tell.
+"""Which programs may run a file: those that import it, directly or through other files, judged by module names.
 
     train.py     from lib.trainer import MyTrainer      train.py may run lib/trainer.py,
     trainer.py   from . import losses                   and lib/losses.py through it
 
-A name may stand for several files: all that may be meant are.
+If a name fits several files, all of them are assumed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from trl_lint.launch.judge.engines import Group
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """A Python file of a project: its path, what it imports (see `imported`), whether it is a program, and what it does
-    about process groups.
+    """A Python file of a project.
+
+    path: its path. imports: see `imported`. program: whether it is a program. group: its use of process groups.
     """
 
     path: str
@@ -29,15 +30,15 @@ class Importer:
 
 
 def imported(code: bytes) -> frozenset[str]:
-    """The own names of the modules that code imports, and the names that it takes out of them: they may be modules."""
+    """The last parts of the names of imported modules, and the names imported from them, which may be modules too."""
     named = (each for module, names in import_lines(code) for each in (module, *names))
     return frozenset(each.rpartition(".")[2] for each in named) - {""}
 
 
 class Importers:
-    """The Python files of a project, and which programs may run one of them.
+    """The Python files of a project, and which programs may run each of them.
 
-    code: the paths of all of them. programs: those of programs.
+    code: the paths of all of them. programs: the paths of programs.
     """
 
     def __init__(self, files: Collection[Importer]) -> None:
@@ -51,14 +52,14 @@ class Importers:
         self._groups = {each.path: each.group for each in files if each.group is not Group.NONE}
 
     def programs_of(self, path: str) -> frozenset[str]:
-        """The programs that may run a file, by importing it."""
+        """The programs that may run a file by importing it."""
         if path not in self._programs_of:
             self._programs_of[path] = frozenset(each.path for each in self._users(path) if each.program)
         return self._programs_of[path]
 
     def has_no_group(self, program: str) -> bool:
-        """Whether a program asks for a process group which nothing in it, or in what it imports, may start."""
-        # Few files ask for one: most programs are told apart by these.
+        """Whether a program needs a process group that neither it nor its imports may start."""
+        # Few files need one, so check that first.
         return self._has_part(program, Group.ASKS) and not self._has_part(program, Group.STARTS)
 
     def _has_part(self, program: str, group: Group) -> bool:
@@ -66,7 +67,7 @@ class Importers:
         return any(path == program or program in self.programs_of(path) for path in paths)
 
     def is_imported(self, path: str) -> bool:
-        """Whether a file may be imported by another one."""
+        """Whether another file may import this one."""
         return any(each.path != path for each in self._by_name.get(_name_of(path), ()))
 
     def _users(self, path: str) -> Iterator[Importer]:
@@ -81,6 +82,6 @@ class Importers:
 
 
 def _name_of(path: str) -> str:
-    """What a file is imported as."""
+    """The name that a file is imported by."""
     where = PurePosixPath(path)
     return where.parent.name if where.stem == "__init__" else where.stem

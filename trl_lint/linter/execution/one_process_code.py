@@ -1,8 +1,8 @@
-"""Code that says of itself that one process runs it.
+"""Code that shows by itself that a single process runs it.
 
-get_ipython().run_line_magic("autoreload", "2")               exported from a notebook, whose kernel alone has this
-policy, reference = make().to("cuda:0"), make().to("cuda:1")  GPUs by their numbers: a second process takes the same
-prompt = input("Prompt: ")                                    typed by somebody, to whom one process listens
+get_ipython().run_line_magic("autoreload", "2")               exported from a notebook; only its kernel has this
+policy, reference = make().to("cuda:0"), make().to("cuda:1")  GPUs by number: a second process would take the same ones
+prompt = input("Prompt: ")                                    typed by a user, in one terminal
 train_single_gpu.py                                           the name of the file
 """
 
@@ -18,11 +18,11 @@ _KERNEL = rb"(?m)^get_ipython\(\)"
 _STARTS_OTHERS = b"(?m)" + SPAWNS.pattern
 _TYPED = rb"(?m)^[^#\n\"']*(?<![\w.])(?<!def )input\("
 _GPU = re.compile(rb"""["']cuda:(\d)["']""")
-# What programs of several processes tell them apart by, or have from a library that starts them.
+# How programs of several processes distinguish them, or get this from a library that starts them.
 _NUMBERS = rb"process_index|is_\w*main_process|num_processes|world_size"
 RANKS = rb"(?i)\b(?:\w+_)?rank\b|" + _NUMBERS
 _SEVERAL = RANKS + rb"|\.prepare\(|accelerator\.|DistributedDataParallel|DistributedSampler"
-# A place in an order that is counted, `rank += 1`: where all other words of the kind are that name, nothing is told of
+# A rank that is counted, `rank += 1`, is a position in an order: if no other such word occurs, it says nothing about
 # processes.
 _COUNTED = rb"(?m)^\s*rank\s*\+=\s*1\b"
 _OTHER_RANKS = rb"(?i)\b\w+_rank\b|\.rank\b|[\"']RANK[\"']|" + _NUMBERS
@@ -40,10 +40,10 @@ def is_of_one_process(module: Module) -> bool:
 
 
 def _tells_ranks_apart(module: Module) -> bool:
-    """Whether a file mentions ranks of processes, which a place in an order that it counts is not."""
+    """Whether a file mentions ranks of processes; a counted position in an order is not one."""
     return module.mentions(_OTHER_RANKS if module.mentions(_COUNTED) else RANKS)
 
 
 def _is_spread_by_hand(module: Module) -> bool:
-    """Whether the text of a file names several GPUs by their numbers."""
+    """Whether a file names several GPUs by number."""
     return len(set(_GPU.findall(module.code))) > 1

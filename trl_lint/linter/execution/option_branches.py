@@ -1,4 +1,4 @@
-"""Places of a program that are only come to with one of its options.
+"""Code of a program that runs only with one of its options.
 
 parser.add_argument("--do_pred", action="store_true")
 if args.do_pred:
@@ -17,12 +17,12 @@ from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import ancestors
 
-# What makes an option hold unless it is given.
+# Sets an option by default.
 _ON = rb"[\"']--%b[\"'](?:[^()]|\([^()]*\))*?(?:store_false|default\s*=\s*(?!None\b|False\b))"
 
 
 def is_behind_option(module: Module, node: cst.CSTNode, options: Collection[str]) -> bool:
-    """Whether a place is in a branch that is taken with one of these options only: none that is on by default."""
+    """Whether a node is in a branch taken only with one of these options, none of which is on by default."""
     if not options:
         return False
     names = {name for test in _tests_around(module, node) if (name := _option(test)) in options}
@@ -30,14 +30,14 @@ def is_behind_option(module: Module, node: cst.CSTNode, options: Collection[str]
 
 
 def _tests_around(module: Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """What holds at a place by the branches that it stands in."""
+    """The conditions that hold at a node because of the branches around it."""
     for outer, inner in pairwise((*ancestors(module.tree, node), node)):
         if isinstance(outer, cst.If) and inner is outer.body:
             yield from parts_of(outer.test)
 
 
 def _option(test: cst.CSTNode) -> str:
-    """The attribute that a test asks for: `args.name`, `args.name is not None`; "" for another test."""
+    """The attribute that a test reads: `args.name`, `args.name is not None`; "" for another test."""
     match test:
         case cst.Comparison(
             left=cst.Attribute(attr=cst.Name(value=name)),

@@ -1,8 +1,8 @@
-"""What is logged to runs that the processes have each for itself, as one of a group: it stands there beside the others.
+"""Logging to runs that each process starts for itself, as members of a group: their records are kept side by side.
 
 train.py       accelerator = Accelerator()
                wandb.init(project="x", group=stamp)              every process starts one
-trainer.py     wandb.log({"loss": loss.item()}, step=own_step)   made by its name, out of sight of train.py
+trainer.py     wandb.log({"loss": loss.item()}, step=own_step)   logs to it by the library's name
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ASKS_RANK = re.compile(RANKS.decode())
 
 
 def is_of_own_run(project: Project, event: Event) -> bool:
-    """Whether an event logs to a run, and each run that the linted files start is one of a group."""
+    """Whether an event logs to a run, and every run that the linted files start is a member of a group."""
     logs = event.name if isinstance(event, SideEffect) else event.sink if isinstance(event, Logged) else ""
     return logs in LOGS_TO_RUN and project.notes.worked_out(is_of_own_run, partial(_are_all_of_groups, project))
 
@@ -45,7 +45,7 @@ def _calls(module: Module, name: str) -> list[cst.Call]:
 
 
 def _is_one_of_a_group(module: Module, call: cst.Call) -> bool:
-    """Whether a run has a group and no name of its own, and nothing lets only some of the processes start it."""
+    """Whether a run has a group and no name, and nothing restricts its start to some of the processes."""
     given = {argument.keyword.value for argument in call.args if argument.keyword is not None}
     if GROUPS_RUN not in given or not given.isdisjoint(NAMES_RUN):
         return False
@@ -58,6 +58,6 @@ def _is_one_of_a_group(module: Module, call: cst.Call) -> bool:
 
 
 def _is_for_some(module: Module, node: cst.CSTNode) -> bool:
-    """Whether a place stands under a condition that mentions a rank."""
+    """Whether a node is under a condition that mentions a rank."""
     tests = (each.test for each in ancestors(module.tree, node) if isinstance(each, cst.If))
     return any(_ASKS_RANK.search(module.tree.code_for_node(test)) is not None for test in tests)

@@ -1,4 +1,4 @@
-"""What all files of a project show of how it is run, and which of them a launch means by the paths among its words."""
+"""What the files of a project show about how it is run, and which of them a launch refers to by path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trl_lint.linter.execution.importers import Importers
 
 
 class FileScan(NamedTuple):
-    """A file of a project, by its path from the project's folder, and what it shows."""
+    """A file of a project, by its path relative to the project's folder, and what it shows."""
 
     name: str
     shown: FileEngines
@@ -23,10 +23,10 @@ class FileScan(NamedTuple):
 
 
 class ProjectScan(NamedTuple):
-    """All that the files of a project show. whole: whether all of them have been looked at.
+    """What all files of a project show. whole: whether all of them have been scanned.
 
-    importers: its Python files, and what they import. below: the programs that its launches name, as they name them,
-    and that lie in projects below it.
+    importers: its Python files and their imports. below: the programs that its launches name, as they name them, and
+    that are in nested projects.
     """
 
     files: tuple[FileScan, ...]
@@ -41,15 +41,17 @@ def all_launches(project: ProjectScan) -> list[LaunchEngines]:
 
 
 def launches_of(project: ProjectScan, programs: Collection[str]) -> list[LaunchEngines]:
-    """Those that start one of these programs."""
+    """The launches that start one of these programs."""
     starts = ((each, launch) for each in project.files for launch in each.shown.launches)
     return [launch for each, launch in starts if names_one(project, each, launch.program, programs)]
 
 
 def names_one(project: ProjectScan, file: FileScan, path: str, programs: Collection[str]) -> bool:
-    """Whether a path in a file is that of one of these programs: that of a file that lies there, else by its end, or by
-    its name from around or below, as `bash scripts/run.sh` is typed beside the program. A path from the root of
-    somebody's disk is longer than the program's own.
+    """Whether a path in a file refers to one of these programs.
+
+    A file that exists at that path decides. Otherwise the path has to match the end of the program's path; if it is
+    only a name, one of the two folders must contain the other, because `bash scripts/run.sh` is typed next to the
+    program. An absolute path on somebody's disk is longer than the program's own.
     """
     parts = parts_of(path)
     if not parts:
@@ -75,34 +77,34 @@ def _spellings(program: str) -> Iterator[PurePosixPath]:
 
 
 def parts_of(path: str) -> tuple[str, ...]:
-    """The folders and the name of a path that a command names, less where it starts."""
+    """The folders and the name of a path in a command, without "", "." and ".."."""
     return tuple(each for each in path.split("/") if each not in ("", ".", ".."))
 
 
 def is_named(path: str, names: Collection[tuple[str, ...]]) -> bool:
-    """Whether a path ends like one of these."""
+    """Whether a path ends with one of these."""
     parts = tuple(path.split("/"))
     return any(parts[-len(name) :] == name for name in names)
 
 
 def is_around(outer: PurePosixPath, inner: PurePosixPath) -> bool:
-    """Whether a folder is another one, or around it."""
+    """Whether a folder is another one or contains it."""
     return outer == inner or outer in inner.parents
 
 
 def may_be_named(path: str, names: Collection[str]) -> bool:
-    """Whether a file is one of those named, from a folder above the project's as well."""
+    """Whether a file is one of those named, also if the name starts above the project's folder."""
     parts = tuple(path.split("/"))
     named = set(map(parts_of, names))
     return is_named(path, named - {()}) or (len(parts) > 1 and any(each[-len(parts) :] == parts for each in named))
 
 
 def settings_in_use(project: ProjectScan, own: Sequence[LaunchEngines]) -> set[tuple[str, ...]] | None:
-    """The files of settings that launches name, and those that these name in turn, as parts of their paths.
+    """The settings files that launches name, and those that these name in turn, as parts of their paths.
 
-    own: the launches of the program that is asked about. Those that may be of it count as well, and where there are
-    neither, those of other programs. None where nothing is known of what launches use: no file that they name is there.
-    Launches of its own that name none use none of those that others name.
+    own: the launches of the program in question. Launches that may start it count as well; if there are neither, those
+    of other programs do. None if nothing is known, because no named file exists. If launches of the program name no
+    settings, they use none of those that others name.
     """
     every = all_launches(project)
     used = _settings_of(project, [each for each in every if each in own or not each.program] or every)
@@ -120,9 +122,9 @@ def _settings_of(project: ProjectScan, launches: Sequence[LaunchEngines]) -> set
 
 
 def settings_meant(files: Sequence[FileScan], launch: LaunchEngines) -> list[FileScan]:
-    """The settings that a launch names, or of which it names one.
+    """The settings files that a launch names or may refer to.
 
-    Where it names none, those that lie beside it or above, or in a folder there, show what its author goes by.
+    If it names none, those next to it, above, or in a folder there show what its author uses.
     """
     if launch.configuration:
         parts = parts_of(launch.configuration)
@@ -136,10 +138,10 @@ def settings_meant(files: Sequence[FileScan], launch: LaunchEngines) -> list[Fil
 
 
 def is_chosen(file: FileScan, in_use: Collection[tuple[str, ...]] | None) -> bool:
-    """Whether a file is not one of settings that launches leave aside for others. in_use: see `settings_in_use`."""
+    """Whether a file is not a settings file that launches ignore in favour of others. in_use: see `settings_in_use`."""
     return in_use is None or not _is_settings(file) or is_named(file.name, in_use)
 
 
 def _is_settings(file: FileScan) -> bool:
-    """Whether a file holds settings and starts nothing itself."""
+    """Whether a file contains settings and starts nothing itself."""
     return file.name.endswith((JSON, *YAML)) and not file.shown.launches

@@ -1,4 +1,4 @@
-"""What the files of a project show of how it is run, kept between runs: it follows from a file's name and content."""
+"""Cached scans of files for how the project is run: they depend only on a file's name and content."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from trl_lint.linter.store.cache import digest
 from trl_lint.linter.store.content_cache import ContentCache
 
 _NOTHING = FileEngines()
-# So many looks are remembered for as long as the process lives: editors and servers look at the same files each time.
+# How many scans are kept in memory: editors and servers scan the same files again and again.
 _MOST_REMEMBERED = 5_000
 _remembered: dict[str, tuple[FileEngines, tuple[str, ...]]] = {}
 
 
 class ScanCache:
-    """Looks at files, of those that are known in what is kept of them. kept: None for nothing."""
+    """Scans files, using stored results where there are any. kept: the store; None: nothing is stored."""
 
     def __init__(self, kept: ContentCache | None = None) -> None:
         self._kept = kept
 
     def at(self, path: PurePath, data: bytes) -> tuple[FileEngines, tuple[str, ...]]:
-        """What a file shows, and the names that it imports if it is one of Python."""
+        """What a file shows, and the names that it imports if it is a Python file."""
         content = os.fsencode(path.name) + b"\0" + data
         known = self._kept.of(content) if self._kept is not None else None
         if known is not None:
             try:
                 return _from_row(cast(_Row, known))
-            except (AttributeError, KeyError, TypeError, ValueError):  # not of our making
+            except (AttributeError, KeyError, TypeError, ValueError):  # foreign data
                 pass
         shown, imports = _look(path, data, digest(content))
         if self._kept is not None:
@@ -41,13 +41,13 @@ class ScanCache:
         return shown, imports
 
     def save(self) -> None:
-        """Keep what was seen for the first time."""
+        """Store the new scans."""
         if self._kept is not None:
             self._kept.save()
 
 
 def _look(path: PurePath, data: bytes, name: str) -> tuple[FileEngines, tuple[str, ...]]:
-    """What a file shows, and the names that it imports. name: stands for both."""
+    """What a file shows, and the names that it imports. name: the key of both."""
     known = _remembered.get(name)
     if known is None:
         if len(_remembered) >= _MOST_REMEMBERED:
@@ -58,7 +58,7 @@ def _look(path: PurePath, data: bytes, name: str) -> tuple[FileEngines, tuple[st
 
 
 def _row(shown: FileEngines, imports: tuple[str, ...]) -> object:
-    """In JSON: most files show nothing, and of these there is little to keep."""
+    """The scan as JSON. Most files show nothing, so only fields that differ from the default are stored."""
     row = {name: value for name, value in asdict(shown).items() if value != getattr(_NOTHING, name)}
     return json.loads(json.dumps(row | {"imports": imports} if imports else row, default=sorted))
 
@@ -81,7 +81,7 @@ class _LaunchRow(TypedDict):
 
 
 class _Row(TypedDict, total=False):
-    """The fields of `FileEngines` that say something, and the names that the file imports."""
+    """The fields of `FileEngines` that differ from the default, and the names that the file imports."""
 
     beside: list[str]
     launches: list[_LaunchRow]

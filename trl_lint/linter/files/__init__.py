@@ -1,1 +1,1 @@
-"""Which files a run looks at, in which order, and how a fixed one is written back."""
+"""Which files a run lints, in which order, and how a fixed file is written back."""

@@ -1,4 +1,4 @@
-"""How much of a tree is looked through, which may be a home directory."""
+"""Limits on how much of a tree is searched, because it may be a home directory."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 
 class TooLarge(Exception):
-    """A tree has more names than are looked at."""
+    """A tree has more names than the limit."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """What may still be looked at: so many names, and of those that are asked for so many files."""
+    """What may still be searched: how many names, and how many of the files that are asked for."""
 
     asks_for: Callable[[str], bool]
     names: int
     files: int
 
     def is_wanted(self, name: str) -> bool:
-        """Whether a file of this name is to be looked at.
+        """Whether to read a file of this name.
 
         Raises:
             TooLarge: there have been too many names.

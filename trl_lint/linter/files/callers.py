@@ -1,10 +1,10 @@
-"""Files that are analysed as well, since they import what is linted: those who call a function say what it is given.
+"""Files that are analysed as well because they import what is linted: callers determine the arguments of a function.
 
-    trainer.py    class MyTrainer(Trainer): …                     what is said of it when it is linted alone is what
-    train.py      with main_process_first(): MyTrainer(data)      is said in a run on all files: this one is analysed
-                                                                  before it, and nothing is said of it
+    trainer.py    class MyTrainer(Trainer): …                     linted alone, it gets the same findings as in a run
+    train.py      with main_process_first(): MyTrainer(data)      on all files: this file is analysed first, but
+                                                                  its own findings are not reported
 
-An editor, a hook for commits and a run on the whole project then tell the same of a file.
+So an editor, a commit hook and a run on the whole project report the same findings for a file.
 """
 
 from __future__ import annotations
@@ -22,28 +22,27 @@ from trl_lint.linter.files.budget import Budget, TooLarge
 from trl_lint.linter.files.discovery import PathProblem, find_files
 from trl_lint.settings import Settings
 
-# So many Python files of a project are looked through, out of so many names, and so many of those that import
-# something are analysed.
+# Limits: Python files of a project that are searched, names that are listed, and importing files that are analysed.
 MOST_FILES = 2000
 MOST_NAMES = 50_000
 MOST_CALLERS = 12
-# So large they may be together, in bytes; one that is larger than the second is no program that trains something.
+# The most bytes of all callers together; a larger file is no program that trains something.
 MOST_BYTES = 400_000
-# A file is called by another, which is called by a third: so far they are followed.
+# The longest chain of callers that is followed.
 MOST_STEPS = 3
 
 
 def callers(
     settings: Settings, roots: Sequence[Path], linted: Mapping[Path, bytes], may_matter: Callable[[bytes], bool]
 ) -> dict[Path, bytes]:
-    """The files of a project that import those that are linted, directly or through others, with their contents.
+    """The files of a project that import the linted ones, directly or through others, with their contents.
 
-    roots: as `discovery.import_roots` gives them, the project's folder first. may_matter: whether the analysis can find
-    anything in a content. Tests are no callers: they put their own doubles in the place of what a training is made of.
-    Of a project with more files than are looked through there are none.
+    roots: as returned by `discovery.import_roots`, the project's folder first. may_matter: whether the analysis can
+    find anything in a content. Tests are no callers: they replace parts of a training with test doubles. If a project
+    has more files than the limit, it has no callers.
     """
     if not any(map(os.path.isfile, linted)):
-        return {}  # a text that is not saved yet is imported by nobody
+        return {}  # nothing imports a text that is not saved yet
     others = _contents(settings, roots[0], linted)
     search = ImportSearch(roots)
     found: dict[Path, bytes] = {}
@@ -63,7 +62,7 @@ def callers(
 
 
 def _contents(settings: Settings, top: Path, linted: Collection[Path]) -> dict[Path, bytes]:
-    """The Python files of a project that are not linted; none of one that has too many."""
+    """The Python files of a project that are not linted; none if there are too many."""
     budget = Budget(lambda name: name.endswith(".py"), MOST_NAMES, MOST_FILES + 1)
     walk = find_files([top], root=settings.root, exclude=settings.exclude, wanted=budget.is_wanted)
     try:
@@ -81,7 +80,7 @@ def _contents(settings: Settings, top: Path, linted: Collection[Path]) -> dict[P
 
 
 def _read(path: Path) -> bytes:
-    """What is in a file; nothing where it can't be read or is too large."""
+    """The content of a file; empty if it can't be read or is too large."""
     try:
         return files.read(path) if files.size(path) <= MOST_BYTES else b""
     except (OSError, ValueError):
@@ -89,7 +88,7 @@ def _read(path: Path) -> bytes:
 
 
 def _importing(search: ImportSearch, others: Mapping[Path, bytes], called: Collection[Path]) -> Iterator[Path]:
-    """Those of the other files that import one of the files called."""
+    """The other files that import one of the called files."""
     names = {path.parent.name if path.stem == "__init__" else path.stem for path in called}
     named = re.compile(rb"\b(?:%b)\b" % b"|".join(re.escape(os.fsencode(each)) for each in sorted(names)))
     for path, content in others.items():

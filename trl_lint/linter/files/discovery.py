@@ -1,4 +1,4 @@
-"""Which files a run looks at: what was named, and what is of use below the folders that were named."""
+"""Which files a run lints: the named files, and the relevant ones below the named folders."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from trl_lint.settings import ConfigError
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-# A file of patterns has no megabyte.
+# A pattern file is never larger than this.
 LARGEST_GITIGNORE = 1_000_000
-# ruff's list, and what flake8 adds to it.
+# The list of ruff, plus what flake8 adds.
 DEFAULT_EXCLUDES = frozenset(
     {
         ".bzr",
@@ -53,12 +53,12 @@ DEFAULT_EXCLUDES = frozenset(
         "venv",
     }
 )
-# Those of them in which a project may as well keep a package of its own, by the helpers for `torch.distributed` in it.
+# Those that a project may also use for a package of its own, such as one of helpers for `torch.distributed`.
 _MAY_BE_PACKAGES = frozenset({"build", "dist"})
 
 
 def is_passed_over(folder: Path) -> bool:
-    """Whether a folder is left out whoever asks: for its name, unless it is a package where others have built files."""
+    """Whether a folder is always excluded: by name, unless it is a package in a folder usual for build output."""
     if folder.name not in DEFAULT_EXCLUDES:
         return False
     return folder.name not in _MAY_BE_PACKAGES or not os.path.isfile(folder / "__init__.py")
@@ -66,9 +66,9 @@ def is_passed_over(folder: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PathProblem:
-    """A path the tool could do nothing with, and why.
+    """A path that could not be processed, and why.
 
-    passed_over: nobody asked for it by name, and the rest of its folder is looked at all the same.
+    passed_over: the user did not name it, and the rest of its folder is still processed.
     """
 
     path: Path
@@ -78,13 +78,13 @@ class PathProblem:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """Patterns in gitignore's language, and the folder they are relative to."""
+    """Patterns in gitignore syntax, and the folder they are relative to."""
 
     base: Path
     spec: GitIgnoreSpec
 
     def verdict(self, path: Path, is_dir: bool) -> bool | None:
-        """True: ignored. False: a `!` pattern brings it back. None: no pattern speaks of it."""
+        """True: ignored. False: a `!` pattern includes it again. None: no pattern matches it."""
         try:
             relative = path.relative_to(self.base).as_posix()
         except ValueError:
@@ -92,12 +92,12 @@ class _Layer:
         return self.spec.check_file(relative + "/" * is_dir).include
 
     def hides(self, path: Path) -> bool:
-        """Whether a path is ignored itself or lies in a folder that is."""
+        """Whether a path, or a folder that contains it, is ignored."""
         folders = _folders(path, self.base)
         return any(self.verdict(each, each in folders) for each in {*folders, path})
 
     def without(self, path: Path) -> _Layer:
-        """The layer less its patterns that hide the folder `path`, which the user has named all the same."""
+        """The layer without its patterns that hide the folder `path`, which the user has named explicitly."""
         if self.verdict(path, True) is not True:
             return self
         relative = path.relative_to(self.base).as_posix() + "/"
@@ -117,15 +117,15 @@ def find_files(
     wanted: Callable[[str], bool] | None = None,
     left_out: list[Path] | None = None,
 ) -> Iterator[Path | PathProblem]:
-    """The files to lint, in a stable order and each once, with what stood in the way.
+    """The files to lint, in a stable order and each once, and the paths that could not be processed.
 
-    left_out: a list that takes the files and folders that patterns hide.
+    left_out: a list that receives the files and folders that patterns hide.
 
-    A file that is named is always among them, unless `force_exclude` asks for it to be treated like the rest.
-    Below a folder that is named only Python files and notebooks are, and what `include` (relative to `root`) names,
-    with `launches` also those that people launch programs from, or those whose names `wanted` asks for, less what
-    `exclude` (relative to `root`), .gitignore files and the default excludes hide. Links to folders are not followed,
-    so a loop of links ends.
+    A named file is always included, unless `force_exclude` subjects it to the patterns too. Below a named folder, only
+    Python files and notebooks are included, files that `include` (relative to `root`) names, with `launches` also files
+    that may contain launch commands, or the files whose names `wanted` accepts; without those that `exclude` (relative
+    to `root`), .gitignore files and the default excludes hide. Links to folders are not followed, so a loop of links
+    ends.
     """
     seen: set[str] = set()
     included = _layers(root, include, "extend-include")
@@ -143,25 +143,25 @@ def find_files(
 
 
 def is_excluded(path: Path, *, root: Path | None, exclude: Sequence[str], respect_gitignore: bool = True) -> bool:
-    """Whether a file that somebody named would be left out if its project was walked."""
+    """Whether a named file would be excluded if its project was searched."""
     return _Walker(_excludes(root, exclude), respect_gitignore).leaves_out(path, root or Path.cwd())
 
 
 def is_included(path: Path, root: Path | None, include: Sequence[str]) -> bool:
-    """Whether the patterns of `extend-include` (relative to `root`) name a file."""
+    """Whether a pattern of `extend-include` (relative to `root`) matches a file."""
     return bool(include) and matches(path, root=root, exclude=include)
 
 
 def matches(path: Path, *, root: Path | None, exclude: Sequence[str]) -> bool:
-    """Whether the patterns of `exclude` (relative to `root`) name a file or a folder that it is in."""
+    """Whether a pattern of `exclude` (relative to `root`) matches a file or a folder that contains it."""
     return any(layer.hides(Path(os.path.abspath(path))) for layer in _excludes(root, exclude))
 
 
 def import_roots(root: Path | None, named: Iterable[Path]) -> tuple[Path, ...]:
-    """Where the imports of linted files are looked up: the project, its `src`, and the folders that were named.
+    """Where imports of linted files are resolved: the project, its `src`, and the named folders.
 
-    root: the project's folder; None where no settings name one, and the files say which it is. The folder that the
-    user stands in counts for nothing, so that a file means the same wherever it is linted from.
+    root: the project's folder; None if no settings file determines it; it then depends on the named files. The current
+    directory does not matter, so that results are the same wherever a file is linted from.
     """
     paths = [Path(os.path.abspath(path)) for path in named]
     folders = [path if os.path.isdir(path) else path.parent for path in paths]
@@ -170,22 +170,22 @@ def import_roots(root: Path | None, named: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def around_project(named: Iterable[Path], roots: Sequence[Path]) -> tuple[Path, ...]:
-    """The folders among those named that hold all of the project: below them nothing is missing that may matter.
+    """The named folders that contain the whole project: no relevant file is missing below them.
 
-    roots: as `import_roots` gives them.
+    roots: as returned by `import_roots`.
     """
     folders = [Path(os.path.abspath(path)) for path in named if os.path.isdir(path)]
     return tuple(each for each in folders if roots[0].is_relative_to(each))
 
 
-# What the top folder of a project holds.
+# Marks of the top folder of a project.
 _TOP_MARKS = ("pyproject.toml", ".git", ".hg")
-# What the folder of a project in a larger repository holds.
+# Marks of a project's folder in a larger repository.
 PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
 
 
 def _project_around(folders: Sequence[Path]) -> Path:
-    """The nearest project that all these folders lie in; where there is none, the folder that they share."""
+    """The nearest project that contains all these folders; if there is none, their common folder."""
     shared = Path(os.path.commonpath(folders)) if len({folder.anchor for folder in folders}) == 1 else folders[0]
     start = folders[0] if shared == shared.parent else shared
     around = (start, *start.parents)
@@ -193,7 +193,7 @@ def _project_around(folders: Sequence[Path]) -> Path:
 
 
 def names_project(folder: Path) -> bool:
-    """Whether a folder says what the code in it needs, as a project of its own does."""
+    """Whether a folder declares what its code needs, as a project does."""
     return any(os.path.exists(folder / mark) for mark in PROJECT_MARKS)
 
 
@@ -203,7 +203,7 @@ def _named_file(path: Path) -> Iterator[Path | PathProblem]:
     except OSError as error:
         yield PathProblem(path, (error.strerror or str(error)).lower())
     else:
-        # A pipe or a device may have no end, or keep its reader waiting.
+        # A pipe or a device may have no end, or block its reader.
         yield path if stat.S_ISREG(found.st_mode) else PathProblem(path, "cannot read: not a regular file")
 
 
@@ -212,7 +212,7 @@ def _excludes(root: Path | None, exclude: Sequence[str]) -> tuple[_Layer, ...]:
 
 
 def _layers(root: Path | None, lines: Sequence[str], key: str) -> tuple[_Layer, ...]:
-    """The patterns of a setting, by which name it has, if it has any."""
+    """The patterns of a setting, if any. key: the name of the setting."""
     try:
         return (_layer(root or Path.cwd(), lines),) if lines else ()
     except patterns.TooMany as error:
@@ -224,7 +224,7 @@ def _layer(base: Path, lines: Iterable[str]) -> _Layer:
 
 
 class _Walker:
-    """Walks folders, knowing what to leave out."""
+    """Walks folders and skips what is excluded."""
 
     def __init__(
         self,
@@ -242,17 +242,17 @@ class _Walker:
         self.excludes = excludes
         self.respect_gitignore = respect_gitignore
         self._gitignores: dict[Path, tuple[_Layer, ...]] = {}
-        # What patterns hide.
+        # Paths that patterns hide.
         self.left_out: list[Path] = []
-        # The .gitignore files that could not be read and have not been told of yet.
+        # The .gitignore files that could not be read and have not been reported yet.
         self._unread: list[PathProblem] = []
 
     def walk(self, start: Path) -> Iterator[Path | PathProblem]:
-        """Everything below a folder the user named: no pattern can hide the folder itself."""
+        """Everything below a folder that the user named; no pattern can hide the folder itself."""
         here = Path(os.path.abspath(start))
         excludes = tuple(layer.without(here) for layer in self.excludes)
         above = tuple(layer.without(here) for layer in self._gitignores_above(here))
-        # A stack, as folders may lie deeper in each other than calls may.
+        # A stack, because folders may be nested deeper than calls can be.
         waiting: list[tuple[Path, bool, tuple[_Layer, ...]]] = [(start, True, above)]
         while waiting:
             path, is_folder, gitignores = waiting.pop()
@@ -270,7 +270,7 @@ class _Walker:
             self._unread.clear()
 
     def leaves_out(self, path: Path, root: Path) -> bool:
-        """Whether a walk from `root` would pass over a path, because of itself or of a folder it lies in."""
+        """Whether a walk from `root` would skip a path, because of itself or a folder that contains it."""
         here = Path(os.path.abspath(path))
         if any(map(is_passed_over, _folders(here, root))):
             return True
@@ -285,7 +285,7 @@ class _Walker:
     def _listed(
         self, folder: Path, excludes: tuple[_Layer, ...], gitignores: tuple[_Layer, ...]
     ) -> list[tuple[Path, bool]]:
-        """What is wanted of a folder, and whether each is a folder itself."""
+        """The wanted entries of a folder, each with whether it is a folder."""
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
         found: list[tuple[Path, bool]] = []
@@ -300,7 +300,7 @@ class _Walker:
         return found
 
     def _adds(self, path: Path) -> bool:
-        """Whether a file is one of those that are linted besides."""
+        """Whether a file is linted because `extend-include` names it."""
         return (
             bool(self._included)
             and os.path.isfile(path)
@@ -308,7 +308,7 @@ class _Walker:
         )
 
     def _gitignores_above(self, folder: Path) -> tuple[_Layer, ...]:
-        """The .gitignore files between the top of the folder's repository and the folder."""
+        """The .gitignore files from the top of the folder's repository down to its parent."""
         above = []
         for parent in (folder, *folder.parents):
             if parent != folder:
@@ -318,7 +318,7 @@ class _Walker:
         return ()
 
     def _gitignore(self, folder: Path) -> tuple[_Layer, ...]:
-        """The .gitignore file of a folder, if there is one that counts; each is read once."""
+        """The .gitignore file of a folder, if there is one that applies; each is read once."""
         if folder not in self._gitignores:
             self._gitignores[folder] = self._read_gitignore(folder / ".gitignore")
         return self._gitignores[folder]
@@ -329,14 +329,14 @@ class _Walker:
         try:
             text = files.read(path, LARGEST_GITIGNORE).decode("utf-8", "surrogateescape")
             return (_layer(path.parent, text.splitlines()),)
-        except (OSError, patterns.TooMany) as error:  # git goes on without it, too
+        except (OSError, patterns.TooMany) as error:  # git continues without it, too
             why = error.strerror if isinstance(error, OSError) else str(error)
             self._unread.append(PathProblem(path, f"not read: {why}", passed_over=True))
             return ()
 
 
 def _folders(path: Path, base: Path) -> list[Path]:
-    """The folders below `base` that hold a path, and the path itself where it is one."""
+    """The folders below `base` that contain a path, and the path itself if it is a folder."""
     return [each for each in (*path.parents, *([path] if os.path.isdir(path) else ())) if base in each.parents]
 
 
@@ -353,14 +353,14 @@ def _is_python_file(entry: os.DirEntry[str]) -> bool:
 
 def _is_file_called(wanted: Callable[[str], bool], entry: os.DirEntry[str]) -> bool:
     try:
-        # An editor's lock file is a link that leads nowhere, so look at what a link leads to.
+        # An editor's lock file is a dangling link, so check the target of a link.
         return wanted(entry.name) and entry.is_file()
     except OSError:  # a link to itself
         return False
 
 
 def _is_wanted_for_launches(entry: os.DirEntry[str]) -> bool:
-    """Also files that are known for launch commands by their names or, without a suffix, by their first bytes."""
+    """Accept also files that may contain launch commands, by name or, without a suffix, by their first bytes."""
     if entry.name.endswith(".py"):
         return _is_python_file(entry)
     from trl_lint.launch.parsers.readers import front_end
@@ -377,7 +377,7 @@ def _is_wanted_for_launches(entry: os.DirEntry[str]) -> bool:
 
 
 def _hidden(path: Path, is_dir: bool, excludes: tuple[_Layer, ...], gitignores: tuple[_Layer, ...]) -> bool:
-    """Whether patterns leave a path out. Of the .gitignore files, the one nearest to the path decides."""
+    """Whether patterns exclude a path. Of the .gitignore files, the one nearest to the path decides."""
     if not excludes and not gitignores:
         return False
     here = Path(os.path.abspath(path))
@@ -388,7 +388,7 @@ def _hidden(path: Path, is_dir: bool, excludes: tuple[_Layer, ...], gitignores: 
 
 
 def display_path(path: str | os.PathLike[str]) -> str:
-    """A path as users read it: relative to where they stand when it lies below, else absolute."""
+    """A path as users read it: relative to the current directory if it is below it, otherwise absolute."""
     absolute = os.path.abspath(path)
     below = os.path.join(os.getcwd(), "")
     return absolute[len(below) :] if absolute.startswith(below) and absolute != below else absolute

@@ -1,4 +1,4 @@
-"""The files of a run that hold their Python in parts: what reads them is imported once the first is there."""
+"""The files of a run that contain Python in parts; their readers are imported when the first one is read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Documents:
-    """Notebooks, and documentation that `extend-include` asks for. parts: theirs, by their paths in the analysis."""
+    """Notebooks, and documentation that `extend-include` names. parts: theirs, by their paths in the analysis."""
 
     def __init__(self, settings: Settings, prefilter: Prefilter) -> None:
         self.parts: dict[Path, CodePart] = {}
@@ -29,7 +29,7 @@ class Documents:
         self._asked_for: dict[Path, bool] = {}
 
     def of(self, path: Path, source: bytes, may_matter: Callable[[bytes], bool]) -> CodeDocument | None:
-        """The parts of a file, of which those are looked at that may matter; None for a file that holds none."""
+        """The parts of a file, with those marked that may matter; None for a file without parts."""
         if not self._holds_parts(path):
             return None
         known = self._read.get(path)
@@ -43,22 +43,22 @@ class Documents:
         return known
 
     def file_of(self, path: Path) -> Path:
-        """The file that a module is in, by the path that the analysis has."""
+        """The file that contains a module, by the path that the analysis uses."""
         part = self.parts.get(path)
         return path if part is None else part.file
 
     def starts_no_processes(self, path: Path) -> bool:
-        """Whether a module is the code of a notebook that starts no processes: its kernel is all that runs it.
+        """Whether a module is the code of a notebook that starts no processes, so that only its kernel runs it.
 
-        Lines for the shell count, as the module has them in comments; text and outputs do not.
+        Shell lines count (they are comments in the module); text and outputs do not.
         """
         part = self.parts.get(path)
         return part is not None and front_end(part.file) == NOTEBOOK and SPAWNS.search(part.source) is None
 
     def settled(self, path: Path, text: str) -> tuple[str, str]:
-        """A module's new text as its file can hold it, and why it can't; "" where it can, and for files without parts.
+        """A module's new text as its file can contain it, and why that is impossible; "" if it is possible.
 
-        Lines between two cells of a notebook become lines of one of them.
+        Lines between two cells of a notebook become lines of one of them. A file without parts can contain any text.
         """
         part = self.parts.get(path)
         if part is None:
@@ -68,7 +68,7 @@ class Documents:
         return settled(self._read[part.file], part, text)
 
     def told(self, finding: Finding) -> Finding:
-        """A finding in a Python file with the places that its users know, where it speaks of a part of another file."""
+        """A finding in a Python file, with places in parts of other files translated for the user."""
         if not self.parts:
             return finding
         from trl_lint.linter.cells.linting import told

@@ -1,11 +1,11 @@
-"""In which order the files of a run are analysed: those that import others come before these.
+"""The order in which the files of a run are analysed: files that import others come before those.
 
-    train.py    from hooks import Saver                 first: it makes a Saver of what it has prepared
-    hooks.py    class Saver: …                          then: what a Saver is made of is known
+    train.py    from hooks import Saver                 first: it creates a Saver from prepared objects
+    hooks.py    class Saver: …                          then: the attributes of a Saver are known
 
-What a class or a function is given is said by those who make and call it, most of them in another file. Where files
-import each other in a circle, and where nothing is said, the order is that of their paths. Tests come last: they put
-their own doubles in the place of what a training is made of.
+The arguments of a class or function are known from its callers, most of them in other files. In import cycles, and
+where there are no imports, the order is that of the paths. Tests come last: they replace parts of a training with test
+doubles.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _TESTS = re.compile(rb"^(?:from|import)[ \t]+(?:pytest|unittest)\b", re.MULTILIN
 
 
 def importers_first(project: Project, sources: Mapping[Path, bytes]) -> list[tuple[Path, bytes]]:
-    """The files with their contents in the order in which they are to be analysed.
+    """The files with their contents, in the order in which to analyse them.
 
-    They may import each other through one more file that needs no analysis of its own, such as a package's.
+    They may import each other through one more file that is not analysed itself, such as a package's `__init__`.
     """
     tests = [path for path in sorted(sources) if _TESTS.search(sources[path])]
     seen = set(tests)
     found: list[Path] = []
-    # Depth first: what a file imports is behind it once the order is turned round.
+    # Depth first; after the final reversal, imported files come after their importers.
     for start in sorted(sources, reverse=True):
         if start not in seen:
             seen.add(start)
@@ -38,11 +38,11 @@ def importers_first(project: Project, sources: Mapping[Path, bytes]) -> list[tup
 
 
 def _imported_last(project: Project, start: Path, sources: Mapping[Path, bytes], seen: set[Path]) -> Iterator[Path]:
-    """A file behind those that it imports, themselves or through others, and that are not among those seen."""
+    """A file after the ones it imports, directly or not, except those already seen."""
     todo = [(start, imported_files(project, start, sources[start]))]
     while todo:
         path, imported = todo[-1]
-        # What lies behind a file that is not analysed is not looked through: that would be all of a large library.
+        # The imports of a file that is not analysed are not followed: that could be all of a large library.
         others = imported if path in sources else filter(sources.__contains__, imported)
         other = next((each for each in others if each not in seen), None)
         if other is None:

@@ -1,9 +1,9 @@
-"""Patterns in gitignore's language, matched in time that grows with the path and not with the ways to read it.
+"""Patterns in gitignore syntax, matched in time that grows with the length of the path.
 
-pathspec makes a regular expression of each pattern. With several `*` or `**` in it, the ways to share a path out among
-them are many, and `re` tries them all before it gives up: `*a*a*a*a*a*a*ab` takes minutes for one name of 60 letters.
-But of all places where what stands behind a star may begin, the first is as good as any other, unless it is the last
-star of its folder or file name, or the last `**`. So no other place need ever be tried.
+pathspec turns each pattern into a regular expression. With several `*` or `**` in it, there are many ways to split a
+path, and `re` tries them all before it gives up: `*a*a*a*a*a*a*ab` takes minutes for one name of 60 letters. But of all
+positions where the text after a star may match, the first is as good as any other, unless it is the last star of its
+folder or file name, or the last `**`. So no other position need be tried.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 _Pattern = TypeVar("_Pattern", bound="RegexPattern")
 
-# Nobody writes more, and each is held against every path.
+# No real file has more, and each is matched against every path.
 MOST = 5_000
-# No path is longer, nor is a pattern that one fits.
+# No path is longer, so a longer pattern matches none.
 LONGEST = 4_096
-# How pathspec writes `*` inside a name, `**/` at the front, and `/**` in the middle.
+# How pathspec translates `*` inside a name, `**/` at the front, and `/**` in the middle.
 _STAR, _FRONT, _MIDDLE = "[^/]*", "^(?:.+/)?", "(?:/.+)?"
 _NO_SLASH = "[^/]"
 
 
 class TooMany(ValueError):
-    """More patterns than anybody writes."""
+    """More patterns than the limit."""
 
 
 def spec(lines: Iterable[str]) -> GitIgnoreSpec:
-    """A GitIgnoreSpec of these lines; those that can't be read are passed over, as by git.
+    """A GitIgnoreSpec of these lines; invalid ones are ignored, as by git.
 
     Raises:
         TooMany: there are more than `MOST` patterns.
@@ -57,10 +57,10 @@ def spec(lines: Iterable[str]) -> GitIgnoreSpec:
 
 
 def of(patterns: Iterable[GitIgnoreSpecPattern]) -> GitIgnoreSpec:
-    """A GitIgnoreSpec of patterns that are made already."""
+    """A GitIgnoreSpec of patterns that are compiled already."""
     from pathspec import GitIgnoreSpec
 
-    # Newer releases have other engines, which know no look-ahead.
+    # Newer releases have other engines, which do not support look-ahead.
     if "backend" in signature(GitIgnoreSpec.__init__).parameters:
         return GitIgnoreSpec(list(patterns), backend="simple")
     return GitIgnoreSpec(list(patterns))
@@ -75,7 +75,7 @@ def _linear(pattern: _Pattern) -> _Pattern:
 
 
 def linear(regex: str) -> str:
-    """The regular expression of a pattern such that each star but the last settles for the first place that fits."""
+    """The regular expression of a pattern, rewritten so that each star but the last commits to its first match."""
     numbers = count()
     *parts, last = [_first_stars(each, numbers) for each in regex.split(_MIDDLE)]
     found: list[str] = []
@@ -90,7 +90,7 @@ def linear(regex: str) -> str:
 
 
 def _first_stars(part: str, numbers: Iterator[int]) -> str:
-    """A part without `**`: in each name, what follows a star that is not the last one is looked for once."""
+    """A part without `**`, rewritten so that the text after a star that isn't its name's last is searched once."""
     first, *pieces = part.split(_STAR)
     found = [first]
     for place, piece in enumerate(pieces):
@@ -100,6 +100,6 @@ def _first_stars(part: str, numbers: Iterator[int]) -> str:
 
 
 def _first(regex: str, numbers: Iterator[int]) -> str:
-    """An expression that takes its first match for the only one: Python 3.10 has no atomic groups."""
+    """An expression that commits to its first match: Python 3.10 has no atomic groups."""
     name = f"first{next(numbers)}"
     return f"(?=(?P<{name}>{regex}))(?P={name})"

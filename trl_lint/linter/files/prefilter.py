@@ -1,4 +1,4 @@
-"""Which contents the analysis of Python code may find anything in: a search of bytes, before anything is parsed."""
+"""Which Python code the analysis may find anything in: a search in the bytes, before anything is parsed."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from trl_lint.rules.base import Rule
 
 
 class Prefilter:
-    """What a file has to mention for any of these rules, or of the user's own names, to matter in it."""
+    """What a file has to mention to matter to one of these rules, or to use one of the user's own names."""
 
     def __init__(self, rules: Sequence[Rule[Any]], own_names: Iterable[str]) -> None:
         wanted = dict.fromkeys(groups for rule in rules for groups in rule.prefilter)
-        # Each group once, and of which of them a file has to mention something: for any of these.
+        # Each group once; and for each alternative, the groups of which a file has to mention a member.
         self._groups = list(dict.fromkeys(group for groups in wanted for group in groups))
         self._wanted = [tuple(map(self._groups.index, groups)) for groups in wanted]
-        # A file that uses a name of the user's own names its last part. What it stands for may be a library, a
-        # collective or a log: it is in every group.
+        # A file that uses one of the user's own names contains its last part. The name may stand for a library, a
+        # collective or a log, so it satisfies every group.
         self._own = tuple(name.rpartition(".")[2].encode() for name in own_names)
 
     def may_matter(self, source: bytes) -> bool:
-        """Whether a content mentions enough, in its code: comments and docstrings do not count."""
+        """Whether a content mentions enough in its code; comments and docstrings do not count."""
         return self.mentions(source) and self._mentions(code_of(source))
 
     def mentions(self, source: bytes) -> bool:
-        """Whether a content of any kind mentions enough, wherever in it."""
+        """Whether a content of any kind mentions enough anywhere."""
         return bool(self._wanted) and self._mentions(source)
 
     def names_library(self, source: bytes) -> bool:
-        """Whether a content that matters names a library in its code, or a name of the user's own."""
+        """Whether a content that matters names a library, or one of the user's own names, in its code."""
         code = code_of(source)
         return any(name in code for name in (*LIBRARIES, *self._own))
 

@@ -1,7 +1,7 @@
-"""Whether a file that somebody asked for by name can be looked at, where the analysis itself has no need to.
+"""Whether a file that the user named can be analysed, checked even if the analysis has no reason to.
 
-A file that can't matter is not parsed: below a folder nobody asked about it. What was named is another thing, as `all
-clear` would be said of a text that nothing could be made of.
+A file that can't matter is not parsed: below a folder, nobody asked about it. A named file is different: `all clear`
+must not be reported for a text that cannot be understood.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _PYTHON_SHEBANG = re.compile(rb"#!.*?python")
 
 
 def is_known_kind(path: Path, source: bytes) -> bool:
-    """Whether a file is Python, or of a kind that launch commands are read from; without a suffix it may be."""
+    """Whether a file is Python, or of a kind that launch commands are read from; a file without a suffix may be."""
     known = path.suffix.lower() in _PYTHON_SUFFIXES or is_launch_file(path, source)
     return known or _PYTHON_SHEBANG.match(source[:200]) is not None
 
 
 def unreadable(path: Path, source: bytes) -> str:
-    """What keeps a file of a known kind from being understood, as `:line:column: what` where it has a place; or ""."""
+    """Why a file of a known kind can't be understood, as `:line:column: what` if it has a place; otherwise ""."""
     if not is_launch_file(path, source):
         error = python_error(source)
         return f":{error[0]}:{error[1]}: cannot parse: {error[2]}" if error else ""
@@ -55,7 +55,7 @@ def _unreadable_cell(path: Path, source: bytes) -> str:
 
 
 def python_error(source: bytes) -> tuple[int, int, str] | None:
-    """Where a text stops being Python, and why, in Python's own words; None where it is Python, or too deep to say."""
+    """The first syntax error of a text, in Python's own words; None if it is valid, or nested too deeply to tell."""
     try:
         encoding, _ = tokenize.detect_encoding(BytesIO(source).readline)
         text = source.decode(encoding)
@@ -63,7 +63,7 @@ def python_error(source: bytes) -> tuple[int, int, str] | None:
         return 1, 1, str(error)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the user's code, and not asked for
+            warnings.simplefilter("ignore")  # about the user's code, and not wanted here
             compile(text, "", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     except SyntaxError as error:
         return max(error.lineno or 1, 1), max(error.offset or 1, 1), error.msg
@@ -75,7 +75,7 @@ def python_error(source: bytes) -> tuple[int, int, str] | None:
 
 
 def syntax_error(path: Path, source: bytes, error: ParserSyntaxError) -> SourceError:
-    """Where a text stops being Python: in Python's own words, which are better known than the parser's."""
+    """The syntax error of a text, in Python's own words, which are better known than the parser's."""
     known = python_error(source)
     if known is not None:
         return SourceError(str(path), *known)

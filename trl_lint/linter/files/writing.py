@@ -1,9 +1,9 @@
-"""Writing a mended file back: whole or not at all, and still the same file.
+"""Write a fixed file back: completely or not at all, and still as the same file.
 
-A file is replaced in one step, by another one that takes over its mode, owner and attributes: whatever happens, what
-lies there is the old text or the new one. A file that has a second name (a hard link) and one whose owner or attributes
-can't be handed on would become another file by that, so it is written in place; there only a crash of the machine or a
-kill -9 in between leaves a part of it.
+A file is replaced in one step by another one that gets its mode, owner and attributes: whatever happens, the path has
+the old text or the new one. A file with a second name (a hard link), or whose owner or attributes can't be copied,
+would become another file that way, so it is written in place; only a crash of the machine or a kill -9 at that moment
+leaves it incomplete.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from trl_lint.linter import ending
 from trl_lint.linter.files.discovery import display_path
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-# Why nothing is written: the user has saved the file in between.
+# Why nothing is written: the user has saved the file meanwhile.
 CHANGED = "the file has changed since it was read"
 
 
@@ -30,9 +30,9 @@ class _NotTheSame(Exception):
 def write_back(
     path: Path, before: bytes, after: bytes, roots: Sequence[Path] = (), failure: str = "not fixed"
 ) -> str | None:
-    """Give a file new content if it still has what was read; else say why not.
+    """Write new content to a file if it still has the content that was read; otherwise return why not.
 
-    roots: the folders of the project, out of which no link is followed. failure: what has not been done then.
+    roots: the folders of the project; links out of them are not followed. failure: what has then not been done.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -43,7 +43,7 @@ def write_back(
 
 
 def write_whole(path: Path, content: bytes) -> str | None:
-    """Make a file of our own, or give it new content; else say why not."""
+    """Create or rewrite a file of the tool's own; return why that failed, or None."""
     try:
         before = path.read_bytes()
     except FileNotFoundError:
@@ -72,9 +72,9 @@ def _made(path: Path, content: bytes) -> str | None:
 
 
 def write(path: Path, content: bytes) -> str | None:
-    """Give a file this content, whatever it had or whether there was one; else say why not.
+    """Write this content to a file, whatever it had or whether it existed; return why that failed, or None.
 
-    What is no regular file (a pipe, a device) gets it as it is.
+    What is not a regular file (a pipe, a device) is written to directly.
     """
     try:
         found = os.stat(path) if os.path.exists(path) else None
@@ -94,7 +94,7 @@ def write(path: Path, content: bytes) -> str | None:
 
 
 def _forbidden(path: Path, target: Path, roots: Sequence[Path]) -> str:
-    """Why a file is not to be written, or ""."""
+    """Why a file must not be written, or ""."""
     inside = any(path.is_relative_to(root) for root in roots)
     stays = any(target.is_relative_to(os.path.realpath(root)) for root in roots)
     if (inside or os.path.islink(path)) and roots and not stays:
@@ -102,14 +102,14 @@ def _forbidden(path: Path, target: Path, roots: Sequence[Path]) -> str:
     found = target.stat()
     if not stat.S_ISREG(found.st_mode):
         return "it is not a regular file"
-    # Who may do anything (root) is told by the mode only.
+    # For root, `access` allows everything, so the mode counts.
     if not found.st_mode & 0o222 or not os.access(target, os.W_OK):
         return "the file is read-only"
     return ""
 
 
 def _written(target: Path, before: bytes, after: bytes) -> str:
-    """Write a file; why that was not done, or ""."""
+    """Write a file; return why that was not done, or ""."""
     if target.stat().st_nlink == 1:
         with suppress(_NotTheSame):
             return _replaced(target, before, after)
@@ -117,10 +117,10 @@ def _written(target: Path, before: bytes, after: bytes) -> str:
 
 
 def _replaced(target: Path, before: bytes, after: bytes) -> str:
-    """Put another file in the place of this one, if it still has what was read; why not, or "".
+    """Replace a file by a new one if it still has the content that was read; return why not, or "".
 
     Raises:
-        _NotTheSame: the other file would have another owner, or lack attributes.
+        _NotTheSame: the new file would have another owner, or lack attributes.
     """
     with _temporary(target) as temporary:
         with os.fdopen(os.open(temporary, _NEW, 0o600), "wb") as file:
@@ -135,7 +135,7 @@ def _replaced(target: Path, before: bytes, after: bytes) -> str:
 
 
 def _created(target: Path, content: bytes) -> str:
-    """Write a file that is not there yet; see `_replaced`."""
+    """Write a file that does not exist yet; see `_replaced`."""
     with _temporary(target) as temporary:
         with os.fdopen(os.open(temporary, _NEW, 0o666), "wb") as file:
             file.write(content)
@@ -147,8 +147,8 @@ def _created(target: Path, content: bytes) -> str:
 
 @contextmanager
 def _temporary(target: Path) -> Iterator[Path]:
-    """The path of a file beside another one, which is gone afterwards, however the process ends."""
-    # Its own name may leave no room for a longer one.
+    """The path of a temporary file next to another one; it is removed however the process ends."""
+    # The target's name may leave no room for a longer one.
     temporary = target.parent / f".trl-lint-{os.urandom(8).hex()}.tmp"
     ending.unfinished.add(str(temporary))
     try:
@@ -160,20 +160,20 @@ def _temporary(target: Path) -> Iterator[Path]:
 
 
 def _take_over(target: Path, temporary: Path) -> None:
-    """Give a new file what the one that it replaces has besides its content."""
+    """Copy owner, attributes and mode to the new file."""
     old, new = target.stat(), temporary.stat()
     try:
         if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
             os.chown(temporary, old.st_uid, old.st_gid)
         for name, value in _attributes(target).items() - _attributes(temporary).items():
             os.setxattr(temporary, name, value)
-        os.chmod(temporary, stat.S_IMODE(old.st_mode))  # last: a change of the owner takes bits away
+        os.chmod(temporary, stat.S_IMODE(old.st_mode))  # last: changing the owner clears some mode bits
     except OSError as error:
         raise _NotTheSame from error
 
 
 def _attributes(path: Path) -> dict[str, bytes]:
-    """The extended attributes of a file, where the system knows such."""
+    """The extended attributes of a file, if the system supports them."""
     try:
         return {name: os.getxattr(path, name) for name in os.listxattr(path)}
     except (AttributeError, OSError):
@@ -181,14 +181,14 @@ def _attributes(path: Path) -> dict[str, bytes]:
 
 
 def _overwritten(target: Path, before: bytes, after: bytes) -> str:
-    """Write a file in place, if it still has what was read; why not, or ""."""
+    """Write a file in place if it still has the content that was read; return why not, or ""."""
     with open(target, "r+b", buffering=0) as file, _undisturbed():
         if file.read() != before:
             return CHANGED
         try:
             _put(file.fileno(), after)
         except OSError:
-            _put(file.fileno(), before)  # a full disk: there was room for this
+            _put(file.fileno(), before)  # the disk is full, but there was room for this
             raise
     return ""
 
@@ -204,7 +204,7 @@ def _put(handle: int, content: bytes) -> None:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Keep signals that would end the process waiting."""
+    """Defer signals that would end the process."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -1,1 +1,1 @@
-"""From planned fixes to new text: edits, the lines that change, and the check of what comes of them."""
+"""Turn planned fixes into new text: edits, changed lines, and the check of the result."""

@@ -1,8 +1,8 @@
-"""What fixes have come to, told of the file as it was: which findings are gone, which in part, and which are new.
+"""What fixes achieved, relative to the original file: which findings are gone, which in part, and which are new.
 
-A fix is made in a text that fixes before it have changed already, one finding may need several, and what one mends may
-have hidden another one. So nothing is counted while fixes are made: the findings of the first text are held against
-those of the last. Each of the first is gone or left, and each of the last was there before or has come to light.
+A fix is applied to a text that earlier fixes have changed already, one finding may need several fixes, and a fixed one
+may have hidden another. So nothing is counted while fixes are applied: the findings of the first text are compared with
+those of the last. Each of the first is gone or remains, and each of the last existed before or was uncovered.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Withheld = tuple[Finding, str]
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A finding, and what it names: the function that it is about and the metrics, or whatever stays the same."""
+    """A finding, and what identifies it: its function and metrics, or whatever else stays the same."""
 
     finding: Finding
     named: frozenset[tuple[str, ...]]
@@ -35,7 +35,7 @@ class Account:
 
 
 def account(before: Sequence[Counted], after: Sequence[Counted], old: bytes, new: bytes) -> Account:
-    """Hold the findings of a text against those of what became of it. What comments silence is in no count."""
+    """Compare the findings of a text before and after fixes. Findings that comments silence are not counted."""
     left = _left(before, after, _Lines(old, new))
     counted = set(suppressions.split([each.finding for each in before], old)[0])
     shown = set(suppressions.split([each.finding for each in after], new)[0])
@@ -51,7 +51,7 @@ def _in_order(found: Iterable[Finding], counted: set[Finding]) -> tuple[Finding,
 
 
 def standing(withheld: Sequence[Withheld], remaining: Sequence[Finding]) -> tuple[Withheld, ...]:
-    """The fixes that were withheld in the end, each with its finding where that is now."""
+    """The fixes that were withheld in the end, each with its finding at its current place."""
     free = list(remaining)
     found = []
     for finding, reason in withheld:
@@ -64,7 +64,7 @@ def standing(withheld: Sequence[Withheld], remaining: Sequence[Finding]) -> tupl
 
 
 def _left(before: Sequence[Counted], after: Sequence[Counted], lines: _Lines) -> dict[int, int]:
-    """By its number, each finding that is left and what it is now."""
+    """For the number of each finding that remains, the number of what it is now."""
     found: dict[int, int] = {}
     taken: set[int] = set()
     for _, first, second in sorted(_candidates(before, after, lines)):
@@ -77,7 +77,7 @@ def _left(before: Sequence[Counted], after: Sequence[Counted], lines: _Lines) ->
 def _candidates(
     before: Sequence[Counted], after: Sequence[Counted], lines: _Lines
 ) -> Iterator[tuple[tuple[int, ...], int, int]]:
-    """Which findings may be the same, the likeliest with the smallest key."""
+    """Which findings may be the same; the likeliest pair has the smallest key."""
     for first, one in enumerate(before):
         for second, other in enumerate(after):
             apart = lines.apart(one.finding.start.line, other.finding.start.line)
@@ -90,7 +90,7 @@ def _candidates(
 
 
 class _Lines:
-    """How the lines of two texts belong together."""
+    """The correspondence between the lines of two texts."""
 
     def __init__(self, old: bytes, new: bytes) -> None:
         lines = suppressions.source_lines(old)
@@ -105,7 +105,7 @@ class _Lines:
             line, shift = each.last, each.end - each.last
 
     def apart(self, line: int, other: int) -> int | None:
-        """0: the same line as before. 1, 2: changed in one place, or in two. None: not the same, as neither changed."""
+        """0: the same line as before. 1, 2: changed in one place, or in two. None: different, as neither changed."""
         if line - 1 in self._kept or other - 1 not in self._changed[1]:
             return 0 if self._kept.get(line - 1) == other - 1 else None
         return 1 + (self._changed[0].get(line - 1) != self._changed[1][other - 1])

@@ -1,7 +1,7 @@
-"""Rewriting: carry out the plans for findings, and keep what comes of it only where it is proven to help.
+"""Rewriting: carry out the plans for findings, and keep the result only if it is proven to help.
 
-The gate analyses the new text with all rules. A fix that leaves its finding, adds another one to the function it
-edits, or makes a text that does not parse is withheld, and said.
+The gate analyses the new text with all rules. A fix is withheld, and reported as such, if its finding remains, if the
+function it edits gets another finding, or if the text does not parse.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from trl_lint.linter.rewriting.text_edits import transformed
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import BaseRule, Rule
 
-# How often one rule's fixes are applied to a file: one that lies inside another has to wait for the next round.
+# How often one rule's fixes are applied to a file: a fix inside another one has to wait for the next iteration.
 _ROUNDS = 10
-# How often all rules are gone through: what one of them uncovers may be for another one to mend.
+# How often all rules are processed: what one rule uncovers may be fixable by another.
 _PASSES = 5
 
 
 @dataclass(slots=True)
 class _FileText:
-    """A content of the file, and what is found in it: by the rules that are asked, and by all, once that is known."""
+    """A content of the file and its findings: those of the selected rules, and those of all rules, once known."""
 
     source: bytes
     linter: Linter
@@ -50,7 +50,7 @@ class _FileText:
         if self.by_all is None:
             asked = self.linter.rules
             if self.linter.selection is not None:
-                asked = ()  # some of their findings are not asked for
+                asked = ()  # selected rules may have findings that are not wanted
             rules = all_rules(self.linter.settings.plugins)
             others = [rule for rule in rules if rule not in asked and isinstance(rule, Rule)]
             by_others = self.linter.report_by(others, path, self.source)
@@ -60,7 +60,7 @@ class _FileText:
 
 @deeply
 def fix(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult:
-    """Apply the fixes of one file that pass the gate, rule by rule, until no rule has another one.
+    """Apply the fixes of one file that pass the gate, rule by rule, until there are no more.
 
     Raises:
         SourceError: the file can't be decoded or parsed.
@@ -80,19 +80,19 @@ def fix(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult
                 now, mended, left = _apply(linter, path, now, chosen)
                 withheld.extend(left)
                 if not mended or len(chosen) == len(wanted):
-                    break  # else a fix that lay inside another one is tried again
+                    break  # otherwise retry a fix that was inside another one
         if now.source == begun.source:
-            break  # else a fix may have uncovered what a rule before it can mend
+            break  # otherwise a fix may have uncovered something that an earlier rule can fix
     return _accounted(now.source, withheld, _counted(first.found), _counted(now.found), source)
 
 
 def mended(path: Path, source: bytes, code: str) -> bytes:
-    """A file's content after the safe fixes of one rule: a codemod's door to the linter.
+    """A file's content after the safe fixes of one rule: the entry point for codemods.
 
-    It has the settings of the file's folder, as `trl-lint --fix --select CODE` has.
+    The settings are those of the file's folder, as in `trl-lint --fix --select CODE`.
 
     Raises:
-        ConfigError: settings nobody can act on.
+        ConfigError: the settings are invalid.
         SourceError: the text can't be parsed.
     """
     path = Path(os.path.abspath(path))
@@ -103,7 +103,7 @@ def mended(path: Path, source: bytes, code: str) -> bytes:
 
 
 def fix_launches(linter: Linter, path: Path, source: bytes, first: FixResult, *, unsafe: bool) -> FixResult:
-    """Apply the fixes of the launch commands in one file. first: what the fixes of its code have come to.
+    """Apply the fixes of the launch commands in one file. first: the result of the fixes of its code.
 
     Raises:
         SourceError: the file can't be decoded or parsed.
@@ -142,12 +142,12 @@ def _accounted(
     after: Sequence[Counted],
     source: bytes,
 ) -> FixResult:
-    """What has become of the findings of `source`, now that it is `current`."""
+    """What happened to the findings of `source`, now that it is `current`."""
     return _told(current, withheld, after, account(before, after, source, current))
 
 
 def _account_of(path: Path) -> Callable[[Sequence[Counted], Sequence[Counted], bytes, bytes], Account]:
-    """How launches of a file are held against what became of them."""
+    """How the launches of a file are compared before and after."""
     if front_end(path) != NOTEBOOK:
         return account
     from trl_lint.linter.cells.launches import accounted
@@ -168,7 +168,7 @@ def _counted(found: Sequence[LocatedViolation]) -> list[Counted]:
 
 
 def _trusted(found: Sequence[Finding], path: Path, source: bytes, unsafe: bool) -> list[Finding]:
-    """The findings whose fix is trusted far enough, and that no comment silences."""
+    """The findings whose fix is applicable at this level, and that no comment silences."""
     levels = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
     kept = suppressions.split(found, source, path)[0]
     return [each for each in kept if each.fix is not None and each.fix.applicability in levels]
@@ -177,7 +177,7 @@ def _trusted(found: Sequence[Finding], path: Path, source: bytes, unsafe: bool) 
 def _apply(
     linter: Linter, path: Path, now: _FileText, wanted: Sequence[LocatedViolation]
 ) -> tuple[_FileText, list[Finding], list[tuple[Finding, str]]]:
-    """The content with as many of these fixes as pass the gate: all together, else one by one."""
+    """The content with as many of these fixes as pass the gate: all together, otherwise one by one."""
     before = now.by_all_rules(path)
     new, reason = _passed(linter, path, now, wanted, before)
     if not reason:
@@ -198,7 +198,7 @@ def _apply(
 
 
 def _wanted(found: Sequence[LocatedViolation], rule: BaseRule, source: bytes, unsafe: bool) -> list[LocatedViolation]:
-    """The findings to mend: those with a plan that is trusted far enough, and that no comment silences."""
+    """The findings to fix: those with a plan that is applicable at this level, and that no comment silences."""
     levels = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
     mendable = [
         each for each in found if each.rule is rule and each.fix.plan is not None and each.fix.applicability in levels
@@ -208,13 +208,13 @@ def _wanted(found: Sequence[LocatedViolation], rule: BaseRule, source: bytes, un
 
 
 def fresh(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = None) -> Linter:
-    """A linter that knows nothing of the old text, and as much as the first of the other files."""
+    """A linter that knows nothing of the old text, but the same as the first one about other files."""
     selected = linter.rules, linter.selection
     asked, selection = selected if rules is None else (rules, None)
     other = Linter(linter.settings, linter.roots, asked, selection=selection)
     other.overlay = {key: value for key, value in linter.overlay.items() if key != path}
     other.trees, other.linted, other.found_from = linter.trees, linter.linted, linter.found_from
-    other.sees_all = True  # what others find in the file is known by now
+    other.sees_all = True  # what other files find in this one is known by now
     other.documents = linter.documents
     other.engines = linter.engines
     other.comments = replace(linter.comments, unasked={}, unasked_launches={})
@@ -224,7 +224,7 @@ def fresh(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = None) -
 def _passed(
     linter: Linter, path: Path, now: _FileText, chosen: Sequence[LocatedViolation], before: Sequence[LocatedViolation]
 ) -> tuple[_FileText, str]:
-    """The new content with these fixes, and why it does not pass the gate ("" when it does)."""
+    """The new content with these fixes, and why it does not pass the gate ("" if it does)."""
     from trl_lint.analysis.program.project.project import decode, encode, gives_back
 
     _, encoding = decode(now.source)
@@ -247,7 +247,7 @@ def _passed(
 def _left_over(
     before: Sequence[LocatedViolation], after: Sequence[LocatedViolation], chosen: Sequence[LocatedViolation]
 ) -> str:
-    """What the new text has that it should not: function by function, the old findings without the mended ones."""
+    """Why the new text fails: per function, it may only have the old findings without the fixed ones."""
     allowed = Counter(place for each in before for place in _places(each))
     allowed.subtract(place for each in chosen for place in _places(each, mended=True))
     uncovered = {code for each in chosen for code in uncovered_by(each.rule)}
@@ -259,13 +259,13 @@ def _left_over(
 
 
 def _places(located: LocatedViolation, *, mended: bool = False) -> set[tuple[str, str, str]]:
-    """In which function a finding stands, once per metric it names; `mended`: those that its fix is for."""
+    """The function that contains a finding, once per metric it names; `mended`: only those that its fix is for."""
     parts = mendable(located.parts) if mended else located.parts
     violations = (part.violation for part in parts)
     return {(located.rule.code, repr(each.function), each.metric) for each in violations}
 
 
 def uncovered_by(rule: BaseRule) -> frozenset[str]:
-    """The codes of findings that were there before a rule's fixes, on the same value, and are only seen with them."""
+    """The codes of findings on the same value that existed before a rule's fixes but are visible only after them."""
     fix = fix_of(rule.fix_module)
     return frozenset() if fix is None else fix.uncovers

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-# From here on lines that are all over the text are no anchors: comparing each with each takes n² steps.
+# From this size on, frequent lines are no anchors: comparing each with each takes n² steps.
 _MANY = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """The lines from `first` up to `last` (from 0) became those from `start` up to `end`."""
+    """The lines from `first` to before `last` (from 0) became those from `start` to before `end`."""
 
     first: int
     last: int
@@ -21,7 +21,7 @@ class Hunk:
 
 
 def hunks(before: Sequence[str], after: Sequence[str]) -> list[Hunk]:
-    """What differs between two lists of lines; what they begin and end with in common costs nothing."""
+    """The differences between two lists of lines; a common beginning and end cost almost nothing."""
     head = common(before, after)
     tail = common(before[head:][::-1], after[head:][::-1])
     old, new = before[head : len(before) - tail], after[head : len(after) - tail]
@@ -30,9 +30,9 @@ def hunks(before: Sequence[str], after: Sequence[str]) -> list[Hunk]:
 
 
 def common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many items (lines, or characters of a string) two sequences begin with in common."""
+    """How many items (lines, or characters of a string) two sequences have in common at the beginning."""
     known, open_ = 0, min(len(one), len(other))
-    while known < open_:  # all before `known` is alike, and something before `open_ + 1` is not, or there is no more
+    while known < open_:  # invariant: the first `known` items are equal, and the common part is no longer than `open_`
         middle = (known + open_ + 1) // 2
         if one[known:middle] == other[known:middle]:
             known = middle

@@ -1,4 +1,4 @@
-"""How long a project lets its lines be: what its formatter or its linter is told, else what a file shows."""
+"""The line length of a project: that of its formatter or linter, otherwise what the file itself shows."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from pathlib import Path
 
 from trl_lint import files, toml
 
-# Where nobody says anything: more than formatters take by default, and what most reviewers still take.
+# The default: more than formatters use, and what most reviewers still accept.
 USUAL = 120
-# What black takes where its table says nothing of it.
+# The default of black if its table has no line length.
 _BLACK = 88
-# The tables of `pyproject.toml` that have a `line-length`, and the files that hold nothing but ruff's.
+# The tables of `pyproject.toml` that have a `line-length`, and the files that contain only ruff's settings.
 _TABLES = ("ruff", "black")
 _RUFF = (".ruff.toml", "ruff.toml")
-# Files with a section of flake8 or pycodestyle, which may have a `max-line-length`.
+# Files with a section for flake8 or pycodestyle, which may have a `max-line-length`.
 _SECTIONED = (".flake8", "setup.cfg", "tox.ini")
 _SECTIONS = ("flake8", "pycodestyle")
-# Who looks for settings looks no further up than this.
+# The search for settings ends at the folder that contains this.
 _TOP = ".git"
 
 
 def limit_for(path: Path, text: str) -> int:
-    """The longest line that a new one may be, in characters.
+    """The maximum length of a new line, in characters.
 
-    Where the project says nothing, lines are as long as many in the file are.
+    If the project has no setting, it is the length that many lines of the file have.
     """
     return _declared(path.parent) or max(USUAL, _shown(text))
 
 
 def _shown(text: str) -> int:
-    """The length of the longest line of a file, but for one in a hundred: a text or an address that can't be broken."""
+    """The length of the longest line of a file, ignoring one in a hundred: a string or a URL that can't be broken."""
     lengths = sorted(map(len, text.splitlines()), reverse=True)
     return lengths[len(lengths) // 100] if lengths else 0
 
 
 @lru_cache(maxsize=256)
 def _declared(folder: Path) -> int:
-    """What the settings in a folder, or in the nearest above it that has some, say; 0 where there are none."""
+    """The setting of a folder, or of the nearest one above that has one; 0 if there is none."""
     own = next(_in(folder), 0)
     if own or folder == folder.parent or os.path.exists(folder / _TOP):
         return own
@@ -68,7 +68,7 @@ def _number(table: toml.Table, key: str) -> Iterator[int]:
 
 
 def _toml(path: Path) -> toml.Table:
-    """The table in a file; an empty one where there is none that can be read."""
+    """The table in a file; empty if there is none or it can't be read."""
     try:
         return toml.parse(files.read(path).decode())
     except (OSError, ValueError, RecursionError):

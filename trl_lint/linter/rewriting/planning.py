@@ -1,4 +1,4 @@
-"""The fixes of violations: planned from their events, and of several at one place made into one."""
+"""Plan the fixes of violations from their events, and merge several at one place into one."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _CAUTION = [None, Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedFix:
-    """How a violation is mended. applicability is None where there is nothing to mend, plan where there is a hint.
+    """How to fix a violation. applicability is None if there is no fix; plan is None if there is only a hint.
 
-    reason: why it is not safe, and conditions: the places that make it so. help: how to mend it, for the author.
+    reason: why it is not safe, and conditions: the places that make it so. help: how to fix it, for the author.
     """
 
     violation: Violation
@@ -32,7 +32,7 @@ class PlannedFix:
 
 
 def planned(rule: BaseRule, violation: Violation) -> PlannedFix:
-    """How a violation of a rule is mended."""
+    """The fix of a rule's violation."""
     fix, event = fix_of(rule.fix_module), violation.event
     if fix is None or type(event) not in fix.events:
         return _left_to_author(violation)
@@ -51,13 +51,13 @@ def planned(rule: BaseRule, violation: Violation) -> PlannedFix:
 
 
 def _left_to_author(violation: Violation) -> PlannedFix:
-    """A hint where the rule says why it is one; else there is nothing but the help."""
+    """A hint if the rule gives a reason for one; otherwise only the help text."""
     applicability, reason = trust(NoFix(violation.by_hand)) if violation.by_hand else (None, "")
     return PlannedFix(violation=violation, help=violation.help, applicability=applicability, reason=reason)
 
 
 def combined(fixes: Sequence[PlannedFix]) -> PlannedFix:
-    """One fix for all violations at one place that can be mended, as safe as the least safe of theirs."""
+    """One fix for all violations at one place that can be fixed, only as safe as the least safe of them."""
     mended = mendable(fixes)
     worst = max(mended or fixes, key=lambda each: _CAUTION.index(each.applicability))
     if len(mended) < 2:
@@ -70,6 +70,6 @@ def combined(fixes: Sequence[PlannedFix]) -> PlannedFix:
 
 
 def mendable(fixes: Sequence[PlannedFix]) -> list[PlannedFix]:
-    """Those that are made: a metric that is reached in several ways is mended in all of them or not at all."""
+    """The fixes that are applied: a metric that is reached in several contexts is fixed in all of them or in none."""
     beyond_help = {each.violation.metric for each in fixes if each.plan is None}
     return [each for each in fixes if each.violation.metric not in beyond_help]

@@ -1,4 +1,4 @@
-"""The text of a tree that some nodes of another one were replaced in: only what differs is written out again."""
+"""The text of a tree in which some nodes of another one were replaced: code is generated only for what differs."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from libcst._nodes.internal import CodegenState
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
 
-# From where to where in a text, and what comes there.
+# Start and end in a text, and the replacement.
 _Splice = tuple[int, int, str]
-# What holds statements: a module has `SimpleStatementLine`s besides `BaseStatement`s, as a type of their own.
+# Nodes that contain statements; a module has `SimpleStatementLine`s as well as `BaseStatement`s, which are separate
+# types.
 _Block: TypeAlias = cst.Module | cst.IndentedBlock
 _Statements: TypeAlias = Sequence[cst.SimpleStatementLine | cst.BaseStatement]
-# What a block may hold.
+# The statements that a block may contain.
 _STATEMENTS = frozenset((cst.SimpleStatementLine, *cst.BaseCompoundStatement.__subclasses__()))
 
 
 class Written:
-    """A tree as text, and where each statement stands in it: from the blank lines above it to its line end."""
+    """A tree as text, and the position of each statement: from the blank lines above it to its line end."""
 
     def __init__(self, tree: cst.Module) -> None:
         self.tree = tree
@@ -31,18 +32,18 @@ class Written:
         tree._codegen(state)
         self.code = "".join(state.tokens)
         ends = list(accumulate(map(len, state.tokens), initial=0))
-        last = len(ends) - 1  # a line end that the text lacks has been taken away again
+        last = len(ends) - 1  # the line end that the text lacks was removed again
         self._spans = {node: (ends[min(a, last)], ends[min(b, last)]) for node, (a, b) in state.marks.items()}
 
     def after(self, new: cst.Module) -> str:
-        """The text of a tree that shares with this one what has not changed."""
+        """The text of a tree that shares all unchanged nodes with this one."""
         if new is self.tree:
             return self.code
         splices = self._splices(self.tree, new, ()) if self.tree.has_trailing_newline else None
         return new.code if splices is None else _spliced(self.code, splices)
 
     def _splices(self, old: _Block, new: _Block, indents: tuple[str, ...]) -> list[_Splice] | None:
-        """What differs between two blocks with the same head; None where it is not in their statements alone."""
+        """The differences between two blocks with the same head; None if they are not in their statements alone."""
         if not (old.body and new.body) or not _is_alike(old, new):
             return None
         found: list[_Splice] = []
@@ -52,7 +53,7 @@ class Written:
         return found
 
     def _inside(self, before: _Statements, after: _Statements, indents: tuple[str, ...]) -> list[_Splice] | None:
-        """What differs within a single statement with a block, if nothing else of it does."""
+        """The differences within a single statement with a block, if nothing else in it differs."""
         if len(before) != 1 or len(after) != 1 or type(before[0]) is not type(after[0]):
             return None
         old, new = before[0], after[0]
@@ -65,7 +66,7 @@ class Written:
         return self._splices(block, other, (*indents, indent))
 
     def _whole(self, body: _Statements, start: int, end: int, lines: _Statements, indents: tuple[str, ...]) -> _Splice:
-        """Statements written out in the place of those from `start` up to `end`."""
+        """Generated statements that replace those from `start` to before `end`."""
         first = self._spans[body[start]][0] if start < len(body) else self._spans[body[-1]][1]
         last = self._spans[body[end - 1]][1] if end > start else first
         state = CodegenState(self.tree.default_indent, self.tree.default_newline, indent_tokens=list(indents))
@@ -75,7 +76,7 @@ class Written:
 
 
 class _Marking(CodegenState):
-    """Notes which tokens each statement is written as."""
+    """Records the tokens that each statement is written as."""
 
     def __init__(self, default_indent: str, default_newline: str) -> None:
         super().__init__(default_indent, default_newline)
@@ -100,7 +101,7 @@ def _spliced(text: str, splices: Sequence[_Splice]) -> str:
 
 
 def _is_alike(old: cst.CSTNode, new: cst.CSTNode) -> bool:
-    """Whether two nodes are the same but for the statements in them."""
+    """Whether two nodes are the same except for the statements in them."""
     names = (field.name for field in fields(old))
     return all(_is_same(getattr(old, name), getattr(new, name)) for name in names if name != "body")
 
@@ -112,7 +113,7 @@ def _is_same(old: object, new: object) -> bool:
 
 
 def _changes(old: _Statements, new: _Statements) -> Iterator[tuple[int, int, _Statements]]:
-    """Which statements, from one up to another, were replaced, and by which."""
+    """Which ranges of statements were replaced, and by what."""
     places = {id(node): place for place, node in enumerate(new)}
     kept = [(place, places[id(node)]) for place, node in enumerate(old) if id(node) in places]
     begin = first = 0
@@ -123,7 +124,7 @@ def _changes(old: _Statements, new: _Statements) -> Iterator[tuple[int, int, _St
 
 
 def written(module: Module) -> Written:
-    """A module of the analysis as text; written out once, where somebody asks for it."""
+    """A module of the analysis as text; generated once, when it is first needed."""
     known = module.written
     if not isinstance(known, Written):
         known = module.written = Written(module.tree)

@@ -1,4 +1,4 @@
-"""What fixes come to as text: the new content of a file, and the smallest edits that lead there."""
+"""Fixes as text: the new content of a file, and the smallest edits that produce it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trl_lint.linter.rewriting.regenerating import written
 
 
 def transformed(fixes: Sequence[PlannedFix]) -> str:
-    """The text after these fixes of one file are made, all of which have a plan."""
+    """The text after these fixes of one file, all of which have a plan."""
     from trl_lint.fixes.support.editing import all_edits, mended_tree
 
     module = fixes[0].violation.module
@@ -24,18 +24,18 @@ def transformed(fixes: Sequence[PlannedFix]) -> str:
 
 
 def edits_between(before: str, after: str) -> tuple[Edit, ...]:
-    """The smallest edits, in whole lines trimmed to what differs, that turn one text into the other."""
+    """The smallest edits, as whole lines trimmed to what differs, that turn one text into the other."""
     old, new = _lines(before), _lines(after)
     return tuple(smallest(old, each.first, each.last, "".join(new[each.start : each.end])) for each in hunks(old, new))
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text: not `splitlines`, which ends them at a form feed, say, where no editor does."""
+    """The lines of a text. Not `splitlines`: it also ends lines at a form feed, for example, which no editor does."""
     return io.StringIO(text, newline="").readlines()
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
-    """A text after edits that `edits_between` has made of it."""
+    """A text after edits that `edits_between` computed for it."""
     starts = [0, *accumulate(map(len, _lines(text)))]
 
     def offset(place: Position) -> int:
@@ -47,7 +47,7 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
 
 
 def smallest(old: list[str], first: int, last: int, content: str) -> Edit:
-    """The edit of a text by which the lines from `first` up to `last`, from 0, become others."""
+    """The edit that replaces the lines from `first` to before `last`, counted from 0."""
     replaced = "".join(old[first:last])
     head = common(replaced, content)
     tail = common(replaced[head:][::-1], content[head:][::-1])

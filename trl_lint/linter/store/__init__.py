@@ -1,1 +1,1 @@
-"""Results that are kept on the disk between runs, and how it is known that they still hold."""
+"""Results stored on disk between runs, and how to decide whether they are still valid."""

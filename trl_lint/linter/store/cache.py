@@ -1,10 +1,10 @@
-"""Results kept on the disk between runs: where they lie, how they are written, and how many stay.
+"""Results stored on disk between runs: where they are, how they are written, and how many are kept.
 
-What a result is and when it still holds is no concern of this module; it keeps JSON under names. Nothing here may
-fail: a folder that can't be written and an entry that can't be read mean that there is no result.
+What a result is and when it is valid is decided elsewhere; this module stores JSON under names. Nothing here may fail:
+a folder that can't be written and an entry that can't be read mean that there is no result.
 
-The folder stands in a tree that somebody else may have made, links, pipes and all: nothing is written through a link,
-nothing that is there is overwritten but our own entries, and a folder that the project links to elsewhere is not used.
+The folder is in a tree that someone else may have created, including links and pipes: nothing is written through a
+link, only the tool's own entries are overwritten, and a folder that the project links to elsewhere is not used.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from trl_lint.settings import Settings
 
 FOLDER = ".trl_lint_cache"
-# The newest entries stay, as long as they are no more than this, and no more bytes than that.
+# The newest entries are kept, up to this number and this many bytes.
 MAX_ENTRIES = 128
 MAX_BYTES = 32_000_000
-# A temporary file that is older was left behind by a process that was killed.
+# An older temporary file was left behind by a process that was killed.
 STALE_SECONDS = 3600
 
 _IGNORED = "# Made by trl-lint.\n*\n"
@@ -39,9 +39,9 @@ _TAG = (
 
 
 def folder_of(settings: Settings, given: Path | None = None) -> Path:
-    """Where the results of a project lie.
+    """Where the results of a project are stored.
 
-    given: what the command line says. It counts more than TRL_LINT_CACHE_DIR, and that more than the settings.
+    given: the value from the command line. It overrides TRL_LINT_CACHE_DIR, which overrides the settings.
     """
     root = settings.root or Path.cwd()
     named = given or os.environ.get("TRL_LINT_CACHE_DIR")
@@ -51,19 +51,19 @@ def folder_of(settings: Settings, given: Path | None = None) -> Path:
 
 
 def is_off() -> bool:
-    """Whether the environment asks for no cache."""
+    """Whether the environment disables the cache."""
     return os.environ.get("TRL_LINT_NO_CACHE", "0") not in ("", "0")
 
 
 def digest(content: bytes) -> str:
-    """What stands for a content."""
+    """The digest of a content."""
     return hashlib.sha256(content).hexdigest()
 
 
 def of(settings: Settings, given: Path | None = None) -> Cache | None:
-    """The results of a project; None where the project leads its folder of results elsewhere, through a link.
+    """The stored results of a project; None if its cache folder is a link to somewhere else.
 
-    What the user has named (`given`, TRL_LINT_CACHE_DIR) may lie wherever it likes.
+    A folder that the user named (`given`, TRL_LINT_CACHE_DIR) may be anywhere.
     """
     folder = folder_of(settings, given)
     if given or os.environ.get("TRL_LINT_CACHE_DIR"):
@@ -85,7 +85,7 @@ class Cache:
         self.folder = folder
 
     def load(self, name: str) -> object:
-        """The content of an entry; None when there is none, or none that is whole."""
+        """The content of an entry; None if there is none, or if it is damaged."""
         path = self._path(name)
         try:
             check, _, body = files.read(path, MAX_BYTES, follow=False).partition(b"\n")
@@ -95,11 +95,11 @@ class Cache:
         except (OSError, ValueError, RecursionError):
             return None
         with suppress(OSError):
-            os.utime(path)  # what is used stays
+            os.utime(path)  # entries in use are kept
         return content
 
     def save(self, name: str, content: object) -> None:
-        """Keep a content, which must be fit for JSON, and drop what has become too much."""
+        """Store a content, which must be valid JSON, and drop old entries beyond the limits."""
         body = json.dumps(content, separators=(",", ":")).encode()
         with suppress(OSError):
             self._make_folder()
@@ -107,7 +107,7 @@ class Cache:
             self._prune()
 
     def clear(self) -> None:
-        """Remove all entries, and the folder if it was made for them."""
+        """Remove all entries, and the folder if the tool created it."""
         with suppress(OSError):
             for path in (*self._files(".json"), *self._files(".tmp")):
                 _remove(path)
@@ -121,14 +121,14 @@ class Cache:
         return self.folder / f"trl-lint-{name}.json"
 
     def _has(self, name: str, text: str) -> bool:
-        """Whether a file of the folder is as we write it."""
+        """Whether a file of the folder has this text, as the tool writes it."""
         try:
             return files.read(self.folder / name, len(text), follow=False) == text.encode()
         except OSError:
             return False
 
     def _make_folder(self) -> None:
-        """Make the folder, and mark it for those who make backups and commits; one of the user's stays as it is."""
+        """Create the folder, and mark it for backup tools and git; a folder of the user's stays as it is."""
         is_ours = self.folder.name == FOLDER or not os.path.isdir(self.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         if is_ours and not os.path.lexists(self.folder / "CACHEDIR.TAG"):
@@ -157,19 +157,19 @@ class Cache:
                 _remove(path)
 
     def _dated(self, ending: str) -> Iterator[tuple[float, int, Path]]:
-        """When each of our files was changed, and its size. Other processes may remove files meanwhile."""
+        """The modification time and size of the tool's files. Other processes may remove files meanwhile."""
         for path in self._files(ending):
             with suppress(OSError):
                 found = path.lstat()
                 yield found.st_mtime, found.st_size, path
 
     def _files(self, ending: str) -> list[Path]:
-        """Our files; a folder that the user has named may hold others."""
+        """The tool's files; a folder that the user named may contain others."""
         return [path for path in self.folder.iterdir() if path.name.startswith("trl-lint-") and path.suffix == ending]
 
 
 def _make(path: Path, text: str) -> None:
-    """Write a file that is not there yet; whatever is there, a link among it, stays."""
+    """Write a file that does not exist yet; whatever exists, even a link, stays."""
     with suppress(FileExistsError), open(path, "xb") as file:
         try:
             file.write(text.encode())
@@ -180,6 +180,6 @@ def _make(path: Path, text: str) -> None:
 
 
 def _remove(path: Path) -> None:
-    """Remove an entry; what is none, such as a folder called like one, stays."""
+    """Remove an entry; anything else, such as a folder of that name, stays."""
     with suppress(OSError):
         path.unlink(missing_ok=True)

@@ -1,14 +1,14 @@
-"""Files of which comments and blank lines alone have changed: their findings stay, and move with their lines.
+"""Files in which only comments and blank lines have changed: their findings stay valid and move with their lines.
 
-    x = gather(loss)                    # a comment above, or behind
+    x = gather(loss)                    # a comment above, or after
     self.log({"loss": x})               x = gather(loss)  # noqa: TRL003
 
-    {1: 2, 2: 3} would be the lines of the left text in one like the right.
+    {1: 2, 2: 3} are the new lines of the left text's code if it became the right one.
 
-Tokens are compared. What comments decide themselves is made anew: how far a fix is trusted depends on those in the code
-that it moves, so a finding is taken over only where nothing has changed around it, or where it is silenced now. A
-comment inside of brackets counts as code, as it may be shown in a message; one that holds something like code has to
-stay, and so has one behind an assignment to an attribute, as a few questions are asked of the text of a file.
+Tokens are compared. What comments affect themselves is computed again: the applicability of a fix depends on comments
+in the code that it moves, so a finding is reused only if no comment around it has changed, or if it is silenced now. A
+comment inside brackets counts as code, because it may be shown in a message. A comment that contains something like
+code has to stay, and so has one after an assignment to an attribute, because some checks search the text of a file.
 """
 
 from __future__ import annotations
@@ -24,18 +24,20 @@ from typing import NamedTuple
 from trl_lint.findings import Finding, Fix, Guard, Note, Position, Related
 from trl_lint.linter.store.serialization import CheckOutcome
 
-# An assignment or a call, as far as somebody looks for one in a text.
+# An assignment or a call, for checks that search a text for one.
 _LIKE_CODE = re.compile(r"=|\w\(|isort:")
-# What silences all findings of its line.
+# Silences all findings of its line.
 _SILENCES_ALL = re.compile(r"#\s*noqa\s*(?:$|#)|#\s*trl-lint:\s*ignore\s*$", re.IGNORECASE)
-# Tokens that are on no line of their own.
+# Tokens that are not on a line of their own.
 _NOT_SHOWN = frozenset({tokenize.ENCODING, tokenize.NEWLINE, tokenize.DEDENT, tokenize.ENDMARKER})
 
 
 @dataclass(frozen=True, slots=True)
 class MovedLines:
-    """Where the lines of a text are now. around: the lines of the functions, and of the statements outside of them, in
-    which comments have changed. silenced: by the line of a statement, the comments that it has got.
+    """Where the lines of a text are now.
+
+    around: the lines of the functions, and of the statements outside functions, in which comments have changed.
+    silenced: by the line of a statement, the comments added to it.
     """
 
     now: Mapping[int, int]
@@ -43,7 +45,7 @@ class MovedLines:
     silenced: Mapping[int, str] = field(default_factory=dict)
 
     def holds(self, finding: Finding) -> bool:
-        """Whether no comment that has changed can tell anything else of a finding, or one silences it."""
+        """Whether no changed comment can affect a finding, or one silences it."""
         if finding.start.line not in self.around:
             return True
         text = self.silenced.get(finding.start.line, "")
@@ -51,7 +53,7 @@ class MovedLines:
 
 
 class _Token(NamedTuple):
-    """A token of code. line: counted from the first of its statement. column: 0 where it is that of no text."""
+    """A token of code. line: counted from the first of its statement. column: 0 if it has no text."""
 
     kind: int
     text: str
@@ -60,7 +62,7 @@ class _Token(NamedTuple):
 
 
 class _Statement(NamedTuple):
-    """What lies between two ends of statements, its first and last line, and the comments above and behind it."""
+    """The tokens between two ends of statements, the first and last line, and the comments above and after."""
 
     tokens: tuple[_Token, ...]
     first: int
@@ -70,18 +72,18 @@ class _Statement(NamedTuple):
 
     @property
     def puts_attribute(self) -> bool:
-        """Whether it assigns to an attribute, or calls what does."""
+        """Whether it assigns to an attribute, or calls `setattr`."""
         left = [each.text for each in self.tokens]
         end = next((number for number, text in enumerate(left) if text.endswith("=") and text != "=="), 0)
         return "setattr" in left or "." in left[:end]
 
 
 def lines_moved(before: bytes, now: bytes) -> MovedLines | None:
-    """Where the lines of code of a text are now; None where more than comments and blank lines has changed."""
+    """Where the lines of code of a text are now; None if more than comments and blank lines has changed."""
     try:
         (old, like_code), (new, like_code_now) = _read(before), _read(now)
         regions = list(_regions(ast.parse(before)))
-    except (tokenize.TokenError, SyntaxError, ValueError):  # IndentationError and UnicodeDecodeError are among them
+    except (tokenize.TokenError, SyntaxError, ValueError):  # includes IndentationError and UnicodeDecodeError
         return None
     if like_code != like_code_now or [each.tokens for each in old] != [each.tokens for each in new]:
         return None
@@ -101,7 +103,7 @@ def lines_moved(before: bytes, now: bytes) -> MovedLines | None:
 
 
 def _regions(tree: ast.Module) -> Iterator[range]:
-    """The lines of each function and method, and of each statement outside of them."""
+    """The lines of each function and method, and of each statement outside them."""
     for node in tree.body:
         for each in node.body if isinstance(node, ast.ClassDef) else (node,):
             decorators = each.decorator_list if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
@@ -110,11 +112,11 @@ def _regions(tree: ast.Module) -> Iterator[range]:
 
 
 def _read(source: bytes) -> tuple[list[_Statement], list[str]]:
-    """The statements of a text, each with its comments; and of all comments those like code."""
+    """The statements of a text, each with its comments; and those of all comments that look like code."""
     statements: list[_Statement] = []
     like_code: list[str] = []
     found: list[tokenize.TokenInfo] = []
-    comments: list[tuple[bool, str]] = []  # whether it stands behind code
+    comments: list[tuple[bool, str]] = []  # whether it is after code
     depth = 0
     for token in tokenize.tokenize(io.BytesIO(source).readline):
         if token.type == tokenize.OP:
@@ -139,17 +141,17 @@ def _statement(tokens: list[tokenize.TokenInfo], comments: list[tuple[bool, str]
 
 
 def _token(token: tokenize.TokenInfo, first: int) -> _Token:
-    """A token as it is compared; where a line ends, and where the text does, is no matter."""
+    """A token in a form to compare; where a line or the text ends does not matter."""
     if token.type in _NOT_SHOWN:
         return _Token(token.type, token.string if token.type == tokenize.ENCODING else "", 0, 0)
     return _Token(token.type, token.string, token.start[0] - first, token.start[1])
 
 
 def moved(outcome: CheckOutcome, lines_of: Callable[[str], MovedLines | None]) -> CheckOutcome:
-    """An outcome with all its places moved. lines_of: where the lines of a file are now, None where nothing changed.
+    """An outcome with all its places moved. lines_of: where the lines of a file are now, None if nothing changed.
 
     Raises:
-        KeyError: a place is on a line that is no code.
+        KeyError: a place is on a line without code.
     """
 
     def at(path: str, place: Position) -> Position:

@@ -1,15 +1,15 @@
-"""What follows from a content alone, kept between runs under what stands for that content."""
+"""Results that depend only on a content, stored between runs under the digest of that content."""
 
 from __future__ import annotations
 
 from trl_lint.linter.store.cache import Cache, digest
 
-# How many contents are remembered.
+# How many contents are stored.
 MOST = 20_000
 
 
 class ContentCache:
-    """Answers, which are fit for JSON and never None. Those that were asked for last are kept."""
+    """Answers, which are valid JSON and never None. Those used last are kept."""
 
     def __init__(self, kept: Cache, name: str) -> None:
         self._kept = kept
@@ -20,7 +20,7 @@ class ContentCache:
         self._changed = False
 
     def of(self, content: bytes) -> object:
-        """What is known of a content; None for nothing."""
+        """What is known of a content; None if nothing is."""
         name = _short(content)
         known = self._asked.get(name, self._known.get(name))
         if known is not None:
@@ -32,7 +32,7 @@ class ContentCache:
         self._changed = True
 
     def save(self) -> None:
-        """Keep what was added."""
+        """Store what was added."""
         if self._changed:
             unused = {name: known for name, known in self._known.items() if name not in self._asked}
             self._kept.save(self._name, dict([*unused.items(), *self._asked.items()][-MOST:]))

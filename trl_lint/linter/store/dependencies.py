@@ -1,4 +1,4 @@
-"""What an analysis has found on the machine besides the files that it was handed, and whether that is still so."""
+"""What an analysis read on the machine apart from the given files, and whether that is still the same."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ FILE, NOTHING, OTHER = "file", "nothing", "other"
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """contents: the digest of every file that was opened, None for one that could not be read. kinds: what is at
-    other paths (a file, nothing, or something else). small: whether a file has no more than `limit` bytes.
-    releases: which releases are installed, "" for none. engines: what the files that were asked about are shown to run
-    under. callers: the files that were analysed as they import those of the run.
+    """What an analysis depends on.
+
+    contents: the digest of every file that was opened, None for one that could not be read. kinds: what is at other
+    paths (a file, nothing, or something else). small: whether a file has no more than `limit` bytes. releases: which
+    releases are installed, "" for none. engines: a digest of how the files asked about are run. callers: the files that
+    were analysed because they import those of the run.
     """
 
     contents: Mapping[str, str | None]
@@ -35,7 +37,7 @@ class Dependencies:
     def hold(self, engines_of: Callable[[str], str], callers: Callable[[], Sequence[str]]) -> bool:
         """Whether an analysis would find the same today.
 
-        engines_of: what a file is shown to run under now. callers: the files that import those of the run now.
+        engines_of: how a file is run now. callers: the files that import those of the run now.
         """
         return (
             all(kind_of(path) == kind for path, kind in self.kinds.items())
@@ -48,7 +50,7 @@ class Dependencies:
 
 
 def content_of(path: str) -> str | None:
-    """The digest of what is in a file."""
+    """The digest of a file's content."""
     try:
         return digest(files.read(path))
     except (OSError, ValueError):
@@ -64,15 +66,15 @@ def kind_of(path: str) -> str:
 
 
 def is_small(path: str, limit: int) -> bool:
-    """Whether a file has no more bytes than that; what is not there has none."""
+    """Whether a file has no more bytes than the limit; a missing file has none."""
     return files.size(path) <= limit
 
 
 def kinds_of(asked: Mapping[Path, bool], read: Iterable[Path]) -> dict[str, str] | None:
-    """What is at paths of which somebody asked whether a file is there; None when that is not so any more.
+    """What is at the paths for which the analysis asked whether a file exists; None if that has changed.
 
-    Where nothing is, the highest folder that is missing stands for all that would be in it. That something was
-    `read` says already that there is a file.
+    If nothing is there, the highest missing folder represents everything that would be in it. A path that was `read`
+    need not be recorded: it is a file.
     """
     look = cache(kind_of)
     kinds: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The texts of the last run on the same files: with them it can be said what has changed since."""
+"""The texts of the last run on the same files, to determine what has changed since."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from trl_lint.linter.store.comment_changes import MovedLines, lines_moved, moved
 from trl_lint.linter.store.dependencies import Dependencies
 from trl_lint.linter.store.serialization import CheckOutcome
 
-# To compare two texts takes a part of what it takes to analyse one: it pays where a few have changed.
+# Comparing two texts takes a fraction of the time of an analysis: it pays if few have changed.
 MOST_CHANGED = 20
-# Of zlib: the fastest, which is half as good as the best.
+# The zlib level: the fastest, which compresses half as well as the best.
 _LEVEL = 1
-# So many bytes are kept of the files that were read besides, libraries among them.
+# The most bytes stored of other files that were read, such as libraries.
 _MOST_BESIDE = 8_000_000
 
 
@@ -31,9 +31,9 @@ class LastRow(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ChangedLines:
-    """Files in which comments and blank lines have changed. lines: where the lines of each are now, by its path.
+    """Files in which comments and blank lines have changed. lines: the new lines of each, by its path.
 
-    texts: what is in them now.
+    texts: their current contents.
     """
 
     lines: Mapping[str, MovedLines] = field(default_factory=dict)
@@ -43,10 +43,10 @@ class ChangedLines:
         return bool(self.lines)
 
     def moved(self, path: Path, outcome: CheckOutcome) -> CheckOutcome:
-        """The outcome of a file, on the lines where its code is now.
+        """The outcome of a file, moved to the lines where its code is now.
 
         Raises:
-            KeyError: a place has no line any more, comments around it have changed, or the file can't be parsed.
+            KeyError: a line no longer exists, comments around it have changed, or the file can't be parsed.
         """
         if str(path) in self.lines and outcome.error is not None:
             raise KeyError(str(path))
@@ -56,7 +56,7 @@ class ChangedLines:
         return moved(outcome, self.lines.get) if self.lines else outcome
 
     def with_contents_of_today(self, found: Dependencies) -> Dependencies:
-        """What an analysis of the texts of today would have read, where it has read these files before."""
+        """The dependencies of an analysis of the current texts, if the stored one read these files before."""
         contents = {path: digest(self.texts[path]) for path in found.contents if path in self.texts}
         return replace(found, contents={**found.contents, **contents})
 
@@ -66,14 +66,14 @@ NO_CHANGES = ChangedLines()
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """entry: the name under which its outcome is kept. texts: those of its files, packed, by their paths."""
+    """entry: the name under which its outcome is stored. texts: those of its files, compressed, by path."""
 
     entry: str
     texts: Mapping[str, str]
 
     @classmethod
     def of(cls, row: object) -> LastRun | None:
-        """What was kept of it; None where nothing was, or something else."""
+        """The stored last run; None if there is none, or foreign data."""
         if not isinstance(row, dict):
             return None
         entry, texts = row.get("entry"), row.get("texts")
@@ -81,7 +81,7 @@ class LastRun:
 
     @classmethod
     def with_texts(cls, entry: str, texts: Mapping[Path, bytes], found: Dependencies) -> LastRun:
-        """A run on these texts, which has also read what it has found besides."""
+        """A run on these texts, together with the files that its analysis read."""
         packed = {str(path): _packed(text) for path, text in texts.items()}
         room = _MOST_BESIDE
         for path, content in found.contents.items():
@@ -92,17 +92,17 @@ class LastRun:
         return cls(entry, packed)
 
     def row(self) -> LastRow:
-        """It as JSON keeps it."""
+        """The JSON form."""
         return {"entry": self.entry, "texts": dict(self.texts)}
 
     def changed_lines(self, now: Mapping[Path, bytes]) -> ChangedLines | None:
-        """What has changed since; None where that is more than comments and blank lines, in more than a few files."""
+        """What has changed since; None if that is more than comments and blank lines in a few files."""
         texts = {str(path): text for path, text in now.items()}
         texts |= {path: _text_of(path) for path in self.texts if path not in texts}
         try:
             changed = {path: text for path, text in texts.items() if self.texts[path] != _packed(text)}
             before = {path: _unpacked(self.texts[path]) for path in changed}
-        except (KeyError, TypeError, ValueError, zlib.error, binascii.Error):  # not of our making
+        except (KeyError, TypeError, ValueError, zlib.error, binascii.Error):  # foreign data
             return None
         if len(changed) > MOST_CHANGED:
             return None
@@ -116,7 +116,7 @@ class LastRun:
 
 
 def _text_of(path: str) -> bytes:
-    """What is in a file; nothing where it can't be read."""
+    """The content of a file; empty if it can't be read."""
     try:
         return files.read(Path(path))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What was found in the launch commands of a run, kept as long as what they start and name is as it was."""
+"""Stored findings about the launch commands of a run, valid as long as what they start and name is unchanged."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class LaunchCache:
-    """The outcomes of the files of a run in which launch commands are looked for; saved once there is one of each.
+    """The outcomes of the files of a run that are searched for launch commands; saved once there is one for each.
 
-    name: of the entry; it stands for all that the outcomes depend on besides the disk. edits: whether those of fixes
-    are kept, too.
+    name: the name of the entry, which covers everything that the outcomes depend on, except the disk. edits: whether
+    the edits of fixes are stored too.
     """
 
     def __init__(self, kept: Cache, name: str, files: Mapping[Path, bytes], *, edits: bool) -> None:
@@ -30,16 +30,16 @@ class LaunchCache:
         self._known: dict[Path, LaunchOutcome] = self._load()
 
     def of(self, path: Path, source: bytes) -> LaunchOutcome | None:
-        """What is known of a file with this content; None for nothing."""
+        """What is known of a file with this content; None if nothing is."""
         return self._known.get(path) if self._files.get(path) == source else None
 
     def add(self, path: Path, source: bytes, outcome: LaunchOutcome, disk: Disk) -> None:
-        """Note down what was found, by asking the disk this."""
+        """Record what was found, with the answers of the disk that it depends on."""
         if self._files.get(path) != source:
             return
         try:
             built = tuple(map(with_edits_built, outcome.findings)) if self._with_edits else outcome.findings
-        except Exception:  # it will be said when a report asks for the edits
+        except Exception:  # reported when a report asks for the edits
             return
         self._known[path] = LaunchOutcome(built, outcome.unasked, outcome.remark)
         if len(self._known) == len(self._files):
@@ -52,7 +52,7 @@ class LaunchCache:
         try:
             known = {Path(path): _outcome_of(path, *row) for path, row in entry["files"].items()}
             holds = known.keys() == self._files.keys() and _answers(**entry["answers"]).hold(lambda _: "", list)
-        except (AttributeError, KeyError, TypeError, ValueError):  # not of our making
+        except (AttributeError, KeyError, TypeError, ValueError):  # foreign data
             return {}
         return known if holds else {}
 
@@ -74,5 +74,5 @@ def _outcome_of(path: str, row: OutcomeRow, remark: str) -> LaunchOutcome:
 
 
 def _answers(contents: Mapping[str, str | None], kinds: Mapping[str, str]) -> Dependencies:
-    """What the disk has said: launches depend on nothing else that may change between runs."""
+    """The answers of the disk: launches depend on nothing else that may change between runs."""
     return Dependencies(contents, kinds, small={}, limit=0, releases={}, engines={}, callers=[])

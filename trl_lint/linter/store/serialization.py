@@ -1,4 +1,4 @@
-"""What came of a check as rows of JSON, and back."""
+"""The outcome of a check as JSON rows, and back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trl_lint.linter.results import SourceError
 
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
-    """What a check of one content comes to: findings, those that were not asked for, or why it can't be parsed."""
+    """The outcome of a check of one content: findings, those that are not wanted, or why it can't be parsed."""
 
     findings: tuple[Finding, ...] = ()
     unasked: tuple[Finding, ...] = ()

@@ -1,1 +1,1 @@
-"""Findings that stay as they are: baselines, comments that are added for them, and comments that nothing needs."""
+"""Findings that remain: baselines, comments added to silence them, and comments that silence nothing."""

@@ -1,4 +1,4 @@
-"""`--add-noqa`: comments that silence what is found today, at the rows where they count and nowhere else."""
+"""`--add-noqa`: add comments that silence the current findings, only on the lines where they take effect."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Span = tuple[int, int]
 
 
 def annotate(linter: Linter, path: Path, source: bytes) -> FileResult:
-    """Silence what is found in a file, in place.
+    """Silence the findings of a file, in place.
 
     Returns:
         What was silenced as `applied`, and what could not be as `findings`, and as `withheld` with the reason.
@@ -67,7 +67,7 @@ def noted(path: Path, source: bytes, found: Sequence[Finding]) -> tuple[bytes, l
     if not text.reason_against(plans):
         return text.after(plans), withheld
     passing: list[tuple[list[Finding], Edit]] = []
-    for plan in plans:  # all together do not do, so each by itself
+    for plan in plans:  # all together do not pass, so try each by itself
         reason = text.reason_against([*passing, plan])
         if reason:
             withheld += [(each, reason) for each in plan[0]]
@@ -79,7 +79,7 @@ def noted(path: Path, source: bytes, found: Sequence[Finding]) -> tuple[bytes, l
 def _noted_in_cells(
     path: Path, source: bytes, comments: Comments, found: Sequence[Finding]
 ) -> tuple[bytes, list[tuple[Finding, str]]]:
-    """The same for a notebook, whose cells are one module, with lines between that are commands for the shell."""
+    """The same for a notebook, whose cells are one module, with shell commands between the lines."""
     from trl_lint.linter.cells.notebook import opened
     from trl_lint.linter.cells.places import NotInside
 
@@ -102,7 +102,7 @@ def _noted_in_cells(
 def _noted_in_blocks(
     path: Path, source: bytes, comments: Comments, found: Sequence[Finding]
 ) -> tuple[set[Finding], bytes, list[tuple[Finding, str]]]:
-    """The findings in the blocks of documentation, and the same for these: each block is a module of its own."""
+    """The findings in blocks of documentation, and the same for these; each block is a separate module."""
     from trl_lint.linter.cells.places import Change, NotInside
 
     by_part: dict[CodePart, dict[Finding, Finding]] = {}
@@ -128,12 +128,12 @@ def _noted_in_blocks(
 
 
 def _noted_in_command(path: Path, source: bytes, finding: Finding) -> tuple[bytes, str]:
-    """A notebook with a comment behind a command for the shell, and why there is none ("" where there is one)."""
+    """A notebook with a comment after a shell command, and why there is none ("" if there is one)."""
     from trl_lint.linter.cells.notebook import opened
     from trl_lint.linter.cells.places import Change
 
     comments = Comments(source, path)
-    if comments.silence(finding):  # another command of its line was silenced
+    if comments.silence(finding):  # another finding on its line was silenced
         return source, ""
     lines = comments.lines_of(finding)
     number = finding.end.line
@@ -149,11 +149,11 @@ def _noted_in_command(path: Path, source: bytes, finding: Finding) -> tuple[byte
 
 
 def silencing(path: Path, source: bytes, finding: Finding) -> Edit | None:
-    """The edit that silences a finding with a comment; None where there is no room for one."""
+    """The edit that silences a finding with a comment; None if there is no room for one."""
     text = _Commented(path, source)
     part, span = text.comments.cells, text.comments.span_of(finding)
     if part is not None:
-        if not text.comments.is_own(span[1]):  # a command for the shell
+        if not text.comments.is_own(span[1]):  # a shell command
             return None
         inside = silencing(path.with_suffix(".py"), part.source, text.comments.inside(finding))
         return inside and Edit(part.there(inside.start), part.there(inside.end), inside.content)
@@ -165,7 +165,7 @@ def silencing(path: Path, source: bytes, finding: Finding) -> Edit | None:
 
 
 def _silencing_in(part: CodePart, finding: Finding) -> Edit | None:
-    """The same in a block of documentation: finding is at its place in the block."""
+    """The same in a block of documentation; finding: at its place in the block."""
     found = silencing(part.path.with_suffix(".py"), part.source, finding)
     if found is None or not part.lines[found.start.line - 1].own:
         return None
@@ -173,7 +173,7 @@ def _silencing_in(part: CodePart, finding: Finding) -> Edit | None:
 
 
 class _Commented:
-    """A text that comments are to be put into."""
+    """A text to which comments are added."""
 
     def __init__(self, path: Path, source: bytes) -> None:
         self.path = path
@@ -191,11 +191,11 @@ class _Commented:
             return appended or "there is no room for a comment at the end of its last line"
         if not there.words or not self._is_comment(there):
             return "a string there looks like a comment that silences it"
-        place = Position(there.line, there.words[-1].end + 1)  # in front of a reason
+        place = Position(there.line, there.words[-1].end + 1)  # before a reason
         return Edit(place, place, "".join(f", {code}" for code in codes))
 
     def reason_against(self, plans: Sequence[tuple[list[Finding], Edit]]) -> str:
-        """Why the text is not to be written with these comments; "" where it may be."""
+        """Why the text must not be written with these comments; "" if it may be."""
         new = self.after(plans)
         if not self.comments.is_python and not runs_the_same(self.path, self.source, new):
             return "a comment would change what is run"
@@ -207,14 +207,14 @@ class _Commented:
         return ""
 
     def _is_comment(self, found: Directive) -> bool:
-        """Whether what looks like a comment is one, and not a part of a string."""
+        """Whether what looks like a comment is one, and not part of a string."""
         return not self.comments.is_python or any(
             number == found.line and column <= found.start < column + len(text)
             for number, column, text in python_comments(self.source)
         )
 
     def _appended(self, number: int, comment: str) -> Edit | None:
-        """The edit that puts a comment at the end of a line; None where the next line goes on with it."""
+        """The edit that appends a comment to a line; None if the next line continues it."""
         line = self.comments.lines[number - 1].rstrip("\n")
         code = line.rstrip()
         if code.endswith("\\"):
@@ -223,10 +223,10 @@ class _Commented:
 
 
 def _python_tree(source: bytes) -> str:
-    """What stands for the meaning of Python code; "" for what can't be read by this Python."""
+    """A representation of the meaning of Python code; "" if this Python can't parse it."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the user's code, and not asked for
+            warnings.simplefilter("ignore")  # about the user's code, and not wanted here
             return ast.dump(ast.parse(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""

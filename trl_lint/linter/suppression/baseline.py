@@ -1,7 +1,7 @@
-"""A baseline: the findings of an old code base that nobody is told of again, kept in a file by what they are about.
+"""A baseline: a file with the findings of an old code base that are not reported again.
 
-A finding is known by its file and its fingerprint (`fingerprints.py`), each as often as it was there. Where a function
-has another name now, or a file has, what was known of it is known still, as long as it is gone from where it was.
+A finding is identified by its file and its fingerprint (`fingerprints.py`), each with a count. If a function or a file
+is renamed, its entries still apply, as long as the finding is gone from the old place.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entry:
-    """A finding as a baseline knows it. path: below the folder of the baseline, with `/`."""
+    """A finding in a baseline. path: relative to the folder of the baseline, with `/`."""
 
     path: str
     mark: Fingerprint
 
 
 class _EntryRow(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """An entry as it is written."""
+    """The written form of an entry."""
 
     code: str
     name: str = ""
@@ -54,7 +54,7 @@ class _Head(msgspec.Struct, rename="kebab"):
 
 
 class _File(_Head):
-    """What is written. paths: what was linted when it was."""
+    """The written form of a baseline. paths: what was linted when it was written."""
 
     paths: list[str]
     findings: dict[str, list[_EntryRow]]
@@ -62,7 +62,7 @@ class _File(_Head):
 
 @dataclass(slots=True)
 class Baseline:
-    """The entries of a file, each with how often it was found; and what was linted then."""
+    """The entries of a file, each with its count, and the paths that were linted then."""
 
     path: Path
     paths: tuple[str, ...] = ()
@@ -82,20 +82,20 @@ class Baseline:
         return Path(os.path.normpath(self.path.parent / path))
 
     def is_covered_by(self, named: Iterable[Path]) -> bool:
-        """Whether a run on these paths looks at all that the baseline speaks of."""
+        """Whether a run on these paths covers everything that the baseline is about."""
         folders = [Path(os.path.abspath(each)) for each in named]
         return all(any(self.place(path).is_relative_to(each) for each in folders) for path in self.paths)
 
     def write(self) -> str | None:
-        """Put it into its file; why that can't be done, or None."""
+        """Write it to its file; return why that failed, or None."""
         return write_whole(self.path, _written(self).encode())
 
 
 def path_of(settings: Settings) -> Path | None:
-    """Where the baseline of a project lies, if the settings name one.
+    """Where the baseline of a project is, if the settings name one.
 
     Raises:
-        ConfigError: that can be no path.
+        ConfigError: it is not a valid path.
     """
     if not settings.baseline:
         return None
@@ -108,25 +108,25 @@ def read(path: Path) -> Baseline:
     """The baseline in a file.
 
     Raises:
-        ConfigError: it can't be read, or is none.
+        ConfigError: it can't be read, or is not a baseline.
     """
     return _parsed(path, _content(path))
 
 
 def read_to_write(path: Path) -> Baseline:
-    """The baseline that is written over: an empty one where there is none, or that of another version.
+    """The baseline that is overwritten: an empty one if there is none, or one of another version.
 
     Raises:
-        ConfigError: what is there can't be read, or is no baseline.
+        ConfigError: the file can't be read, or is not a baseline.
     """
-    if not os.path.exists(path):  # a link that leads nowhere, too
+    if not os.path.exists(path):  # also for a dangling link
         return Baseline(path)
     content = _content(path)
     return _parsed(path, content) if _version(path, content) == FORMAT else Baseline(path)
 
 
 def _content(path: Path) -> object:
-    """What the JSON of a baseline says. Names of files that are not UTF-8 have halves of surrogates in them."""
+    """The JSON content of a baseline. Names of files that are not UTF-8 contain lone surrogates."""
     try:
         return json.loads(files.read(path))
     except OSError as error:
@@ -162,7 +162,7 @@ def _no_baseline(path: Path, error: Exception) -> ConfigError:
 
 
 def _written(baseline: Baseline) -> str:
-    """The text of the file: an entry for each line, so that two branches that change it can be merged."""
+    """The text of the file: one entry per line, so that two branches that change it can be merged."""
     by_path: dict[str, list[str]] = {}
     for entry, count in sorted(baseline.entries.items()):
         rule = find_rule(entry.mark.code)
@@ -185,17 +185,17 @@ def of(settings: Settings) -> Baseline | None:
     """The baseline that the settings name, if they name one.
 
     Raises:
-        ConfigError: it can't be read, or is none.
+        ConfigError: it can't be read, or is not a baseline.
     """
     path = path_of(settings)
     return None if path is None else read(path)
 
 
 def without_known(results: Sequence[FileResult], linter: Linter) -> list[FileResult]:
-    """The results without what the baseline of the linter's settings knows.
+    """The results without what is in the baseline of the linter's settings.
 
     Raises:
-        ConfigError: it can't be read, or is none.
+        ConfigError: it can't be read, or is not a baseline.
     """
     baseline = of(linter.settings)
     return list(results) if baseline is None else match(baseline, results, linter).results
@@ -215,14 +215,14 @@ class _Found:
 
 @dataclass(slots=True)
 class Matched:
-    """A run held against a baseline: the results without what is known, and the entries that are left of it."""
+    """A run compared with a baseline: the results without known findings, and the entries that remain valid."""
 
     results: list[FileResult]
     left: Counter[Entry]
 
 
 def match(baseline: Baseline, results: Sequence[FileResult], linter: Linter) -> Matched:
-    """Hide what the baseline knows. The entries of files that were not looked at stay."""
+    """Hide what is in the baseline. Entries of files that were not looked at are kept."""
     found = list(_found(baseline, results, linter))
     by_path = {each.path: each for each in results}
     known = Counter(baseline.entries)
@@ -254,7 +254,7 @@ def _in_another_file(entry: Entry) -> tuple[str, ...]:
 def _match(
     found: Sequence[_Found], known: Counter[Entry], left: Counter[Entry], hidden: set[int], alike: _Likeness
 ) -> None:
-    """Give each finding that is not hidden yet an entry that it is like, and take that as it is now."""
+    """Assign a similar entry to each finding that is not hidden yet, and record the finding as the new entry."""
     free: dict[tuple[str, ...], list[Entry]] = {}
     for entry in sorted(+known):
         free.setdefault(alike(entry), []).append(entry)
@@ -270,7 +270,7 @@ def _match(
 
 def _found(baseline: Baseline, results: Sequence[FileResult], linter: Linter) -> Iterator[_Found]:
     for number, result in enumerate(results):
-        # What a linter has put aside stands at places in the text that it was given.
+        # Findings that the linter recorded as unasked have places in the text that it was given.
         others = linter.unasked(result.path) if result.before is None else ()
         findings = (*result.findings, *others)
         told = fingerprints(findings, result.path, result.source)
@@ -279,7 +279,7 @@ def _found(baseline: Baseline, results: Sequence[FileResult], linter: Linter) ->
 
 
 def _may_be_gone(baseline: Baseline, entry: Entry, by_path: Mapping[Path, FileResult], linter: Linter) -> bool:
-    """Whether this run would have found what an entry is about: else it says nothing of it."""
+    """Whether this run would have found what an entry is about; otherwise the entry is kept."""
     path = baseline.place(entry.path)
     result = by_path.get(path)
     if result is None:
@@ -302,9 +302,9 @@ def _without(results: Sequence[FileResult], found: Sequence[_Found], hidden: set
 
 
 def of_today(before: Baseline, results: Sequence[FileResult], linter: Linter, named: Sequence[Path]) -> Baseline:
-    """What a run has found, and of the baseline that was there what the run says nothing of.
+    """The findings of a run, and the entries of the old baseline that the run says nothing about.
 
-    A run on a part of the project takes nothing out: what another file brings to light is not found in it.
+    A run on a part of the project removes nothing, because it lacks findings that other files bring to light.
     """
     new, by_path = Baseline(before.path), {each.path: each for each in results}
     folders = [Path(os.path.abspath(each)) for each in named]

@@ -1,4 +1,4 @@
-"""`--fix` for the comments that silence findings: made in the text after all other fixes, and looked at again."""
+"""`--fix` for the comments that silence findings: applied after all other fixes, and checked again."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from trl_lint.linter.results import FixResult
 from trl_lint.linter.rewriting.fixing import fresh
 from trl_lint.linter.suppression.unused_noqa import found_stale, looks_at
 
-# A comment may have several findings, of which one is mended at a time.
+# A comment may have several findings, which are fixed one at a time.
 _ROUNDS = 10
 
 
 def with_comments(linter: Linter, path: Path, source: bytes, fixed: FixResult, *, unsafe: bool) -> FixResult:
-    """What `--fix` did to a file, with what it does to the comments in it and what is left of those."""
+    """What `--fix` did to a file, together with what it did to its comments and which of their findings remain."""
     if not looks_at(linter, path, fixed.source):
         return fixed
     levels = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
@@ -35,7 +35,7 @@ def with_comments(linter: Linter, path: Path, source: bytes, fixed: FixResult, *
         new = edited(current, [edit for each in wanted if each.fix for edit in each.fix.edits()])
         now = fresh(linter, path)
         found = now.check(path, new)
-        if not _are_alike(found, remaining):  # a comment whose loss changes more than itself stays
+        if not _are_alike(found, remaining):  # removing the comment would change more than itself, so it stays
             break
         current, remaining = new, found
         left = found_stale(now, path, current, found)
@@ -62,7 +62,7 @@ def _one_per_line(found: Sequence[Finding]) -> list[Finding]:
 
 
 def edited(source: bytes, edits: Sequence[Edit]) -> bytes:
-    """A text after edits each of which is within a line; encoding, line ends and the mark of the byte order stay."""
+    """A text after edits within single lines; encoding, line ends and byte order mark stay."""
     text, encoding = decoded(source)
     lines = io.StringIO(text, newline="").readlines()
     starts = [0]

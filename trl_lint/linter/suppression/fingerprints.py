@@ -1,7 +1,7 @@
-"""What stays of a finding when code moves: its rule, the function that it is in, and the text of its statement.
+"""What identifies a finding when code moves: its rule, the function that it is in, and the text of its statement.
 
-Lines and columns are not in it, nor is the message. Blanks, line breaks and comments do not count, and of a statement
-with a body its head alone does.
+Lines, columns and the message are not part of it. Whitespace, line breaks and comments do not count; of a statement
+with a body, only the head counts.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from trl_lint.linter.comments.suppressions import Comments
 from trl_lint.linter.suppression.unused_noqa import python_comments
 
 _LENGTH = 16
-# Statements whose text says nothing: where they stand says what they are.
+# Statements whose text says nothing: the enclosing statement identifies them.
 _BARE = (ast.Break, ast.Continue, ast.Pass)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fingerprint:
-    """What stands for a finding in its file. scope: the dotted name of its function, "" at the top of a module."""
+    """Identifies a finding in its file. scope: the dotted name of its function, "" at the top of a module."""
 
     code: str
     scope: str
@@ -32,9 +32,9 @@ class Fingerprint:
 
 
 def fingerprints(found: Sequence[Finding], path: Path, source: bytes) -> list[Fingerprint]:
-    """What stands for each of these findings, which are at places in `source`; findings may share one.
+    """The fingerprints of these findings, which are at places in `source`; findings may share one.
 
-    Of what is said of a comment, and of a file that is no Python, it is the line as it is written.
+    For a finding about a comment, or in a file that is not Python, it is the line as written.
     """
     if not found:
         return []
@@ -68,14 +68,14 @@ def _fingerprint(
 def _tree(source: bytes) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the user's code, and not asked for
+            warnings.simplefilter("ignore")  # about the user's code, and not wanted here
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
 def _around(tree: ast.Module, place: Position, lines: Sequence[str]) -> Iterator[ast.stmt]:
-    """The statements around a place, from the outermost to that which it stands in."""
+    """The statements around a place, from the outermost to the innermost."""
     column = len(lines[place.line - 1][: place.column - 1].encode()) if place.line <= len(lines) else 0
     inside: Sequence[ast.stmt] = tree.body
     while True:
@@ -87,7 +87,7 @@ def _around(tree: ast.Module, place: Position, lines: Sequence[str]) -> Iterator
 
 
 def _below(statement: ast.AST) -> Iterator[ast.stmt]:
-    """The statements right inside another one."""
+    """The statements directly inside another one."""
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, ast.stmt):
             yield child
@@ -107,7 +107,7 @@ def _end(statement: ast.stmt) -> tuple[int, int]:
 
 
 def _is_in_head(statement: ast.stmt, place: Position) -> bool:
-    """Whether a place that is in a statement stands in front of its body."""
+    """Whether a place in a statement is before its body."""
     inside = next(_below(statement), None)
     return inside is None or place.line <= max(_start(inside)[0] - 1, statement.lineno)
 
@@ -121,7 +121,7 @@ def _head(statement: ast.stmt, lines: Sequence[str]) -> str:
 
 
 def _digest(text: str) -> str:
-    """What stands for a text, however it is broken into lines."""
+    """The digest of a text, independent of line breaks."""
     plain = "".join(text.split())
     for bracket in ")]}":
         plain = plain.replace(f",{bracket}", bracket)

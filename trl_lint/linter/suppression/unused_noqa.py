@@ -1,4 +1,4 @@
-"""TRL900: what comments name and do not silence, or that is no rule at all."""
+"""TRL900: comments that name rules but silence nothing, or name something that is not a rule."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from trl_lint.linter.linter import Linter
 from trl_lint.rules import loaded_rules
 from trl_lint.rules.base import CommentRule
 
-# What a comment has to have behind its word to be about rules of ours: a code, or a name with a hyphen.
+# What follows the keyword if a comment may be about rules of trl-lint: a code, or a name with a hyphen.
 _OURS = re.compile(rb"trl|[a-z][-_][a-z]")
 _WORDY = re.compile(rb"trl-lint:[ \t]*ignore")
-# Comments for tools, behind which another one may begin. Behind prose it is a part of the prose.
+# Comments for tools, after which another one may begin. After prose it is part of the prose.
 _FOR_TOOLS = re.compile(
     r"(?:#\s*(?:(?:type|pyright|mypy|pylint|pyre|ruff|flake8|isort|fmt|yapf|pragma|trl-lint)\s*:|(?:noqa|nosec)\b)[^#]*)*"
 )
-# What may stand between the codes and the reason.
+# What may be between the codes and the reason.
 _BEFORE_REASON = re.compile(r"[\s,;:\N{EN DASH}\N{EM DASH}-]*")
 
 
@@ -37,7 +37,7 @@ def rule_of(linter: Linter) -> CommentRule | None:
 
 
 def looks_at(linter: Linter, path: Path, source: bytes) -> bool:
-    """Whether there may be comments to judge in a file (a search of bytes)."""
+    """Whether there may be comments to judge in a file (a search in the bytes)."""
     low = source.lower()
     if b"noqa" not in low and b"trl-lint:" not in low:
         return False
@@ -45,7 +45,7 @@ def looks_at(linter: Linter, path: Path, source: bytes) -> bool:
 
 
 def _names_ours(low: bytes) -> bool:
-    """Whether a text in small letters has a comment that may be about rules of ours."""
+    """Whether a lower-case text has a comment that may be about rules of trl-lint."""
     if _WORDY.search(low):
         return True
     lines = low.splitlines() if b"noqa" in low else []
@@ -57,9 +57,9 @@ def _has_comments(path: Path, source: bytes) -> bool:
 
 
 def found_stale(linter: Linter, path: Path, source: bytes, found: Sequence[Finding]) -> list[Finding]:
-    """What is wrong about the comments of a file.
+    """The findings about the comments of a file.
 
-    found: the findings in it, silenced or not. The linter has just looked for them.
+    found: its other findings, silenced or not. The linter must have just checked the file.
     """
     rule = rule_of(linter)
     if rule is None or not looks_at(linter, path, source):
@@ -81,7 +81,7 @@ def found_stale(linter: Linter, path: Path, source: bytes, found: Sequence[Findi
 
 
 def _kept_from_harm(path: Path, source: bytes, finding: Finding) -> Finding:
-    """A finding in a file of commands, without its fix where that would change them."""
+    """A finding in a file of commands, without its fix if that would change them."""
     from trl_lint.linter.suppression.comment_fixes import edited
 
     fix = finding.fix
@@ -99,7 +99,7 @@ def judged_in(linter: Linter, path: Path) -> Iterator[str]:
 
 
 def _used(comments: Comments, found: Iterable[Finding]) -> set[tuple[tuple[int, int], int]]:
-    """The words that silence one of these findings, or a part of one, each by the place of its comment and its own."""
+    """The words that silence one of these findings, or a merged one, each by the place of its comment and its own."""
     used = set()
     for finding in _with_parts(found):
         for each in comments.about(finding):
@@ -108,7 +108,7 @@ def _used(comments: Comments, found: Iterable[Finding]) -> set[tuple[tuple[int, 
 
 
 def _with_parts(found: Iterable[Finding]) -> Iterator[Finding]:
-    """Findings, and the others that they speak for."""
+    """The findings, and the others that were merged into them."""
     names = {rule.code: rule.name for rule in loaded_rules()}
     for finding in found:
         yield finding
@@ -119,7 +119,7 @@ def _with_parts(found: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def _directives(comments: Comments, source: bytes) -> Iterator[Directive]:
-    """The comments that silence, also those that do not count."""
+    """The comments that silence, including ineffective ones."""
     for number, column, text in python_comments(source) if comments.is_python else hash_comments(comments.lines):
         for_file = in_file(comments.lines[number - 1], number)
         if for_file is not None:
@@ -129,7 +129,7 @@ def _directives(comments: Comments, source: bytes) -> Iterator[Directive]:
 
 
 def python_comments(source: bytes) -> Iterator[tuple[int, int, str]]:
-    """The comments of a Python file: line, column counted from 0, and text; none where it has no end."""
+    """The comments of a Python file: line, column counted from 0, and text; none if it can't be tokenized."""
     try:
         tokens = list(tokenize.tokenize(io.BytesIO(source).readline))
     except (tokenize.TokenError, SyntaxError, UnicodeError, ValueError, RecursionError):
@@ -140,13 +140,13 @@ def python_comments(source: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def _is_stale(word: RuleWord, judged: frozenset[str]) -> bool:
-    """Whether all that a word may silence is judged. This rule itself is not: it silences what is said of comments."""
+    """Whether all that a word may silence is judged. This rule is not: it silences findings about comments."""
     meant = [rule for rule in loaded_rules() if word.speaks_of(rule.code, rule.name)]
     return bool(meant) and all(rule.code in judged and not isinstance(rule, CommentRule) for rule in meant)
 
 
 def _is_unknown(word: RuleWord) -> bool:
-    """Whether a word has the form of our rules and is none of them."""
+    """Whether a word has the form of a rule of trl-lint but is none of them."""
     if word.slip:
         return True
     ours = word.text.upper().startswith("TRL") and "-" not in word.text
@@ -208,7 +208,7 @@ def _finding(path: Path, comment: Directive, message: str, fix: Fix) -> Finding:
 
 
 def _edits(comment: Directive, line: str, gone: frozenset[RuleWord], instead: dict[RuleWord, str]) -> tuple[Edit, ...]:
-    """The edit that leaves some words of a comment out, or writes others; without words the comment goes."""
+    """The edit that removes some words of a comment, or replaces them; without words left, the comment is removed."""
     left = [word for word in comment.words if word not in gone]
     if not left:
         return (_removal(comment, line),)
@@ -221,7 +221,7 @@ def _edits(comment: Directive, line: str, gone: frozenset[RuleWord], instead: di
 
 
 def _removal(comment: Directive, line: str) -> Edit:
-    """The edit that takes a comment out, and leaves the reason that stands behind it, or the line if that is all."""
+    """The edit that removes a comment but keeps the reason after it; without code or reason, the line is removed."""
     code = line[: comment.start].rstrip()
     rest = line[comment.end :]
     reason = rest[_match_end(_BEFORE_REASON, rest) :].rstrip()

@@ -1,6 +1,6 @@
-"""Code that never runs as it is shipped, as far as the files in sight tell: findings there are to be asked for.
+"""Code that never runs as shipped, judged by the linted files: its findings are not in the default set.
 
-Each module asks one question of a place.
+Each module checks for one reason.
 """
 
 from __future__ import annotations
@@ -28,5 +28,5 @@ _QUESTIONS = (
 
 
 def never_runs(project: Project, module: Module, node: cst.CSTNode) -> bool:
-    """Whether the code of a place is never run."""
+    """Whether the code at a node never runs."""
     return any(question(project, module, node) for question in _QUESTIONS)

@@ -1,4 +1,4 @@
-"""The names that a file binds, wherever in it that is."""
+"""The names that a file binds, anywhere in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.fixes.support.scope import bound_names
 
-# What binds names that do not stand there.
+# Code that can bind names that do not appear in the text.
 _BINDS_ANY = (
     rb"\b(?:exec|execfile|globals|locals)\(|\bvars\(\s*\)",
     rb"\b(?:__builtins__|builtins|f_globals|sys\.modules)\b",
@@ -16,7 +16,7 @@ _BINDS_ANY = (
 
 
 def names_bound(module: Module) -> frozenset[str] | None:
-    """The names; None where that can't be told."""
+    """The names; None if they can't be determined."""
     return module.notes.worked_out(names_bound, lambda: _names_bound(module))
 
 

@@ -1,7 +1,7 @@
-"""Files that can't be imported where they lie: a relative import at their top means what is not there.
+"""Files that can't be imported from where they are: a relative import at the top has no target.
 
-src/own/trainer.py    from ..data_utils import pad      copied out of trl/trainer: src/data_utils.py is not there,
-                      from .losses import dpo           or src/own/losses.py is, and binds no such name
+src/own/trainer.py    from ..data_utils import pad      copied from trl/trainer: src/data_utils.py does not exist,
+                      from .losses import dpo           or src/own/losses.py exists and binds no such name
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trl_lint.linter.execution.not_run.bound_names import names_bound
 
 
 def cannot_be_imported(project: Project, module: Module, node: cst.CSTNode) -> bool:
-    """Whether the file of a place has such an import; what it tries, or does on a condition, does not count."""
+    """Whether the node's file has such an import; imports inside `try` or under a condition do not count."""
     return module.notes.worked_out(cannot_be_imported, lambda: _lacks_import(project, module))
 
 
@@ -28,7 +28,7 @@ def _lacks_import(project: Project, module: Module) -> bool:
 
 
 def _relative(module: Module) -> Iterator[tuple[Path, list[str]]]:
-    """The modules, as paths without a suffix, and what relative imports at the top of a file take out of them."""
+    """The targets of relative imports at the top of a file: the module, as a path without suffix, and the names."""
     for line in module.tree.body:
         for statement in line.body if isinstance(line, cst.SimpleStatementLine) else ():
             if isinstance(statement, cst.ImportFrom) and statement.relative and statement.module is not None:
@@ -41,8 +41,8 @@ def _relative(module: Module) -> Iterator[tuple[Path, list[str]]]:
 
 
 def _binds(project: Project, path: Path, names: list[str]) -> bool:
-    """Whether a module may bind these names: it does, or a module below it is called so, or it can't be told."""
-    # A package counts before a module of its name.
+    """Whether a module may bind these names: it does, a submodule has the name, or it can't be determined."""
+    # A package takes precedence over a module of the same name.
     file = path / "__init__.py" if os.path.isdir(path) else path.with_suffix(".py")
     module = project.module(file) if project.has_file(file) else None
     bound = None if module is None or module.mentions(rb"\b__getattr__\b") else names_bound(module)
@@ -50,7 +50,7 @@ def _binds(project: Project, path: Path, names: list[str]) -> bool:
 
 
 def _is_there(project: Project, path: Path) -> bool:
-    """Whether a module is there, in whatever form."""
+    """Whether a module exists, in whatever form."""
     if any(MADE_IN_BUILDS.fits(part) for part in path.parts[-2:]) or project.has_file(path.with_suffix(".py")):
         return True
     if project.has_file(path) or os.path.isdir(path):

@@ -1,4 +1,4 @@
-"""Code that a flag of its module switches off: nothing of it runs as it is shipped, until somebody sets the flag.
+"""Code that a flag of its module switches off: it does not run as shipped, until somebody sets the flag.
 
 do_log = False                                      at the top of the module, and bound nowhere else
 def step(model, batch):
@@ -19,12 +19,12 @@ from trl_lint.analysis.program.syntax import of_class
 from trl_lint.fixes.support.scope import bound_targets, is_before
 
 _FLAGS = {"False": False, "True": True}
-# What binds names that do not stand there: a file of settings that is run as a part of the module.
+# Code that can bind names that do not appear in the text: a settings file that is executed in the module.
 _BINDS_ANY = rb"\bexec\(|\bglobals\(|\bvars\(\s*\)"
 
 
 def is_switched_off(project: Project, module: Module, node: cst.CSTNode) -> bool:
-    """Whether one comes to a place only where a flag of the module is what it never is."""
+    """Whether a node is reached only if a flag of the module has a value that it never has."""
     flags = module.notes.worked_out(is_switched_off, lambda: _flags(module.tree))
     if not flags or module.mentions(_BINDS_ANY):
         return False
@@ -38,7 +38,7 @@ def is_switched_off(project: Project, module: Module, node: cst.CSTNode) -> bool
 
 
 def _flags(tree: cst.Module) -> dict[str, bool]:
-    """The names that are set to True or False in a line of its own at the top of a module, as they were set last."""
+    """The names assigned True or False at the top level of a module, with the last such value."""
     lines = (line for line in tree.body if isinstance(line, cst.SimpleStatementLine))
     return {
         name: _FLAGS[value.value]
@@ -60,7 +60,7 @@ def _names(statement: cst.AnnAssign | cst.Assign) -> list[str]:
 
 
 def _is_constant(project: Project, module: Module, name: str) -> bool:
-    """Whether nothing else binds a name of a module, as far as names tell: neither there nor from another file."""
+    """Whether nothing else appears to bind a name of a module, neither there nor from another file."""
     tree = module.tree
     bound = [each for each in bound_targets(tree) if isinstance(each, cst.Name) and each.value == name]
     if len(bound) != 1 or any(is_before(tree, bound[0], star) for star in of_class(tree, cst.ImportStar)):

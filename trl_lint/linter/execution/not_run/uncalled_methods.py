@@ -1,4 +1,4 @@
-"""Methods that nothing in sight calls, nor has a library call: no program runs them.
+"""Methods that no linted file calls, or makes the library call: no program runs them.
 
 class CardTrainer(Trainer):
     def create_model_card(self): …        called in a push to the hub
@@ -18,14 +18,14 @@ from trl_lint.analysis.program.syntax import definitions_around
 from trl_lint.knowledge.uncalled_methods import ONLY_ASKED_FOR, READS_SETTINGS, Asking
 from trl_lint.launch.judge.engines import is_program
 
-# The setting is set, or the method called; code that only reads it (`if self.args.push_to_hub:`) asks for nothing.
+# The setting is set, or the method called; code that only reads it (`if self.args.push_to_hub:`) does not count.
 _ASKED_FOR = rb"(?<!args\.)\b%b\b(?!\s*=\s*False\b)|(?<=args\.)%b\s*=(?!=|\s*False\b)"
 
 
 def is_uncalled(project: Project, module: Module, node: cst.CSTNode) -> bool:
-    """Whether a place is in a method that a library calls where it is asked to, which no program in sight does.
+    """Whether a node is in a method that a library calls only on request, and no linted program requests it.
 
-    Of a file without a program the users are not in sight, nor are the settings that a command line may give.
+    If no program is linted, the users are unknown, and so are settings from a command line.
     """
     found = _method_around(module, node)
     if found is None:
@@ -42,7 +42,7 @@ def is_uncalled(project: Project, module: Module, node: cst.CSTNode) -> bool:
 
 
 def _method_around(module: Module, node: cst.CSTNode) -> tuple[str, Asking] | None:
-    """The name of such a method of a library's class around a place, and what has the library call it."""
+    """The name of such a method around a node, and what makes the library call it."""
     classes = {id(cls.node): cls for cls in module.classes}
     for outer, inner in pairwise(definitions_around(module.tree, node)):
         asking = ONLY_ASKED_FOR.get(inner.name.value)
@@ -53,11 +53,11 @@ def _method_around(module: Module, node: cst.CSTNode) -> tuple[str, Asking] | No
 
 
 def _libraries_above(cls: ClassInfo) -> set[str | None]:
-    """What a class is derived from beside classes in sight; None for what is not known."""
+    """The base classes from outside the project; None for an unknown one."""
     return {each for each in cls.lineage() if not isinstance(each, ClassInfo)}
 
 
 def _stands(project: Project, name: str, pattern: bytes) -> bool:
-    """Whether a name stands so in the code of a file that is linted."""
+    """Whether a linted file contains a name in this pattern."""
     wanted = re.compile(pattern.replace(b"%b", re.escape(name).encode()))
     return any(wanted.search(code) for _, code in project.linted_code(name))

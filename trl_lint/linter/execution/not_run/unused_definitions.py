@@ -1,4 +1,4 @@
-"""Definitions of a program that it never uses, and no other file that is linted: nothing of them runs.
+"""Definitions of a program that neither it nor any other linted file uses: they never run.
 
 class Saver(TrainerCallback): …           trainer.add_callback(Saver()) is commented out
 def main(): …
@@ -14,14 +14,14 @@ from trl_lint.analysis.program.project.source_text import count_of
 from trl_lint.analysis.program.syntax import definitions_around
 from trl_lint.launch.judge.engines import is_program
 
-# What runs functions and classes that nothing names.
+# Code that runs functions and classes without naming them.
 _RUNS_ALL = rb"\bFire\(|\bunittest\.main\b|\bpytest\.main\b|\bglobals\(\)"
 
 
 def is_unused(project: Project, module: Module, node: cst.CSTNode) -> bool:
-    """Whether a place is in a function or class of a program, at its top, whose name stands nowhere else.
+    """Whether a node is in a top-level function or class of a program whose name appears nowhere else.
 
-    A decorator may register what it is put on. Names in strings count, those in comments do not.
+    A decorator may register what it decorates. Names in strings count, those in comments do not.
     """
     top = next(iter(definitions_around(module.tree, node)), None)
     if top is None or top.decorators or not is_program(module.source or b"") or module.mentions(_RUNS_ALL):

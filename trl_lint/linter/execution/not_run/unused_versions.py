@@ -1,7 +1,7 @@
-"""Versions of a class beside the one in use: nothing runs them.
+"""Old versions of a class next to the one in use: nothing runs them.
 
-old_trainer.py       class MyTrainer(DPOTrainer): …      nobody imports it any more,
-new_trainer.py       class MyTrainer(DPOTrainer): …      and from here programs have theirs
+old_trainer.py       class MyTrainer(DPOTrainer): …      no longer imported,
+new_trainer.py       class MyTrainer(DPOTrainer): …      programs import this one
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from trl_lint.launch.judge.engines import is_program
 
 
 def is_unused_version(project: Project, module: Module, node: cst.CSTNode) -> bool:
-    """Whether a place is in a class that a version of its file has by the same name and is imported for, while the
-    place's own file is neither imported nor a program.
+    """Whether a node is in a class for which another version of its file is imported instead.
+
+    That version has a class of the same name; the node's own file is neither imported nor a program.
     """
     around = definitions_around(module.tree, node)
     top = next((each for each in around if isinstance(each, cst.ClassDef)), None)
@@ -30,7 +31,7 @@ def is_unused_version(project: Project, module: Module, node: cst.CSTNode) -> bo
 
 
 def _are_versions(one: Path, other: Path) -> bool:
-    """Whether two files lie side by side and share a word of their names: `ppo.py` is no version of `grpo.py`."""
+    """Whether two files are in one folder and share a word of their names: `ppo.py` is no version of `grpo.py`."""
     return one.parent == other.parent and not _words(one).isdisjoint(_words(other))
 
 

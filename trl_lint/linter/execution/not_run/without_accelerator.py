@@ -1,4 +1,4 @@
-"""Code that is run where there is no Accelerator: nothing has wrapped its models, and nothing has started processes.
+"""Code that runs only without an Accelerator: nothing has wrapped its models or started processes.
 
 self.accelerator = accelerator or Accelerator()
 def save(self, path):
@@ -19,7 +19,7 @@ from trl_lint.knowledge.heuristics import ACCELERATOR_OBJECT
 
 
 def is_without_accelerator(project: Project, module: Module, node: cst.CSTNode) -> bool:
-    """Whether one comes to a place only where its Accelerator is None, or False, and stays so."""
+    """Whether a node is reached only if its Accelerator is None or False, and never rebound."""
     if not module.mentions(rb"(?i)accelerator"):
         return False
     functions = [each for each in definitions_around(module.tree, node) if isinstance(each, cst.FunctionDef)]
