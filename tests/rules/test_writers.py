@@ -14,12 +14,26 @@ import logging
 import shutil
 
 import ase.io
+import comet_ml
 import cv2
+import diffusers
+import faiss
 import imageio
 import joblib
 import jsonlines
 import matplotlib.pyplot as plt
 import mlflow
+import mmengine
+import neptune
+import nibabel as nib
+import nltk
+import pandas as pd
+import pyarrow.parquet as pq
+import sentencepiece as spm
+import tifffile
+import urllib.request
+import zarr
+from aim import Run
 from batchgenerators.utilities.file_and_folder_operations import save_json
 from huggingface_hub import HfApi, create_repo, upload_file
 import numpy as np
@@ -29,9 +43,12 @@ import torchvision
 from huggingface_hub import HfApi, create_repo
 from omegaconf import OmegaConf
 from safetensors.torch import save_file
+from pathlib import Path
+from scipy import sparse
 from scipy.io import wavfile
 from tokenizers import ByteLevelBPETokenizer, Tokenizer
 from tokenizers.implementations import BertWordPieceTokenizer
+from torchvision.datasets.utils import download_url
 from torchvision.utils import save_image
 """
 
@@ -75,6 +92,26 @@ def places(body: str) -> list[str]:
         "ByteLevelBPETokenizer().save_model({})",
         "(BertWordPieceTokenizer() if args.words else ByteLevelBPETokenizer()).save({})",
         "Tokenizer(model).save(path={})",
+        "cv2.VideoWriter({}, codec, 30, size)",
+        "diffusers.utils.export_to_video(frames, {})",
+        "download_url(args.url, {})",
+        "faiss.write_index(index, {})",
+        "frame.write_parquet({})",
+        "imageio.get_writer({}, fps=20)",
+        "mmengine.dump(args, {})",
+        "nib.save(image, {})",
+        "pd.ExcelWriter({})",
+        "pq.write_table(table, {})",
+        "profile.export_chrome_trace({})",
+        "shutil.make_archive({}, 'zip')",
+        "sparse.save_npz({}, matrix)",
+        "spm.SentencePieceTrainer.train(input=args.text, model_prefix={})",
+        "tifffile.imwrite({}, picture)",
+        "torch.export.save(program, {})",
+        "torchvision.datasets.CIFAR10({}, train=True, download=True)",
+        "urllib.request.urlretrieve(args.url, {})",
+        "zarr.save({}, rows)",
+        "Path({}).symlink_to(args.code)",
     ],
 )
 def test_a_path_that_is_the_same_everywhere(call):
@@ -159,3 +196,58 @@ def test_a_repository_is_asked_for_by_all_ranks():
     text = IMPORTS + loop("url = create_repo(args.repo)")
     assert SNIPPETS.finding(text).consequence == "crash"
     assert SNIPPETS.mended(text, unsafe=True) == text.replace("(args.repo)", "(args.repo, exist_ok=True)")
+
+
+DATA = "torchvision.datasets.CIFAR10(args.data_dir, download={})"
+
+
+@pytest.mark.parametrize(
+    ("call", "is_reported"),
+    [
+        (DATA.format(True), True),
+        (DATA.format(False), False),
+        (DATA.format("args.download"), False),
+        (DATA.format("accelerator.is_main_process"), False),
+        ("torchvision.datasets.CIFAR10(args.data_dir)", False),
+        ("torchvision.datasets.ImageFolder(args.data_dir)", False),
+        (f"with accelerator.main_process_first(): {DATA.format(True)}", False),
+        (f"if accelerator.is_main_process: {DATA.format(True)}", False),
+        ("nltk.download('punkt')", True),
+        ("with accelerator.main_process_first(): nltk.download('punkt')", False),
+    ],
+)
+def test_data_that_each_process_downloads(call, is_reported):
+    assert bool(places(call)) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("call", "is_reported"),
+    [
+        ("comet_ml.Experiment(project_name=args.name)", True),
+        ("comet_ml.start(project_name=args.name)", True),
+        ("comet_ml.start(project_name=args.name, experiment_key=args.key)", False),
+        ("comet_ml.get_global_experiment()", False),
+        ("neptune.init_run(project=args.name)", True),
+        ("neptune.init_run(project=args.name, with_id=args.key)", False),
+        ("Run(experiment=args.name)", True),
+        ("Run(args.key)", False),
+        ("if accelerator.is_main_process: Run(experiment=args.name)", False),
+    ],
+)
+def test_runs_of_other_trackers(call, is_reported):
+    assert bool(places(call)) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("call", "is_reported"),
+    [
+        ("HfApi().create_branch(args.repo, branch='a')", True),
+        ("HfApi().create_branch(args.repo, branch='a', exist_ok=True)", False),
+        ("HfApi().delete_repo(args.repo)", True),
+        ("HfApi().delete_repo(args.repo, missing_ok=True)", False),
+        ("if accelerator.is_main_process: HfApi().delete_repo(args.repo)", False),
+        ("load_dataset('a').push_to_hub('b')", True),
+    ],
+)
+def test_what_else_is_changed_on_the_hub(call, is_reported):
+    assert bool(SNIPPETS.places("from datasets import load_dataset\n" + IMPORTS + loop(call))) is is_reported

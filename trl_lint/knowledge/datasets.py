@@ -10,7 +10,8 @@ from __future__ import annotations
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import IterableValue, LibraryInstance, TupleValue
 from trl_lint.domain.values import Value
-from trl_lint.knowledge.schema import SAME, Class, Function, Preparation, Row, instance
+from trl_lint.findings import Consequence
+from trl_lint.knowledge.schema import SAME, Class, Effect, Function, Preparation, Row, instance
 
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
@@ -74,6 +75,8 @@ _FUNCTIONS: tuple[Row, ...] = (
         Function(name=f"datasets.Dataset.{name}", source=f"{_ARROW}.{name}", returns=DATASET, seeds=seeds)
         for name, seeds in _SEEDS.items()
     ),
+    Function(name="datasets.Dataset.push_to_hub", source=f"{_ARROW}.push_to_hub", returns=SAME,
+             effect=Effect("pushes the same data set", consequence=Consequence.WASTE)),
     Function(name="datasets.Dataset.shard", source=f"{_ARROW}.shard", returns="shard"),
     Function(name="datasets.Dataset.to_iterable_dataset", source=f"{_ARROW}.to_iterable_dataset", returns=STREAM),
     Function(name="datasets.DatasetDict.items", source=_DICT, returns=_ITEMS),

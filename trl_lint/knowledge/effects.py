@@ -2,7 +2,8 @@
 
 A data frame, a figure, a config or a bare model comes from code out of sight, as a rule, so that its class is not
 known: its methods are told by their own names. What `open` does is a matter of the mode that it is given. All others
-have an `Effect` in their rows. Read from the documentation of Python, pandas, matplotlib, datasets and transformers.
+have an `Effect` in their rows. Read from the documentation of Python, pandas, polars, numpy, matplotlib, plotly,
+moviepy, torch (`profile.export_chrome_trace`), datasets and transformers.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from trl_lint.knowledge.schema import Effect, Parameter
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
 
-# Methods by their own name: only data frames, data sets, paths, figures, configs and tokenizers have these.
+# Methods by their own name: only data frames, data sets, arrays, archives, figures, films, profiles, configs and
+# tokenizers have these.
 METHODS: dict[str, Effect] = {
     **{
         name: Effect("writes the same file", (0, parameter))
         for name, parameter in (
             ("savefig", "fname"), ("to_csv", "path_or_buf"), ("to_excel", "excel_writer"), ("to_json", "path_or_buf"),
-            ("to_feather", "path"), ("to_hdf", "path_or_buf"), ("to_parquet", "path"), ("to_pickle", "path"),
-            ("save_to_disk", "dataset_path"),
+            ("to_feather", "path"), ("to_hdf", "path_or_buf"), ("to_orc", "path"), ("to_parquet", "path"),
+            ("to_pickle", "path"), ("to_stata", "path"), ("write_ipc", "file"), ("write_ndjson", "file"),
+            ("write_parquet", "file"), ("save_to_disk", "dataset_path"), ("tofile", "fid"), ("write_html", "file"),
+            ("write_videofile", "filename"), ("export_chrome_trace", "path"), ("extractall", "path"),
         )
     },
     # Of a pipeline of diffusers (loaders/lora_base.py).
@@ -37,12 +41,13 @@ OF_PATHS: dict[str, Effect] = {
     "rename": Effect("renames the same file", fails=True),
     "replace": Effect("renames the same file", fails=True),
     "rmdir": Effect("removes the same folder", fails=True),
+    "symlink_to": Effect("creates the same link", fails=True, makes=True),
     "unlink": Effect("removes the same file", fails=True, unless=("missing_ok",)),
     "write_bytes": Effect("writes the same file"),
     "write_text": Effect("writes the same file"),
 }
 # Of these, the ones that nothing but a path has.
-ONLY_PATHS_HAVE = frozenset({"mkdir", "rmdir", "unlink", "write_bytes", "write_text"})
+ONLY_PATHS_HAVE = frozenset({"mkdir", "rmdir", "symlink_to", "unlink", "write_bytes", "write_text"})
 # Attributes and methods of a path: what gives another one, what gives a text, what asks the disk, what lists a folder.
 GIVE_PATHS = frozenset({
     "absolute", "expanduser", "joinpath", "parent", "relative_to", "resolve", "with_name", "with_stem", "with_suffix",
@@ -74,13 +79,20 @@ OPENERS: dict[str, Parameter] = {
     "builtins.open": (0, "file"),
     "bz2.open": (0, "filename"),
     "codecs.open": (0, "filename"),
+    "fsspec.open": (0, "urlpath"),
+    "fvcore.common.file_io.PathManager.open": (0, "path"),
     "gzip.open": (0, "filename"),
     "h5py.File": (0, "name"),
     "io.open": (0, "file"),
+    "iopath.common.file_io.PathManager.open": (0, "path"),
+    "iopath.common.file_io.g_pathmgr.open": (0, "path"),
     "jsonlines.open": (0, "file"),
     "logging.FileHandler": (0, "filename"),
     "lzma.open": (0, "filename"),
+    "smart_open.open": (0, "uri"),
+    "soundfile.SoundFile": (0, "file"),
     "tarfile.open": (0, "name"),
+    "wave.open": (0, "f"),
     "zipfile.ZipFile": (0, "file"),
 }
 # What saves a picture, or a film, to a path with such an ending.

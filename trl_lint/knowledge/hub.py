@@ -14,6 +14,7 @@ _CREATES = Effect(
     makes=True,
     instead="let all ranks create it: `exist_ok=True`",
 )
+_DELETES = Effect("deletes the same on the hub", (0, "repo_id"), fails=True, unless=("missing_ok",))
 # What differs between the ranks may be what they upload, or where they put it.
 _UPLOADS = Effect("uploads the same files", apart=True, consequence=Consequence.WASTE)
 
@@ -24,7 +25,11 @@ ROWS: tuple[Row, ...] = (
         Function(name=f"{owner}.{name}", source=f"hf_api.py::HfApi.{name}", returns=SAME, effect=effect)
         for owner in (_API, "huggingface_hub")
         for name, effect in (
+            ("create_branch", _CREATES._replace(does="creates the same branch")),
             ("create_repo", _CREATES),
+            ("create_tag", _CREATES._replace(does="creates the same tag")),
+            ("delete_file", _DELETES._replace(path=(0, "path_in_repo"), unless=())),
+            ("delete_repo", _DELETES),
             ("upload_file", _UPLOADS),
             ("upload_folder", _UPLOADS),
             ("upload_large_folder", _UPLOADS),

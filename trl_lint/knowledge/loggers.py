@@ -20,6 +20,7 @@ _STARTS = Effect("starts its own run", unless=("group", "mode", "settings"), apa
 _OPENS = Effect("starts its own event file in the same folder", (0, "log_dir"), optional=True, apart=True)
 _OPENS_BY_NAME = _OPENS._replace(path=(0, "logdir"))
 # Other methods and attributes of a tracker do not concern metrics.
+_COMET_STARTS = ("CometExperiment", "Experiment")
 _COMET = ("CometExperiment", "Experiment", "ExistingExperiment", "OfflineExperiment", "APIExperiment")
 
 # What shows a text to a person.
@@ -72,7 +73,8 @@ ROWS: tuple[Row, ...] = (
         row
         for name in _COMET
         for row in (
-            Class(name=f"comet_ml.{name}", source="comet_ml/experiment.py::CometExperiment"),
+            Class(name=f"comet_ml.{name}", source="comet_ml/experiment.py::CometExperiment",
+                  effect=_STARTS if name in _COMET_STARTS else None),
             Sink(name=f"comet_ml.{name}.log_metric",
                  source="comet_ml/experiment.py::CometExperiment.log_metric", payload=(1, "value"),
                  form="value"),
@@ -83,7 +85,16 @@ ROWS: tuple[Row, ...] = (
     *(
         Function(name=f"comet_ml.{name}", source=f"comet_ml/__init__.py::{name}",
                  returns=instance("comet_ml.CometExperiment"))
-        for name in ("get_global_experiment", "get_running_experiment", "start")
+        for name in ("get_global_experiment", "get_running_experiment")
+    ),
+    # With a key it goes on with an experiment that is there.
+    Function(name="comet_ml.start", source="comet_ml/start.py::start", returns=instance("comet_ml.CometExperiment"),
+             effect=_STARTS._replace(unless=("experiment_key", "mode"))),
+    # Neptune
+    *(
+        OpaqueCall(name=f"neptune.{name}", source="neptune/metadata_containers/run.py::Run.__init__",
+                   effect=_STARTS._replace(unless=("custom_run_id", "mode", "run", "with_id")))
+        for name in ("Run", "init_run")
     ),
     # SwanLab
     Class(name="swanlab.Run", source="swanlab/data/run/main.py::SwanLabRun"),
@@ -92,7 +103,8 @@ ROWS: tuple[Row, ...] = (
     Sink(name="swanlab.Run.log", source="swanlab/data/run/main.py::SwanLabRun.log", payload=(0, "data")),
     Sink(name="swanlab.log", source="swanlab/data/sdk.py::log", payload=(0, "data")),
     # Aim
-    Class(name="aim.Run", source="aim/sdk/run.py::Run"),
+    Class(name="aim.Run", source="aim/sdk/run.py::Run",
+          effect=_STARTS._replace(unless=((0, "run_hash"), "read_only", "force_resume"))),
     Sink(name="aim.Run.track", source="aim/sdk/run.py::Run.track", payload=(0, "value"), form="value"),
     # ClearML
     Class(name="clearml.Logger", source="clearml/logger.py::Logger"),

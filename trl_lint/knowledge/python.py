@@ -43,8 +43,11 @@ _FILES: tuple[Row, ...] = (
                  effect=Effect("removes the same file", (0, "path"), fails=True))
         for name in ("remove", "unlink")
     ),
-    Function(name="os.rmdir", source="library/os", returns=NOTHING,
-             effect=Effect("removes the same folder", (0, "path"), fails=True)),
+    *(
+        Function(name=f"os.{name}", source="library/os", returns=NOTHING,
+                 effect=Effect("removes the same folder", (0, parameter), fails=True))
+        for name, parameter in (("removedirs", "name"), ("rmdir", "path"))
+    ),
     *(
         Function(name=f"os.{name}", source="library/os", returns=NOTHING,
                  effect=Effect("creates the same link", (1, "dst"), fails=True, makes=True))
@@ -53,7 +56,7 @@ _FILES: tuple[Row, ...] = (
     *(
         Function(name=f"os.{name}", source="library/os", returns=NOTHING,
                  effect=Effect("renames the same file", (0, "src"), fails=True))
-        for name in ("rename", "replace")
+        for name in ("rename", "renames", "replace")
     ),
     # All of them copy the same: one that reads it meanwhile finds a part of it.
     *(

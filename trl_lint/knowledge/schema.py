@@ -82,8 +82,9 @@ class Effect(NamedTuple):
     make it right on all ranks. shown: it is for a reader, and no other rank needs it. instead: how it is done right on
     all ranks, if that is simpler than to do it on one. optional: without a path it is the same one everywhere, too.
     apart: any argument that differs between ranks tells theirs apart. makes: it makes what is there for good, so that
-    few come to it before that is. consequence: what comes of it where none fails. in_hooks: the same in a class that a
-    library runs, if it is another one there.
+    few come to it before that is. given: a keyword that must be true, or nothing is done. looks: it asks first whether
+    this has been done, so that it is right where one rank is first. consequence: what comes of it where none fails.
+    in_hooks: the same in a class that a library runs, if it is another one there.
     """
 
     does: str
@@ -95,6 +96,8 @@ class Effect(NamedTuple):
     optional: bool = False
     apart: bool = False
     makes: bool = False
+    given: str = ""
+    looks: bool = False
     consequence: Consequence = Consequence.RACE
     in_hooks: Consequence | None = None
 

@@ -2,13 +2,16 @@
 
 Read from the source of batchgenerators 0.25 and ASE 3.26 (`ase.io.formats.write`: its `parallel` asks MPI, which
 torchrun and accelerate do not start, so that each of their processes counts as the first one), and from the
-documentation of OpenCV 4.12, imageio 2.37, joblib 1.5, matplotlib 3.10, OmegaConf 2.3, scikit-image 0.25, SciPy 1.16,
-safetensors 0.6, soundfile 0.13, torchaudio 2.8 and torchvision 0.24. What each of them does to the file is the same: it
-is opened anew and filled, so that ranks which do so at the same time leave a mixture, or fail.
+documentation of diffusers 0.35, faiss 1.12, gdown 5.2, imageio 2.37, joblib 1.5, matplotlib 3.10, mediapy 1.2, mmcv
+2.2, mmengine 0.10, nibabel 5.3, NLTK 3.9, OmegaConf 2.3, OpenCV 4.12, pandas 2.3, pyarrow 21, Python, safetensors 0.6,
+scikit-image 0.25, SciPy 1.16, sentencepiece 0.2, SimpleITK 2.5, soundfile 0.13, tifffile 2025.10, torch 2.9,
+torchaudio 2.8, torchvision 0.24, wget 3.2 and zarr 3.1. What each of them does to the file is the same: it is opened
+anew and filled, so that ranks which do so at the same time leave a mixture, or fail.
 """
 
 from __future__ import annotations
 
+from trl_lint.findings import Consequence
 from trl_lint.knowledge.schema import Effect, OpaqueCall, Parameter, Row
 
 # The layout of a table is by hand: one line per row.
@@ -22,6 +25,11 @@ _WRITES: dict[str, Parameter] = {
         for name in ("save_json", "save_pickle", "write_json", "write_pickle")
     },
     "cv2.imwrite": (0, "filename"),
+    "cv2.VideoWriter": (0, "filename"),
+    "diffusers.utils.export_to_gif": (1, "output_gif_path"),
+    "diffusers.utils.export_to_video": (1, "output_video_path"),
+    "faiss.write_index": (1, "fname"),
+    "imageio.get_writer": (0, "uri"),
     "imageio.imsave": (0, "uri"),
     "imageio.imwrite": (0, "uri"),
     "imageio.mimsave": (0, "uri"),
@@ -29,22 +37,88 @@ _WRITES: dict[str, Parameter] = {
     "joblib.dump": (1, "filename"),
     "matplotlib.pyplot.imsave": (0, "fname"),
     "matplotlib.pyplot.savefig": (0, "fname"),
+    "mediapy.write_image": (0, "path"),
+    "mediapy.write_video": (0, "path"),
+    "mmcv.dump": (1, "file"),
+    "mmcv.imwrite": (1, "file_path"),
+    "mmengine.dump": (1, "file"),
+    "nibabel.save": (1, "filename"),
     "omegaconf.OmegaConf.save": (1, "f"),
+    "pandas.ExcelWriter": (0, "path"),
+    "pyarrow.feather.write_feather": (1, "dest"),
+    "pyarrow.parquet.write_table": (1, "where"),
+    "safetensors.numpy.save_file": (1, "filename"),
     "safetensors.torch.save_file": (1, "filename"),
     "safetensors.torch.save_model": (1, "filename"),
     "scipy.io.savemat": (0, "file_name"),
     "scipy.io.wavfile.write": (0, "filename"),
+    "scipy.sparse.save_npz": (0, "file"),
+    "sentencepiece.SentencePieceTrainer.train": (2, "model_prefix"),
+    "shutil.make_archive": (0, "base_name"),
+    "shutil.unpack_archive": (1, "extract_dir"),
+    "SimpleITK.WriteImage": (1, "fileName"),
     "skimage.io.imsave": (0, "fname"),
     "soundfile.write": (0, "file"),
+    "tifffile.imwrite": (0, "file"),
+    "torch.export.save": (1, "f"),
     "torchaudio.save": (0, "uri"),
+    "torchvision.io.write_file": (0, "filename"),
     "torchvision.io.write_jpeg": (1, "filename"),
     "torchvision.io.write_png": (1, "filename"),
     "torchvision.io.write_video": (0, "filename"),
     "torchvision.utils.save_image": (1, "fp"),
+    "zarr.save": (0, "store"),
+}
+# What fetches a file, with the parameter that says where it is put, and what comes of it where all ranks do so: those
+# that write to a file of another name first, and rename that, do no more than the same work once per rank.
+_FETCHES: dict[str, tuple[Parameter, Consequence]] = {
+    "gdown.download": ((1, "output"), Consequence.WASTE),
+    "gdown.download_folder": ((2, "output"), Consequence.WASTE),
+    "torch.hub.download_url_to_file": ((1, "dst"), Consequence.WASTE),
+    "torchvision.datasets.utils.download_and_extract_archive": ((1, "download_root"), Consequence.RACE),
+    "torchvision.datasets.utils.download_url": ((1, "root"), Consequence.RACE),
+    "urllib.request.urlretrieve": ((1, "filename"), Consequence.RACE),
+    "wget.download": ((1, "out"), Consequence.WASTE),
+}
+# Data sets of torchvision and torchaudio that fetch and unpack their files where these are not there, if they are told
+# to (torchvision/datasets/utils.py `download_url` writes to the file itself).
+_FETCHED = {
+    "torchaudio.datasets": ("LIBRISPEECH", "LIBRITTS", "LJSPEECH", "SPEECHCOMMANDS", "TEDLIUM", "VCTK_092", "YESNO"),
+    "torchvision.datasets": (
+        "CIFAR10", "CIFAR100", "CelebA", "Caltech101", "Caltech256", "Country211", "DTD", "EMNIST", "EuroSAT",
+        "FGVCAircraft", "FashionMNIST", "Flowers102", "Food101", "GTSRB", "KMNIST", "MNIST", "Omniglot",
+        "OxfordIIITPet", "PCAM", "Places365", "QMNIST", "SBDataset", "SEMEION", "STL10", "SUN397", "SVHN",
+        "StanfordCars", "USPS", "VOCDetection", "VOCSegmentation",
+    ),
 }
 # fmt: on
 
-ROWS: tuple[Row, ...] = tuple(
-    OpaqueCall(name=name, source="documentation", effect=Effect("writes the same file", path))
-    for name, path in _WRITES.items()
+ROWS: tuple[Row, ...] = (
+    *(
+        OpaqueCall(name=name, source="documentation", effect=Effect("writes the same file", path))
+        for name, path in _WRITES.items()
+    ),
+    *(
+        OpaqueCall(
+            name=name,
+            source="documentation",
+            effect=Effect("downloads the same file", path, consequence=consequence),
+        )
+        for name, (path, consequence) in _FETCHES.items()
+    ),
+    # It looks first whether the package is there already, and is whole.
+    OpaqueCall(
+        name="nltk.download",
+        source="documentation",
+        effect=Effect("downloads and unpacks the same package", looks=True, consequence=Consequence.WASTE),
+    ),
+    *(
+        OpaqueCall(
+            name=f"{package}.{name}",
+            source="documentation",
+            effect=Effect("downloads and unpacks the same files", (0, "root"), given="download", looks=True),
+        )
+        for package, names in _FETCHED.items()
+        for name in names
+    ),
 )

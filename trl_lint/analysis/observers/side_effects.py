@@ -299,7 +299,7 @@ def _tell(
     is_right = any(_makes_right(args, keyword) for keyword in effect.unless) or not _is_the_same(effect, args, path)
     if is_right and name == STARTS_RUN:
         _note_own_run(frame)
-    if is_right or args.double is not None:
+    if is_right or args.double is not None or not _is_done(frame, effect, args):
         return
     conditions = frame.memory.control.conditions
     frame.emit(
@@ -325,6 +325,13 @@ def _note_own_run(frame: Frame) -> None:
     for notes in (frame.module.notes, frame.trace.notes):
         notes.of(OwnRuns).started = True
     frame.engine.noted(OwnRuns, frame.module)
+
+
+def _is_done(frame: Frame, effect: Effect, args: Arguments) -> bool:
+    """Whether a call does what it may do: it is told to, and finds that nobody has done so."""
+    given = args.keywords.get(effect.given)
+    is_told = not effect.given or (given is not None and given.const is True)
+    return is_told and not (effect.looks and frame.memory.control.first_rank is not None)
 
 
 def _makes_right(args: Arguments, keyword: str | Parameter) -> bool:
