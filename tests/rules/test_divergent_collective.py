@@ -1283,3 +1283,32 @@ def test_a_loop_in_a_helper_has_rounds_for_the_rank_that_the_launcher_numbers(ca
     """Whoever is called by one rank alone goes round its loop, as where `dist.get_rank()` tells which one that is."""
     text = EVALUATES_IN_A_HELPER.format(call=call)
     assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("body", "is_reported"),
+    [
+        (
+            "if dist.get_rank() == 0:\n        whole = {name: p.full_tensor() for name, p in model.named_parameters()}",
+            True,
+        ),
+        (
+            "whole = {name: p.full_tensor() for name, p in model.named_parameters()}\n"
+            "    if dist.get_rank() == 0: show(whole)",
+            False,
+        ),
+        ("norm = clip(model)\n    if dist.get_rank() == 0: print(norm.full_tensor())", True),
+        ("norm = clip(model).full_tensor()\n    if dist.get_rank() == 0: print(norm)", False),
+    ],
+)
+def test_a_sharded_tensor_is_put_together_by_all_ranks(body, is_reported):
+    text = f"""\
+import torch.distributed as dist
+from torch.distributed.fsdp import fully_shard
+
+def main(model):
+    dist.init_process_group("nccl")
+    fully_shard(model)
+    {body}
+"""
+    assert bool(SNIPPETS.findings(text)) is is_reported

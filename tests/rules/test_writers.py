@@ -221,6 +221,29 @@ def test_data_that_each_process_downloads(call, is_reported):
 
 
 @pytest.mark.parametrize(
+    ("made", "is_reported"),
+    [
+        ("torch.jit.script(net)", True),
+        ("torch.jit.trace(net, inputs)", True),
+        ("torch.jit.load(args.path)", False),
+        ("somebodys(net)", False),
+    ],
+)
+def test_a_model_that_torchscript_has_made(made, is_reported):
+    call = "script.save(os.path.join(args.output_dir, 'net.zip'))"
+    assert places(f"script = {made}\n{call}") == [call] * is_reported
+    assert places(f"script = {made}\nif accelerator.is_main_process: {call}") == []
+
+
+def test_cache_files_that_others_may_be_reading():
+    text = (
+        "from datasets import load_dataset\n" + IMPORTS + loop("data = load_dataset('a')\n{}data.cleanup_cache_files()")
+    )
+    assert SNIPPETS.places(text.format("")) == ["data.cleanup_cache_files()"]
+    assert SNIPPETS.places(text.format("if accelerator.is_main_process: ")) == []
+
+
+@pytest.mark.parametrize(
     ("call", "is_reported"),
     [
         ("comet_ml.Experiment(project_name=args.name)", True),
@@ -247,6 +270,8 @@ def test_runs_of_other_trackers(call, is_reported):
         ("HfApi().delete_repo(args.repo, missing_ok=True)", False),
         ("if accelerator.is_main_process: HfApi().delete_repo(args.repo)", False),
         ("load_dataset('a').push_to_hub('b')", True),
+        ("load_dataset('a').save_to_disk(args.output_dir)", True),
+        ("if accelerator.is_main_process: load_dataset('a').save_to_disk(args.output_dir)", False),
     ],
 )
 def test_what_else_is_changed_on_the_hub(call, is_reported):

@@ -27,6 +27,8 @@ METHODS: dict[str, Effect] = {
             ("write_videofile", "filename"), ("export_chrome_trace", "path"), ("extractall", "path"),
         )
     },
+    # Of a data set (arrow_dataset.py): its own file alone is left, and that of another rank is none of its own.
+    "cleanup_cache_files": Effect("removes the cache files that the others may be reading"),
     # Of a pipeline of diffusers (loaders/lora_base.py).
     "save_lora_weights": Effect("writes the same files", (0, "save_directory")),
     # Of a config and a tokenizer of transformers, whoever has loaded them (configuration_utils.py,
@@ -95,8 +97,12 @@ OPENERS: dict[str, Parameter] = {
     "wave.open": (0, "f"),
     "zipfile.ZipFile": (0, "file"),
 }
-# What saves a picture, or a film, to a path with such an ending.
+# What saves a picture to a path with such an ending, and what TorchScript has made of a model, by one of these of
+# `torch.jit`, to any path.
+SAVES = "save"
 SAVES_PICTURE = Effect("writes the same file", (0, "fp"))
+SAVES_SCRIPT = Effect("writes the same file", (0, "f"))
+MAKE_SCRIPTS = frozenset({"freeze", "optimize_for_inference", "script", "trace"})
 # The methods of an open file that put nothing into it.
 LEAVE_FILE = frozenset({"close", "fileno", "flush"})
 # What a tracker's library calls its run, which may be None where there is none (`wandb.run`).

@@ -10,6 +10,7 @@ from trl_lint.knowledge.schema import (
     LOADER,
     NOTHING,
     RANK_INDEX,
+    REDUCED,
     REPLICATED_MODEL,
     SAME,
     SOME_MODEL,
@@ -198,6 +199,19 @@ _CALLS: tuple[Row, ...] = (
 )
 
 
+# What is put together, or dealt out, of the pieces that the ranks have of a tensor: all of these communicate.
+# Source: torch/distributed/tensor/_api.py, `DTensor.full_tensor`, `DTensor.redistribute`, `distribute_tensor`.
+_DTENSOR = "torch.distributed.tensor.DTensor"
+_SHARDED: tuple[Row, ...] = (
+    Class(name=_DTENSOR, source="torch/distributed/tensor/_api.py::DTensor"),
+    Function(name=f"{_DTENSOR}.full_tensor", source="torch/distributed/tensor/_api.py::DTensor.full_tensor",
+             returns=REDUCED, synchronises=Synchronisation("full tensor")),
+    OpaqueCall(name="torch.distributed.tensor.distribute_tensor",
+               source="torch/distributed/tensor/_api.py::distribute_tensor", synchronises=Synchronisation("tensor")),
+)
+# Methods that only these have, whatever is known of what they are called on.
+UNIQUE: dict[str, str] = {"full_tensor": _DTENSOR}
+
 # What scales a loss hands it on.
 _SCALERS: tuple[Row, ...] = tuple(
     row
@@ -209,7 +223,7 @@ _SCALERS: tuple[Row, ...] = tuple(
     )
 )
 
-ROWS: tuple[Row, ...] = (*_COLLECTIVES, *_CLASSES, *_FUNCTIONS, *_ATTRIBUTES, *_CALLS, *_SCALERS)
+ROWS: tuple[Row, ...] = (*_COLLECTIVES, *_CLASSES, *_FUNCTIONS, *_ATTRIBUTES, *_CALLS, *_SHARDED, *_SCALERS)
 
 # Messages from one rank to another (torch/distributed/distributed_c10d.py).
 POINT_TO_POINT = frozenset(

@@ -23,7 +23,7 @@ from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, are_in_two_arms
 from trl_lint.analysis.program.idioms.path_endings import ending
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import ancestors, callee_of, last_name, of_class
+from trl_lint.analysis.program.syntax import ancestors, assigned_once, callee_of, last_name, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.called_traces import called_traces
 from trl_lint.analysis.state.event_trace import EventTrace
@@ -45,6 +45,7 @@ from trl_lint.knowledge.effects import (
     GROUPS_RUN,
     KEEP_RUN,
     LOGS_TO_RUN,
+    MAKE_SCRIPTS,
     METHODS,
     NAMES_RUN,
     NOWHERE,
@@ -57,7 +58,9 @@ from trl_lint.knowledge.effects import (
     OPENERS,
     PLACES_RUN,
     RUN_OF_TRACKER,
+    SAVES,
     SAVES_PICTURE,
+    SAVES_SCRIPT,
     STARTS_RUN,
     WRITES,
 )
@@ -105,7 +108,9 @@ class SideEffects(Observer["Frame"]):
             _tell(frame, OF_TRACKER, name, args, node)
         effects = OF_MODELS if is_bare else OF_LOADED if isinstance(receiver, LoadedFiles) else METHODS
         effect = effects.get(name) or (SAVES_PICTURE if _saves_picture(frame, receiver, name, args) else None)
-        if effect is not None and receiver.kind is not Kind.INSTANCE:
+        effect = effect or (SAVES_SCRIPT if name == SAVES and _is_scripted(frame, node) else None)
+        is_in_sight = receiver.kind is Kind.INSTANCE and not isinstance(receiver, LibraryInstance)
+        if effect is not None and not is_in_sight:
             _tell(frame, effect, name, args, node)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
@@ -216,9 +221,19 @@ def _is_path(receiver: Value, name: str) -> bool:
 
 def _saves_picture(frame: Frame, receiver: Value, name: str, args: Arguments) -> bool:
     """Whether a `save` of an unknown object is that of a picture, by the name of the file."""
-    if name != "save" or receiver.kind is not Kind.UNKNOWN:
+    if name != SAVES or receiver.kind is not Kind.UNKNOWN:
         return False
     return PICTURE_FILE.fits(ending(frame.root, args.expression(0)))
+
+
+def _is_scripted(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether a method is called on what TorchScript has made: `net = torch.jit.script(model)`, `net.save(path)`."""
+    match node:
+        case cst.Call(func=cst.Attribute(value=cst.Name(name))):
+            made = assigned_once(frame.root, name)
+            if isinstance(made, cst.Call) and isinstance(made.func, cst.Attribute):
+                return made.func.attr.value in MAKE_SCRIPTS and last_name(made.func.value) == "jit"
+    return False
 
 
 def _on_path(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:

@@ -52,7 +52,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value
-from trl_lint.knowledge import engines, heuristics, library, models, torch_ops
+from trl_lint.knowledge import engines, heuristics, library, models, torch_distributed, torch_ops
 from trl_lint.knowledge.schema import Collective, Sink
 
 
@@ -84,6 +84,8 @@ def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, no
         observe(frame, receiver, name, args, node)
     if _is_of_engine(receiver, name):
         return library_calls.call_method(frame, receiver, engines.ENGINE, name, args, node)
+    if name in torch_distributed.UNIQUE and not isinstance(receiver, ProjectInstance):
+        return library_calls.call_method(frame, receiver, torch_distributed.UNIQUE[name], name, args, node)
     match receiver:
         case InstanceValue():
             return _call_on_instance(frame, receiver, name, args, node)

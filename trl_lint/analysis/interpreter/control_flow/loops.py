@@ -13,11 +13,11 @@ from trl_lint.analysis.events import DividedBy
 from trl_lint.analysis.interpreter.conditions.conditions import divides, narrow, truth
 from trl_lint.analysis.interpreter.control_flow import write_only_names
 from trl_lint.analysis.interpreter.control_flow.branches import otherwise, run_body
-from trl_lint.analysis.interpreter.control_flow.training_loops import trained_on
+from trl_lint.analysis.interpreter.control_flow.training_loops import evaluates, trained_on
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.objects import aliases
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
-from trl_lint.analysis.program.syntax import names_in, of_class
+from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, Loop
 from trl_lint.analysis.state.observing import Branch
@@ -34,7 +34,6 @@ from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.sync_points import all_meet
 from trl_lint.domain.values import BOTTOM, Kind, Value, Wrapping
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
-from trl_lint.knowledge.torch import STEPS_OF_TRAINING, WITHOUT_GRADIENTS
 
 # Facts only climb the lattice, so a fixpoint is reached soon; this bound is for pathological loops.
 _ROUNDS = 5
@@ -56,7 +55,7 @@ def run_for(frame: Frame, node: cst.For) -> bool:
     element = trained_on(frame, node, element)
     if length.differs and element.rank.differs and element.provenance is None:
         element = element.replace(provenance=frame.step(node, "this rank's own data"))
-    if _evaluates(frame, node):
+    if evaluates(frame, node):
         element = _evaluated(frame, node, element)
     trips = derived(length, Kind.NUMBER, iterable)
     outside = frame.stepping
@@ -75,12 +74,6 @@ def _trains(loop: cst.For) -> bool:
     """Whether gradients are computed in a loop; if not, it is an evaluation loop."""
     methods = (node.attr.value for node in of_class(loop.body, cst.Attribute))
     return any(map(COMPUTES_GRADIENTS.fits, methods))
-
-
-def _evaluates(frame: Frame, loop: cst.For) -> bool:
-    """Whether a loop trains nothing: gradients are off around it or in it."""
-    names = names_in(loop.body)
-    return not names & STEPS_OF_TRAINING and (not frame.memory.control.grad or bool(names & WITHOUT_GRADIENTS))
 
 
 def _evaluated(frame: Frame, loop: cst.For, element: Value) -> Value:

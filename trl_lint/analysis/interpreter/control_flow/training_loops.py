@@ -3,13 +3,16 @@
 for batch in loader:                    loader: a name of which nothing is known, or one that shards by itself
     loss = model(batch["x"])            model: wrapped, so there are several ranks
     accelerator.backward(loss)          batch: BatchValue(SHARD), since each rank trains on other samples
+
+A loop with gradients off evaluates; so does one whose training steps are under `if train:`, if `train` is false.
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.program.idioms.path_conditions import is_bound
+from trl_lint.analysis.program.syntax import children, names_in, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import BatchValue, PreparedObject, TupleValue
@@ -17,6 +20,39 @@ from trl_lint.domain.model_roles import is_data_parallel
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
+from trl_lint.knowledge.torch import STEPS_OF_TRAINING, WITHOUT_GRADIENTS
+
+
+def evaluates(frame: Frame, loop: cst.For) -> bool:
+    """Whether nothing is trained in a loop: gradients are off around it or in it."""
+    names = names_in(loop.body)
+    if names & STEPS_OF_TRAINING and not frame.memory.control.grad:
+        names = _names_run(frame, loop.body, loop)
+    return not names & STEPS_OF_TRAINING and (not frame.memory.control.grad or bool(names & WITHOUT_GRADIENTS))
+
+
+def _names_run(frame: Frame, node: cst.CSTNode, loop: cst.For) -> set[str]:
+    """The names in a piece of a loop, but for what stands under a flag that is known to be off: `if train:`."""
+    if isinstance(node, cst.Name):
+        return {node.value}
+    parts = children(node)
+    if isinstance(node, cst.If):
+        known = _known(frame, node.test, loop)
+        parts = [
+            part for part in parts if part is not (node.body if known is False else node.orelse if known else None)
+        ]
+    return {name for part in parts for name in _names_run(frame, part, loop)}
+
+
+def _known(frame: Frame, test: cst.BaseExpression, loop: cst.For) -> bool | None:
+    """What a flag is that is known before a loop, which does not set it."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        known = _known(frame, test.expression, loop)
+        return None if known is None else not known
+    if not isinstance(test, cst.Name) or is_bound(loop, test):
+        return None
+    const = frame.memory.names.get(test.value, UNKNOWN).const
+    return const if isinstance(const, bool) else None
 
 
 def trained_on(frame: Frame, node: cst.For, element: Value) -> Value:
