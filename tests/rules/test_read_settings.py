@@ -202,3 +202,40 @@ def main(args):
 )
 def test_what_is_put_into_a_field_of_the_settings(lines, is_reported):
     assert bool(SNIPPETS.findings(FIELDS.format(lines=lines))) is is_reported
+
+
+OPTIONS = """\
+import argparse, yaml
+from accelerate import Accelerator
+
+def parse():
+    args = argparse.ArgumentParser().parse_args()
+    {lines}
+    return args
+
+def run(name, chosen=None, local_rank=0, is_main_process=True):
+    accelerator = Accelerator()
+    if {test}:
+        open("x.txt", "w")
+
+args = parse()
+{later}
+run(**vars(args))
+"""
+MERGED = "args = argparse.Namespace(**{**vars(args), **yaml.safe_load(open(args.config))})"
+
+
+@pytest.mark.parametrize(
+    ("lines", "test", "later", "is_reported"),
+    [
+        ("pass", "chosen is not None", "", True),
+        (MERGED, "chosen is not None", "", True),
+        ("options = {**vars(args)}\n    args.shown = options['name']", "name == 'a'", "", True),
+        # The rank's own, by its name, or by what any file puts there.
+        ("pass", "local_rank in (-1, 0)", "", False),
+        (MERGED, "is_main_process", "", False),
+        ("pass", "chosen is not None", "args.chosen = is_main_process()", False),
+    ],
+)
+def test_options_that_are_handed_on_by_their_names(lines, test, later, is_reported):
+    assert bool(SNIPPETS.findings(OPTIONS.format(lines=lines, test=test, later=later))) is is_reported

@@ -138,7 +138,7 @@ def _keywords_of(frame: Frame, parameter: Parameter, args: Arguments, taken: set
 def _missing(frame: Frame, function: FunctionInfo, parameter: Parameter, args: Arguments) -> Value:
     possible = [value for value in (args.star, args.double) if value is not None]
     if possible:
-        return settings.named(parameter.name, possible[0].replace(const=MISSING))
+        return settings.spread(frame, parameter.name, possible[0].replace(const=MISSING))
     if parameter.default is None:
         return settings.option(parameter.name, UNKNOWN) if function.is_command else UNKNOWN
     return _as_rank(parameter.name, frame.engine.evaluate(Frame(frame.engine, function.module), parameter.default))

@@ -7,12 +7,12 @@ from collections.abc import Callable, Hashable, Sequence
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.mappings import read_by_key
-from trl_lint.analysis.state import records
+from trl_lint.analysis.state import records, settings
 from trl_lint.analysis.state.frame import Frame, Place
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived
-from trl_lint.domain.heap import REST, WILDCARD, Cell, with_key
+from trl_lint.domain.heap import REST, WILDCARD, Cell, read_key, with_key
 from trl_lint.domain.joins import join, join_all, join_elements
 from trl_lint.domain.kinds import (
     BatchRole,
@@ -49,10 +49,16 @@ def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
         return cell
     if other.kind is Kind.NONE:
         return cell
-    value = UNKNOWN
+    value = Value(ranks.SETTING) if other.rank == ranks.SETTING else UNKNOWN
     if other.rank.differs or other.kind is Kind.BATCH:
         value = other.as_a(BatchValue)
     return with_key(cell, MISSING, frame.written(value, ""))
+
+
+def entry_at(cell: Cell, key: Hashable) -> Value | None:
+    """What a container holds at a key; of settings that were put into it, not what the rank is called."""
+    found = read_key(cell, key)
+    return found if found is None or not isinstance(key, str) else settings.named(key, found)
 
 
 def tuple_of(frame: Frame, items: Sequence[Value], node: Place) -> Value:

@@ -14,7 +14,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.heap import Cell, read_key, with_key
+from trl_lint.domain.heap import Cell, with_key
 from trl_lint.domain.joins import join, join_elements
 from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, NumberValue, StringValue, TupleValue
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
@@ -123,7 +123,7 @@ def _get(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTN
     key = containers.constant_key(args.positional[0]) if args.positional else MISSING
     result: Value = BOTTOM
     for cell in frame.memory.cells(receiver):
-        entry = read_key(cell, key)
+        entry = containers.entry_at(cell, key)
         if entry is not None:
             result = join(result, entry)
     frame.consume(receiver)
@@ -169,7 +169,7 @@ def _setdefault(frame: Frame, receiver: ContainerValue, args: Arguments, node: c
         cell = frame.memory.heap.get(identity)
         if cell is None:
             continue
-        found = read_key(cell, key)
+        found = containers.entry_at(cell, key)
         if found is None:
             found = default
             frame.memory.heap[identity] = with_key(cell, key, default, args.positional[0].rank)

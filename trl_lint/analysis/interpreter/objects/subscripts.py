@@ -8,13 +8,13 @@ from trl_lint.analysis.interpreter.objects import attributes
 from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms import even_shares
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.containers import constant_key, iterate
+from trl_lint.analysis.state.containers import constant_key, entry_at, iterate
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived, of_drawn_table
-from trl_lint.domain.heap import Cell, read_key, with_key
+from trl_lint.domain.heap import Cell, with_key
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (
     BatchRole,
@@ -82,7 +82,7 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
         cell = frame.memory.heap.get(identity)
         if cell is None:
             return UNKNOWN
-        found = read_key(cell, key)
+        found = entry_at(cell, key)
         if found is None and cell.factory is not None:
             found = _make_missing(frame, identity, index, cell, cell.factory, node)
         if found is not None:

@@ -6,13 +6,13 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_of
-from trl_lint.analysis.state import containers, records
+from trl_lint.analysis.state import containers, records, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, Place
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell, with_key
 from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, TupleValue
-from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.domain.values import UNKNOWN, Kind, Value
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -78,11 +78,14 @@ def from_keys(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def of_record(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`vars(record)`, `dataclasses.asdict(record)`."""
+    """`vars(record)`, `dataclasses.asdict(record)`; of options of the command line, settings."""
     if args.positional:
-        made = of_fields(frame, args.positional[0], node)
+        record = args.positional[0]
+        made = of_fields(frame, record, node)
         if made is not None:
             return made
+        if record.kind is Kind.UNKNOWN and record.rank.is_alike:
+            return settings.SETTING
     return frame.engine.unresolved(frame, args, node)
 
 
