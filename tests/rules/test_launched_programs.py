@@ -205,3 +205,49 @@ def main(args):
 @pytest.mark.parametrize(("test", "is_reported"), [("tracker is not None", False), ("args.log", True)])
 def test_a_library_that_a_function_puts_into_a_global_name_may_be_there_on_one_rank(test, is_reported):
     assert bool(SNIPPETS.findings(KEPT.format(test))) is is_reported
+
+
+PROCESSES = """\
+import os
+from functools import partial
+import multiprocessing
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from accelerate import Accelerator, notebook_launcher
+
+def train(rank, size, folder):
+    dist.init_process_group("nccl", rank=rank, world_size=size)
+    os.mkdir(folder)
+
+def help_out(number, folder):
+    os.mkdir(folder)
+
+def in_notebook(folder):
+    accelerator = Accelerator()
+    os.mkdir(folder)
+
+def main(args):
+    {start}
+"""
+LOOP = "for i in range(2):\n        {}.start()"
+
+
+@pytest.mark.parametrize(
+    ("start", "is_reported"),
+    [
+        ("mp.spawn(train, args=(2, args.folder))", True),
+        ("mp.spawn(partial(train, size=2, folder=args.folder))", True),
+        (LOOP.format("mp.Process(target=train, args=(i, 2, args.folder))"), True),
+        (LOOP.format("mp.Process(target=partial(train, size=2, folder=args.folder), args=(i,))"), True),
+        (LOOP.format("multiprocessing.Process(target=train, args=(i, 2, args.folder))"), True),
+        (LOOP.format("mp.Process(target=train, args=(i, 2, f'{args.folder}{i}'))"), False),
+        (LOOP.format("own = args.folder + str(i)\n        mp.Process(target=train, args=(i, 2, own))"), False),
+        (LOOP.format("mp.Process(target=partial(train, folder=f'{args.folder}{i}'), args=(i, 2))"), False),
+        (LOOP.format("mp.Process(target=help_out, args=(i, args.folder))"), False),
+        ("notebook_launcher(in_notebook, args=(args.folder,))", True),
+        ("notebook_launcher(in_notebook, args=(folder_of(args),))", False),
+    ],
+)
+def test_what_the_functions_of_started_processes_are_given(start, is_reported):
+    text = PROCESSES.format(start=start) + "\n\ndef folder_of(x):\n    return out_of_sight(x)\n"
+    assert bool(SNIPPETS.findings(text)) is is_reported

@@ -81,7 +81,8 @@ _FETCHES: dict[str, tuple[Parameter, Consequence]] = {
     "wget.download": ((1, "out"), Consequence.WASTE),
 }
 # Data sets of torchvision and torchaudio that fetch and unpack their files where these are not there, if they are told
-# to (torchvision/datasets/utils.py `download_url` writes to the file itself).
+# to. On the first start of a program all ranks do so, one over what another has half written
+# (torchvision/datasets/utils.py `download_url` writes to the file itself); later ones find the files.
 _FETCHED = {
     "torchaudio.datasets": ("LIBRISPEECH", "LIBRITTS", "LJSPEECH", "SPEECHCOMMANDS", "TEDLIUM", "VCTK_092", "YESNO"),
     "torchvision.datasets": (
@@ -116,7 +117,13 @@ ROWS: tuple[Row, ...] = (
         OpaqueCall(
             name=f"{package}.{name}",
             source="documentation",
-            effect=Effect("downloads and unpacks the same files", (0, "root"), given="download", looks=True),
+            effect=Effect(
+                "downloads and unpacks the same files where they are not there",
+                (0, "root"),
+                given="download",
+                looks=True,
+                consequence=Consequence.WASTE,
+            ),
         )
         for package, names in _FETCHED.items()
         for name in names

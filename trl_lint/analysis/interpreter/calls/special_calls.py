@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.calls import builtin_calls, row_transfers
+from trl_lint.analysis.interpreter.calls import builtin_calls, row_transfers, started_processes
 from trl_lint.analysis.interpreter.objects import assignment, attributes, read_settings
 from trl_lint.analysis.interpreter.operations import dict_constructors, paths, pure_calls
-from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -19,9 +19,7 @@ from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (
     NONE,
-    ContainerValue,
     NumberValue,
-    TupleValue,
 )
 from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.ranks import State
@@ -106,23 +104,6 @@ def _partial(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return PartialCall(callee, given, tuple(named.items()))
 
 
-def _spawn(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """A function that is run in one process per rank, with the rank as its first argument."""
-    callee, given = args.get(0, "fn"), args.get(1, "args")
-    if isinstance(callee, FunctionValue) and callee.function.closure is None:
-        rank = RANK_INDEX.replace(
-            provenance=frame.step(node, "it runs once per process and gets the number of the process")
-        )
-        values = (rank, *(given.items if isinstance(given, TupleValue) else ()))
-        names = [parameter.name for parameter in callee.function.parameters if not parameter.star]
-        handed = {
-            name: UNKNOWN if isinstance(value, ContainerValue) else value
-            for name, value in zip(names, values, strict=False)
-        }
-        frame.engine.enter(callee.function, handed)
-    return frame.engine.unresolved(frame, args, node)
-
-
 def _started(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`init_process_group(rank=rank)`: the argument is the rank of the process."""
     rank, stands = args.keywords.get("rank"), args.expression("rank")
@@ -158,12 +139,12 @@ SPECIAL = {
     "torch.distributed.init_process_group": _started,
     "torch.distributed.get_rank": _rank_in_group,
     "torch.distributed.new_group": _own_group,
-    "torch.multiprocessing.spawn": _spawn,
     "os.getenv": _getenv,
     **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), paths.on_disk),
     **dict.fromkeys(("pathlib.Path", "pathlib.PosixPath", "pathlib.PurePath"), paths.made),
     **dict.fromkeys(("pathlib.Path.cwd", "pathlib.Path.home"), paths.made),
     **read_settings.HANDLERS,
+    **started_processes.HANDLERS,
     "torch.is_tensor": builtin_calls.is_tensor,
     "torch.enable_grad": gradients.enable_grad,
     "torch.inference_mode": gradients.no_grad,

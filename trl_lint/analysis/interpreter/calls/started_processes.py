@@ -1,0 +1,114 @@
+"""Functions that a program runs in processes of their own, with what they are given there.
+
+mp.spawn(train, args=(size, options))                 train(rank, size, options): the number of the process comes first
+notebook_launcher(train, args=(options,))             train(options)
+for i in range(size):
+    mp.Process(target=train, args=(i, options))       train(i, options): `i` is the number of the process
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.objects import FunctionValue
+from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class
+from trl_lint.domain.kinds import ContainerValue, TupleValue
+from trl_lint.domain.partial_calls import PartialCall
+from trl_lint.domain.values import UNKNOWN, Value
+from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER
+from trl_lint.knowledge.schema import RANK_INDEX
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+
+
+def _spawn(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """A function that is run in a process of its own per rank, whose number comes first."""
+    _enter(frame, args.get(0, "fn"), (_number(frame, node), *_items(args.get(1, "args"))))
+    return frame.engine.unresolved(frame, args, node)
+
+
+def _launched(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """A function that is run in a process of its own per rank."""
+    _enter(frame, args.get(0, "function"), _items(args.get(1, "args")))
+    return frame.engine.unresolved(frame, args, node)
+
+
+def _process(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """One process of several that a loop starts, if it takes its number for its rank; others may be its helpers."""
+    target, given, stands = args.keywords.get("target"), args.keywords.get("args"), args.expression("args")
+    elements = [each.value for each in stands.elements] if isinstance(stands, cst.Tuple) else []
+    loop = next((each for each in reversed(ancestors(frame.root, node)) if isinstance(each, cst.For)), None)
+    counter = _counter(loop)
+    if loop is not None and counter and any(_is_named(each, counter) for each in elements):
+        bound = _bound_in(loop)
+        values = [
+            _number(frame, node) if _is_named(each, counter) else UNKNOWN if names_in(each) & bound else value
+            for each, value in zip(elements, _items(given), strict=False)
+        ]
+        made = args.expression("target")
+        if made is None or not names_in(made) & bound:
+            _enter(frame, target, values, takes_rank=True)
+    return frame.engine.unresolved(frame, args, node)
+
+
+def _enter(frame: Frame, callee: Value | None, values: Sequence[Value], *, takes_rank: bool = False) -> None:
+    """The engine is to run a function with these arguments, the first ones of those that have no name.
+
+    takes_rank: only if the parameter that gets the number of the process is called like a rank.
+    """
+    named: dict[str, Value] = {}
+    if isinstance(callee, PartialCall):
+        values, named = [*callee.positional, *values], dict(callee.keywords)
+        callee = callee.callee
+    if not isinstance(callee, FunctionValue) or callee.function.closure is not None:
+        return
+    names = [parameter.name for parameter in callee.function.parameters if not parameter.star]
+    ranks_of = (name for name, value in zip(names, values, strict=False) if value.rank == RANK_INDEX.rank)
+    if takes_rank and not any(RANK_NUMBER.fits(name) or RANK_FIELD.fits(name) for name in ranks_of):
+        return
+    handed = {name: value for name, value in named.items() if name in names} | dict(zip(names, values, strict=False))
+    frame.engine.enter(
+        callee.function, {name: UNKNOWN if isinstance(each, ContainerValue) else each for name, each in handed.items()}
+    )
+
+
+def _number(frame: Frame, node: cst.CSTNode) -> Value:
+    return RANK_INDEX.replace(
+        provenance=frame.step(node, "it runs once per process and gets the number of the process")
+    )
+
+
+def _items(given: Value | None) -> tuple[Value, ...]:
+    return given.items if isinstance(given, TupleValue) else ()
+
+
+def _counter(loop: cst.For | None) -> str:
+    """What counts the rounds of a loop: `for rank in range(size)`."""
+    match loop:
+        case cst.For(target=cst.Name(value=name), iter=cst.Call(func=func)) if last_name(func) == "range":
+            return name
+    return ""
+
+
+def _is_named(node: cst.BaseExpression, name: str) -> bool:
+    return isinstance(node, cst.Name) and node.value == name
+
+
+def _bound_in(loop: cst.For) -> set[str]:
+    """The names that have another value in each round of a loop."""
+    targets = (each.target for each in of_class(loop, cst.AssignTarget))
+    return names_in(loop.target).union(*map(names_in, targets))
+
+
+HANDLERS: dict[str, Callable[[Frame, Arguments, cst.CSTNode], Value]] = {
+    "accelerate.debug_launcher": _launched,
+    "accelerate.notebook_launcher": _launched,
+    "multiprocessing.Process": _process,
+    "torch.multiprocessing.Process": _process,
+    "torch.multiprocessing.spawn": _spawn,
+}
