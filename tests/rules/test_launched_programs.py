@@ -240,6 +240,7 @@ LOOP = "for i in range(2):\n        {}.start()"
         (LOOP.format("mp.Process(target=train, args=(i, 2, args.folder))"), True),
         (LOOP.format("mp.Process(target=partial(train, size=2, folder=args.folder), args=(i,))"), True),
         (LOOP.format("multiprocessing.Process(target=train, args=(i, 2, args.folder))"), True),
+        (LOOP.format("mp.get_context('spawn').Process(target=train, args=(i, 2, args.folder))"), True),
         (LOOP.format("mp.Process(target=train, args=(i, 2, f'{args.folder}{i}'))"), False),
         (LOOP.format("own = args.folder + str(i)\n        mp.Process(target=train, args=(i, 2, own))"), False),
         (LOOP.format("mp.Process(target=partial(train, folder=f'{args.folder}{i}'), args=(i, 2))"), False),

@@ -680,23 +680,6 @@ def test_a_setting_that_is_cut_into_parts_is_one(put, is_reported):
     assert bool(SNIPPETS.findings(text)) is is_reported
 
 
-@pytest.mark.parametrize(
-    ("where", "is_reported"),
-    [
-        ("if args.debug:\n        args.chosen = False", True),
-        ("if args.runs > 1:\n        args.chosen = None\n    else:\n        args.chosen = 'all'  # of them", True),
-        ("if args.debug:\n        args.chosen = choose()", False),
-        ("if not is_main_process():\n        args.chosen = False", False),
-        ("if args.local_rank == 0:\n        pass\n    else:\n        args.chosen = False", False),
-        ("if not is_main_process():\n        return\n    args.chosen = True", False),
-        ("try:\n        start()\n    except OSError:\n        args.chosen = False", False),
-    ],
-)
-def test_a_setting_that_is_set_to_a_constant_for_all_is_one(where, is_reported):
-    text = SETTINGS_ASKED.format("args.chosen", "return") + f"\ndef start(args):\n    {where}\n"
-    assert bool(SNIPPETS.findings(text)) is is_reported
-
-
 def test_what_the_programs_own_parser_gives_is_the_same_everywhere():
     text = "from transformers import HfArgumentParser\n" + SETTINGS_ASKED.format("parsed.x", "return")
     text = text.replace("    if", "    parser = HfArgumentParser(Own)\n    parsed = parser.parse_args()\n    if")

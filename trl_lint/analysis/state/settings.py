@@ -1,6 +1,6 @@
 """Settings: attributes of which only the names are known, and what the names imply.
 
-    args.save_results              SETTING, unless the file sets it to more than a constant, or by the rank
+    args.save_results              SETTING, unless the file sets it
     self.config.train.seed         SETTING
     args.local_rank                unknown
     config["seed"]                 SETTING, if nothing is known of `config`, unless the file sets it
@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import last_name, of_class
-from trl_lint.analysis.state import switched_settings
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
@@ -182,16 +181,9 @@ def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name
     """Whether `args.debug`, `self.config.train.debug` is a setting: the file never sets it."""
     if _tells_rank(name) or not (owner.rank == ranks.SETTING or _are_settings(expression)):
         return False
-    others = [text for text in _assigned(frame, name) if not _goes_on(text, name)]
-    return not others or (
-        all(switched_settings.is_constant(text, name) for text in others)
-        and switched_settings.asks_no_rank(frame.module, name)
+    return all(
+        text.startswith("self.") or _copies(text, name) or _extends(text, name) for text in _assigned(frame, name)
     )
-
-
-def _goes_on(text: str, name: str) -> bool:
-    """Whether what an attribute is set to is a setting as it was before: `args.names = args.names.split(",")`."""
-    return text.startswith("self.") or _copies(text, name) or _extends(text, name)
 
 
 def _are_settings(expression: cst.BaseExpression) -> bool:

@@ -15,7 +15,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class
-from trl_lint.domain.kinds import ContainerValue, TupleValue
+from trl_lint.domain.kinds import ContainerValue, LibraryName, TupleValue
 from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER
@@ -54,6 +54,11 @@ def _process(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         if made is None or not names_in(made) & bound:
             _enter(frame, target, values, takes_rank=True)
     return frame.engine.unresolved(frame, args, node)
+
+
+def _context(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`mp.get_context("spawn")` has what the module has."""
+    return LibraryName("torch.multiprocessing")
 
 
 def _enter(frame: Frame, callee: Value | None, values: Sequence[Value], *, takes_rank: bool = False) -> None:
@@ -109,6 +114,8 @@ HANDLERS: dict[str, Callable[[Frame, Arguments, cst.CSTNode], Value]] = {
     "accelerate.debug_launcher": _launched,
     "accelerate.notebook_launcher": _launched,
     "multiprocessing.Process": _process,
+    "multiprocessing.get_context": _context,
     "torch.multiprocessing.Process": _process,
+    "torch.multiprocessing.get_context": _context,
     "torch.multiprocessing.spawn": _spawn,
 }
