@@ -276,3 +276,12 @@ def test_runs_of_other_trackers(call, is_reported):
 )
 def test_what_else_is_changed_on_the_hub(call, is_reported):
     assert bool(SNIPPETS.places("from datasets import load_dataset\n" + IMPORTS + loop(call))) is is_reported
+
+
+def test_a_download_where_nothing_is_there_is_asked_for_only():
+    call = "urllib.request.urlretrieve(args.url, args.data_path)"
+    (whatever,) = SNIPPETS.findings(IMPORTS + loop(call))
+    (looked,) = SNIPPETS.findings(IMPORTS + loop(f"if not os.path.exists(args.data_path):\n    {call}"))
+    assert (whatever.by_default, looked.by_default) == (True, False)
+    assert "that find nothing there" in looked.message
+    assert looked.message.endswith("each of them downloads the same file")

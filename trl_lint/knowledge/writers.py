@@ -103,7 +103,7 @@ ROWS: tuple[Row, ...] = (
         OpaqueCall(
             name=name,
             source="documentation",
-            effect=Effect("downloads the same file", path, consequence=consequence),
+            effect=Effect("downloads the same file", path, makes=True, consequence=consequence),
         )
         for name, (path, consequence) in _FETCHES.items()
     ),

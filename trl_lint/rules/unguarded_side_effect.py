@@ -5,6 +5,7 @@ Reports effects on shared things that all processes of a distributed run perform
 
 - writing a file whose path is the same on all ranks: `open(path, "w")`, `torch.save`, `save_image`, `cv2.imwrite`,
   `DataFrame.to_csv`, `Path.write_text`, `save_pretrained` of a model, tokenizer, processor or config, and the like;
+  downloading one, as data sets of torchvision do with `download=True`;
 - creating a folder without `exist_ok` (`os.makedirs`, `Path.mkdir`), removing or renaming a file;
 - the hub: `create_repo`, `push_to_hub`;
 - trackers: `wandb.init`, `SummaryWriter`, and `wandb.log`, `wandb.config.update` and `trackio.log` without a guard,
@@ -54,8 +55,8 @@ ranks out are not reported either, except:
 - conditions on a rank's own data (`if loss < best_loss`), which may hold on several ranks; the finding names them;
 - guards before a call in which all ranks synchronise;
 - `is_main_process or use_deepspeed`, and `args.clear or ask()`, where one part lets all ranks in;
-- `if os.path.exists(path)`, which is true for all ranks that look at the same moment. With a folder created after it,
-  that rarely happens, so it is not in the default set;
+- `if os.path.exists(path)`, which is true for all ranks that look at the same moment. With a folder created, or a file
+  downloaded after it, that rarely happens, so it is not in the default set;
 - `wandb.run is not None`, which only shows that a run was started. A Trainer's callback does that on the main process,
   so this is not in the default set.
 
@@ -107,14 +108,15 @@ class UnguardedSideEffect(Rule[SideEffect]):
 
 def _looked(event: SideEffect) -> Violation:
     """`if not os.path.exists(folder): os.makedirs(folder)`: as a rule the first rank is through before others look."""
+    outcome = "the second one fails" if event.effect.fails else f"each of them {event.effect.does}"
     return Violation(
         event=event,
         message=(
             f"`{event.name}` runs on all processes that find nothing there: if two of them look at the same moment, "
-            "the second one fails"
+            + outcome
         ),
         provenance=event.called,
-        help=event.effect.instead,
+        help=event.effect.instead or f"do it on the main process only: {said('main', event)}",
         consequence=Consequence.RACE,
         by_default=False,
     )
