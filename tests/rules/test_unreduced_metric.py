@@ -1072,3 +1072,41 @@ def test_rewards_are_this_ranks_own(change: tuple[str, str], metric: str, speaks
     text = "from accelerate.utils import gather, gather_object\nfrom elsewhere import Scorer\n"
     text += hook(REWARDS.replace(*change) + f"self.log({{'reward': {metric}}})\nreturn loss")
     assert bool(SNIPPETS.findings(text)) is speaks
+
+
+EPOCH = """\
+import torch
+from accelerate import Accelerator
+
+def run_epoch(model, loader, optimizer, accelerator, train):
+    total, seen = 0.0, 0
+    for batch in loader:
+        loss = model(batch["x"]).loss
+        if {asked}:
+            accelerator.backward(loss)
+            optimizer.step()
+        seen += batch["x"].shape[0]
+        total += loss.item() * batch["x"].shape[0]
+    return total / seen
+
+def main(model, optimizer, loader):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    with torch.no_grad():
+        mean = run_epoch(model, loader, optimizer, accelerator, {flag})
+    print(f"loss {{mean:.4f}}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "flag", "is_reported"),
+    [
+        ("train", "False", True),
+        ("not train", "True", True),
+        ("train", "True", False),  # it trains
+        ("train", "is_training()", False),
+        ("train or always()", "False", False),
+    ],
+)
+def test_a_loop_that_trains_by_a_flag_evaluates_without_it(asked, flag, is_reported):
+    assert bool(SNIPPETS.findings(EPOCH.format(asked=asked, flag=flag))) is is_reported
