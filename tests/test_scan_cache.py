@@ -20,6 +20,7 @@ FILES = {
     "train.py": '"""python train.py"""\nimport a\nfrom d import e\nspawn(e)\nif __name__ == "__main__":\n    f()\n',
     "plain.py": "x = 1\n",
     "accelerate.yaml": "distributed_type: FSDP\nnum_processes: 8\n",
+    "task.yaml": "task:\n  _target_: tasks.Training\n",
 }
 
 

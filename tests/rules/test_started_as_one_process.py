@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from snippets import SETTINGS, loop
+from started import MAIN, by_default_in, findings_in
 
-from trl_lint.findings import Finding
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 
 IMPORTS_SPREAD = "from spread import go\n"
 IMPORTS_TRAIN = "from train import train\n\nif __name__ == '__main__':\n    train()\n"
-MAIN = '\n\nif __name__ == "__main__":\n    train()\n'
 
 
 @pytest.mark.parametrize(
@@ -247,20 +244,6 @@ ONE = "compute_environment: LOCAL_MACHINE\nnum_machines: 1\nnum_processes: 1  # 
 def test_settings_of_accelerate_say_how_many_processes_there_are(options, settings, by_default, tmp_path):
     files = {"train.py": WRITES + MAIN, "run.sh": f"accelerate launch {options} train.py\n", **settings}
     assert by_default_in(tmp_path, files, "train.py") is by_default
-
-
-def by_default_in(folder: Path, files: Mapping[str, str], name: str, rule: str = "TRL008") -> bool:
-    """Whether the one finding of a rule in a file of a project is in the default set."""
-    (finding,) = findings_in(folder, files, name, rule)
-    return finding.by_default
-
-
-def findings_in(folder: Path, files: Mapping[str, str], name: str, rule: str = "TRL008") -> list[Finding]:
-    for each, content in files.items():
-        (folder / each).parent.mkdir(parents=True, exist_ok=True)
-        (folder / each).write_text(content, encoding="utf-8")
-    linter = Linter(replace(SETTINGS, root=folder), (folder,), (find_rule(rule),))
-    return linter.check(folder / name, files[name].encode())
 
 
 WITH_TRAINER = """

@@ -240,6 +240,9 @@ DROPS_LAST_IN_SETTINGS = re.compile(
     rb"(?:^[ \t]*|[{,][ \t]*(?=\"))[\"']?%b[\"']?[ \t]*:[ \t]*(?i:true|yes|on)\b" % DROPS_LAST.encode(), re.MULTILINE
 )
 DROPS_LAST_IN_CODE = re.compile(rb"\b%b[ \t]*=[ \t]*True\b" % DROPS_LAST.encode())
+# The class or function that hydra builds by what settings say, and what code that has it build them imports.
+BUILT = re.compile(rb"""^[ \t]*(?:-[ \t]+)?["']?_target_["']?[ \t]*:[ \t]*["']?([\w.]+)\.\w+""", re.MULTILINE)
+BUILDERS = frozenset({"hydra", "instantiate"})
 # What hands the whole configuration to `accelerate launch`.
 CONFIGURATION_OPTIONS = frozenset({"--config_file", "--config-file"})
 # Files of settings that a launch may name among its words.

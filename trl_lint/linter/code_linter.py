@@ -241,7 +241,7 @@ class CodeLinter:
         from trl_lint.linter.execution.one_process_code import is_of_one_process
         from trl_lint.linter.execution.option_branches import is_behind_option
 
-        if self.documents.starts_no_processes(module.path) or is_of_one_process(module):
+        if self.documents.starts_no_processes(module.path) or is_of_one_process(module, found.violation.event):
             return found.only_if_asked_for()
 
         engines = module.engines()

@@ -16,6 +16,7 @@ from trl_lint.domain.engines import TrainingEngine
 from trl_lint.knowledge.engines import (
     ACCELERATE,
     ASKS_FOR_GROUP,
+    BUILT,
     CONFIGURATION_OPTIONS,
     COUNTS,
     DEEPSPEED_LAUNCHERS,
@@ -114,6 +115,7 @@ class FileEngines:
     spawns_ranks: whether these are the ranks of a job for certain. one_process: whether Accelerate's settings in it
     are for one process, None where it has none. drops_last: whether settings in it, or code, ask for full batches only.
     names: the files of DeepSpeed's settings that those of Accelerate name. group: what code does about process groups.
+    built: the own names of the modules whose classes settings have hydra build.
     """
 
     beside: tuple[TrainingEngine, ...] = ()
@@ -126,6 +128,7 @@ class FileEngines:
     drops_last: bool = False
     names: frozenset[str] = frozenset()
     group: Group = Group.NONE
+    built: frozenset[str] = frozenset()
 
     @property
     def is_silent(self) -> bool:
@@ -179,14 +182,21 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         return FileEngines(engines, launches, program, bare, spawns, ranks, drops_last=drops_last, group=group)
     drops_last = path.suffix in (JSON, *YAML) and DROPS_LAST_IN_SETTINGS.search(data) is not None
     starts, one_process = STARTS.search(data) is not None, _is_for_one_process(path, data)
+    built = _built(data) if path.suffix in YAML else frozenset[str]()
     if not starts and one_process is None and not MENTIONS.search(data):
-        return FileEngines(drops_last=drops_last)
+        return FileEngines(drops_last=drops_last, built=built)
     if path.suffix == JSON:
         return FileEngines(_in_order(_of_deepspeed_configuration(data)), drops_last=drops_last)
     launches, bare = _shown_starts(path, data) if starts or LAUNCHES.search(data) else ((), frozenset())
     beside = _in_order(_signs(IN_CONFIGURATION, data))
     named = frozenset(match[1].decode("utf-8", "replace") for match in _DEEPSPEED_FILE.finditer(data))
-    return FileEngines(beside, launches, bare=bare, one_process=one_process, drops_last=drops_last, names=named)
+    shown = FileEngines(beside, launches, bare=bare, one_process=one_process, drops_last=drops_last, names=named)
+    return replace(shown, built=built)
+
+
+def _built(data: bytes) -> frozenset[str]:
+    found = BUILT.findall(data) if b"_target_" in data else ()
+    return frozenset(module.rpartition(b".")[2].decode() for module in found)
 
 
 def _is_for_one_process(path: PurePath, data: bytes) -> bool | None:

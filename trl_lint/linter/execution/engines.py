@@ -28,7 +28,7 @@ from trl_lint.launch.judge.engines import (
     is_wanted,
     may_start_group,
 )
-from trl_lint.linter.execution.importers import Importer, Importers
+from trl_lint.linter.execution.importers import Importer, Importers, with_built
 from trl_lint.linter.execution.project_scan import (
     FileScan,
     ProjectScan,
@@ -117,6 +117,7 @@ class ProjectEngines:
         self.looks.save()
         starts = ((each.folder, launch.program) for each in found for launch in each.shown.launches)
         below = frozenset(path for folder, path in starts if path and self._lies_below(project, folder, path))
+        importers = with_built(importers, {name for each in found for name in each.shown.built})
         programs = Importers(_with_groups(project, _with_started(importers, found)))
         return ProjectScan(tuple(found), whole and budget.files > 0, programs, below)
 

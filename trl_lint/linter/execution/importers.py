@@ -2,6 +2,8 @@
 
     train.py     from lib.trainer import MyTrainer      train.py may run lib/trainer.py,
     trainer.py   from . import losses                   and lib/losses.py through it
+    main.py      hydra.utils.instantiate(cfg.task)      main.py may run tasks.py
+    task.yaml    _target_: tasks.Training
 
 If a name fits several files, all of them are assumed.
 """
@@ -9,10 +11,11 @@ If a name fits several files, all of them are assumed.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from trl_lint.analysis.program.project.import_lines import import_lines
+from trl_lint.knowledge.engines import BUILDERS
 from trl_lint.launch.judge.engines import Group
 
 
@@ -33,6 +36,16 @@ def imported(code: bytes) -> frozenset[str]:
     """The last parts of the names of imported modules, and the names imported from them, which may be modules too."""
     named = (each for module, names in import_lines(code) for each in (module, *names))
     return frozenset(each.rpartition(".")[2] for each in named) - {""}
+
+
+def with_built(files: Collection[Importer], modules: Collection[str]) -> list[Importer]:
+    """Python files, those that have hydra build what settings say as if they imported the modules named there."""
+    if not modules:
+        return list(files)
+    return [
+        each if BUILDERS.isdisjoint(each.imports) else replace(each, imports=(*each.imports, *sorted(modules)))
+        for each in files
+    ]
 
 
 class Importers:

@@ -4,12 +4,15 @@ get_ipython().run_line_magic("autoreload", "2")               exported from a no
 policy, reference = make().to("cuda:0"), make().to("cuda:1")  GPUs by number: a second process would take the same ones
 prompt = input("Prompt: ")                                    typed by a user, in one terminal
 train_single_gpu.py                                           the name of the file
+class TrainTest(unittest.TestCase): …                         a test, unless it starts other processes
 """
 
 from __future__ import annotations
 
 import re
 
+from trl_lint.analysis.events import Event
+from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.knowledge.engines import SPAWNS
 from trl_lint.launch.judge.file_names import is_for_one_gpu
@@ -28,10 +31,12 @@ _COUNTED = rb"(?m)^\s*rank\s*\+=\s*1\b"
 _OTHER_RANKS = rb"(?i)\b\w+_rank\b|\.rank\b|[\"']RANK[\"']|" + _NUMBERS
 
 
-def is_of_one_process(module: Module) -> bool:
-    """Whether a file is run by one process, and starts no others."""
+def is_of_one_process(module: Module, event: Event) -> bool:
+    """Whether a file is run by one process, and starts no others, or the place of an event in it is."""
     if module.mentions(_STARTS_OTHERS):
         return False
+    if is_test(event.function):
+        return True
     if is_for_one_gpu(module.path) or module.mentions(_KERNEL):
         return True
     if module.mentions(_TYPED) and not _tells_ranks_apart(module):

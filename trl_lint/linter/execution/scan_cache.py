@@ -93,6 +93,7 @@ class _Row(TypedDict, total=False):
     drops_last: bool
     names: list[str]
     group: str
+    built: list[str]
     imports: list[str]
 
 
@@ -108,6 +109,7 @@ def _from_row(row: _Row) -> tuple[FileEngines, tuple[str, ...]]:
         row.get("drops_last", False),
         frozenset(row.get("names", ())),
         Group(row.get("group", "")),
+        frozenset(row.get("built", ())),
     )
     return shown, tuple(row.get("imports", ()))
 
