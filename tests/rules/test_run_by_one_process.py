@@ -54,3 +54,55 @@ TASK = "task:\n  _target_: tasks.Training\n"
 )
 def test_what_hydra_builds_is_a_part_of_the_program_that_has_it_built(files, by_default, tmp_path):
     assert by_default_in(tmp_path, {"tasks.py": WRITES, "main.py": BUILDS, **files}, "tasks.py") is by_default
+
+
+PROGRAM = {"train.py": WRITES + MAIN}
+LAUNCH = "accelerate launch --main_process_port $PORT train.py\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "by_default"),
+    [
+        ("GPU_ID=$1\nPORT=$((29500 + GPU_ID))\nCUDA_VISIBLE_DEVICES=$GPU_ID " + LAUNCH, False),
+        ('PORT=$((9 + GPU))\nRUN="CUDA_VISIBLE_DEVICES=$GPU accelerate launch train.py"\neval "$RUN"\n', False),
+        ('PORT=$(( 29500 + $GPU ))\nexport CUDA_VISIBLE_DEVICES="${GPU}"\n' + LAUNCH, False),
+        ("for gpu in 0 1 2 3; do\n  CUDA_VISIBLE_DEVICES=$gpu " + LAUNCH + "done\n", False),
+        ("for gpu in {0..7}; do\n  CUDA_VISIBLE_DEVICES=${gpu} " + LAUNCH + "done\n", False),
+        ("GPUS=(0 1 2)\nCUDA_VISIBLE_DEVICES=${GPUS[$i]} " + LAUNCH, False),
+        # It may be a list.
+        ("GPU_ID=$1\nPORT=$((29500 + OTHER))\nCUDA_VISIBLE_DEVICES=$GPU_ID " + LAUNCH, True),
+        ("GPUS=(0,1 2,3)\nCUDA_VISIBLE_DEVICES=${GPUS[$i]} " + LAUNCH, True),
+        ("GPUS=(0 1 2)\nCUDA_VISIBLE_DEVICES=${GPUS[@]} " + LAUNCH, True),
+        ("for gpus in 0,1 2,3; do\n  CUDA_VISIBLE_DEVICES=$gpus " + LAUNCH + "done\n", True),
+        ("PORT=$((29500 + GPU))\nCUDA_VISIBLE_DEVICES=$GPU,7 " + LAUNCH, True),
+        ("PORT=$((29500 + A))\nCUDA_VISIBLE_DEVICES=$A " + LAUNCH + "CUDA_VISIBLE_DEVICES=$B " + LAUNCH, True),
+        ("PORT=$((29500 + GPU))\nCUDA_VISIBLE_DEVICES=$GPU torchrun --nproc_per_node $N train.py\n", True),
+    ],
+)
+def test_a_launch_that_sees_one_gpu_is_of_one_process(script, by_default, tmp_path):
+    assert by_default_in(tmp_path, {**PROGRAM, "run.sh": script}, "train.py") is by_default
+
+
+@pytest.mark.parametrize(("gpus", "by_default"), [("7", False), ("6,7", True)])
+@pytest.mark.parametrize("wrapper", ["", "nohup ", "proxychains4 "])
+def test_a_launch_in_a_sentence_may_be_wrapped(wrapper, gpus, by_default, tmp_path):
+    text = f"I ran\nCUDA_VISIBLE_DEVICES={gpus} {wrapper}accelerate launch train.py --epochs 3\n"
+    assert by_default_in(tmp_path, {**PROGRAM, "notes.md": text}, "train.py") is by_default
+
+
+ONE = "CUDA_VISIBLE_DEVICES=3 accelerate launch other.py\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "by_default"),
+    [
+        ({"run.sh": ONE}, False),
+        ({"run.sh": ONE, "theirs/train.py": "mp.spawn(train)\n" + MAIN}, False),
+        ({"run.sh": ONE, "more.py": "mp.spawn(train)\n" + MAIN}, True),
+        ({"run.sh": ONE + "torchrun --nproc_per_node 8 theirs/train.py\n"}, True),
+        ({"run.sh": ONE.replace("other.py", "theirs/train.py"), "theirs/train.py": MAIN}, True),
+    ],
+)
+def test_a_program_that_nothing_starts_is_started_as_those_beside_it(files, by_default, tmp_path):
+    files = {**PROGRAM, "other.py": MAIN, **files}
+    assert by_default_in(tmp_path, files, "train.py") is by_default

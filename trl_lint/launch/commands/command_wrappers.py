@@ -60,6 +60,7 @@ PREFIXES = (
     Prefix(("env",), _options("-u --unset -C --chdir"), assigns=True),
     Prefix(("sudo",), _options("-u --user -g --group -h --host -p --prompt -C -D --chdir"), assigns=True),
     Prefix(("stdbuf",), _options("-i -o -e --input --output --error")),
+    *(Prefix((name,), _options("-f")) for name in ("proxychains", "proxychains4")),
     Prefix(("timeout",), _options("-s --signal -k --kill-after"), operands=1),
     Prefix(("nice",), _options("-n --adjustment")),
     Prefix(("ionice",), _options("-c --class -n --classdata")),

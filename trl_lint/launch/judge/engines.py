@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
@@ -44,7 +44,8 @@ from trl_lint.knowledge.engines import (
 from trl_lint.launch.commands.command_wrappers import unwrap
 from trl_lint.launch.commands.commands import Command, Word
 from trl_lint.launch.judge.arguments import leaves_open
-from trl_lint.launch.judge.gpus import VISIBLE, is_one_of_several, options
+from trl_lint.launch.judge.gpus import is_one_of_several, options
+from trl_lint.launch.judge.one_gpu import one_gpu_variables, sees_one_gpu
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
 from trl_lint.launch.parsers import readers
 from trl_lint.launch.parsers.mentions import mentioned
@@ -265,8 +266,10 @@ def _of_deepspeed_configuration(data: bytes) -> set[TrainingEngine]:
     )
 
 
-def _starts(commands: Iterable[Command]) -> tuple[tuple[LaunchEngines, ...], frozenset[BareStart]]:
-    """The launches of several processes, and what bare python starts."""
+def _starts(
+    commands: Iterable[Command], alone: Collection[str] = ()
+) -> tuple[tuple[LaunchEngines, ...], frozenset[BareStart]]:
+    """The launches of several processes, and what bare python starts. alone: see `sees_one_gpu`."""
     launches: list[LaunchEngines] = []
     bare: set[BareStart] = set()
     for command in commands:
@@ -274,7 +277,7 @@ def _starts(commands: Iterable[Command]) -> tuple[tuple[LaunchEngines, ...], fro
         start = None if launcher else bare_start(command)
         if launcher:
             launch = _launch(launcher, words)
-            launches.append(replace(launch, one_process=True) if _sees_one_gpu(command, launcher) else launch)
+            launches.append(replace(launch, one_process=True) if sees_one_gpu(command, launcher, alone) else launch)
         elif start is not None and is_one_of_several(start):
             launches.append(LaunchEngines(program=_path_of(start)))
         elif start is not None and (path := _path_of(start)):
@@ -284,7 +287,8 @@ def _starts(commands: Iterable[Command]) -> tuple[tuple[LaunchEngines, ...], fro
 
 def _shown_starts(path: PurePath, data: bytes) -> tuple[tuple[LaunchEngines, ...], frozenset[BareStart]]:
     """What a text that is no Python starts."""
-    return _with_mentioned(*_starts(readers.all_commands(path, data)), *_starts(mentioned(path, data)))
+    alone = one_gpu_variables(data)
+    return _with_mentioned(*_starts(readers.all_commands(path, data), alone), *_starts(mentioned(path, data), alone))
 
 
 def _with_mentioned(
@@ -331,12 +335,6 @@ def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
             if tuple(values[place : place + len(names)]) == names:
                 return " ".join(names), rest[place:]
     return "", ()
-
-
-def _sees_one_gpu(command: Command, launcher: str) -> bool:
-    """`CUDA_VISIBLE_DEVICES=0 accelerate launch train.py`: it starts as many processes as it sees GPUs."""
-    seen = (command.environment.get(each) or "" for each in VISIBLE)
-    return launcher == "accelerate launch" and any(each.isdecimal() for each in seen)
 
 
 def _behind(words: Sequence[Word], launcher: str) -> Sequence[Word]:

@@ -25,7 +25,8 @@ _COMMENT = re.compile(r"[ \t]*#")
 _PYTHON = re.compile(r"[\"']?\$\{?PYTHON\w*(?::?-[^}\s]*)?\}?[\"']?(?=[ \t])")
 _PROGRAM = re.compile(r"^[ \t]*(?:export[ \t]+)?(\w+)=[\"']?([\w./-]+\.py)[\"']?[ \t]*$", re.MULTILINE)
 _COMMAND = re.compile(
-    r"(?:\b[A-Z_]+=[^\s\"'`]+[ \t]+)*(?<![\w./$-])(?:python[\d.]*|torchrun|accelerate|deepspeed|uv run)[ \t]+"
+    r"(?:\b[A-Z_]+=[^\s\"'`]+[ \t]+)*(?:\b(?:nohup|time|proxychains4?)[ \t]+)?"
+    r"(?<![\w./$-])(?:python[\d.]*|torchrun|accelerate|deepspeed|uv run)[ \t]+"
     r"[^\"'`]*?\.py(?!\w)[^\"'`)]*"
 )
 # A variable that may hold a launcher, in front of Python or behind it: `python $prefix train.py`.

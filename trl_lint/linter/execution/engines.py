@@ -324,13 +324,17 @@ def _is_bare(project: ProjectScan, program: str, *, own: bool = False) -> bool:
 
 
 def _is_beside_bare(project: ProjectScan, program: str) -> bool:
-    """Whether nothing starts a program, plain `python` starts those next to it, and the project shows no other way."""
-    shown = [each.shown for each in project.files]
-    if program not in project.importers.programs or any(each.launches or each.engines or each.spawns for each in shown):
-        return False
+    """Whether nothing starts a program, the programs next to it are started as one process, and the project shows no
+    other way. Programs in other folders count for themselves only.
+    """
     folder = PurePosixPath(program).parent
-    beside = (each for each in project.importers.programs if PurePosixPath(each).parent == folder)
-    return any(_bare_starts(project, each, own=False) for each in beside)
+    shown = [each.shown for each in project.files if not each.shown.program or each.folder == folder]
+    if program not in project.importers.programs or any(each.engines or each.spawns for each in shown):
+        return False
+    if not all(_is_of_one(project, launch) for launch in all_launches(project)):
+        return False
+    beside = [each for each in project.importers.programs if PurePosixPath(each).parent == folder]
+    return bool(launches_of(project, beside)) or any(_bare_starts(project, each, own=False) for each in beside)
 
 
 def _bare_starts(project: ProjectScan, program: str, *, own: bool) -> list[BareStart]:
