@@ -11,6 +11,7 @@ from trl_lint import api
 from trl_lint.settings import Settings
 
 INIT = "from .trainer import OwnTrainer\n\n__all__ = ['OwnTrainer']\n"
+MORE = "from .trainer import OwnTrainer\nclass More(OwnTrainer): pass\n"
 PROGRAM = "from trl import {0}\n\nif __name__ == '__main__':\n    {0}().train()\n"
 
 
@@ -34,8 +35,14 @@ def is_by_default(folder: Path, files: dict[str, str], where: str = "trl") -> bo
         ({"more.py": "from trl.trainer import OwnTrainer\n"}, True),
         ({"more.py": "# as trl's OwnTrainer\nimport trl\n"}, False),
         ({"more.py": "import trl\ngetattr(trl, 'OwnTrainer')\n"}, True),
-        ({"trl/more.py": "from .trainer import OwnTrainer\nclass More(OwnTrainer): pass\n"}, True),
-        ({"trl/trainer.py": f"{TRAINER}\nclass More(OwnTrainer): pass\n"}, True),
+        # What names it is named by nothing in its turn, or by something outside.
+        ({"trl/more.py": MORE}, False),
+        ({"trl/more.py": MORE, "run.py": PROGRAM.format("More")}, True),
+        ({"trl/more.py": f"{MORE}class Most(More): pass\n", "run.py": PROGRAM.format("Most")}, True),
+        ({"trl/more.py": f"{MORE}KINDS = {{'own': OwnTrainer}}\n"}, True),
+        ({"trl/more.py": f"{MORE}def make(): return trl.trainer.OwnTrainer()\n", "a.py": "import trl\ntrl.make()\n"}, True),
+        ({"trl/trainer.py": f"{TRAINER}\nclass More(OwnTrainer): pass\n"}, False),
+        ({"trl/trainer.py": f"{TRAINER}\nclass More(OwnTrainer): pass\n", "run.py": PROGRAM.format("More")}, True),
         ({"run.py": "from trl import SFTTrainer\n"}, True),  # no program is in sight
         ({"pyproject.toml": "[project]\nname = 'trl'\n"}, True),
         ({"setup.py": "setup(\n    name='my-trl',\n)\n"}, True),
@@ -64,7 +71,8 @@ def test_what_has_no_package_around_it(tmp_path):
         ({}, False),
         ({"trl/examples/own.py": PROGRAM.format("OwnTrainer"), "trl/tests/test_own.py": "OwnTrainer\n"}, False),
         ({"trl/trl/scripts/own.py": PROGRAM.format("OwnTrainer")}, False),
-        ({"trl/trl/more.py": "from .trainer import OwnTrainer\nclass More(OwnTrainer): pass\n"}, True),
+        ({"trl/trl/more.py": MORE}, False),
+        ({"trl/trl/more.py": MORE, "run.py": PROGRAM.format("More")}, True),
         ({"run.py": PROGRAM.format("OwnTrainer")}, True),
         ({"run.py": "from trl import SFTTrainer\n", "trl/examples/own.py": PROGRAM.format("OwnTrainer")}, False),
         # Two projects side by side, neither of which is the other's.

@@ -1,8 +1,10 @@
-"""Classes of a library copied into a project that nothing outside the copy names: they are never instantiated.
+"""Definitions of a library that lies in a project as a copy, which nothing outside of the copy leads to: nobody has use
+for them.
 
 train.py                       from trl import DPOTrainer        and the project's own programs
 trl/trainer/ddpo_trainer.py    class DDPOTrainer: …              exists because the library was copied whole
 trl/trl/trainer/ddpo_trainer.py                                  the same, in a checkout of the library
+trl/extras/sampler.py          class Sampler: …                  which only the class above names
 """
 
 from __future__ import annotations
@@ -16,11 +18,14 @@ import libcst as cst
 
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.project.source_text import count_of
-from trl_lint.analysis.program.syntax import definitions_around, used_names
+from trl_lint.analysis.program.syntax import definitions_around
 from trl_lint.knowledge.heuristics import COPIED_LIBRARY
 from trl_lint.launch.judge.engines import is_program
 
-# What declares the name of a project, and how.
+# So many names may lead to one: more are not looked through.
+_MOST_NAMES = 40
+_WORD = re.compile(r"\w+")
+# What names a project, and how.
 _METADATA = ("pyproject.toml", "setup.cfg", "setup.py")
 _IMPORTS = rb"(?m)^\s*(?:from|import)\s+%b\b"
 _NAMES = rb"(?m)^\s*name\s*=\s*[\"']?[\w.-]*%b"
@@ -44,19 +49,66 @@ class Copy(NamedTuple):
 
 
 def is_of_copied_library(project: Project, module: Module, node: cst.CSTNode) -> bool:
-    """Whether a node is in a class of such a copy that is named only in its own file and in files that re-export it.
+    """Whether a place is in a definition of such a copy that nothing names but what hands it on, and other definitions
+    of the copy of which the same is true.
 
     There must be programs outside the copy; otherwise the library itself may be what is linted.
     """
     copy = module.notes.worked_out(is_of_copied_library, lambda: _copy_around(project, module))
     top = next(iter(definitions_around(module.tree, node)), None)
-    if copy is None or not isinstance(top, cst.ClassDef):
+    if copy is None or top is None:
         return False
-    name = top.name.value
-    if any(name in used_names(each) for each in module.tree.body if each is not top):
+    key = (is_of_copied_library, module.path, top.name.value)
+    return project.notes.worked_out(key, lambda: not _is_in_use(project, copy, module, top.name.value))
+
+
+def _is_in_use(project: Project, copy: Copy, module: Module, name: str) -> bool:
+    """Whether something outside of a copy may lead to a definition in it, through others of the copy."""
+    waiting, seen = [(module, name)], {name}
+    while waiting:
+        here, wanted = waiting.pop()
+        users = _users(project, copy, here, wanted)
+        if users is None or len(seen) > _MOST_NAMES:
+            return True
+        new = [(user, each) for user, each in users if each not in seen]
+        seen |= {each for _, each in new}
+        waiting += new
+    return False
+
+
+def _users(project: Project, copy: Copy, module: Module, name: str) -> list[tuple[Module, str]] | None:
+    """The definitions of a copy that name one of it; None where something else does."""
+    found: list[tuple[Module, str]] = []
+    for path, code in project.linted_code(name):
+        if not count_of(name, code) or (path != module.path and copy.hides(project, path)):
+            continue
+        user = module if path == module.path else project.module(path) if copy.package in path.parents else None
+        if user is None:
+            return None
+        users = [each for each, words in _words(user) if name in words]
+        if "" in users:
+            return None
+        found += [(user, each) for each in users if user is not module or each != name]
+    return found
+
+
+def _words(module: Module) -> list[tuple[str, frozenset[str]]]:
+    """The definitions at the top of a file, "" for other statements than imports, each with the words in its text."""
+    return module.notes.worked_out(_words, lambda: [_named(module, each) for each in module.tree.body])
+
+
+def _named(module: Module, statement: cst.BaseCompoundStatement | cst.SimpleStatementLine) -> tuple[str, frozenset[str]]:
+    if _is_import(statement):
+        return "", frozenset()
+    name = statement.name.value if isinstance(statement, (cst.ClassDef, cst.FunctionDef)) else ""
+    return name, frozenset(_WORD.findall(module.tree.code_for_node(statement)))
+
+
+def _is_import(statement: cst.BaseCompoundStatement | cst.SimpleStatementLine) -> bool:
+    """Whether a statement imports, and does nothing else."""
+    if not isinstance(statement, cst.SimpleStatementLine):
         return False
-    named_in = (path for path, code in project.linted_code(name) if count_of(name, code))
-    return all(path == module.path or copy.hides(project, path) for path in named_in)
+    return all(isinstance(each, (cst.Import, cst.ImportFrom)) for each in statement.body)
 
 
 def _copy_around(project: Project, module: Module) -> Copy | None:
