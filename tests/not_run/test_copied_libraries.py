@@ -12,6 +12,7 @@ from trl_lint.settings import Settings
 
 INIT = "from .trainer import OwnTrainer\n\n__all__ = ['OwnTrainer']\n"
 MORE = "from .trainer import OwnTrainer\nclass More(OwnTrainer): pass\n"
+MAKES = "import trl\ndef make(): return trl.trainer.OwnTrainer()\n"
 PROGRAM = "from trl import {0}\n\nif __name__ == '__main__':\n    {0}().train()\n"
 
 
@@ -40,7 +41,8 @@ def is_by_default(folder: Path, files: dict[str, str], where: str = "trl") -> bo
         ({"trl/more.py": MORE, "run.py": PROGRAM.format("More")}, True),
         ({"trl/more.py": f"{MORE}class Most(More): pass\n", "run.py": PROGRAM.format("Most")}, True),
         ({"trl/more.py": f"{MORE}KINDS = {{'own': OwnTrainer}}\n"}, True),
-        ({"trl/more.py": f"{MORE}def make(): return trl.trainer.OwnTrainer()\n", "a.py": "import trl\ntrl.make()\n"}, True),
+        ({"trl/more.py": MAKES}, False),
+        ({"trl/more.py": MAKES, "run.py": PROGRAM.format("make")}, True),
         ({"trl/trainer.py": f"{TRAINER}\nclass More(OwnTrainer): pass\n"}, False),
         ({"trl/trainer.py": f"{TRAINER}\nclass More(OwnTrainer): pass\n", "run.py": PROGRAM.format("More")}, True),
         ({"run.py": "from trl import SFTTrainer\n"}, True),  # no program is in sight

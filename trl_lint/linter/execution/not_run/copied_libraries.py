@@ -94,14 +94,15 @@ def _users(project: Project, copy: Copy, module: Module, name: str) -> list[tupl
 
 def _words(module: Module) -> list[tuple[str, frozenset[str]]]:
     """The definitions at the top of a file, "" for other statements than imports, each with the words in its text."""
-    return module.notes.worked_out(_words, lambda: [_named(module, each) for each in module.tree.body])
+    statements = (each for each in module.tree.body if not _is_import(each))
+    return module.notes.worked_out(
+        _words,
+        lambda: [(_name(each), frozenset(_WORD.findall(module.tree.code_for_node(each)))) for each in statements],
+    )
 
 
-def _named(module: Module, statement: cst.BaseCompoundStatement | cst.SimpleStatementLine) -> tuple[str, frozenset[str]]:
-    if _is_import(statement):
-        return "", frozenset()
-    name = statement.name.value if isinstance(statement, (cst.ClassDef, cst.FunctionDef)) else ""
-    return name, frozenset(_WORD.findall(module.tree.code_for_node(statement)))
+def _name(statement: cst.BaseCompoundStatement | cst.SimpleStatementLine) -> str:
+    return statement.name.value if isinstance(statement, (cst.ClassDef, cst.FunctionDef)) else ""
 
 
 def _is_import(statement: cst.BaseCompoundStatement | cst.SimpleStatementLine) -> bool:
