@@ -12,6 +12,7 @@ from trl_lint.analysis.interpreter.calls import metric_calls
 from trl_lint.analysis.interpreter.operations import dict_constructors
 from trl_lint.analysis.interpreter.operations.pure_calls import pure_result, spread
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectModel
+from trl_lint.analysis.program.idioms.kind_tests import kind_tests
 from trl_lint.analysis.program.idioms.weights_only import takes_weights_only
 from trl_lint.analysis.program.project.classes import has_forward
 from trl_lint.analysis.program.syntax import of_class
@@ -22,7 +23,7 @@ from trl_lint.analysis.state.frame import ACCELERATOR, Frame, explain
 from trl_lint.analysis.transfer.models import trained_apart, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.accelerators import ShardingAccelerator
-from trl_lint.domain.constants import MADE, WORLD_SIZE
+from trl_lint.domain.constants import MADE, MISSING, WORLD_SIZE
 from trl_lint.domain.devices import MAYBE_FROZEN, Device
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import (
@@ -317,14 +318,23 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
 
 
 def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """A DataLoader yields rank-local batches only with a sampler that shards; `prepare` adds one."""
-    sampler = args.keywords.get("sampler") or args.keywords.get("batch_sampler")
-    is_sharded = library_name_of(sampler) == "torch.utils.data.DistributedSampler"
+    """A DataLoader gives each rank its own batches only with a sampler that shards; `prepare` adds one."""
+    key = "sampler" if "sampler" in args.keywords else "batch_sampler"
+    is_sharded = library_name_of(args.keywords.get(key)) == "torch.utils.data.DistributedSampler"
+    is_sharded = is_sharded and not _is_for_one_kind(frame, args.expression(key))
     batch = explain(frame, LOADED_BATCH if is_sharded else BatchValue(ranks.UNKNOWN), node, _OWN_BATCHES)
     dropped = args.keywords.get("drop_last")
     if dropped is not None and dropped.const is True:
         return LOADER.having(_full(batch))
     return LOADER.having(batch if is_sharded else batch.replace(provenance=None))
+
+
+def _is_for_one_kind(frame: Frame, sampler: cst.BaseExpression | None) -> bool:
+    """Whether a sampler is there for one kind of data alone, and it is not known whether this is that one."""
+    if not isinstance(sampler, cst.Name):
+        return False
+    asked = (frame.node_values.get(id(each), UNKNOWN) for each in kind_tests(frame.root, sampler.value))
+    return any(each.const is MISSING for each in asked)
 
 
 _OWN_BATCHES = "each rank gets its own batches from this loader"

@@ -51,6 +51,7 @@ def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
         frame.memory = before.fork().merge(done)
         frame.memory.control = before.control.under(caught)
         through_handler, leaves = _run_handler(frame, node, handler, body)
+        _keep_reduced(frame.memory, done)
         arms.append((through_handler, frame.memory))
         if leaves and not _asks_for_package(handler):
             left = frame.step(handler, "a rank where an exception is raised leaves here")
@@ -97,6 +98,13 @@ def _run_handler(
         for observe in frame.observers.branch:
             observe(frame, branch)
     return through, bool(own)
+
+
+def _keep_reduced(handled: Memory, done: Memory) -> None:
+    """What the body has reduced over the ranks counts, and not what stands in for it where the collective raises."""
+    for name, value in done.names.items():
+        if value.rank == ranks.REDUCED and handled.names.get(name, value).rank.differs:
+            handled.names[name] = value
 
 
 def _joined(arms: Iterable[tuple[bool, Memory]]) -> Memory | None:

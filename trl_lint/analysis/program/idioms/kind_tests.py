@@ -1,0 +1,41 @@
+"""What is only made for data of one kind, which a text names.
+
+sampler = None
+if distributed and split == "train":        the loader of another split has no sampler
+    sampler = DistributedSampler(rows)
+loader = DataLoader(rows, sampler=sampler)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors, of_class
+
+
+def kind_tests(root: cst.CSTNode, name: str) -> Iterator[cst.Comparison]:
+    """The comparisons with a text on which a function (or module) gives a name the result of a call."""
+    for assignment in of_class(root, cst.Assign):
+        if any(isinstance(each.target, cst.Name) and each.target.value == name for each in assignment.targets):
+            yield from _tests_for(root, assignment)
+
+
+def _tests_for(root: cst.CSTNode, assignment: cst.Assign) -> Iterator[cst.Comparison]:
+    made = assignment.value
+    if isinstance(made, cst.IfExp):
+        yield from _comparisons(made.test)
+        made = made.body
+    if not isinstance(made, cst.Call):
+        return
+    for outer, inner in pairwise((*ancestors(root, assignment), assignment)):
+        if isinstance(outer, cst.If) and inner is outer.body:
+            yield from _comparisons(outer.test)
+
+
+def _comparisons(test: cst.BaseExpression) -> Iterator[cst.Comparison]:
+    for each in of_class(test, cst.Comparison):
+        if any(isinstance(target.comparator, cst.SimpleString) for target in each.comparisons):
+            yield each
