@@ -27,7 +27,7 @@ def test_a_finding_says_what_where_why_and_how():
         "as a process group exists (torchrun, accelerate launch)"
     )
     (step,) = finding.because
-    assert step.text == "`prepare` returns it here: a wrapped model, or a loader with this rank's own batches"
+    assert step.text == "each rank gets its own batches from this loader"
     assert finding.because[0].start.line < finding.start.line
     assert finding.help == "pass the tensor itself, repeat its reduction on the result, and call `.item()` last"
 

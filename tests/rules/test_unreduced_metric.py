@@ -54,6 +54,20 @@ def test_under_a_guard_the_help_says_where_to_gather():
     assert "before the condition around this log" in finding.help
 
 
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        ("writer.add_scalars('Latent Loss', {'train': loss.item()}, step)", "Latent Loss/train"),
+        ("writer.add_scalars(f'{kind}/loss', {'train': loss.item()}, step)", "…/loss/train"),
+        ("writer.add_scalars(tag, {'train': loss.item()}, step)", "train"),
+        ("writer.add_scalar('train', loss.item(), step)", "train"),
+    ],
+)
+def test_values_below_one_name_are_told_with_it(call, name):
+    text = "from torch.utils.tensorboard import SummaryWriter\nwriter = SummaryWriter()\n" + loop(call)
+    assert SNIPPETS.finding(text).message.startswith(f"`{name}` is computed from this rank's own data")
+
+
 def test_metrics_of_one_statement_are_one_finding():
     finding = SNIPPETS.finding(loop("accelerator.log({'loss': loss.item(), 'tokens': mask.sum().item()})"))
     assert finding.message.startswith("`loss`, `tokens` are computed from this rank's own data and reach ")

@@ -248,6 +248,7 @@ def test_a_draw_in_another_file_is_told_where_its_result_is_shared_out(tmp_path:
     (finding,) = linter.check(tmp_path / "main.py", body.encode())
     assert shown(body, finding).startswith("SFTTrainer(")
     assert [Path(step.path).name for step in finding.because] == ["data.py"]
+    assert "`train_test_split` in data.py differs between ranks" in finding.message
     assert finding.fix.reason == "it is drawn in another file"
 
 

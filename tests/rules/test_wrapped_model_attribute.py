@@ -63,7 +63,7 @@ def test_generate_is_another_rules():
 def test_a_chain_leads_from_prepare():
     text = loop("print(model.config)")
     (step,) = SNIPPETS.finding(text).because
-    assert step.text == "`prepare` returns it here: a wrapped model, or a loader with this rank's own batches"
+    assert step.text == "`prepare` wraps it here"
     assert "accelerator.prepare(" in text.splitlines()[step.start.line - 1]
 
 

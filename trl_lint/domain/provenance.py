@@ -61,6 +61,20 @@ class Evaluated(Step):
         return Evaluated(self.module, self.node, self.text, before, self.loop)
 
 
+class Prepared(Step):
+    """`prepare` returns a wrapped model, or a loader: which of them shows in its use.
+
+    as_model, as_loader: the same place once it has.
+    """
+
+    __slots__ = ("as_loader", "as_model")
+
+    def __init__(self, module: SourceModule, node: CSTNode, text: str, before: Step | None = None) -> None:
+        super().__init__(module, node, text, before)
+        self.as_model = Step(module, node, "`prepare` wraps it here", before)
+        self.as_loader = Step(module, node, "each rank gets its own batches from this loader", before)
+
+
 class FullBatches(Step):
     """A loader drops incomplete batches: all its batches have the same number of rows, on all ranks."""
 

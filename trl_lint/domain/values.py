@@ -132,6 +132,10 @@ class Write:
         self.provenance = provenance
         self.payload = payload
 
+    def named(self, what: str) -> Write:
+        """The same, by the name that it is shown under."""
+        return Write(self.module, self.node, what, self.rank, self.provenance, self.payload)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Write) and self.node is other.node and self.what == other.what
 

@@ -49,7 +49,8 @@ ROWS: tuple[Row, ...] = (
                  source=f"{package}/writer.py::SummaryWriter.add_scalar", payload=(1, "scalar_value"),
                  form="value"),
             Sink(name=f"{package}.SummaryWriter.add_scalars",
-                 source=f"{package}/writer.py::SummaryWriter.add_scalars", payload=(1, "tag_scalar_dict")),
+                 source=f"{package}/writer.py::SummaryWriter.add_scalars", payload=(1, "tag_scalar_dict"),
+                 form="below"),
         )
     ),
     # MLflow

@@ -231,7 +231,10 @@ class Hook(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sink(Row):
-    """A call that shows metrics to the user. form: "mapping" (a dict of them) or "value" (one)."""
+    """A call that shows metrics to the user.
+
+    form: "mapping" (a dict of them), "value" (one, behind its name) or "below" (a dict, behind the name of all).
+    """
 
     payload: Parameter = (0, "data")
     form: str = "mapping"

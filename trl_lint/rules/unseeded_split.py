@@ -82,6 +82,8 @@ class UnseededSplit(Rule[DatasetDrawn]):
 def _message(event: DatasetDrawn) -> str:
     seeded = "with a different seed on each rank" if event.is_apart else "without a seed"
     what = "the order" if event.name == ORDER else f"`{event.name}`"
+    if not event.is_here:
+        what += f" in {event.draw.module.path.name}"
     own = f"{seeded} {what} differs between ranks, and each takes its share of its own result"
     is_split = event.name in ("random_split", "train_test_split")
     lost = (

@@ -29,7 +29,7 @@ from trl_lint.domain.kinds import (
     role_of,
     shape_of,
 )
-from trl_lint.domain.provenance import FullBatches
+from trl_lint.domain.provenance import FullBatches, Prepared
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.small_tuples import is_small
@@ -127,7 +127,9 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
         case ContainerValue():
             return _iterate_container(frame, value)
         case PreparedObject():
-            return PREPARED_BATCH.replace(provenance=value.provenance), ranks.SAME
+            before = value.provenance
+            loader = before.as_loader if isinstance(before, Prepared) else before
+            return PREPARED_BATCH.replace(provenance=loader), ranks.SAME
         case ModelValue():
             return value, ranks.SAME
     items = records.items_of(frame, value)

@@ -42,7 +42,7 @@ from trl_lint.domain.kinds import (
     role_of,
 )
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated
-from trl_lint.domain.provenance import FullBatches
+from trl_lint.domain.provenance import FullBatches, Prepared
 from trl_lint.domain.small_tuples import is_small
 from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import library
@@ -152,7 +152,7 @@ def _rest_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Sequence[Value
 def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """The result of `accelerator.prepare` for one of its arguments."""
     if isinstance(value, ProjectModel) and not has_forward(value.cls):
-        return PreparedObject(ranks.SAME, provenance=frame.step(node, _PREPARED))
+        return PreparedObject(ranks.SAME, provenance=Prepared(frame.module, node, _PREPARED))
     if isinstance(value, ModelValue):
         is_other = wrapped_models.may_be_left(frame, value, node) or _shards(frame, node)
         wrapping = None if value.wrapping is None else Wrapping.UNKNOWN if is_other else Wrapping.WRAPPED
@@ -177,7 +177,9 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if isinstance(value, InstanceValue) and not isinstance(value, PreparedObject):
         return value
     is_left = value.device == MAYBE_FROZEN and wrapped_models.may_be_left(frame, value, node)
-    return PreparedObject(ranks.SAME, provenance=frame.step(node, _PREPARED), grad=value.grad and not is_left)
+    return PreparedObject(
+        ranks.SAME, provenance=Prepared(frame.module, node, _PREPARED), grad=value.grad and not is_left
+    )
 
 
 def _shards(frame: Frame, node: cst.CSTNode) -> bool:

@@ -24,11 +24,12 @@ def show(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> Value:
         return NONE
     payload = args.get(*row.payload)
     if payload is not None:
-        tag = args.positional[0].const if args.positional and row.form == "value" else ""
+        tag = args.positional[0].const if args.positional and row.form != "mapping" else ""
         named = tag.replace("\0", "…") if isinstance(tag, str) else ""
         argument = args.node(*row.payload)
         stands = None if argument is None else argument.value
-        report(frame, row.name, payload, node, mapping=row.form == "mapping", named=named, stands=stands)
+        below = row.form == "below"
+        report(frame, row.name, payload, node, mapping=row.form != "value", named=named, stands=stands, below=below)
     elif row.form == "mapping":
         for value in args.keywords.values():
             report(frame, row.name, value, node, mapping=True)
@@ -57,18 +58,20 @@ def report(
     mapping: bool,
     named: str = "",
     stands: cst.CSTNode | None = None,
+    below: bool = False,
 ) -> None:
     """Report to the rules every value in a sink's argument that differs between ranks.
 
-    For a single value, `named` is its name and `stands` its expression. Outside of any statement, the one that wrote
-    the value is reported, if it is known.
+    If it is one value, `named` is its name and `stands` the expression that it is the value of; `below`: the values are
+    shown below that name. Where no statement does so, the one that put a value there is told of, if it is in sight.
     """
     for key, value in islice(entries(frame, payload, 3 if mapping else 1), _MAX_SHOWN):
-        what = key or named
+        what = f"{named}/{key}" if below and named and key else key or named
         if frame.statement is None and not value.writes:
             continue
         if value.rank.differs and value.kind in NUMERIC and not are_trained_apart(frame):
             marked = frame.written(value, what, stands if value is payload else None)
+            writes = frozenset(each.named(what) for each in marked.writes) if what != (key or named) else marked.writes
             frame.emit(
                 Logged,
                 node,
@@ -76,7 +79,7 @@ def report(
                 sink=sink,
                 what=what,
                 value=value,
-                writes=marked.writes,
+                writes=writes,
             )
 
 

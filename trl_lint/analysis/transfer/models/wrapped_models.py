@@ -23,7 +23,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN
 from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, PreparedObject, TensorValue, library_name_of
 from trl_lint.domain.model_roles import in_model_role, is_replicated
-from trl_lint.domain.provenance import WrappedWhere
+from trl_lint.domain.provenance import Prepared, WrappedWhere
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
@@ -88,7 +88,8 @@ def _asked_for(test: cst.BaseExpression) -> set[str]:
 def narrowed_to_model(value: Value) -> Value:
     """What `prepare` made of something, once its use shows that it is a model."""
     wrapping = (value.wrapping or Wrapping.WRAPPED) if value.grad else Wrapping.UNKNOWN
-    return ModelValue(SAME, provenance=value.provenance, wrapping=wrapping, grad=value.grad)
+    provenance = value.provenance.as_model if isinstance(value.provenance, Prepared) else value.provenance
+    return ModelValue(SAME, provenance=provenance, wrapping=wrapping, grad=value.grad)
 
 
 def narrowed_at(frame: Frame, prepared: Value, node: cst.CSTNode) -> Value:
