@@ -261,7 +261,7 @@ def _is_loop(function: FunctionInfo, condition: Control) -> bool:
 
 
 def _asked_before(frame: Frame, node: cst.CSTNode) -> set[str]:
-    """The names tested by conditions on the path to a place, without the objects that hold them (`lora` of `a.lora`)."""
+    """The names tested on the path to a place, without the objects that hold them (`lora` of `a.lora`)."""
     around = [each.test for each in ancestors(frame.root, node) if isinstance(each, (cst.If, cst.IfExp))]
     tests = [*around, *(place for each in frame.memory.control.conditions if (place := place_of(each)) is not None)]
     owners = {
