@@ -85,3 +85,53 @@ READ = "print(self.model.config.hidden_size)"
 def test_the_method_that_reads_it_is_called_behind_the_one_that_wraps_it(fit, evaluate, steps, is_reported):
     text = TRAINER.format(fit=fit, evaluate=evaluate, steps=steps)
     assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+EPOCHS = """\
+from accelerate import Accelerator
+from transformers import AutoModel
+
+
+class Trainer:
+    def __init__(self, name):
+        self.model = AutoModel.from_pretrained(name)
+        self.accelerator = Accelerator()
+
+    def fit(self, rows, more):
+        self.model, rows = self.accelerator.prepare(self.model, rows)
+        {before}
+        for epoch in range(3):
+            {call}
+            self.check(rows)
+            self.model.gain = 3
+
+    def check(self, rows):
+        {check}
+
+    def epoch(self, rows):
+        for batch in rows:
+            {read}
+"""
+READ_GAIN = "self.model(batch, self.model.gain)"
+
+
+@pytest.mark.parametrize(
+    ("before", "call", "check", "read", "is_reported"),
+    [
+        # In the first epoch nothing has put it on the wrapper yet.
+        ("pass", "self.epoch(rows)", "pass", READ_GAIN, True),
+        ("pass", "if more:\n                self.epoch(rows)", "pass", READ_GAIN, True),
+        ("self.other(rows)", "self.epoch(rows)", "self.model.gain = 2", READ_GAIN, True),
+        # Something has, or another method that is called before.
+        ("self.model.gain = 2", "self.epoch(rows)", "pass", READ_GAIN, False),
+        ("self.check(rows)", "self.epoch(rows)", "self.model.gain = 2", READ_GAIN, False),
+        # Not in the first epoch.
+        ("pass", "if epoch > 0:\n                self.epoch(rows)", "pass", READ_GAIN, False),
+        ("pass", "self.epoch(rows)", "pass", "if rows.done:\n                " + READ_GAIN, False),
+        # Who calls it, and when, is not in sight.
+        ("pass", "pass", "pass", READ_GAIN, False),
+    ],
+)
+def test_what_is_put_on_the_wrapper_behind_the_first_read_comes_too_late(before, call, check, read, is_reported):
+    text = EPOCHS.format(before=before, call=call, check=check, read=read)
+    assert bool(SNIPPETS.findings(text)) is is_reported

@@ -185,7 +185,7 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
     if own_wrappers.has(model, name) or own_wrappers.is_asked_about(frame, model, node):
         return UNKNOWN
     is_there = model.wrapping not in WRAPPED_ON_SOME_WAY or _is_there(frame, name, node)
-    if not is_there and not _is_wrapped_later(frame, model) and not _is_put_on(frame, model, name):
+    if not is_there and not _is_wrapped_later(frame, model) and not _is_put_on(frame, model, name, node):
         frame.emit(
             AttributeRead,
             node,
@@ -230,7 +230,7 @@ def asked_for(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
     # Boilerplate tests for attributes that no model here has. The code that passes the model on knows its class.
     paths = (frame.module.path, *(step.module.path for step in steps(model.provenance)))
     is_of_models = name in models.ONLY_MODELS_HAVE or is_defined_in_reach(frame.engine.project, paths, name)
-    if is_of_models and not _is_wrapped_later(frame, model) and not _is_put_on(frame, model, name):
+    if is_of_models and not _is_wrapped_later(frame, model) and not _is_put_on(frame, model, name, node):
         frame.emit(AttributeAsked, node, model=model, attribute=name)
 
 
@@ -245,10 +245,11 @@ def _is_wrapped_later(frame: Frame, model: Value) -> bool:
     return method is not None and any(call_order.is_done_before(method, step.node) for step in steps(model.provenance))
 
 
-def _is_put_on(frame: Frame, model: Value, name: str) -> bool:
-    """Whether the code that wraps the model sets this attribute on the wrapper, for other functions to read."""
+def _is_put_on(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> bool:
+    """Whether code that wraps the model puts an attribute of that name on the wrapper, for other functions to read."""
     return any(
-        wrapper_attributes.is_put_on(each.module.tree, each.node, name, frame.root) for each in steps(model.provenance)
+        wrapper_attributes.is_put_on(each.module.tree, each.node, name, frame.root, node)
+        for each in steps(model.provenance)
     )
 
 

@@ -4,24 +4,33 @@
     model.hyp = hyp                                 from here on the wrapper has it
     loss = compute_loss(pred, targets, model)       reads `model.hyp`, in another function or file
 
-Attributes that were set on the model before it was wrapped are not found on the wrapper.
+What was put on the model before it was wrapped stays out of reach. So does, at first, what is put on the wrapper behind
+the call of the method that reads it:
+
+    self.model = DDP(model)
+    for epoch in range(epochs):
+        self.train_epoch()                          reads `self.model.hyp`: in the first epoch the wrapper has none
+        self.model.hyp = hyp
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, definitions_around, of_class, own_attribute
+from trl_lint.analysis.program.syntax import ancestors, below, definitions_around, names_in, of_class, own_attribute
+
+# What may keep code from being run the first time that its function is.
+_CONDITIONS = (cst.If, cst.IfExp, cst.BooleanOperation, cst.Try, cst.While, cst.Match)
 
 
-def is_put_on(tree: cst.CSTNode, wrapping: cst.CSTNode, name: str, reader: cst.CSTNode) -> bool:
-    """Whether code sets the attribute `name` on the result of a call that wraps a model.
+def is_put_on(tree: cst.CSTNode, wrapping: cst.CSTNode, name: str, reader: cst.CSTNode, read: cst.CSTNode) -> bool:
+    """Whether something is assigned to the attribute `name` of what a call that wraps a model gives.
 
-    tree: the file of that call. In the function of the call the assignment has to be below the call; if an object keeps
-    the wrapper (`self.model = DDP(model)`), it may be in another method of the class. Assignments in `reader`, the
-    function that reads the attribute, do not count: the analysis of that function already knows what came before.
+    tree: the file of that call. In its own function it has to stand below the call; of a wrapper that an object keeps
+    (`self.model = DDP(model)`) another method of the class may do it. What is assigned in `reader`, the function with
+    the `read`, does not count: the walk through it knows what has come before.
     """
     kept = next((each for each in reversed(ancestors(tree, wrapping)) if isinstance(each, cst.Assign)), None)
     if kept is None:
@@ -34,11 +43,18 @@ def is_put_on(tree: cst.CSTNode, wrapping: cst.CSTNode, name: str, reader: cst.C
     assignments = list(of_class(root, cst.Assign))
     later = assignments[next(place for place, each in enumerate(assignments) if each is kept) + 1 :]
     own = {id(each) for each in of_class(reader, cst.Assign)}
+    putting = [each for each in later if id(each) not in own and _puts(each, name, holders)]
+    return bool(putting) and not (
+        isinstance(root, cst.ClassDef)
+        and isinstance(reader, cst.FunctionDef)
+        and _is_read_first(root, kept, putting, reader, read)
+    )
+
+
+def _puts(statement: cst.Assign, name: str, holders: Sequence[cst.BaseExpression]) -> bool:
     return any(
         target.attr.value == name and any(target.value.deep_equals(holder) for holder in holders)
-        for each in later
-        if id(each) not in own
-        for target in _bound(each)
+        for target in _bound(statement)
         if isinstance(target, cst.Attribute)
     )
 
@@ -50,3 +66,45 @@ def _bound(statement: cst.Assign) -> Iterator[cst.BaseExpression]:
             yield from (element.value for element in each.target.elements)
         else:
             yield each.target
+
+
+def _is_read_first(
+    cls: cst.ClassDef, kept: cst.Assign, putting: Sequence[cst.Assign], reader: cst.FunctionDef, read: cst.CSTNode
+) -> bool:
+    """Whether the method that wraps the model calls the reader before anything is put on the wrapper, and the reader
+    reads it whenever it is called.
+    """
+    if any(isinstance(each, _CONDITIONS) for each in ancestors(reader, read)):
+        return False
+    method = next(each for each in reversed(ancestors(cls, kept)) if isinstance(each, cst.FunctionDef))
+    order = {id(each): index for index, each in enumerate(below(method))}
+    behind = [each for each in of_class(method, cst.Call) if order[id(each)] > order[id(kept)]]
+    first = next((each for each in behind if own_attribute(each.func) == reader.name.value), None)
+    if first is None or _waits(method, first):
+        return False
+    between = [each for each in behind if order[id(each)] < order[id(first)] and own_attribute(each.func)]
+    if any(id(each) in order and order[id(each)] < order[id(first)] for each in putting):
+        return False
+    puts = {id(each) for each in putting}
+    return not any(id(each) in puts for each in _run_by(cls, between))
+
+
+def _waits(method: cst.FunctionDef, call: cst.Call) -> bool:
+    """Whether a call may be left out in the first round of a loop: a condition asks which one it is."""
+    around = ancestors(method, call)
+    counted = frozenset[str]().union(*(names_in(each.target) for each in around if isinstance(each, cst.For)))
+    asked = [each.test for each in around if isinstance(each, (cst.If, cst.While, cst.IfExp))]
+    return any(not counted.isdisjoint(names_in(each)) for each in asked)
+
+
+def _run_by(cls: cst.ClassDef, calls: Sequence[cst.Call]) -> Iterator[cst.Assign]:
+    """The assignments of the methods of a class that calls on its own object run, and of those that these call."""
+    methods = {each.name.value: each for each in cls.body.body if isinstance(each, cst.FunctionDef)}
+    todo, done = [own_attribute(each.func) for each in calls], set[str]()
+    while todo:
+        name = todo.pop()
+        if name in done or name not in methods:
+            continue
+        done.add(name)
+        yield from of_class(methods[name], cst.Assign)
+        todo += [own_attribute(each.func) for each in of_class(methods[name], cst.Call)]
