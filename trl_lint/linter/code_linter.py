@@ -73,9 +73,8 @@ class CodeLinter:
         self.overlay: dict[Path, bytes] = {}
         # Parsed trees, shared with the linters that check a fixed text.
         self.trees: dict[Path, Any] = {}
-        # Also shared with those: the files that are linted, and per file the contents of other files whose analysis
-        # found something in it. Without them, a finding that depends on another file would vanish as soon as a fix is
-        # tried.
+        # Also shared: the linted files, and per file the contents of other files whose analysis found something in it.
+        # Without them, a finding that depends on another file would vanish as soon as a fix is tried.
         self.linted: set[Path] = set()
         self.found_from: dict[Path, dict[Path, bytes]] = {}
         self._engines: ProjectEngines | None = None
