@@ -1,6 +1,6 @@
-"""Launch commands, wherever they are written: found, judged and rewritten. Nothing here knows of rules or of torch.
+"""Launch commands of all kinds of files: found, judged and rewritten. Nothing here imports rules or torch.
 
-A parser per kind of file (`parsers/readers.py` picks it) finds `Command`s. `judge/python_invocation.py` says which of
-them start a script with a bare interpreter, `judge/gpus.py` what the launch says of the number of GPUs, `rewrite.py`
-how it is mended.
+A parser per kind of file (chosen by `parsers/readers.py`) finds `Command`s. `judge/python_invocation.py` decides which
+of them start a script with plain Python, `judge/gpus.py` what the launch says about the number of GPUs, and
+`rewrite.py` creates the fix.
 """

@@ -1,4 +1,4 @@
-"""The findings of TRL004 in one file of any kind, and their fixes."""
+"""The findings of TRL004 in a file of any kind, and their fixes."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from trl_lint.rules.bare_python_launch import BarePythonLaunch
 
 Places = Callable[[int], Position]
 
-# Fixes that do not pass together are tried one by one, and for each the file is read again.
+# Fixes that do not pass together are tried one by one, which reads the file again for each.
 MOST_TRIED = 50
-# The folders of torch's own index, by what a build is for.
+# The folders of torch's package index, by build.
 _CPU_WHEELS = re.compile(r"download\.pytorch\.org/whl/cpu\b")
 _CUDA_WHEELS = re.compile(r"download\.pytorch\.org/whl/(?:cu\d|rocm)")
 _TOLD = 200
@@ -44,16 +44,16 @@ _WRAPPED = (
     "Trainer wraps the model in DataParallel, which, depending on the release, fails, trains on a part of each batch, "
     "or is slow"
 )
-# Trainers under which nothing fails.
+# Trainers under which nothing crashes.
 _PLAIN = frozenset({"Seq2SeqTrainer", "Trainer"})
 _IDLE = "all but one of them stay idle"
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedLaunch:
-    """A launch that is wrong: the finding, and the edits that mend it (None: there is only a hint).
+    """A wrong launch: the finding, and the edits that fix it (None: there is only a hint).
 
-    start, script: what is started, and the file that it is; None for one that lies outside of the project.
+    start, script: what is started, and its file; None if that is outside the project.
     """
 
     finding: Finding
@@ -64,7 +64,7 @@ class JudgedLaunch:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found in a file. remark: why it, or a part of it, was not looked at; "" if all was."""
+    """The findings in a file. remark: why the file, or a part of it, was not checked; "" if all of it was."""
 
     text: str
     launches: tuple[JudgedLaunch, ...]
@@ -73,7 +73,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """A start of a training that is wrong. training: None for a script that is known by its path only."""
+    """A wrong start of a training. training: None for a script that is known by its path only."""
 
     start: Start
     verdict: GpuVerdict
@@ -82,7 +82,7 @@ class _Fault:
 
 
 def checked(path: Path, source: bytes, project: LaunchProject) -> Checked:
-    """The findings in one file with their edits, and what could not be looked at."""
+    """The findings in a file with their edits, and what could not be checked."""
     reading = readers.read(path, source)
     untold = not _for_cpu(reading.text) and not is_for_one_gpu(path)
     launched = _launched(reading.commands)
@@ -100,7 +100,7 @@ def checked(path: Path, source: bytes, project: LaunchProject) -> Checked:
 
 
 def _launched(commands: Iterable[Command]) -> set[str]:
-    """The names of the scripts that a file starts with a launcher: beside that, bare python is for one GPU."""
+    """The names of the scripts that a file starts with a launcher; there, bare python is meant for one GPU."""
     return {posixpath.basename(launched_program(each)) for each in commands} - {""}
 
 
@@ -110,12 +110,12 @@ def _remark(problem: str) -> str:
 
 
 def _for_cpu(text: str) -> bool:
-    """Whether a file installs torch without CUDA, and no other: what it starts sees no GPU."""
+    """Whether a file installs torch only without CUDA, so that what it starts sees no GPU."""
     return _CPU_WHEELS.search(text) is not None and not _CUDA_WHEELS.search(text)
 
 
 def _fault(start: Start, path: Path, project: LaunchProject, untold: bool) -> _Fault | None:
-    """What is wrong with a launch. untold: it counts where nothing is said of GPUs, unless the settings forbid it."""
+    """What is wrong with a launch. untold: report launches that say nothing of GPUs, unless the settings forbid it."""
     verdict = gpus(start)
     certain = verdict.gpus is Gpus.SEVERAL
     unsure = verdict.gpus is Gpus.UNKNOWN and not verdict.telling and untold and project.unknown is not False
@@ -137,7 +137,7 @@ def _fault(start: Start, path: Path, project: LaunchProject, untold: bool) -> _F
 
 
 def _places(path: Path, text: str) -> Places:
-    """Where an index into the text of a file is, for its users."""
+    """The function that converts an index into a file's text to a position for users."""
     if readers.front_end(path) != readers.NOTEBOOK:
         return _Places(text)
     from trl_lint.launch.parsers.notebook_places import CellPlaces
@@ -146,7 +146,7 @@ def _places(path: Path, text: str) -> Places:
 
 
 class _Places:
-    """Lines and columns of a text, both counted from 1; a mark of the byte order has no column."""
+    """Lines and columns of a text, both counted from 1; a byte order mark has no column."""
 
     def __init__(self, text: str) -> None:
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
@@ -160,9 +160,9 @@ class _Places:
 def _launch(
     path: Path, text: str, places: Places, group: Sequence[_Fault | None], project: LaunchProject
 ) -> JudgedLaunch:
-    """One finding for all starts of one place, such as a line of a function that is called several times."""
+    """One finding for all starts at one place, such as a line of a function that is called several times."""
     faults = [each for each in group if each is not None]
-    # What may go wrong is said, what goes wrong for certain first.
+    # A certain fault is reported rather than a possible one.
     fault = min(faults, key=lambda each: each.verdict.gpus is not Gpus.SEVERAL)
     edits, reason = _edits(text, group)
     command, training = fault.start.command, fault.training
@@ -194,7 +194,7 @@ def _wraps(fault: _Fault) -> bool:
 
 
 def _consequence(fault: _Fault) -> Consequence:
-    """What comes of it with the latest releases of the libraries, as the page of the rule has them."""
+    """The consequence with the latest releases of the libraries, as on the rule's page."""
     if not _wraps(fault):
         return Consequence.WASTE
     is_plain = fault.training is not None and fault.training.trainer in _PLAIN
@@ -217,7 +217,7 @@ def _shortened(text: str) -> str:
 
 
 def _edits(text: str, group: Sequence[_Fault | None]) -> tuple[tuple[TextEdit, ...] | None, str]:
-    """The edits of a place, and why there are none."""
+    """The edits at a place, and the reason if there are none."""
     if None in group:
         return None, "the same line also starts other programs"
     plans = {rewrite(each.start, text) for each in group if each is not None}
@@ -245,7 +245,7 @@ def _placed(places: Places, edits: Iterable[TextEdit]) -> tuple[PlacedEdit, ...]
 def mended(
     path: Path, source: bytes, project: LaunchProject, wanted: Sequence[JudgedLaunch]
 ) -> tuple[bytes, list[tuple[JudgedLaunch, str]]]:
-    """The content with the wanted fixes, all together or else one by one, and those that were withheld and why."""
+    """Apply the wanted fixes, all together or else one by one. Returns the content, and withheld fixes with reasons."""
     before = checked(path, source, project)
     new, reason = _passed(path, before, project, wanted)
     if not reason or len(wanted) == 1:
@@ -267,7 +267,7 @@ def mended(
 
 
 def _passed(path: Path, before: Checked, project: LaunchProject, wanted: Sequence[JudgedLaunch]) -> tuple[bytes, str]:
-    """The new content, and why it does not pass the gate ("" when it does)."""
+    """The new content, and why it does not pass the gate ("" if it does)."""
     edits = sorted({edit for each in wanted for edit in each.edits or ()}, key=lambda each: each.start)
     if any(one.end > other.start for one, other in pairwise(edits)):
         return b"", "it overlaps another fix"
@@ -286,7 +286,7 @@ def _parses(path: Path, text: str) -> bool:
     try:
         if path.suffix == ".py":
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of the user's code, and not asked for
+                warnings.simplefilter("ignore")  # warnings about the user's code are not wanted here
                 ast.parse(text.removeprefix("\ufeff"))
         elif path.suffix == ".ipynb":
             json.loads(text.removeprefix("\ufeff"))

@@ -1,4 +1,4 @@
-"""The edit that makes of a bare start of Python one with `accelerate launch`. All other bytes stay."""
+"""The edit that turns a start with plain Python into one with `accelerate launch`. All other bytes are kept."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from trl_lint.launch.judge.launchers import ACCELERATE_MODULE, ASSIGNMENTS, INTE
 from trl_lint.launch.judge.python_invocation import Start
 
 _LAUNCH = ("accelerate", "launch")
-# Words that can be written without quotes in every form.
+# Words that need no quotes in any form.
 _PLAIN = re.compile(r"[\w./=+-]+\Z")
-# Forms in which blanks part words.
+# Forms in which blanks separate words.
 _LINES = (Form.SHELL, Form.LINE)
 _REFERENCE = re.compile(r"\$[({]\w+[)}]\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class TextEdit:
-    """Replace the file's text from `start` to `end` (indices into the text, as those of a `Word`)."""
+    """Replace the file's text from `start` to `end` (indices into the text, as in a `Word`)."""
 
     start: int
     end: int
@@ -29,7 +29,7 @@ class TextEdit:
 
 
 def applied(text: str, edits: Sequence[TextEdit]) -> str:
-    """The text with edits made, which must not overlap."""
+    """The text after applying edits, which must not overlap."""
     pieces: list[str] = []
     last = 0
     for each in sorted(edits, key=lambda edit: edit.start):
@@ -39,7 +39,7 @@ def applied(text: str, edits: Sequence[TextEdit]) -> str:
 
 
 def rewrite(start: Start, text: str) -> tuple[TextEdit, ...] | None:
-    """The edits of the file's text that start the same with `accelerate launch`; None where none is exact."""
+    """The edits that start the same with `accelerate launch`; None if no exact edit is possible."""
     word, form = _as_written(start.interpreter, text), start.command.form
     if word is None:
         return None
@@ -55,7 +55,7 @@ def rewrite(start: Start, text: str) -> tuple[TextEdit, ...] | None:
 
 
 def _as_written(word: Word | None, text: str) -> Word | None:
-    """The interpreter as the file has it; `$(PY)` of a Makefile stands where its value was read."""
+    """The interpreter as written in the file; a reference such as `$(PY)` of a Makefile replaces its value."""
     if word is None:
         return None
     raw = text[word.start : word.end]
@@ -71,7 +71,7 @@ def _disjoint(edits: tuple[TextEdit, ...]) -> tuple[TextEdit, ...] | None:
 
 
 def _carried(flags: Sequence[Word]) -> list[str] | None:
-    """The assignments that do what the interpreter's flags did, or None where the launcher has no such way."""
+    """The assignments with the effect of the interpreter's flags; None if the launcher has no equivalent."""
     found: list[str] = []
     values = [each.value or "" for each in flags]
     while values:
@@ -87,7 +87,7 @@ def _carried(flags: Sequence[Word]) -> list[str] | None:
 
 
 def _takes_module(start: Start) -> bool:
-    """`-m mod` stays as it is. Of `-um mod` and `-mmod` nothing is made: the launcher does not take them so."""
+    """`-m mod` is kept. `-um mod` and `-mmod` are not rewritten, as the launcher does not accept them."""
     if start.module is None:
         return True
     place = start.command.words.index(start.module)
@@ -95,7 +95,7 @@ def _takes_module(start: Start) -> bool:
 
 
 def _launcher(word: Word) -> list[str] | None:
-    """What stands for the interpreter. One with a version, or in a variable, runs the launcher itself."""
+    """The words that replace the interpreter. One with a version, or in a variable, runs the launcher as a module."""
     bare = word.raw.strip("\"'")
     if "$" in bare or not INTERPRETER.match(bare) or VERSIONED.match(bare):
         return ["", "-m", ACCELERATE_MODULE]
@@ -104,13 +104,13 @@ def _launcher(word: Word) -> list[str] | None:
 
 
 def _assigned(start: Start, assignments: Sequence[str]) -> list[str]:
-    """The words that set these variables: only at the very front of a shell command can that be done without `env`."""
+    """The words that set these variables: without `env`, only possible at the very front of a shell command."""
     bare = start.command.form is Form.SHELL and not start.wrappers
     return [*assignments] if bare or not assignments else ["env", *assignments]
 
 
 def _written(words: Sequence[str], word: Word, text: str, form: Form) -> str | None:
-    """The words in the language that the command is written in; "" stands for the old word."""
+    """The words in the language of the command; "" keeps the old word."""
     raws = [word.raw if not each else _quoted(each, word, form) for each in words]
     if any(each is None for each in raws):
         return None
@@ -128,7 +128,7 @@ def _line_end(text: str) -> str:
 
 
 def _quoted(value: str, word: Word, form: Form) -> str | None:
-    """One of our own words, quoted as its neighbour is."""
+    """A new word, quoted like its neighbour."""
     if not _PLAIN.match(value):
         return None
     if form in _LINES:
@@ -140,13 +140,13 @@ def _quoted(value: str, word: Word, form: Form) -> str | None:
 
 
 def _dash(word: Word, text: str) -> str | None:
-    """What stands before the word on its line, where that is `- ` and nothing else."""
+    """The text before the word on its line, if it is a YAML dash (`- `) and nothing else."""
     line = text[text.rfind("\n", 0, word.start) + 1 : word.start]
     return line if re.fullmatch(r"[ ]*-[ ]+", line) else None
 
 
 def _without(flag: Word, text: str, form: Form) -> TextEdit | None:
-    """Take a flag away, with the gap or comma that belongs to it."""
+    """Remove a flag, with the gap or comma that belongs to it."""
     if not flag.exact or "$" in flag.raw or text[flag.start : flag.end] != flag.raw:
         return None
     if form is Form.YAML_BLOCK:

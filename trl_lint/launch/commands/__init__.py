@@ -1,1 +1,1 @@
-"""Commands as they were written, with the place of each word in its file."""
+"""Commands as written, with the position of each word in its file."""

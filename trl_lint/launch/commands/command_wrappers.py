@@ -13,11 +13,11 @@ ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """The words a command begins with, up to the one it runs.
+    """The words a command begins with, up to the command that it runs.
 
-    valued: options whose value is the next word. operands: words that stand before the command that is run.
-    assigns: `NAME=value` words may stand there. strings: options whose value is a whole script.
-    environment: the program that is run gets the environment of this one.
+    valued: options whose value is the next word. operands: the number of words before the command that is run. assigns:
+    whether `NAME=value` words may come before it. strings: options whose value is a whole script. environment: whether
+    the program that is run inherits the environment.
     """
 
     words: tuple[str, ...]
@@ -102,7 +102,7 @@ for _each in sorted(PREFIXES, key=lambda row: -len(row.words)):
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """A prefix as it was found, with its options and operands."""
+    """A prefix as found, with its options and operands."""
 
     prefix: Prefix
     words: tuple[Word, ...]
@@ -114,7 +114,7 @@ class Wrapper:
 
 @dataclass(frozen=True, slots=True)
 class Unwrapped:
-    """A command line less its prefixes. script: the index of a word that is a shell script (`bash -c '…'`)."""
+    """A command line without its prefixes. script: the index of a word that is a shell script (`bash -c '…'`)."""
 
     wrappers: tuple[Wrapper, ...]
     rest: tuple[Word, ...]
@@ -123,7 +123,7 @@ class Unwrapped:
 
 
 def unwrap(words: Sequence[Word]) -> Unwrapped:
-    """Take the commands away that only run another one. What is not understood is left where it is."""
+    """Remove the commands that only run another one. Words that are not understood are kept."""
     wrappers: list[Wrapper] = []
     environment: dict[str, str | None] = {}
     start = 0
@@ -170,7 +170,7 @@ def _behind(
 
 
 def _names(value: str, strings: frozenset[str]) -> bool:
-    """Whether an option is `-c`, also as in `-lc`, or `--wrap`, also as in `--wrap=…`."""
+    """Whether an option is `-c`, also in `-lc`, or `--wrap`, also in `--wrap=…`."""
     if value.partition("=")[0] in strings:
         return True
     return "-c" in strings and re.fullmatch(r"-[a-z]*c", value) is not None

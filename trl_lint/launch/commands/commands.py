@@ -1,6 +1,6 @@
-"""What a front end finds: commands, made of words, and what their surroundings say.
+"""What a front end finds: commands, consisting of words, and what their context says.
 
-All offsets are indices into the text of the file, as decoded with its line ends kept; never bytes.
+All offsets are indices into the text of the file, decoded with its line ends kept; never bytes.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from enum import Enum
 
 
 class Unreadable(Exception):
-    """A file, or a part of one, that no commands can be read from; the message says why in one line."""
+    """A file, or a part of one, from which no commands can be read; the message says why in one line."""
 
 
 class TooMuch(Unreadable):
-    """A file that would take more work than any that was written to be run: what is left of it is not looked at."""
+    """A file that would take more work than any file written by a person: the rest of it is not searched."""
 
 
-# How much is done for one file. A word of a command is a step, and so is a variable that a command is given.
+# The most steps for one file. A word of a command is a step, and so is a variable in its environment.
 MOST_STEPS = 500_000
-# How many steps a command takes besides, and how many characters to parse, or variables to copy, count for one.
+# How many more steps a command takes, and how many parsed characters or copied variables count as one.
 STEPS_OF_COMMAND = 10
 CHARACTERS = 20
 COPIES = 10
@@ -29,12 +29,12 @@ COPIES = 10
 
 @dataclass(slots=True)
 class Work:
-    """What may still be done for one file."""
+    """The steps that are left for one file."""
 
     left: int = field(default_factory=lambda: MOST_STEPS)
 
     def spend(self, steps: int, what: str) -> None:
-        """Take note of work that is about to be done, for the sake of `what`, in the plural.
+        """Count work that is about to be done; `what` is its subject, in the plural.
 
         Raises:
             TooMuch: it is more than is left.
@@ -45,7 +45,7 @@ class Work:
 
 
 class Form(str, Enum):
-    """How the words of a command are written, and so how one of them becomes two."""
+    """How the words of a command are written, which determines how one of them becomes two."""
 
     SHELL = "shell"
     LINE = "line"  # as in a shell, but split by something else: no assignments, no operators
@@ -59,9 +59,9 @@ class Form(str, Enum):
 class Word:
     """One argument of a command.
 
-    value: the text that the program gets, or None where it can't be known. raw: how it is written. exact: the
-    file has `raw` from `start` to `end`, so that it may be edited; else the span is only the place to point at.
-    tail: what is known of its end; of `$ROOT/train.py` that is `/train.py`, of a known word all of it.
+    value: the text passed to the program, or None if unknown. raw: how it is written. exact: whether the file has `raw`
+    from `start` to `end`, so that it may be edited; otherwise the span is only the place to report. tail: its known
+    end; `/train.py` for `$ROOT/train.py`, the whole value of a known word.
     """
 
     value: str | None
@@ -74,9 +74,9 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """`NAME=value` in front of a command; the value is None where it can't be known.
+    """`NAME=value` in front of a command; the value is None if unknown.
 
-    written_out: whether the value stands there itself, and is not that of a variable or what a command says.
+    written_out: whether the value is a literal, not that of a variable or the output of a command.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Something the surroundings say that is no environment variable. `gpus.HINTS` has the kinds."""
+    """Something in the context that is no environment variable. `gpus.HINTS` lists the kinds."""
 
     kind: str
     value: str
@@ -97,12 +97,12 @@ class Hint:
 
 @dataclass(frozen=True, slots=True)
 class CommandContext:
-    """Where a command stands and what holds there.
+    """Where a command is written, and what holds there.
 
-    kind: the kind of file, or of the part of one. environment: what is exported to the command, None where a
-    variable is set to an unknown value. around: the words that this command is handed to, outermost first
-    (`docker run --gpus all image bash -c` for the command in the string behind it). work: what may still be done for
-    the file; all that is read of it shares this.
+    kind: the kind of file, or of the part of one. environment: what is exported to the command, None for a variable
+    with an unknown value. around: the words to which this command is passed, outermost first (`docker run --gpus all
+    image bash -c` for the command in the string after it). work: the steps that are left for the file, shared by
+    everything read from it.
     """
 
     kind: str
@@ -114,7 +114,7 @@ class CommandContext:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command. exact: the file has its text one to one from `start` to `end`."""
+    """One command. exact: whether the file has its text one to one from `start` to `end`."""
 
     words: tuple[Word, ...]
     surroundings: CommandContext
@@ -126,13 +126,13 @@ class Command:
 
     @property
     def environment(self) -> Mapping[str, str | None]:
-        """What the command finds in its environment, as far as the file says."""
+        """The environment of the command, as far as the file says."""
         return laid_over(self.surroundings.environment, {each.name: each.value for each in self.assignments})
 
 
 def laid_over(below: Mapping[str, str | None], above: Mapping[str, str | None]) -> Mapping[str, str | None]:
     """An environment with more variables set in it. Many commands share one, so it is not copied."""
-    # It writes to the first of its mappings alone, whatever its type says of the others.
+    # ChainMap only writes to its first mapping, though its type requires all of them to be mutable.
     return ChainMap(dict(above), below) if above else below  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""The commands that a script was seen to run, each where it stands."""
+"""The commands that a script runs, each by its position."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from trl_lint.launch.commands.commands import Command, Work
 
 
 class FoundCommands:
-    """A function's command is found once per call: what the calls do not agree on is unknown."""
+    """A function's command is found once per call; where the calls differ, it is unknown."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
-        # By place; None where the calls have nothing in common.
+        # By position; None if the calls have nothing in common.
         self._found: dict[tuple[int, int], Command | None] = {}
 
     def add(self, command: Command) -> None:

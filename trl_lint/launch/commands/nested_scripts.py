@@ -7,7 +7,7 @@ from trl_lint.launch.commands.source_map import Passage, align
 
 
 def script_of(word: Word, passage: Passage) -> Passage | None:
-    """The script in `word`, which is written as the whole of `passage`, quotes and all; None where it can't be read."""
+    """The script in `word`, whose text including quotes is `passage`; None if it can't be read."""
     option = _option(word)
     start, end = option, len(passage.text)
     if end - start >= 2 and passage.text[start] in "\"'" and passage.text[end - 1] == passage.text[start]:
@@ -22,5 +22,5 @@ def script_of(word: Word, passage: Passage) -> Passage | None:
 
 
 def _option(word: Word) -> int:
-    """How long the `--wrap=` in front of the script is."""
+    """The length of the `--wrap=` in front of the script."""
     return len("--wrap=") if word.raw.startswith("--wrap=") else 0

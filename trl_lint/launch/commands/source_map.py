@@ -1,4 +1,4 @@
-"""Text inside a file, such as a script in a YAML string or a fenced block. It knows where each character stands."""
+"""Text inside a file, such as a script in a YAML string or a fenced block, with the position of each character."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-# What `\n` and `\u00e9` inside quotes stand for, in every host language we read.
+# The meaning of `\n` and `\u00e9` inside quotes, in every host language that is read.
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _CODE = re.compile(r"\\(?:u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8}))")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """`text`, whose character i stands at offset `at[i]` of `file`. `at` is one longer than the text."""
+    """`text`, whose character i is at offset `at[i]` of `file`. `at` is one longer than the text."""
 
     file: str
     text: str
@@ -33,21 +33,21 @@ class Passage:
         return Passage(self.file, self.text[start:end], self.at[start : end + 1])
 
     def span(self, start: int, end: int) -> tuple[int, int, bool]:
-        """Where the piece stands in the file, and whether the file has its very text there."""
+        """The span of a piece in the file, and whether the file has exactly its text there."""
         if start >= end:
             return self.at[start], self.at[start], False
         first, last = self.at[start], self.at[end - 1] + 1
         return first, last, self.file[first:last] == self.text[start:end]
 
     def replaced(self, pattern: re.Pattern[str], by: Callable[[str], str]) -> Passage:
-        """The passage with each match written differently, as long as before: places stay, but are not exact."""
+        """The passage with each match replaced by text of the same length: positions stay, but are not exact."""
         text = pattern.sub(lambda match: by(match[0]), self.text)
         assert len(text) == len(self.text)
         return Passage(self.file, text, self.at)
 
 
 def joined(passages: Sequence[Passage]) -> Passage:
-    """Passages of one file, one behind the other."""
+    """The concatenation of passages of one file."""
     at = array("q")
     for each in passages:
         at.extend(each.at[: len(each.text)])
@@ -56,14 +56,14 @@ def joined(passages: Sequence[Passage]) -> Passage:
 
 
 def opaque(text: str) -> str:
-    """A shell expansion of the same length, whose value nobody knows: stands in for a template's placeholder."""
+    """A shell expansion of the same length with an unknown value, to replace a template's placeholder."""
     return "${" + "_" * (len(text) - 3) + "}" if len(text) > 3 else "$" + "_" * (len(text) - 1)
 
 
 def align(file: str, start: int, end: int, value: str) -> Passage | None:
     """`value` as it is written between `start` and `end`: quoted, escaped, folded or indented by its host language.
 
-    None where its characters can't be found there in order.
+    None if its characters can't be found there in order.
     """
     at = array("q")
     place = start
@@ -77,7 +77,7 @@ def align(file: str, start: int, end: int, value: str) -> Passage | None:
 
 
 def _next(file: str, place: int, end: int, character: str, before: str) -> tuple[int, int | None]:
-    """Where to go on, and where `character` stands at or behind `place`."""
+    """Where to continue, and where `character` is at or after `place`."""
     while place < end:
         here = file[place]
         if here == "\\" and place + 1 < end and _ESCAPES.get(file[place + 1], "") == character:
@@ -88,7 +88,7 @@ def _next(file: str, place: int, end: int, character: str, before: str) -> tuple
             return _behind(file, place, character), place
         if character in " \n" and here in " \t\r\n":
             return place + 1, place
-        # Indentation, the backslash of an escape, and the second of two quotes have no character of their own.
+        # Indentation, the backslash of an escape, and the second of two quotes correspond to no character.
         if here not in " \t\r\n\\" and not (here == "'" == before):
             return place, None
         place += 1
@@ -96,7 +96,7 @@ def _next(file: str, place: int, end: int, character: str, before: str) -> tuple
 
 
 def _coded(file: str, place: int, end: int, character: str) -> int | None:
-    """The end of the escape by number that stands for `character`, a pair of surrogates included."""
+    """The end of the numeric escape for `character`, which may be a surrogate pair."""
     match = _CODE.match(file, place, end)
     if match is None:
         return None
@@ -113,7 +113,7 @@ def _behind(file: str, place: int, character: str) -> int:
 
 
 def line_spans(text: str) -> list[tuple[int, int]]:
-    """Where each line starts, and where the next one does."""
+    """The start of each line, and of the next one."""
     found: list[tuple[int, int]] = []
     start = 0
     for line in text.split("\n"):

@@ -1,4 +1,4 @@
-"""Placeholders of template languages and of documentation, made harmless before a shell grammar sees them."""
+"""Placeholders of template languages and of documentation, masked before a shell grammar parses them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def without_templates(passage: Passage) -> Passage:
 
 
 def without_placeholders(passage: Passage) -> Passage:
-    """Also what documentation leaves to the reader to fill in."""
+    """Mask templates, and placeholders that documentation leaves to the reader."""
     passage = without_templates(passage)
     return passage.replaced(_PLACEHOLDER, opaque) if "<" in passage.text else passage
 
 
 def without_braces(passage: Passage) -> Passage:
-    """`{posargs}` of tox, `{name}` of an f-string."""
+    """Mask `{posargs}` of tox, `{name}` of an f-string."""
     return without_templates(passage).replaced(_BRACES, opaque)

@@ -1,1 +1,1 @@
-"""What a command starts, by which launcher, and on how many GPUs."""
+"""What a command starts, with which launcher, and on how many GPUs."""

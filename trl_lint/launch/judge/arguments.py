@@ -1,4 +1,4 @@
-"""What the arguments of a started script say of training."""
+"""What the arguments of a started script say about training."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from trl_lint.knowledge.heuristics import NO_TRAIN_ARGUMENT, SETTINGS_OPTION, TR
 from trl_lint.launch.commands.commands import Word
 from trl_lint.launch.judge.python_invocation import Start
 
-# With these a script says something and ends.
+# With these a script prints something and ends.
 _TALK = frozenset({"--help", "-h", "--version"})
-# Where arguments stand that the reader is to put in.
+# Placeholders for arguments that the reader is to fill in.
 _LEFT_OUT = frozenset({"...", "[...]", "\u2026"})
 _FALSE = frozenset({"false", "0", "no"})
-# What a file of settings says of training, in JSON, YAML, TOML or lines of `name = value`.
+# What a settings file says about training, in JSON, YAML, TOML or lines of `name = value`.
 _IN_SETTINGS = re.compile(r"""^[^#\n]*?\bdo_train\b["']?\s*[:=]\s*["']?(\w*|~)(?=["',\s}]|$)""", re.MULTILINE)
 _NAMED_IN_SETTINGS = re.compile(r"^[^#\n]*\bdo_train\b", re.MULTILINE)
-# What other files have, of which nothing is known here.
+# Settings that are inherited from other files, which are not known here.
 _INHERITS = re.compile(r"<<\s*:|^\s*(?:defaults|extends|base)\s*:", re.MULTILINE)
 _UNSET = _FALSE | {"off", "null", "none", "~"}
 
 
 def may_train(start: Start) -> bool:
-    """Whether the arguments leave it to train: some only ask for help, or for an evaluation, or are left out."""
+    """Whether a start with these arguments may train: some only ask for help or for an evaluation, or are omitted."""
     if any(each.value in _TALK or each.value in _LEFT_OUT for each in start.arguments):
         return False
     train = _asked(start, TRAIN_ARGUMENT)
@@ -34,7 +34,7 @@ def may_train(start: Start) -> bool:
 def may_ask_to_train(start: Start, text_of: Callable[[str], str | None]) -> bool:
     """Whether the arguments, or settings or variables among them, may ask a script to train that waits for that.
 
-    text_of: what is in a file of settings, None where that is not in sight.
+    text_of: the text of a settings file, None if it is not available.
     """
     if leaves_open(start.arguments) or _asked(start, TRAIN_ARGUMENT) is not None:
         return True
@@ -43,7 +43,7 @@ def may_ask_to_train(start: Start, text_of: Callable[[str], str | None]) -> bool
 
 
 def _asks_to_train(settings: str) -> bool:
-    """Whether settings do, or say it in a way that can't be read here."""
+    """Whether settings ask for training, or say something about it that can't be read here."""
     said = [match[1].lower() for match in _IN_SETTINGS.finditer(settings)]
     if len(said) < len(_NAMED_IN_SETTINGS.findall(settings)) or _INHERITS.search(settings):
         return True
@@ -51,7 +51,7 @@ def _asks_to_train(settings: str) -> bool:
 
 
 def _settings(start: Start) -> Iterator[Word]:
-    """The files of settings that are handed over: each by itself, or behind an option that asks for one."""
+    """The settings files among the arguments: each by itself, or after an option for one."""
     options = ("", *(each.value or each.raw for each in start.arguments))
     for last, word in zip(options, start.arguments, strict=False):
         is_file = word.tail.endswith(SETTINGS_FILES) and not word.raw.startswith("-")
@@ -60,7 +60,7 @@ def _settings(start: Start) -> Iterator[Word]:
 
 
 def leaves_open(words: Sequence[Word]) -> bool:
-    """Whether words that nobody knows may be options: `train.py $ARGUMENTS`, but not `train.py --output $FOLDER`."""
+    """Whether unknown words may be options: `train.py $ARGUMENTS`, but not `train.py --output $FOLDER`."""
     before = ("", *(each.value or each.raw for each in words))
     return any(
         word.value is None and not word.tail and not word.raw.startswith("-") and not last.startswith("-")
@@ -69,7 +69,7 @@ def leaves_open(words: Sequence[Word]) -> bool:
 
 
 def _asked(start: Start, option: Guess) -> bool | None:
-    """What the last argument of this kind says, None where there is none."""
+    """The value of the last argument of this kind, None if there is none."""
     said = None
     values = [each.value or "" for each in start.arguments]
     for place, value in enumerate(values):

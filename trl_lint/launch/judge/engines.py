@@ -1,4 +1,4 @@
-"""Which engines one file shows a project to be run under: a launch command, a configuration, or code that makes one."""
+"""The engines that a file shows a project to use: by a launch command, a configuration, or code that configures one."""
 
 from __future__ import annotations
 
@@ -51,28 +51,27 @@ from trl_lint.launch.parsers import readers
 from trl_lint.launch.parsers.mentions import mentioned
 from trl_lint.launch.parsers.usage import own_commands
 
-# Accelerate's settings that no launch names.
+# Accelerate's default settings, which no launch names.
 HOME = "~"
 JSON = ".json"
 YAML = (".yaml", ".yml")
 _MAIN = re.compile(rb"^if\s+__name__\s*==", re.MULTILINE)
-# A file that says how a training is run is no larger.
+# A file that says how a training is run is not larger than this.
 LARGEST = 200_000
-# What hands a command on that stands behind it: `submit.py --gpus 8 -- accelerate launch train.py`.
+# Launchers that may follow another command: `submit.py --gpus 8 -- accelerate launch train.py`.
 _ANYWHERE = (("accelerate", "launch"), ("torchrun",))
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchEngines:
-    """What one launch of several processes runs under.
+    """The engines of one launch of several processes.
 
-    certain: whether nothing else is possible. configuration: the file that decides, "" where the command itself does or
-    where it is not known. pattern: which files that may be, as for `fnmatch`; HOME where it is the default.
-    program: the script or module that it starts, as a path, as far as that is known. names: the files of settings among
-    its words. whole: whether all that could name an engine is known. one_node: it says that it is on one machine.
-    one_process: it says that it is of one process. counted: it says of how many processes it is. options: the names of
-    those that it hands to the program, None where some may be unknown. drops_last: whether it asks for full batches
-    only.
+    certain: whether nothing else is possible. configuration: the file that decides, "" if the command itself does or it
+    is not known. pattern: the files that it may be, as for `fnmatch`; HOME if it is the default. program: the path of
+    the script or module that it starts, as far as known. names: the settings files among its words. whole: whether
+    everything that could name an engine is known. one_node, one_process: whether it says that it runs on one machine,
+    or as one process. counted: whether it gives the number of processes. options: the names of the options passed to
+    the program, None if some may be unknown. drops_last: whether it asks for full batches only.
     """
 
     engines: frozenset[TrainingEngine] = frozenset()
@@ -90,9 +89,9 @@ class LaunchEngines:
 
 
 class Group(str, Enum):
-    """What code does about process groups: it may start one, or else asks for one that others may have started.
+    """What code does about process groups: it may start one, or only asks for one that other code may have started.
 
-    NONE: it asks for none, and whether it starts one was not looked up.
+    NONE: it asks for none; whether it starts one was not determined.
     """
 
     NONE = ""
@@ -101,7 +100,7 @@ class Group(str, Enum):
 
 
 class BareStart(NamedTuple):
-    """A program that bare python starts, as a path, and the names of the options that it is given."""
+    """A program that bare python starts, as a path, and the names of the options passed to it."""
 
     program: str
     options: frozenset[str] = frozenset()
@@ -109,14 +108,14 @@ class BareStart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileEngines:
-    """What a file shows: engines beside its launches, in the order of their words, and its launches.
+    """What a file shows: engines outside of launches, in the order of TrainingEngine, and its launches.
 
-    program: whether it is a program, which says how it is run itself. bare: what it starts as one process, by bare
-    python. spawns: whether code makes processes itself, so that bare python starts several.
-    spawns_ranks: whether these are the ranks of a job for certain. one_process: whether Accelerate's settings in it
-    are for one process, None where it has none. drops_last: whether settings in it, or code, ask for full batches only.
-    names: the files of DeepSpeed's settings that those of Accelerate name. group: what code does about process groups.
-    built: the own names of the modules whose classes settings have hydra build.
+    program: whether it is a program, which says itself how it is run. bare: what it starts as one process, with bare
+    python. spawns: whether code creates processes itself, so that bare python starts several. spawns_ranks: whether
+    these are certainly the ranks of a job. one_process: whether Accelerate's settings in it are for one process, None
+    if it has none. drops_last: whether settings in it, or code, ask for full batches only. names: the DeepSpeed
+    settings files that Accelerate's settings name. group: what code does about process groups. built: the unqualified
+    names of the modules whose classes settings have hydra build.
     """
 
     beside: tuple[TrainingEngine, ...] = ()
@@ -133,22 +132,22 @@ class FileEngines:
 
     @property
     def is_silent(self) -> bool:
-        """Whether it shows nothing of how anything is run."""
+        """Whether it shows nothing about how anything is run."""
         return replace(self, program=False, group=Group.NONE) == _NOTHING
 
     @property
     def engines(self) -> tuple[TrainingEngine, ...]:
-        """All that it shows."""
+        """All engines that it shows."""
         return _in_order({*self.beside, *(engine for launch in self.launches for engine in launch.engines)})
 
 
 _NOTHING = FileEngines()
-# Where Accelerate's settings leave the rest to those of DeepSpeed.
+# The key by which Accelerate's settings refer to DeepSpeed's settings file.
 _DEEPSPEED_FILE = re.compile(rb"""^[ \t]*deepspeed_config_file:[ \t]*["']?([^\s"'#]+)""", re.MULTILINE)
-# The dotted name of a module, which no file of settings or data has: `package.train`, but not `config.yaml`.
+# The dotted name of a module, unlike a settings or data file: `package.train`, but not `config.yaml`.
 _MODULE = re.compile(r"(?!.*\.(?:ya?ml|json|toml|txt|sh|cfg|ini|csv|log|pt|bin|ipynb)$)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _VARIABLE = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$\w+")
-# How much of the text in front of a word may belong to it: `["accelerate",` on the line above.
+# How much of the text before a word may belong to it: `["accelerate",` on the line above.
 _BEFORE = 40
 
 
@@ -160,7 +159,7 @@ def is_wanted(name: str) -> bool:
 
 
 def is_document(name: str) -> bool:
-    """Whether a file of this name is for people to read."""
+    """Whether a file of this name is documentation."""
     return readers.front_end(PurePath(name)) in (readers.MARKDOWN, readers.RESTRUCTURED)
 
 
@@ -170,7 +169,7 @@ def is_program(data: bytes) -> bool:
 
 
 def of_file(path: PurePath, data: bytes) -> FileEngines:
-    """What a file shows; nothing where it can't be read."""
+    """What a file shows; nothing if it can't be read."""
     if len(data) > LARGEST:
         return _NOTHING
     if path.suffix == ".py":
@@ -208,7 +207,7 @@ def _is_for_one_process(path: PurePath, data: bytes) -> bool | None:
 
 
 def _group_of(data: bytes) -> Group:
-    """Of code that asks for no group it is not looked up whether it starts one: see `may_start_group`."""
+    """What code does about process groups; if it asks for none, it is not searched for starting one."""
     if ASKS_FOR_GROUP.search(data) is None:
         return Group.NONE
     return Group.STARTS if may_start_group(data) else Group.ASKS
@@ -220,12 +219,12 @@ def may_start_group(data: bytes) -> bool:
 
 
 def _spawns(data: bytes) -> bool:
-    """Whether code makes processes itself: the expression is slow, and looks only at lines with a word for that."""
+    """Whether code creates processes itself. The regex is slow, so it only searches lines with a word for that."""
     return any(SPAWNS.search(lines) is not None for word in SPAWN_WORDS for lines in _around(data, word))
 
 
 def _around(data: bytes, word: bytes) -> Iterator[bytes]:
-    """Each line of a text that has a word, with the end of what stands before it."""
+    """Each line of a text that contains a word, with the end of the text before it."""
     at = data.find(word)
     while at >= 0:
         end = data.find(b"\n", at)
@@ -251,7 +250,7 @@ def _signs(signs: Sequence[Sign], text: bytes) -> set[TrainingEngine]:
 
 
 def _of_deepspeed_configuration(data: bytes) -> set[TrainingEngine]:
-    """DeepSpeed's own configuration: `{"zero_optimization": {"stage": 3}}`."""
+    """The engines of DeepSpeed's own configuration: `{"zero_optimization": {"stage": 3}}`."""
     try:
         table = json.loads(data)
     except (ValueError, RecursionError):
@@ -269,7 +268,7 @@ def _of_deepspeed_configuration(data: bytes) -> set[TrainingEngine]:
 def _starts(
     commands: Iterable[Command], alone: Collection[str] = ()
 ) -> tuple[tuple[LaunchEngines, ...], frozenset[BareStart]]:
-    """The launches of several processes, and what bare python starts. alone: see `sees_one_gpu`."""
+    """The launches of several processes, and what bare python starts."""
     launches: list[LaunchEngines] = []
     bare: set[BareStart] = set()
     for command in commands:
@@ -286,7 +285,7 @@ def _starts(
 
 
 def _shown_starts(path: PurePath, data: bytes) -> tuple[tuple[LaunchEngines, ...], frozenset[BareStart]]:
-    """What a text that is no Python starts."""
+    """What a text that is not Python starts."""
     alone = one_gpu_variables(data)
     return _with_mentioned(*_starts(readers.all_commands(path, data), alone), *_starts(mentioned(path, data), alone))
 
@@ -297,19 +296,19 @@ def _with_mentioned(
     more_launches: tuple[LaunchEngines, ...],
     more_bare: frozenset[BareStart],
 ) -> tuple[tuple[LaunchEngines, ...], frozenset[BareStart]]:
-    """What a text starts, and of what it only mentions the programs that it starts nowhere."""
+    """What a text starts, and the programs that it only mentions and starts nowhere."""
     known = {each.program for each in launches} | {each.program for each in bare} | {""}
     launches += tuple(each for each in more_launches if each.program not in known)
     return launches, bare | {each for each in more_bare if each.program not in known}
 
 
 def _option_names(words: Sequence[Word]) -> frozenset[str]:
-    """The names of options as Python code has them: `do_pred` for `--do-pred`."""
+    """The names of options as in Python code: `do_pred` for `--do-pred`."""
     return frozenset(name.lstrip("-").replace("-", "_") for name, _, _ in options(words))
 
 
 def _path_of(start: Start) -> str:
-    """The path of what is started, of a module as well, as far as it is known."""
+    """The known path of what is started, also for a module."""
     module = start.module.value if start.module is not None else None
     return _file_of(module) if module else start.path
 
@@ -319,13 +318,13 @@ def _file_of(module: str) -> str:
 
 
 def launched_program(command: Command) -> str:
-    """The path of the program that a command starts with a launcher of several processes; "" where it does not."""
+    """The path of the program that a command starts with a launcher of several processes; "" if it does not."""
     launcher, words = _launcher(command)
     return _started(words)[1] if launcher else ""
 
 
 def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
-    """The launcher that a command calls, and the words behind it; "" for none."""
+    """The launcher that a command calls, and the words after it; "" for none."""
     rest = unwrap(command.words).rest
     if found := own_launcher(command):
         return found, _behind(rest, found.rpartition(" ")[2])
@@ -338,7 +337,7 @@ def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
 
 
 def _behind(words: Sequence[Word], launcher: str) -> Sequence[Word]:
-    """The words behind the one that is the launcher, or its module or script."""
+    """The words after the launcher, or after its module or script."""
     names = (each.value or each.tail for each in words)
     place = next((place for place, name in enumerate(names) if name == launcher or name.endswith(f"/{launcher}")), -1)
     return words[place + 1 :]
@@ -369,12 +368,12 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
 
 
 def _pattern(option: str) -> str:
-    """What is known of the file that an option names: `configs/*.yaml` for `--config_file configs/${KIND}.yaml`."""
+    """What is known of the file named by an option: `configs/*.yaml` for `--config_file configs/${KIND}.yaml`."""
     return _VARIABLE.sub("*", re.split(r"[\s=]", option, maxsplit=1)[-1].strip("\"'"))
 
 
 def _drops_last(words: Sequence[Word]) -> bool:
-    """Whether a program is given the option, as a flag or with a value that is true."""
+    """Whether the option is passed to a program, as a flag or with a true value."""
     given = [value for name, value, _ in options(words) if name.lstrip("-").replace("-", "_") == DROPS_LAST]
     return any(value.lower() in ("", "1", "on", "true", "yes") for value in given)
 
@@ -384,20 +383,21 @@ def _is_several(given: Sequence[tuple[str, str]]) -> bool:
 
 
 def _says(options: Sequence[CountOption], given: Sequence[tuple[str, str]], words: Sequence[Word]) -> bool:
-    """Whether one of these options is given, in words that do not vary."""
+    """Whether one of these options is given with a fixed value."""
     return any(option.fits(name, value) and not _may_vary(name, words) for name, value in given for option in options)
 
 
 def _started(words: Sequence[Word]) -> tuple[int, str]:
-    """Where among the words the program that a launcher is told to start stands, and its path, or what is known of its
-    end: "" behind the last one where there is none.
+    """The index of the program that a launcher starts among the words, and its path or the known end of it.
+
+    If there is none, the number of words and "".
     """
     for place, word in enumerate(words):
         if word.tail.endswith(".py"):
             return place, word.tail
         if word.value in ("-m", "--module") and place + 1 < len(words):
             return place, _file_of(words[place + 1].tail)
-    # `accelerate launch --config_file one.yaml package.train`: the `-m` is forgotten.
+    # `accelerate launch --config_file one.yaml package.train`: a forgotten `-m`.
     for place, (before, word) in enumerate(pairwise(words), 1):
         if _MODULE.fullmatch(word.value or "") and not before.raw.startswith("-"):
             return place, _file_of(word.value or "")
@@ -405,7 +405,7 @@ def _started(words: Sequence[Word]) -> tuple[int, str]:
 
 
 def _is_told(launcher: str, is_named: bool) -> bool:
-    """Whether an engine that a launch runs under is named by itself: Accelerate's default stands in the home folder."""
+    """Whether the engine of a launch follows from the command: Accelerate's default is in the home folder instead."""
     return is_named or not _is_of_accelerate(launcher)
 
 

@@ -1,4 +1,4 @@
-"""What a file says by its name of the machine that it is for.
+"""What the name of a file says about the machine that it is for.
 
 train_single_gpu.sh, finetune_1gpu.py    one GPU
 single_or_multi_gpu.sh                   nothing

@@ -1,4 +1,4 @@
-"""What a launch says of the number of GPUs that its process sees."""
+"""What a launch says about the number of GPUs that its process sees."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from trl_lint.launch.judge.python_invocation import Start
 
 
 class Gpus(str, Enum):
-    """ONE, CPU and OWN_LAUNCHER are right code. SEVERAL is certain. UNKNOWN: nothing that can be read says it."""
+    """ONE, CPU and OWN_LAUNCHER are correct code. SEVERAL is certain. UNKNOWN: nothing that can be read says it."""
 
     ONE = "one"
     SEVERAL = "several"
@@ -36,13 +36,13 @@ class Gpus(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class GpuVerdict:
-    """telling: the text that says so; with UNKNOWN it speaks of GPUs without a number that can be read."""
+    """telling: the text that says so; with UNKNOWN it mentions GPUs without a readable number."""
 
     gpus: Gpus
     telling: str = ""
 
 
-# The kinds of hints that front ends give, and what their value is.
+# The kinds of hints from front ends, with the meaning of their values.
 HINTS = {
     "slurm": "one option of an `#SBATCH` line, `--gres=gpu:4`",
     "gpus": "a number of GPUs, `all`, or unknown: compose, Kubernetes, SkyPilot, Docker",
@@ -53,19 +53,19 @@ HINTS = {
     "folder": "where it is run, by the `cd` in front of it (for `checking.py`)",
 }
 
-# Variables that only a launcher, or someone who plays one, sets (accelerate/state.py, torch env:// rendezvous).
+# Variables that only a launcher, or code that acts as one, sets (accelerate/state.py, torch env:// rendezvous).
 RANK_VARIABLES = ("LOCAL_RANK", "RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
            "ASCEND_RT_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")  # fmt: skip
 _FALSE = frozenset({"false", "0", "no"})
 
 
-# A paragraph or a condition is one of many commands, and is looked through once.
+# The same paragraph or condition belongs to many commands, and is searched once.
 _REMEMBERED = 64
 
 
 def gpus(start: Start) -> GpuVerdict:
-    """What the launch itself says; what stands closest to the process counts first."""
+    """What the launch itself says; whatever is closest to the process counts first."""
     words = start.arguments
     wrappers = (*_outer(start.command), *start.wrappers)
     for question in _QUESTIONS:
@@ -75,7 +75,7 @@ def gpus(start: Start) -> GpuVerdict:
 
 
 def is_one_of_several(start: Start) -> bool:
-    """Whether other processes are started beside this one: by ranks that are set by hand, or as tasks of Slurm."""
+    """Whether other processes are started beside this one: by ranks set by hand, or as tasks of Slurm."""
     places_model = any(PLACEMENT_ARGUMENT.fits(word.value or "") for word in start.arguments)
     one_gpu = any(GPU_INDEX_ARGUMENT.fits(name) and value.isdecimal() for name, value, _ in options(start.arguments))
     return gpus(start).gpus is Gpus.OWN_LAUNCHER and not (places_model or one_gpu)
@@ -86,7 +86,7 @@ def _outer(command: Command) -> tuple[Wrapper, ...]:
 
 
 def _ranks(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
-    """Ranks that are set by hand, arguments that only a launcher takes, and models that place themselves."""
+    """Ranks set by hand, arguments that only a launcher passes, and models that place themselves."""
     for name in RANK_VARIABLES:
         if name in start.environment:
             return GpuVerdict(Gpus.OWN_LAUNCHER, f"{name}={start.environment[name] or '…'}")
@@ -119,7 +119,7 @@ def _cpu(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Gp
 
 
 def _chosen(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
-    """In a branch for a number of GPUs, only what is written out in front of the command itself is certain."""
+    """In a branch that depends on the number of GPUs, only a literal assignment in front of the command is certain."""
     if any(each.name in VISIBLE and each.written_out for each in start.command.assignments):
         return None
     choices = (each for each in start.command.surroundings.hints if each.kind == "choice")
@@ -132,7 +132,7 @@ def _speaks_of_gpus(hint: Hint) -> bool:
 
 
 def _visible(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
-    """`CUDA_VISIBLE_DEVICES` and its like, whoever sets it: the closest counts."""
+    """`CUDA_VISIBLE_DEVICES` and similar variables; the one set closest to the process counts."""
     given = {name: value for wrapper in wrappers for name, value in _handed_over(wrapper).items()}
     for name in VISIBLE:
         if name in start.environment or name in given:
@@ -149,7 +149,7 @@ def _devices(value: str | None) -> Gpus:
         return Gpus.UNKNOWN
     if not devices or devices[0] in ("-1", "none", "NoDevFiles"):
         return Gpus.CPU
-    # From -1 on nothing is visible; what is no number may be a variable of someone else's template.
+    # From -1 on nothing is visible; a value that is no number may be a template's variable.
     devices = devices[: devices.index("-1")] if "-1" in devices else devices
     if not all(re.fullmatch(r"\d+|(?:GPU|MIG)-[\w/-]+", each) for each in devices):
         return Gpus.UNKNOWN
@@ -157,7 +157,7 @@ def _devices(value: str | None) -> Gpus:
 
 
 def _handed_over(wrapper: Wrapper) -> dict[str, str | None]:
-    """`docker run -e NAME=value`, `sbatch --export=ALL,NAME=value`."""
+    """The variables of `docker run -e NAME=value`, `sbatch --export=ALL,NAME=value`."""
     found: dict[str, str | None] = {}
     for name, value, _ in options(wrapper.words):
         if name in ("-e", "--env") and (match := ASSIGNMENT.match(value)):
@@ -169,7 +169,7 @@ def _handed_over(wrapper: Wrapper) -> dict[str, str | None]:
 
 
 def options(words: Sequence[Word]) -> list[tuple[str, str, str]]:
-    """The options among these words with their values ("" where there is none or it is unknown), and their text."""
+    """The options among these words with their values ("" if there is none or it is unknown), and their text."""
     found: list[tuple[str, str, str]] = []
     for place, word in enumerate(words):
         if not (word.value or word.raw).startswith("-"):
@@ -186,7 +186,7 @@ def options(words: Sequence[Word]) -> list[tuple[str, str, str]]:
 
 
 def _slurm(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
-    """srun starts as many processes as there are tasks; a batch script itself runs once, with all GPUs of the node."""
+    """srun starts one process per task; a batch script itself runs once, with all GPUs of the node."""
     batch = [(*_option(each.value), each.text) for each in start.command.surroundings.hints if each.kind == "slurm"]
     given = [option for each in wrappers if each.name in ("sbatch", "salloc") for option in options(each.words)]
     step = [option for each in wrappers if each.name == "srun" for option in options(each.words)]
@@ -204,13 +204,13 @@ def _option(text: str) -> tuple[str, str]:
     return (short[1], short[2]) if short else (name, value)
 
 
-# What makes more than one task, and what says how many GPUs a task or a node has.
+# Options for the number of tasks, and for the number of GPUs of a task or node.
 _TASKS = ("-n", "--ntasks", "--ntasks-per-node", "--ntasks-per-gpu", "--ntasks-per-socket", "-N", "--nodes")
 _NODE_GPUS = ("--gpus-per-task", "--gres", "--gpus-per-node", "-G", "--gpus", "--gpus-per-socket")
 
 
 def _tasks(options: Sequence[tuple[str, str, str]]) -> tuple[int | None, str] | None:
-    """The number of tasks, None where it can't be read, and the text; None where nothing says it."""
+    """The number of tasks (None if unreadable) and the text; None if nothing says it."""
     found = [(_whole(value), text) for name, value, text in options if name in _TASKS]
     return next((each for each in found if each[0] != 1), found[0] if found else None)
 
@@ -228,7 +228,7 @@ def _slurm_gpus(options: Sequence[tuple[str, str, str]]) -> GpuVerdict | None:
 
 
 def _amount(value: str) -> Gpus:
-    """What `4`, `a100:4`, `all` or "" (one) of something says; `gres=gpu` alone is one."""
+    """The number of GPUs in `4`, `a100:4`, `all` or "" (one); `gres=gpu` alone means one."""
     number = value.rpartition(":")[2].partition("(")[0].partition(",")[0]
     if value == "all":
         return Gpus.UNKNOWN
@@ -238,7 +238,7 @@ def _amount(value: str) -> Gpus:
 
 
 def _container(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
-    """`docker run --gpus all`: the writer asks for all GPUs of a machine of several."""
+    """`docker run --gpus all`: the author asks for all GPUs of a machine with several."""
     for wrapper in reversed(wrappers):
         for name, value, text in options(wrapper.words):
             if name == "--gpus" and wrapper.name in ("docker", "podman", "nvidia-docker"):
@@ -247,7 +247,7 @@ def _container(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper])
 
 
 def _asked(value: str) -> Gpus:
-    """Docker's language: `all`, `2`, `device=0,1`, `"device=0"`."""
+    """Docker's syntax: `all`, `2`, `device=0,1`, `"device=0"`."""
     value = value.strip("\"'")
     if value == "all":
         return Gpus.SEVERAL

@@ -1,4 +1,4 @@
-"""Tables: who starts one process per GPU by itself, what Python's own flags are, which scripts are known trainers."""
+"""Tables: what starts one process per GPU itself, Python's flags, and the scripts that are known trainers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ACCELERATE_MODULE = "accelerate.commands.launch"
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """A command that begins with these words starts the processes itself. source: where that can be read."""
+    """A command that begins with these words starts the processes itself. source: where that is documented."""
 
     words: tuple[str, ...]
     source: str
@@ -51,7 +51,7 @@ LAUNCHERS = (
 )
 # fmt: on
 
-# `python -m X` for these starts the processes itself. `accelerate_cli` does with `launch` behind it.
+# `python -m X` starts the processes itself for these. `accelerate_cli` does so with `launch` after it.
 LAUNCHER_MODULES = {
     "torch.distributed.run": "torch/distributed/run.py",
     "torch.distributed.launch": "torch/distributed/launch.py",
@@ -76,7 +76,7 @@ LAUNCHER_MODULES = {
     "paddle.distributed.launch": "paddle/distributed/launch",
 }
 
-# Scripts that start the processes of the script they are given, by the end of their path.
+# Scripts that start the processes of the script passed to them, by the end of their path.
 LAUNCHER_SCRIPTS = {
     "xla_spawn.py": "transformers/examples/pytorch/xla_spawn.py: xmp.spawn",
     "gaudi_spawn.py": "optimum-habana/examples/gaudi_spawn.py",
@@ -86,7 +86,7 @@ LAUNCHER_SCRIPTS = {
     "run_on_remote.py": "transformers/examples/run_on_remote.py: runhouse",
 }
 
-# `python -m X` for these runs no training of its own; what they run in turn is not read.
+# `python -m X` runs no training itself for these; what they run in turn is not analysed.
 TOOLS = frozenset(
     {
         "pip", "pytest", "venv", "virtualenv", "build", "twine", "unittest", "doctest", "json.tool", "http.server",
@@ -98,13 +98,13 @@ TOOLS = frozenset(
     }
 )  # fmt: skip
 INTERPRETER = re.compile(r"(?:.*/)?(?:python(?:\d+(?:\.\d+)?)?|pypy3?)(?:\.exe)?\Z")
-# Interpreters with a version of their own: `accelerate` on the path may belong to another one.
+# Interpreters with a version in their name: `accelerate` on the path may belong to another one.
 VERSIONED = re.compile(r"(?:.*/)?python\d+\.\d+\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """An interpreter flag and the assignment that does the same for all processes of a launcher ("": none).
+    """An interpreter flag and the assignment with the same effect in all processes of a launcher ("": none).
 
     Launchers start `sys.executable` without the flags of their own interpreter (accelerate/utils/launch.py,
     torch/distributed/run.py), but with its environment.
@@ -132,15 +132,15 @@ X_OPTIONS = {
     "utf8=1": "PYTHONUTF8=1",
     "importtime": "PYTHONPROFILEIMPORTTIME=1",
 }
-# Flags without a value, and those whose value is the next word or the rest of theirs.
+# Flags without a value, and those whose value is the next word or the rest of their own.
 PLAIN_FLAGS = frozenset("bBdEhiIOPqRsSuvVx?")
 VALUE_FLAGS = frozenset("WX")
-# With these Python runs no script.
+# With these flags Python runs no script.
 NO_SCRIPT = frozenset("hVc?")
 
 
 def training_script(path: str) -> str | None:
-    """Where it is read that the script at this path trains, if it is one of TRL's or Transformers' own."""
+    """The evidence that the script at this path trains, if it is one of TRL's or Transformers'."""
     return next((each.because for each in (TRL_SCRIPT, TRANSFORMERS_SCRIPT) if each.fits(path)), None)
 
 

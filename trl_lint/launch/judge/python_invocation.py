@@ -1,4 +1,4 @@
-"""Which commands start a script or a module with a bare interpreter."""
+"""Which commands start a script or a module with plain Python."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from trl_lint.launch.judge.launchers import (
     launcher,
 )
 
-# Runners that take a script itself, `uv run train.py`, and the option with which they take a module.
+# Runners that take a script directly, `uv run train.py`.
 _SCRIPT_RUNNERS = frozenset({("uv", "run")})
 _SCRIPT = re.compile(r"[^-].*\.py\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One process of Python, started with nothing that starts more.
+    """One process of Python, started by nothing that starts several.
 
-    interpreter: None where the runner takes the script itself (`uv run train.py`). flags: its own, `-m` and the
-    module left out. script or module: what is started; the script's path may be known by its `tail` only, a
-    module by its value. arguments: what stands behind. wrappers: the prefixes in front, outermost first.
+    interpreter: None if the runner takes the script directly (`uv run train.py`). flags: those of the interpreter,
+    without `-m` and the module. script or module: what is started; the script's path may be known by its `tail` only, a
+    module by its value. arguments: the words after it. wrappers: the prefixes in front, outermost first.
     """
 
     command: Command
@@ -45,12 +45,12 @@ class Start:
 
     @property
     def path(self) -> str:
-        """The script's path, or the end of it that is known; "" for a module."""
+        """The script's path, or its known end; "" for a module."""
         return self.script.tail if self.script else ""
 
 
 def bare_start(command: Command) -> Start | None:
-    """The start of a script or module with plain Python that this command is, or None."""
+    """The start of a script or module with plain Python in this command, or None."""
     found = unwrap(command.words)
     if not found.rest or own_launcher(command):
         return None
@@ -76,7 +76,7 @@ def own_launcher(command: Command) -> str | None:
 
 
 def is_interpreter(word: Word) -> bool:
-    """Whether this word runs Python: by its name, by its path, or a variable that is called so."""
+    """Whether this word runs Python: by its name, by its path, or by the name of a variable."""
     if word.value is not None:
         return INTERPRETER.match(word.value) is not None
     if word.raw.endswith(("/python", "/python3", '/python"', '/python3"')):
@@ -132,7 +132,7 @@ def _starts_script(word: Word) -> bool:
 
 
 def _flags(words: Sequence[Word]) -> tuple[list[Word], str]:
-    """The interpreter's flags at the front, and what comes behind: "script", "module" or "nothing"."""
+    """The interpreter's flags at the front, and what follows: "script", "module" or "nothing"."""
     flags: list[Word] = []
     for place, word in enumerate(words):
         if place < len(flags):

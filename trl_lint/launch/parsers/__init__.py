@@ -1,1 +1,1 @@
-"""One module per kind of file: the commands in it, imported when the first such file is there."""
+"""One module per kind of file, with the commands in it; imported for the first such file."""

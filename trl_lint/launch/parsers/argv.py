@@ -1,4 +1,4 @@
-"""Commands that are written as lists of strings: `["python", "train.py"]`."""
+"""Commands written as lists of strings: `["python", "train.py"]`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Item:
 def read(
     items: Sequence[Item], surroundings: CommandContext, form: Form, assignments: tuple[Assignment, ...] = ()
 ) -> Commands:
-    """The command that these words are, and those in a string that it hands to a shell."""
+    """The command that these words are, and those in a string that it passes to a shell."""
     if not items:
         return
     words = tuple(each.word for each in items)

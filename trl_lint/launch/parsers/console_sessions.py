@@ -1,4 +1,4 @@
-"""Console sessions and shell examples in documentation: prompts taken off, output left out."""
+"""Console sessions and shell examples in documentation, without prompts and output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SESSIONS = frozenset(
         "none",
     }
 )
-# Many a writer calls a shell command Python; no Python code looks like one.
+# Writers often mark a shell command as Python; no Python code looks like one.
 _PYTHON = frozenset({"python", "python3", "py", "ipython"})
 _PROMPT = re.compile(
     r"[ \t]*(?:\([\w.-]+\)[ \t]*)?(?:[\w.-]+@[\w.-][^\s$#%]*[ \t]*)?[$%][ \t]+|[ \t]*[\u276f\u279c][ \t]+"
@@ -37,7 +37,7 @@ _GAP = re.compile(r"\n(?:[ \t]*\r?\n)+")
 # "With LoRA:", right above a command.
 _LABEL = re.compile(r"\s*[^\s:][^\n]*:[ \t]*\r?\n")
 _MAGIC = re.compile(r"[ \t]*!(?=[ \t]*[\w./$])")
-# How a line of a block without a language begins that is meant for a shell.
+# How a shell line begins in a block without a language.
 _COMMAND = re.compile(
     r"[ \t]*(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)*"
     r"(?:(?:sudo|nohup|env|time|srun|uv run|poetry run)\b[^\n]*?[ \t])?"
@@ -46,7 +46,7 @@ _COMMAND = re.compile(
 )
 
 
-# What a block that starts something for GPUs names.
+# Words of blocks that start something for GPUs.
 _LAUNCHES = ("python", "uv run", "accelerate", "torchrun", "deepspeed")
 
 
@@ -56,7 +56,7 @@ def may_launch(text: str) -> bool:
 
 
 def read(passage: Passage, language: str, surroundings: CommandContext) -> Commands:
-    """The commands of one block of documentation in this language ("": it names none)."""
+    """The commands of a block of documentation in this language ("": none given)."""
     if not may_launch(passage.text):
         return
     passage = without_placeholders(passage)
@@ -71,7 +71,7 @@ def read(passage: Passage, language: str, surroundings: CommandContext) -> Comma
 
 
 def paragraphs(passage: Passage, surroundings: CommandContext) -> Commands:
-    """The commands of plain text: of each paragraph that begins like a command, under its comments."""
+    """The commands of plain text: of each paragraph that begins like a command, below its comments."""
     passage = without_placeholders(passage)
     start = 0
     for gap in [*_GAP.finditer(passage.text), None]:
@@ -88,7 +88,7 @@ def paragraphs(passage: Passage, surroundings: CommandContext) -> Commands:
 
 
 def exported(passage: Passage, surroundings: CommandContext) -> Mapping[str, str | None]:
-    """The environment after this block was typed, for the blocks that follow it."""
+    """The environment after running this block, for the blocks that follow it."""
     if "export" not in passage.text:
         return surroundings.environment
     lines = list(_lines_with(passage, _PROMPT, _CONTINUED)) or [passage]
@@ -116,7 +116,7 @@ def _without_magic(passage: Passage) -> Iterator[Passage]:
 
 
 def _lines_with(passage: Passage, prompt: re.Pattern[str], continued: re.Pattern[str] | None) -> Iterator[Passage]:
-    """The lines behind a prompt, with those that continue them."""
+    """The lines with a prompt, without it, and those that continue them."""
     open_line = False
     for start, end in _lines(passage.text):
         match = prompt.match(passage.text, start, end)

@@ -1,7 +1,7 @@
-"""Dockerfiles: RUN, CMD and ENTRYPOINT in both forms, with what ENV sets before them.
+"""Dockerfiles: RUN, CMD and ENTRYPOINT in both forms, with the variables set by ENV before them.
 
-The format is one of lines, and BuildKit reads it so (frontend/dockerfile/parser). We do as well: the grammar of
-tree-sitter-dockerfile gives a whole file up where it meets `ENV NAME two words`, which is right and common.
+The format is line-based, and BuildKit reads it so (frontend/dockerfile/parser). So does this module: the grammar of
+tree-sitter-dockerfile gives up on a whole file with `ENV NAME two words`, which is valid and common.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def commands(text: str) -> Commands:
 
 @dataclass(slots=True)
 class _Stage:
-    """From one FROM to the next. The last ENTRYPOINT and CMD count, and they run together."""
+    """From one FROM to the next. The last ENTRYPOINT and CMD count, and are run together."""
 
     environment: dict[str, str | None]
     arguments: dict[str, str | None] = field(default_factory=dict)
@@ -54,7 +54,7 @@ def read(passage: Passage, surroundings: CommandContext) -> Commands:
             yield from _ends(stage, surroundings)
             stage = _begun(body.text, stages, surroundings)
         elif keyword == "ENV":
-            # Commands share the environment that holds where they stand, so it is replaced, not changed.
+            # Commands share the environment at their position, so it is replaced, not changed.
             work.spend(1 + len(stage.environment), "variables")
             known = ChainMap(stage.environment, stage.arguments)
             stage.environment = {**stage.environment, **_pairs(body.text, known)}
@@ -71,7 +71,7 @@ def read(passage: Passage, surroundings: CommandContext) -> Commands:
 
 
 def _begun(text: str, stages: dict[str, _Stage], surroundings: CommandContext) -> _Stage:
-    """A stage built on an earlier one has its environment."""
+    """Begin a stage. One built on an earlier stage has the environment of that."""
     match = _FROM.match(text)
     base = stages.get(match[1].lower()) if match else None
     stage = _Stage(base.environment if base else dict(surroundings.environment))
@@ -105,7 +105,7 @@ def _either(body: Passage, surroundings: CommandContext, stage: _Stage) -> Comma
 
 
 def _items(body: Passage, surroundings: CommandContext) -> list[argv.Item] | None:
-    """The words of the JSON form, or None if this is not one: what is no JSON goes to the shell, as Docker does it."""
+    """The words of the JSON form, or None: other text is passed to the shell, as Docker does it."""
     text = body.text.strip()
     if not text.startswith("["):
         return None
@@ -125,7 +125,7 @@ def _items(body: Passage, surroundings: CommandContext) -> list[argv.Item] | Non
 
 
 def _instructions(passage: Passage) -> Iterator[tuple[str, Passage, Passage | None]]:
-    """Keyword, body less its options, and the script of a here-document."""
+    """Keyword, body without its options, and the script of a here-document."""
     lines = line_spans(passage.text)
     ends = _Ends(passage.text, lines)
     escape = "`" if _ESCAPE.match(passage.text) else "\\"
@@ -154,7 +154,7 @@ def _instructions(passage: Passage) -> Iterator[tuple[str, Passage, Passage | No
 
 
 class _Ends:
-    """Where here-documents end: the lines by what is written on them, sorted out once one is asked for."""
+    """Where here-documents end: line numbers by content, indexed on first use."""
 
     def __init__(self, text: str, lines: list[tuple[int, int]]) -> None:
         self._text = text
@@ -162,7 +162,7 @@ class _Ends:
         self._places: dict[str, list[int]] | None = None
 
     def behind(self, word: str, place: int) -> int | None:
-        """The first line at or behind `place` that has this word and nothing else."""
+        """The first line at or after `place` that consists of this word."""
         if self._places is None:
             self._places = {}
             for number, (start, end) in enumerate(self._lines):
@@ -184,7 +184,7 @@ def _heredoc(
 
 
 def _pairs(text: str, known: Mapping[str, str | None]) -> dict[str, str | None]:
-    """What ENV sets: `A=1 B="x y"`, or in the old way `A x y`."""
+    """The variables that ENV sets: `A=1 B="x y"`, or the old form `A x y`."""
     text = re.sub(r"[\\`]\r?\n", " ", text).strip()
     first, _, rest = text.partition(" ")
     if "=" not in first:

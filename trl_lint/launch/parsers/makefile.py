@@ -1,4 +1,4 @@
-"""Makefiles: recipe lines, each a shell of its own, with the file's variables put in."""
+"""Makefiles: recipe lines, each run by its own shell, with the file's variables expanded."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 LARGEST = 500_000
-# How often variables are put into variables.
+# How often variables are expanded inside variables.
 DEEPEST = 8
 LONGEST = 4_000
-# How many characters variables may put into a file.
+# How many characters the expansion of variables may add to a file.
 MOST_EXPANDED = 1_000_000
 _REFERENCE = re.compile(r"\$(?:\$|\(([\w.-]+)\)|\{([\w.-]+)\})")
-# A recipe line without these starts no Python.
+# A recipe line without one of these starts no Python.
 _NEEDLE = re.compile(r"py|uv run", re.IGNORECASE)
 _EXPORT = re.compile(
     r"^(?:[^\s#:=][^#:=\n]*:)?[ \t]*export[ \t]+([A-Za-z_]\w*)[ \t]*(?:[:?]{0,2}=(.*)|$)", re.MULTILINE
@@ -65,7 +65,7 @@ def _parser() -> Parser:
     import tree_sitter_make
 
     with warnings.catch_warnings():
-        # The grammar's wheel still hands over a plain integer.
+        # The grammar's wheel still passes a plain integer.
         warnings.simplefilter("ignore", DeprecationWarning)
         return tree_sitter.Parser(tree_sitter.Language(tree_sitter_make.language()))
 
@@ -80,7 +80,7 @@ def _recipes(root: Node) -> Iterator[Node]:
 
 
 def _variables(tree: Tree) -> dict[str, str | None]:
-    """Variables that the whole file gives one value; others, and those set in a conditional twice, are unknown."""
+    """Variables with the same value in the whole file; None for others, such as those set twice in a conditional."""
     found: dict[str, str | None] = {}
     stack = [tree.root]
     while stack:
@@ -97,7 +97,7 @@ def _variables(tree: Tree) -> dict[str, str | None]:
 
 
 class _Variables:
-    """What the variables of a file stand for, others put into them; each is looked into once."""
+    """The expanded values of a file's variables; each is computed once."""
 
     def __init__(self, texts: Mapping[str, str | None]) -> None:
         self._texts = texts
@@ -105,14 +105,14 @@ class _Variables:
         self._left = MOST_EXPANDED
 
     def of(self, name: str) -> str | None:
-        """The value of a variable, None where it is unknown, or too long."""
+        """The value of a variable; None if it is unknown, or too long."""
         if name not in self._known:
             text = self._texts.get(name)
             self._known[name] = None if text is None else self.value(text)
         return self._known[name]
 
     def value(self, text: str) -> str | None:
-        """The text with variables put in, None where one is unknown, or it gets too long."""
+        """The text with variables expanded; None if one is unknown, or the text gets too long."""
         for _ in range(DEEPEST):
             if len(text) > LONGEST or "$" not in text:
                 break
@@ -136,10 +136,10 @@ class _Variables:
         return "".join([*pieces, text[last:]])
 
     def spend(self, characters: int) -> None:
-        """Take note of how much is put in.
+        """Count the expanded characters.
 
         Raises:
-            TooMuch: it is more than any file needs.
+            TooMuch: there are more than any file needs.
         """
         self._left -= characters
         if self._left < 0:
@@ -147,14 +147,14 @@ class _Variables:
 
 
 def _less_prefix(text: str, start: int, end: int) -> tuple[int, int]:
-    """A recipe line less its `@`, `-` and `+`."""
+    """A recipe line without its `@`, `-` and `+`."""
     while start < end and text[start] in "@-+ \t":
         start += 1
     return start, end
 
 
 def _expanded(passage: Passage, variables: _Variables) -> Passage:
-    """The line as the shell gets it. What is put in stands, for us, where its reference does."""
+    """The line as passed to the shell. Expanded text has the position of its reference."""
     text: list[str] = []
     at = array("q")
     last = 0
@@ -162,7 +162,7 @@ def _expanded(passage: Passage, variables: _Variables) -> Passage:
         text.append(passage.text[last : match.start()])
         at.extend(passage.at[last : match.start()])
         name = match[1] or match[2]
-        # An unknown variable stays as it is written: to the shell's parser it is something unknown as well.
+        # An unknown variable is kept as written: to the shell's parser it is unknown as well.
         put = ("$" if name is None else variables.of(name)) or match[0]
         variables.spend(len(put))
         text.append(put)

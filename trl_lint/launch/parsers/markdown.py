@@ -1,4 +1,4 @@
-"""Markdown: fenced and indented blocks of shell, console sessions, and whatever else in a fence has a front end."""
+"""Markdown: fenced and indented blocks of shell, console sessions, and fences of any language with a front end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LANGUAGE = re.compile(r"\{?\.?([\w+-]*)")
 
 
 def _read_yaml(passage: Passage, surroundings: CommandContext) -> Commands:
-    from trl_lint.launch.parsers import yaml_files  # it brings a parser along that most documents need not
+    from trl_lint.launch.parsers import yaml_files  # it imports a parser that most documents do not need
 
     yield from yaml_files.read(passage, surroundings)
 
@@ -51,7 +51,7 @@ def read(passage: Passage, surroundings: CommandContext) -> Commands:
     environment = surroundings.environment
     tokens = _parser().parse(passage.text)
     for place, token in enumerate(tokens):
-        # Of the paragraphs, those count that stand above a block: in front of it, and in front of the list it is in.
+        # The paragraphs above a block count: the one before it, and the one before the list that contains it.
         paragraphs = {level: text for level, text in paragraphs.items() if level <= token.level}
         if token.type == "heading_open":
             level = int(token.tag[1:])
@@ -75,7 +75,7 @@ def read(passage: Passage, surroundings: CommandContext) -> Commands:
 
 
 def code_blocks(text: str) -> Iterator[tuple[str, Passage]]:
-    """The blocks of code of a document, each with what stands behind its fence; "" for one that is only indented."""
+    """The code blocks of a document, each with the info string of its fence; "" for an indented block."""
     passage, starts = Passage.whole(text), _line_starts(text)
     for token in _parser().parse(text):
         if token.type in ("fence", "code_block"):
@@ -85,7 +85,7 @@ def code_blocks(text: str) -> Iterator[tuple[str, Passage]]:
 
 
 def _below(tokens: Sequence[Token], place: int) -> list[str]:
-    """The paragraph right behind a block, unless it leads to the next: there it counts if it names a launcher."""
+    """The paragraph right after a block, unless it introduces the next one; then it counts if it names a launcher."""
     opening = tokens[place + 1 : place + 3]
     if len(opening) < 2 or opening[0].type != "paragraph_open":
         return []
@@ -95,7 +95,7 @@ def _below(tokens: Sequence[Token], place: int) -> list[str]:
 
 
 def read_block(block: Passage, language: str, surroundings: CommandContext) -> Commands:
-    """The commands of one block of code. What its own front end can't read is documentation, and no error."""
+    """The commands of a code block. A block that its front end can't read is documentation, not an error."""
     try:
         if language in OTHERS:
             yield from OTHERS[language](block, surroundings)
@@ -111,12 +111,12 @@ def read_block(block: Passage, language: str, surroundings: CommandContext) -> C
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    # Only blocks matter: what stands in a line is never parsed.
+    # Only blocks matter: inline markup is never parsed.
     return MarkdownIt("commonmark").disable(["inline"])
 
 
 def _line_starts(text: str) -> list[int]:
-    # The parser counts `\r\n`, `\r` and `\n` alike, and nothing else.
+    # The parser counts `\r\n`, `\r` and `\n` as line ends, and nothing else.
     return [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text)), len(text)]
 
 
@@ -126,7 +126,7 @@ def _language(info: str) -> str:
 
 
 def _block(passage: Passage, starts: list[int], token: Token) -> Passage | None:
-    """The block's contents. Its lines may be indented, in a list, or quoted with `>`."""
+    """The contents of a block. Its lines may be indented, in a list, or quoted with `>`."""
     if token.map is None:
         return None
     first = token.map[0] + (token.type == "fence")
@@ -136,7 +136,7 @@ def _block(passage: Passage, starts: list[int], token: Token) -> Passage | None:
             return None
         start, end = starts[number], starts[number + 1]
         text = line.rstrip("\n")
-        # Of an empty line, which may be indented or quoted, its end is kept: it parts commands.
+        # For an empty line, which may be indented or quoted, its end is kept, as it separates commands.
         place = passage.text.rfind(text, start, end) if text else max(start, end - 1)
         if place < 0:
             return None

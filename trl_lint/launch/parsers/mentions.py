@@ -2,10 +2,10 @@
 
     Run `python train.py --epochs 3` on one GPU.          README.md
     CMD="python train.py --seed $1"; eval $CMD            run.sh
-    script=train.py; python $script                       run.sh, whose variable is assigned once or more
+    script=train.py; python $script                       run.sh, with a variable that is assigned at least once
 
-They say how a program is meant to be started where no command does that is run for certain, and nothing of what is
-wrong about that: a place in a sentence is none to mend.
+They say how a program is meant to be started if no command certainly runs it. They are not reported as wrong: a
+sentence is no place for a fix.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KINDS = frozenset({readers.SHELL, readers.MARKDOWN, readers.RESTRUCTURED})
 _SHELL = PurePath("mentioned.sh")
 _GOES_ON = re.compile(r"\\\r?\n[ \t]*")
 _COMMENT = re.compile(r"[ \t]*#")
-# A variable that holds Python, and one that holds a program.
+# A variable that holds the interpreter, and one that holds a program.
 _PYTHON = re.compile(r"[\"']?\$\{?PYTHON\w*(?::?-[^}\s]*)?\}?[\"']?(?=[ \t])")
 _PROGRAM = re.compile(r"^[ \t]*(?:export[ \t]+)?(\w+)=[\"']?([\w./-]+\.py)[\"']?[ \t]*$", re.MULTILINE)
 _COMMAND = re.compile(
@@ -29,17 +29,17 @@ _COMMAND = re.compile(
     r"(?<![\w./$-])(?:python[\d.]*|torchrun|accelerate|deepspeed|uv run)[ \t]+"
     r"[^\"'`]*?\.py(?!\w)[^\"'`)]*"
 )
-# A variable that may hold a launcher, in front of Python or behind it: `python $prefix train.py`.
+# A variable that may hold a launcher, before or after Python: `python $prefix train.py`.
 _OPEN = re.compile(r"python[\d.]*[ \t]+[\"']?\$")
 _OPEN_BEFORE = re.compile(r"\$\{?\w+\}?[ \t]*$")
-# What starts several processes of what stands behind it.
+# Commands that start several processes of the command after them.
 _STARTS_SEVERAL = re.compile(r"\b(?:srun|mpirun|mpiexec|jsrun|ibrun|aprun|torchrun|deepspeed|accelerate|parallel)\b")
-# So many of a text are read: more are the log of a run.
+# How many commands of a text are read: more are the log of a run.
 _MOST = 200
 
 
 def mentioned(path: PurePath, data: bytes) -> Iterator[Command]:
-    """The commands that a text mentions, whether they are found as those of a script as well or not."""
+    """The commands that a text mentions, including those that are also found as commands of a script."""
     if readers.front_end(path) not in _KINDS:
         return
     text = _GOES_ON.sub(" ", data.decode("utf-8", "replace"))
@@ -59,7 +59,7 @@ def _may_be_one(line: str, has_programs: bool) -> bool:
 
 
 def _filled_in(line: str, programs: list[tuple[str, str]]) -> str:
-    """A line with the variables that hold Python or a program. Of several values the last one is taken."""
+    """A line with the variables that hold Python or a program replaced. Of several values the last one is taken."""
     line = _PYTHON.sub("python", line)
     for name, program in reversed(programs):
         line = re.sub(rf"[\"']?\$(?:{name}\b|\{{{name}\}})[\"']?", program, line)

@@ -1,4 +1,4 @@
-"""Notebooks as text: which code cells there are, and where each string of their sources stands in the JSON."""
+"""Notebooks as text: the code cells, and where each string of their sources is in the JSON."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from trl_lint.launch.commands.commands import Unreadable
 MOST_LINES = 100_000
 _DECODER = json.JSONDecoder(strict=False)
 _SPACE = re.compile(r"[ \t\r\n]*")
-# A character of a string as it is written; one beyond the first plane may be two escapes.
+# A character of a JSON string; one beyond the basic plane may be written as two escapes.
 _CHARACTER = re.compile(r"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\.|.", re.DOTALL)
-# The form of notebooks that is read: those before it keep their cells somewhere else.
+# The supported notebook format: older ones keep their cells somewhere else.
 FORMAT = 4
 _PYTHON = frozenset({"", "python", "python3", "ipython", "ipython3"})
 
 
 @dataclass(frozen=True, slots=True)
 class String:
-    """A string of a source, and where it stands with its quotes."""
+    """A string of a source, and its span including the quotes."""
 
     value: str
     start: int
     end: int
 
     def offsets(self, text: str) -> list[int]:
-        """Where each character of the value stands in the text, and behind them where its last quote does."""
+        """The index of each character of the value in the text, followed by that of the closing quote."""
         return [*(each.start() for each in _CHARACTER.finditer(text, self.start + 1, self.end - 1)), self.end - 1]
 
 
 @dataclass(frozen=True)
 class CodeCell:
-    """A code cell. number: its place among all cells, from 1. start, end: where the value of its source stands.
+    """A code cell. number: its place among all cells, from 1. start, end: the span of its source.
 
-    language: what an editor says of this cell alone; "" where it says nothing.
+    language: the language that an editor has noted for this cell alone; "" if none.
     """
 
     number: int
@@ -58,7 +58,7 @@ class CodeCell:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a notebook says of itself. form: the `nbformat`, None where there is no such number."""
+    """What a notebook says about itself. form: the `nbformat`, None if there is no such number."""
 
     form: int | None
     language: str
@@ -72,7 +72,7 @@ def code_cells(text: str) -> Iterator[CodeCell]:
     """The code cells of a notebook, in order.
 
     Raises:
-        Unreadable: it is no JSON, or none of a notebook.
+        Unreadable: the text is no JSON, or no notebook.
     """
     try:
         yield from _Scan(text).code_cells()
@@ -81,10 +81,10 @@ def code_cells(text: str) -> Iterator[CodeCell]:
 
 
 def about(text: str) -> About:
-    """What a notebook says of itself.
+    """What a notebook says about itself.
 
     Raises:
-        Unreadable: it is no JSON, or none of a notebook.
+        Unreadable: the text is no JSON, or no notebook.
     """
     try:
         return _Scan(text).about()
@@ -93,7 +93,7 @@ def about(text: str) -> About:
 
 
 class _Scan:
-    """A reader of JSON that says where strings stand; the values of other keys than a cell's are skipped."""
+    """A JSON reader that reports the positions of strings; values of keys that are not needed are skipped."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -134,11 +134,11 @@ class _Scan:
             place = self._blank(place + 1) if self._text[place] == "," else place
 
     def _values(self, place: int, wanted: str) -> Iterator[int]:
-        """Where the values of this key of the object begin."""
+        """The indices at which the values of this key of the object begin."""
         return (value for key, value in self._members(place) if key == wanted)
 
     def _members(self, place: int) -> Iterator[tuple[str, int]]:
-        """The keys of an object, and where their values begin."""
+        """The keys of an object, with the indices at which their values begin."""
         if self._text[place] != "{":
             raise ValueError(place)
         place = self._blank(place + 1)
@@ -165,7 +165,7 @@ class _Scan:
         return match.end()
 
 
-# What is read of a notebook besides its cells, and where its language may stand.
+# The keys read from a notebook other than its cells, and where its language may be.
 _ABOUT = ("nbformat", "metadata")
 _LANGUAGES = (("kernelspec", "language"), ("language_info", "name"))
 
@@ -178,7 +178,7 @@ def _language(metadata: object) -> str:
 
 
 def _own_language(cell: Mapping[str, object]) -> str:
-    """VS Code notes the language of a cell that has another one than the notebook."""
+    """The language that VS Code notes for a cell if it differs from the notebook's."""
     return str(_in(_in(cell.get("metadata"), "vscode"), "languageId") or "").lower()
 
 

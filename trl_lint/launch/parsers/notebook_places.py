@@ -1,4 +1,4 @@
-"""Places in notebooks, for users in a line of a cell: from places in the JSON around it, and back."""
+"""Positions in notebooks, converted between the JSON and lines of a cell, as users see them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class CellPlaces:
-    """The places in the cells of a notebook, whose JSON is a text."""
+    """The positions in the cells of a notebook, given its JSON text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._cells: list[CodeCell] = []
-        with suppress(Unreadable):  # what stands behind has no commands either
+        with suppress(Unreadable):  # the rest has no commands either
             self._cells.extend(code_cells(text))
 
     def __call__(self, offset: int) -> Position:
-        """The place in a cell of an index into the text; of one between cells, the beginning of the file."""
+        """The position in a cell for an index into the text; the beginning of the file for one between cells."""
         for cell in self._cells:
             before = accumulate((len(each.value) for each in cell.strings), initial=0)
             for string, above in zip(cell.strings, before, strict=False):
@@ -33,7 +33,7 @@ class CellPlaces:
         return Position(1, 1)
 
     def in_file(self, place: Position) -> Position:
-        """The place in the file of one in a cell; one that is in no cell stays."""
+        """The position in the file for one in a cell; a position in no cell is returned unchanged."""
         cell = next((each for each in self._cells if each.number == place.cell), None)
         if cell is None or not cell.strings:
             return place

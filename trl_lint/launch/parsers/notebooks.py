@@ -1,4 +1,4 @@
-"""Jupyter notebooks: `!python train.py` and `%%bash` in code cells. Cells are strings of JSON, and edited as such."""
+"""Jupyter notebooks: `!python train.py` and `%%bash` in code cells. Cells are JSON strings, and are edited as such."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _cell(cell: Passage, surroundings: CommandContext) -> Commands:
 
 
 def _magic_lines(cell: Passage) -> Iterator[Passage]:
-    """Lines for the shell, less their `!`, with those that a backslash joins to them."""
+    """Lines for the shell without their `!`, with those that a backslash joins to them."""
     lines = [(match.start(), match.end()) for match in re.finditer(r"[^\n]*\n?", cell.text) if match[0]]
     pieces: list[Passage] = []
     for start, end in lines:
@@ -71,7 +71,7 @@ def _magic_lines(cell: Passage) -> Iterator[Passage]:
 
 
 def _less_braces(passage: Passage) -> Passage:
-    """IPython puts Python values into `{name}`."""
+    """Mask `{name}`, which IPython replaces by Python values."""
     from trl_lint.launch.commands.templates import without_braces
 
     return without_braces(passage)

@@ -27,10 +27,10 @@ from trl_lint.launch.parsers.readers import PYTHON_STARTS
 from trl_lint.launch.parsers.shell_tree import character_index
 
 LARGEST = 2_000_000
-# A file without one of these starts nothing, and has no usage to show.
+# A file without one of these starts nothing.
 NEEDLES = re.compile(r"subprocess|Popen|os\.(?:system|popen|exec|spawn)|create_subprocess|check_call")
 _STARTS = re.compile(PYTHON_STARTS)
-# By the last part of their names: what takes a list of words or, with `shell=True`, a line for the shell.
+# By the last part of their names: functions that take a list of words or, with `shell=True`, a line for the shell.
 _RUNNERS = frozenset(
     {"run", "call", "check_call", "check_output", "Popen", "create_subprocess_exec", "create_subprocess_shell"}
 )
@@ -38,13 +38,13 @@ _LINES = frozenset({"system", "popen", "getoutput", "getstatusoutput", "create_s
 _EXEC = {"execv": 1, "execve": 1, "execvp": 1, "execvpe": 1, "spawnv": 2, "spawnve": 2, "spawnvp": 2, "spawnvpe": 2}
 _STARTERS = _RUNNERS | _LINES | _EXEC.keys()
 _MODULES = frozenset({"subprocess", "os", "asyncio", "sp"})
-# What each name is bound to, None where that is not known.
+# The expression bound to each name, None if not known.
 Names = Mapping[str, ast.expr | None]
 _STRING_PREFIX = re.compile(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
 
 
 def commands(text: str) -> Commands:
-    """The commands that a Python file starts, or that its docstring tells its reader to type."""
+    """The commands that a Python file starts, or that its docstring tells users to type."""
     if len(text) > LARGEST:
         raise Unreadable(f"a Python file of {len(text)} characters is not looked at for commands")
     if not _STARTS.search(text):
@@ -54,7 +54,7 @@ def commands(text: str) -> Commands:
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        # The linter proper says so of a Python file.
+        # The linter itself reports this for a Python file.
         return
     reader = _Reader(text)
     yield from reader.docstring(tree)
@@ -76,9 +76,9 @@ class _Reader:
     work: Work = field(default_factory=Work)
     _starts: list[int] = field(default_factory=list)
     _ascii: bool = True
-    # Of lines that are not ASCII: which character each byte belongs to.
+    # For lines that are not ASCII: the character of each byte.
     _characters: dict[int, Sequence[int]] = field(default_factory=dict)
-    # The conditions that were written out already.
+    # Conditions that were already unparsed.
     _tests: dict[ast.If, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -100,7 +100,7 @@ class _Reader:
     def scope(
         self, body: Sequence[ast.stmt], around: ChainMap[str, ast.expr | None], environment: dict[str, str | None]
     ) -> Commands:
-        """The commands of a module, class or function. around: what is bound once around it."""
+        """The commands of a module, class or function. around: names bound once in enclosing scopes."""
         names, choices = around.new_child(_bound(body)), _choices(body)
         for node in _own_nodes(body):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -149,7 +149,7 @@ class _Reader:
         return found[::-1]
 
     def _run(self, argument: ast.expr | None, names: Names, here: CommandContext) -> Commands:
-        """A list of words, a line, or a line that is split."""
+        """The commands of a list of words, of a line, or of a line that is split."""
         if isinstance(argument, (ast.List, ast.Tuple)):
             yield from self._words(argument, names, here)
         elif isinstance(argument, ast.Call) and _called(argument.func)[0] == "split":
@@ -189,7 +189,7 @@ class _Reader:
             yield from read(passage, here)
 
     def _string(self, node: ast.expr) -> Passage | None:
-        """The contents of one string literal; several that are written side by side are left alone."""
+        """The contents of a single string literal; adjacent literals are skipped."""
         start, end = self._offset(node.lineno, node.col_offset), self._offset(node.end_lineno, node.end_col_offset)
         raw = self.file[start:end]
         match = _STRING_PREFIX.match(raw)
@@ -205,7 +205,7 @@ class _Reader:
         return align(self.file, start, end, node.value)
 
     def _offset(self, line: int | None, column: int | None) -> int:
-        """Columns of `ast` count bytes of UTF-8."""
+        """The index for a position of `ast`, whose columns count bytes of UTF-8."""
         start = self._starts[min((line or 1) - 1, len(self._starts) - 1)]
         if self._ascii or not column:
             return start + (column or 0)
@@ -218,7 +218,7 @@ class _Reader:
 
 
 def _single(raw: str) -> bool:
-    """Whether this is one string literal and not several side by side."""
+    """Whether this is one string literal and not several adjacent ones."""
     match = _STRING_PREFIX.match(raw)
     if match is None or not raw.endswith(match[2]) or len(raw) < match.end() + len(match[2]):
         return False
@@ -227,7 +227,7 @@ def _single(raw: str) -> bool:
 
 
 def _own_nodes(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """The nodes of a scope in the order of the text; functions and classes in it are given, not entered."""
+    """The nodes of a scope in source order; functions and classes in it are yielded, not entered."""
     stack: list[ast.AST] = list(reversed(body))
     while stack:
         node = stack.pop()
@@ -237,7 +237,7 @@ def _own_nodes(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _choices(body: Sequence[ast.stmt]) -> dict[ast.AST, Choice]:
-    """By call of a scope, the innermost condition on which it depends."""
+    """The innermost condition on which each call of a scope depends."""
     found: dict[ast.AST, Choice] = {}
     stack: list[tuple[ast.AST, Choice | None]] = [(node, None) for node in body]
     while stack:
@@ -253,7 +253,7 @@ def _choices(body: Sequence[ast.stmt]) -> dict[ast.AST, Choice]:
 
 
 def _bound(body: Sequence[ast.stmt]) -> dict[str, ast.expr | None]:
-    """What each name of a scope is bound to, None where it is bound more than once or grows."""
+    """The expression bound to each name of a scope, None if it is bound more than once or augmented."""
     found: dict[str, ast.expr | None] = {}
     for node in _own_nodes(body):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -271,14 +271,14 @@ def _resolved(node: ast.expr, names: Names) -> ast.expr | None:
 
 
 def _called(func: ast.expr) -> tuple[str, str]:
-    """`run` and `subprocess` of `subprocess.run`."""
+    """`run` and `subprocess` for `subprocess.run`."""
     if isinstance(func, ast.Attribute):
         return func.attr, func.value.id if isinstance(func.value, ast.Name) else "?"
     return (func.id, "") if isinstance(func, ast.Name) else ("", "")
 
 
 def _known_end(node: ast.expr) -> str:
-    """The end of an f-string, or of `root / "train.py"` and `root + "/train.py"`."""
+    """The known end of an f-string, or of `root / "train.py"` and `root + "/train.py"`."""
     if isinstance(node, ast.JoinedStr) and node.values and isinstance(node.values[-1], ast.Constant):
         return str(node.values[-1].value)
     if isinstance(node, ast.Call) and _called(node.func)[0] in ("str", "fspath", "join") and node.args:
@@ -305,7 +305,7 @@ def _text(node: ast.expr | None, names: Names) -> str | None:
 
 
 def _given_environment(node: ast.Call, names: Names) -> dict[str, str | None]:
-    """`env={…}`; of one that can't be read, that it may say which GPUs are visible."""
+    """The variables of `env={…}`; an unreadable one may set which GPUs are visible."""
     given = next((each.value for each in node.keywords if each.arg == "env"), None)
     if given is None or ast.unparse(given) in ("None", "os.environ", "os.environ.copy()"):
         return {}

@@ -1,4 +1,4 @@
-"""Which front end reads a file. What can't start Python is never parsed, and no parser is imported for it."""
+"""Which front end reads a file. A file that can't start Python is never parsed, and no parser is imported for it."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pathlib import Path, PurePath
 from trl_lint import files
 from trl_lint.launch.commands.commands import Command, Commands, Unreadable
 
-# A file with none of these starts no Python: the last two are the ways that do not name it.
+# A file with none of these starts no Python: the last two start it without its name.
 NEEDLES = (b"python", b"PYTHON", b"uv run", b"sys.executable")
-# Nor does Python code without one of these: a start written out, or Python as a word of its own.
+# Nor does Python code without one of these: a written-out start, or Python as a word.
 PYTHON_STARTS = (
     r"python[\d.]*[ \t]+(?:-[uOB]+[ \t]+)*(?:-[umOB]*m[ \t]*\w|[^\s\"']*\.py\b|[{$\"'\\])"
     r"|[\"'][^\s\"']*python[\d.]*[\"']|sys\.executable|uv run"
 )
 _PYTHON_STARTS = re.compile(PYTHON_STARTS.encode())
-# What Python code starts programs with. Without these only its docstring can hold commands, and ends before its code.
+# The names with which Python code starts programs. Without them only its docstring, before the code, can hold commands.
 _CALLS = tuple(b"subprocess Popen os.system os.popen os.exec os.spawn check_call".split())
 _CODE = (b"\nimport ", b"\nclass ", b"\ndef ")
-# What a shebang line names, for files without a suffix.
+# The shells in a shebang line, for files without a suffix.
 _SHEBANG = re.compile(rb"#!.*?\b(?:ba|z|k|da)?sh\b")
-# Larger files are data: a launch script has no 5 megabytes. Notebooks carry their pictures.
+# Larger files are data: no launch script has 5 megabytes. Notebooks contain images.
 LARGEST = 2_000_000
 LARGEST_NOTEBOOK = 30_000_000
-# Of what is too large to be read, files of up to so many bytes are searched for a word that starts Python.
+# Files too large to be read are searched up to this many bytes for a word that starts Python.
 MOST_SEARCHED = 200_000_000
 
 
@@ -40,7 +40,7 @@ class Reading:
     problem: str = ""
 
 
-# Front ends, as module and function: imported when the first such file is there.
+# Front ends, as module and function; imported for the first such file.
 SHELL = "shell:commands"
 MAKEFILE = "makefile:commands"
 DOCKERFILE = "dockerfile:commands"
@@ -85,7 +85,7 @@ _COMPILED = (".pyc", ".pyo")
 
 
 def front_end(path: PurePath, head: bytes = b"") -> str | None:
-    """The front end for a file, by its name or, where that says nothing, its first bytes; None if there is none."""
+    """The front end for a file, by its name or else by its first bytes; None if there is none."""
     name = path.name.lower()
     if found := BY_NAME.get(name) or BY_SUFFIX.get(PurePath(name).suffix):
         return found
@@ -101,12 +101,12 @@ def matters(data: bytes) -> bool:
 
 
 def is_launch_file(path: PurePath, head: bytes = b"") -> bool:
-    """Whether launch commands are all that there is to find in a file: one of a known kind that is no Python."""
+    """Whether a file can only contain launch commands: it is of a known kind other than Python."""
     return front_end(path, head) not in (None, PYTHON)
 
 
 def may_start(path: PurePath, data: bytes) -> bool:
-    """Whether this file may hold a command that starts Python (a search of bytes)."""
+    """Whether this file may contain a command that starts Python (a search of bytes)."""
     front = front_end(path, data)
     if front is None or not matters(data):
         return False
@@ -123,21 +123,21 @@ def _head(data: bytes) -> bytes:
 
 
 def limit_of(front: str) -> int:
-    """How many bytes a file may have that is looked at for launch commands."""
+    """The largest size in bytes of a file that is searched for launch commands."""
     return LARGEST_NOTEBOOK if front == NOTEBOOK else LARGEST
 
 
 def too_large(front: str) -> str:
-    """What is said of a file that has more."""
-    # Of a notebook nothing else is looked at either.
+    """The remark for a file that is larger."""
+    # Nothing else is checked in a notebook either.
     what = "" if front == NOTEBOOK else " for launch commands"
     return f"not looked at{what}: larger than {limit_of(front):,} bytes"
 
 
 def unread(path: Path, most: int = MOST_SEARCHED) -> str | None:
-    """What there is to say of a launch file that is too large to be read, "" for one that can't start Python at all.
+    """The remark for a launch file that is too large to be read; "" if it can't start Python at all.
 
-    None for a file that is to be read. Its text is searched piece by piece, and only up to `most` bytes.
+    None for a file that can be read. The text is searched piece by piece, up to `most` bytes.
     """
     size = files.size(path)
     front = front_end(path) if size > LARGEST else PYTHON
@@ -156,7 +156,7 @@ def unread(path: Path, most: int = MOST_SEARCHED) -> str | None:
 
 
 def read(path: PurePath, data: bytes) -> Reading:
-    """The commands of a file. Never raises: what can't be read gives no commands, and says so."""
+    """The commands of a file. Never raises: an unreadable file yields no commands, and a problem."""
     return _read_as(front_end(path, data) if matters(data) else None, data)
 
 

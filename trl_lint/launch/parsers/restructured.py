@@ -1,7 +1,7 @@
-"""reStructuredText: `.. code-block:: bash` and blocks behind `::`.
+"""reStructuredText: `.. code-block:: bash` and blocks after `::`.
 
-docutils gives no line for many blocks, and none at all inside directives that it does not know (`.. tabs::`), so
-the lines are read here: a block is what is indented below the line that opens it.
+docutils gives no line for many blocks, and none at all inside unknown directives (`.. tabs::`). Therefore the lines
+are read here: a block is the text indented below the line that opens it.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def read(passage: Passage, surroundings: CommandContext) -> Commands:
 
 
 def blocks(passage: Passage, opening: re.Pattern[str] = _DIRECTIVE) -> Iterator[tuple[str, list[str], Passage]]:
-    """Language, what stands above (the heading, and the line that leads to it), and the contents of each block.
+    """The language, the texts above (heading, and the line before the block), and the contents of each block.
 
-    opening: the directives that have blocks, and the name of the language in them.
+    opening: matches the directives that have blocks, and the name of the language in them.
     """
     spans = line_spans(passage.text)
     texts = [passage.text[start:end].rstrip("\r\n") for start, end in spans]
@@ -50,7 +50,7 @@ def blocks(passage: Passage, opening: re.Pattern[str] = _DIRECTIVE) -> Iterator[
         directive = opening.match(line)
         place += 1
         if directive or _opens_literal(line):
-            # The last line of the paragraph that stands in front of the block; a directive is no part of it.
+            # The last line of the paragraph before the block; a directive is not part of it.
             leading = before if directive else line.strip()
             above = [each for each in (heading, "" if _UNDERLINE.match(leading) else leading) if each]
             opened = place
@@ -68,7 +68,7 @@ def _opens_literal(line: str) -> bool:
 
 
 def _block(texts: list[str], place: int, indent: int, directive: bool) -> tuple[int, int]:
-    """Which lines belong to a block whose opening line is indented by `indent`."""
+    """The range of lines of a block whose opening line is indented by `indent`."""
     while directive and place < len(texts) and _OPTION.match(texts[place]):
         place += 1
     while place < len(texts) and not texts[place].strip():

@@ -31,10 +31,10 @@ from trl_lint.launch.parsers.shell_words import LONGEST, MOST_WORDS, Reader, Tok
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# How deep commands inside strings and calls of functions are followed, and how many calls.
+# How deep commands in strings and calls of functions are followed, and how many calls.
 DEEPEST = 5
 MOST_CALLS = 200
-# What stands in a value that is made of others.
+# Characters of a value that is computed from others.
 _MADE = re.compile(r"[$`]")
 _SCRIPT_FILE = re.compile(r"\.(?:sh|bash|slurm|sbatch)\Z")
 _READS_SCRIPT = frozenset({"bash", "sh", "zsh", "dash", "ksh", "/bin/bash", "/bin/sh", "sbatch"})
@@ -49,7 +49,7 @@ def commands(text: str) -> Commands:
 
 
 def read(passage: Passage, surroundings: CommandContext, variables: Mapping[str, str | None] | None = None) -> Commands:
-    """The commands of shell text. variables: what is set there and not exported, of a Makefile for instance."""
+    """The commands of shell text. variables: set there but not exported, for example those of a Makefile."""
     set_before = assigned(surroundings.environment)
     set_before.values.update(variables or {})
     script = Script(passage, surroundings, set_before)
@@ -57,14 +57,14 @@ def read(passage: Passage, surroundings: CommandContext, variables: Mapping[str,
 
 
 def read_line(passage: Passage, surroundings: CommandContext) -> Commands:
-    """The command of a line that is split into words like a shell's, and handed to no shell."""
+    """The command of a line that is split into words like a shell's, but not run by a shell."""
     for each in read(passage, surroundings):
         inside = len(each.surroundings.around) > len(surroundings.around)
         yield each if inside else replace(each, form=Form.LINE)
 
 
 class Script:
-    """One run of a script. `variables` is what it has set, to be looked at after `run`."""
+    """One run of a script. `variables` holds what it has set, after `run`."""
 
     def __init__(self, passage: Passage, surroundings: CommandContext, variables: Variables, depth: int = 0) -> None:
         self._work = surroundings.work
@@ -73,7 +73,7 @@ class Script:
         self._tree = parse(passage)
         said = (*surroundings.hints, *batch_hints(passage.text), *head_hints(passage.text))
         self._surroundings = replace(surroundings, hints=said)
-        # What the last command was given: the next one shares it where nothing has changed.
+        # The environment of the last command; the next one shares it if nothing has changed.
         self._environment: Mapping[str, str | None] = surroundings.environment
         self._depth = depth
         self._calls = 0
@@ -104,19 +104,19 @@ class Script:
             self._walk(child)
 
     def _in_subshell(self, node: Node) -> None:
-        """A subshell keeps its variables for itself."""
+        """Run a subshell, whose variables are not visible outside."""
         before = self._copied()
         for child in node.named_children:
             self._walk(child)
         self.variables = before
 
     def _copied(self) -> Variables:
-        """The variables as they are now."""
+        """The current variables."""
         self._work.spend(1 + len(self.variables.values) // COPIES, "variables")
         return self.variables.copy()
 
     def _joined(self, other: Variables) -> None:
-        """What holds where either what was run last, or the other has run."""
+        """Keep what holds whether the code run last or the other has run."""
         self._work.spend(1 + len(other.values) // COPIES, "variables")
         self.variables.join(other)
 
@@ -133,7 +133,7 @@ class Script:
         self._joined(before)
 
     def _add_condition(self, node: Node, until: str) -> None:
-        """What follows is run depending on a condition, which stands at the start of the node."""
+        """The code that follows depends on a condition, which is at the start of the node."""
         self._conditions.append(" ".join(self._tree.text(node).partition(until)[0].split()))
 
     def _bind_loop(self, node: Node) -> None:
@@ -142,7 +142,7 @@ class Script:
         self.variables.values[self._tree.text(name)] = values[0] if len(values) == 1 else None
 
     def _if(self, node: Node) -> None:
-        """`if`: each arm starts from what held before it, and what holds afterwards is what all ends agree on."""
+        """`if`: each branch starts from the state before it, and what all of them agree on holds afterwards."""
         arms = [each for each in node.named_children if each.type in ("elif_clause", "else_clause")]
         before, around = self._copied(), len(self._conditions)
         self._add_condition(node, "then")
@@ -193,7 +193,7 @@ class Script:
     # Variables
 
     def _assignment(self, node: Node) -> tuple[Assignment, Value] | None:
-        """An assignment to a plain name, and what the variable becomes, which may be an array."""
+        """An assignment to a plain name, and the value of the variable, which may be an array."""
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         for child in [value] if value is not None else []:
             self._substitutions(child)
@@ -238,7 +238,7 @@ class Script:
         return Reader(self._tree, self.variables)
 
     def _substitutions(self, node: Node) -> None:
-        """Commands in `$(…)` and `<(…)` inside a word run, too."""
+        """Run commands in `$(…)` and `<(…)` inside a word."""
         if node.type in ("command_substitution", "process_substitution"):
             self._in_subshell(node)
             return
@@ -257,7 +257,7 @@ class Script:
             self._add_command(node, tokens, tuple(each[0] for each in assignments if each is not None))
 
     def _tokens(self, nodes: Iterable[Node]) -> list[Token]:
-        """The words that these arguments become."""
+        """The words that these arguments expand to."""
         found: list[Token] = []
         for each in nodes:
             words = self._reader().tokens(each)
@@ -291,7 +291,7 @@ class Script:
                 self._change_folder(words)
 
     def _change_folder(self, words: tuple[Word, ...]) -> None:
-        """Change the folder; unless it is plainly written, nobody knows where that leads."""
+        """Change the folder; it is unknown unless the target is a literal path."""
         before = self.variables.values.get("PWD", "")
         target = words[1].value if len(words) == 2 else None
         if isinstance(before, str) and target and target[0] not in "-~":
@@ -304,7 +304,7 @@ class Script:
     def _call_with_assignments(
         self, name: str, arguments: tuple[Word, ...], assignments: tuple[Assignment, ...]
     ) -> None:
-        """Call a function; what is assigned in front of the call holds inside it."""
+        """Call a function; assignments in front of the call hold inside it."""
         before = self._copied()
         for each in assignments:
             self.variables.values[each.name] = each.value
@@ -323,7 +323,7 @@ class Script:
         return replace(self._surroundings, environment=self._exported(), hints=hints)
 
     def _exported(self) -> Mapping[str, str | None]:
-        """The environment of a command that stands here."""
+        """The environment of a command at this point."""
         self._work.spend(len(self.variables.exported) // COPIES, "variables")
         environment = self.variables.environment()
         if environment != self._environment:
@@ -338,7 +338,7 @@ class Script:
                 self._aliases[name] = tuple(split_words(value))
 
     def _nested(self, command: Command, tokens: list[Token]) -> None:
-        """The script in a string: `bash -c '…'`."""
+        """Read the script in a string: `bash -c '…'`."""
         found = unwrap(command.words)
         if found.script is None or self._depth >= DEEPEST:
             return
@@ -372,7 +372,7 @@ class Script:
             self._heredoc(node, body, child)
 
     def _heredoc(self, node: Node, body: Node | None, redirect: Node) -> None:
-        """A script that is handed to a shell or a scheduler, or written to a file of such."""
+        """Read a script that is passed to a shell or a scheduler, or written to a script file."""
         texts = [each for each in redirect.named_children if each.type == "heredoc_body"]
         if body is None or body.type != "command" or not texts or self._depth >= DEEPEST:
             return
@@ -413,7 +413,7 @@ _HANDLERS = {
 
 
 def _submitted(surroundings: CommandContext, words: tuple[Word, ...]) -> CommandContext:
-    """What holds for a script that is handed to `words`: a job of its own has its own options."""
+    """The context of a script that is passed to `words`: a separate job has its own options."""
     hints = surroundings.hints
     if any(each.value == "sbatch" for each in words):
         hints = tuple(each for each in hints if each.kind != "slurm")

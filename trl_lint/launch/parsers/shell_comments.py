@@ -1,4 +1,4 @@
-"""What the comments of a shell script say: options for Slurm, and what a writer notes about a command."""
+"""What the comments of a shell script say: options for Slurm, and notes about a command."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import shlex
 from trl_lint.launch.commands.commands import Hint
 
 _BATCH = re.compile(r"^[ \t]*#SBATCH[ \t]+(.+)$", re.MULTILINE)
-# The lines at the end of a text that no empty one parts from what follows.
+# The comment lines at the end of a text that no empty line separates from what follows.
 _LAST_LINES = re.compile(r"(?:[ \t]*#[^\n]*\n)+\Z")
-# Lines that begin like this are no comments.
+# Lines that begin like this are not comments.
 _OPTIONS = ("#!", "#SBATCH")
-# So much of what a script says of itself is read, and told.
+# How much of a script's own comments is read, and shown.
 _MOST_SAID, _MOST_SHOWN = 4_000, 200
 # Slurm reads its options up to the first command.
 _HEAD = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*")
 
 
 def batch_hints(text: str) -> list[Hint]:
-    """One hint per option of the `#SBATCH` lines at the top."""
+    """One hint per option in the `#SBATCH` lines at the top."""
     found = _BATCH.finditer(_head(text))
     return [Hint("slurm", option, match[0].strip()) for match in found for option in _grouped(split_words(match[1]))]
 
 
 def head_hints(text: str) -> list[Hint]:
-    """What the comments at the top say of a whole script, as one: those right above a command speak of that."""
+    """The comments at the top about the whole script, as one hint; those right above a command belong to that."""
     head = _head(text) if text.startswith("#!") else ""
     lines = (line.strip() for line in _LAST_LINES.sub("", head).splitlines())
     said = " ".join(line.strip("# \t") for line in lines if line.startswith("#") and not line.startswith(_OPTIONS))
@@ -49,7 +49,7 @@ def _grouped(words: list[str]) -> list[str]:
 
 
 def split_words(text: str) -> list[str]:
-    """As a shell splits words; none where quotes are open."""
+    """The words, split as by a shell; none if a quote is not closed."""
     try:
         return shlex.split(text, comments=True)
     except ValueError:
@@ -57,7 +57,7 @@ def split_words(text: str) -> list[str]:
 
 
 def notes(text: str, start: int, end: int) -> list[Hint]:
-    """The comments above a command, or above the commands that it follows without a gap, and behind it."""
+    """The comments above a command, or above the commands directly before it, and after it on its line."""
     found: list[Hint] = []
     for line in reversed(text[max(0, start - 2_000) : start].split("\n")[:-1]):
         comment = re.match(r"[ \t]*#(?!!|SBATCH)", line)

@@ -13,13 +13,13 @@ from trl_lint.launch.commands.source_map import Passage
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-# What takes the parser long without being a script that anyone wrote.
+# Limits for input that is slow to parse and that is no script written by a person.
 LARGEST = 300_000
 MOST_HEREDOCS = 300
 
 
 class Tree:
-    """A syntax tree over a passage: nodes count bytes, we count characters."""
+    """A syntax tree over a passage. Nodes count bytes, positions here count characters."""
 
     def __init__(self, passage: Passage, root: Node, data: bytes) -> None:
         self.passage = passage
@@ -37,7 +37,7 @@ class Tree:
 
 
 def character_index(data: bytes) -> Sequence[int]:
-    """Which character of a text each byte of its UTF-8 belongs to, and how many characters it has."""
+    """For each byte of a text's UTF-8 the index of its character, and at the end the number of characters."""
     index = array("q")
     count = -1
     for byte in data:

@@ -1,4 +1,4 @@
-"""The words of a shell command: quotes taken off, variables of the same script put in."""
+"""The words of a shell command, without quotes and with the script's variables expanded."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from trl_lint.launch.parsers.shell_tree import Tree
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# A variable's value: a string, the words of an array, or None where it is set to something unknown.
+# A variable's value: a string, the words of an array, or None if it is unknown.
 Value = str | tuple[str | None, ...] | None
-# Longer values are taken for unknown, so that `A=$A$A` can't grow without end.
+# Longer values count as unknown, so that `A=$A$A` can't grow without end.
 LONGEST = 4_000
 MOST_WORDS = 1_000
 _ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
@@ -27,7 +27,7 @@ _PARAMETERS = frozenset({"@", "*"})
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, and the text of the passage that it was read from."""
+    """A word, and the span of the passage from which it was read."""
 
     word: Word
     start: int
@@ -36,7 +36,7 @@ class Token:
 
 @dataclass(slots=True)
 class Variables:
-    """What the script has set so far. arguments: those of the function that runs, None outside of one."""
+    """The variables set so far. arguments: those of the function being run, None outside of one."""
 
     values: dict[str, Value] = field(default_factory=dict)
     exported: set[str] = field(default_factory=set)
@@ -46,12 +46,12 @@ class Variables:
         return Variables(dict(self.values), set(self.exported), self.arguments)
 
     def environment(self) -> dict[str, str | None]:
-        """What a command gets: the first word of an array counts for it."""
+        """The environment of a command; an array counts as unknown."""
         found = {name: self.values.get(name) for name in self.exported}
         return {name: value if isinstance(value, str) else None for name, value in found.items()}
 
     def join(self, other: Variables) -> None:
-        """What holds where either this or the other has run."""
+        """Keep what holds whether this or the other has run."""
         for name in self.values.keys() | other.values.keys():
             if self.values.get(name, ...) != other.values.get(name, ...):
                 self.values[name] = None
@@ -60,21 +60,21 @@ class Variables:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A part of a word. value: None where unknown. loose: from an expansion without quotes, to be split."""
+    """A part of a word. value: None if unknown. loose: from an expansion without quotes, to be split."""
 
     value: str | None
     loose: bool = False
 
 
 class Reader:
-    """Turns nodes into words."""
+    """Converts nodes to words."""
 
     def __init__(self, tree: Tree, variables: Variables) -> None:
         self._tree = tree
         self.variables = variables
 
     def tokens(self, node: Node) -> list[Token]:
-        """The words that one argument becomes: several for `$ARGS` or `"${ARGS[@]}"`."""
+        """The words that one argument expands to: several for `$ARGS` or `"${ARGS[@]}"`."""
         start, end = self._tree.start(node), self._tree.end(node)
         node = node.named_children[0] if node.type == "command_name" and len(node.named_children) == 1 else node
         several = self._several(node)
@@ -89,7 +89,7 @@ class Reader:
         return [Token(Word(each, first, last, raw, exact, each or ""), start, end) for each in several]
 
     def value(self, node: Node) -> Value:
-        """What a variable gets."""
+        """The value that a variable is assigned."""
         if node.type == "array":
             tokens = (each for child in node.named_children for each in self.tokens(child))
             words = tuple(each.word.value for each in itertools.islice(tokens, MOST_WORDS + 1))
@@ -102,7 +102,7 @@ class Reader:
         return Word(value, first, last, self._tree.passage.text[start:end], exact, _tail(texts))
 
     def _several(self, node: Node) -> list[str | None] | None:
-        """`"$@"` in a function whose arguments are known, and whole arrays."""
+        """The words of `"$@"` in a function with known arguments, and of whole arrays."""
         inner = node.named_children[0] if node.type == "string" and len(node.named_children) == 1 else node
         if inner.type not in _EXPANSIONS or _bytes(inner) + 2 * (inner is not node) != _bytes(node):
             return None
@@ -140,7 +140,7 @@ class Reader:
         return _Text(None) if spaced else text
 
     def _in_string(self, node: Node) -> list[_Text]:
-        """The parts of a string in double quotes; the grammar leaves some blanks out of its nodes."""
+        """The parts of a string in double quotes; some blanks are missing from the grammar's nodes."""
         found: list[_Text] = []
         place = self._tree.start(node) + 1
         end = self._tree.end(node) - 1
@@ -193,7 +193,7 @@ def _tail(texts: Sequence[_Text]) -> str:
 
 
 def assigned(environment: Mapping[str, str | None]) -> Variables:
-    """Variables of a script that starts with this environment."""
+    """The variables of a script that starts with this environment."""
     return Variables(dict(environment), set(environment))
 
 

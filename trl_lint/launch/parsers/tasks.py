@@ -13,7 +13,7 @@ from trl_lint.launch.parsers import shell
 from trl_lint.toml import Table, Toml
 
 LARGEST = 500_000
-# How many characters to search count for a step.
+# How many searched characters count as one step.
 SEARCHED = 2_000
 # Where task runners keep their tasks: taskipy, poethepoet, PDM, Pixi, Hatch, Rye.
 TABLES = (
@@ -33,7 +33,7 @@ _TOX_COMMANDS = re.compile(r"commands(?:_pre|_post)?[ \t]*=")
 
 
 def pyproject(text: str) -> Commands:
-    """The tasks of a `pyproject.toml` or `pixi.toml` whose text stands in the file once."""
+    """The tasks of a `pyproject.toml` or `pixi.toml` whose text occurs in the file exactly once."""
     if len(text) > LARGEST:
         raise Unreadable(f"a TOML file of {len(text)} characters is not looked at")
     here = CommandContext("tasks")
@@ -93,7 +93,7 @@ def tox(text: str) -> Commands:
 
 
 def justfile(text: str) -> Commands:
-    """The recipes of a justfile: each line is a shell of its own, a recipe with a shebang one script."""
+    """The recipes of a justfile: each line has its own shell; a recipe with a shebang is one script."""
     if len(text) > LARGEST:
         raise Unreadable(f"a justfile of {len(text)} characters is not looked at")
     here = CommandContext("tasks", {match[1]: match[2] for match in _JUST_EXPORT.finditer(text)})
@@ -120,7 +120,7 @@ def _recipes(text: str) -> Iterator[list[tuple[int, int]]]:
 
 
 def _logical(pieces: list[Passage]) -> Iterator[Passage]:
-    """Lines with those that a backslash joins to them."""
+    """Lines joined with those that a backslash continues."""
     parts: list[Passage] = []
     for each in pieces:
         parts.append(each)

@@ -1,4 +1,4 @@
-"""YAML: CI workflows, compose, Kubernetes, SkyPilot. What a key means is looked up by its name, not by the file's."""
+"""YAML: CI workflows, compose, Kubernetes, SkyPilot. Keys are interpreted by name, whatever the file is called."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from trl_lint.launch.parsers import argv, shell
 from trl_lint.launch.parsers.shell_words import assigned
 
 LARGEST = 300_000
-# Deeper documents are no launch descriptions.
+# Deeper documents do not describe launches.
 DEEPEST = 60
 
 # Keys whose value is shell text, or a list of lines for one shell.
@@ -38,9 +38,9 @@ SHELL_KEYS = frozenset(
 )
 # Keys whose value is a command line or the list of its words.
 COMMAND_KEYS = ("entrypoint", "command", "entry", "args")
-# Keys that set environment variables for what stands beside and below them.
+# Keys that set environment variables for the nodes beside and below them.
 ENVIRONMENT_KEYS = frozenset({"env", "environment", "variables", "envs", "environment_variables"})
-# Where Kubernetes, compose and SkyPilot say how many GPUs there are.
+# Keys in which Kubernetes, compose and SkyPilot give the number of GPUs.
 _GPU_KEYS = frozenset({"nvidia.com/gpu", "amd.com/gpu", "gpus", "gpu_count"})
 
 
@@ -52,7 +52,7 @@ def commands(text: str) -> Commands:
 def read(passage: Passage, surroundings: CommandContext) -> Commands:
     if len(passage.text) > LARGEST:
         raise Unreadable(f"a YAML file of {len(passage.text)} characters is not looked at")
-    # A template's braces are no YAML where they open a value, and half the templates in use are none at all.
+    # A template's braces are invalid YAML at the start of a value, and half the templates in use are not YAML at all.
     readable = without_templates(passage)
     for root in _documents(readable.text):
         yield from _Document(passage, readable).walk(root, surroundings)
@@ -69,7 +69,7 @@ def _documents(text: str) -> Iterator[Node]:
         raise Unreadable(f"no YAML that can be read ({type(error).__name__})") from None
 
 
-# A script (by its node), the hints and the environment that it is read in.
+# A script (by its node), with the hints and the environment for reading it.
 _ScriptKey: TypeAlias = tuple[int, tuple[Hint, ...], frozenset[tuple[str, str | None]]]
 
 
@@ -78,13 +78,13 @@ class _Document:
     passage: Passage
     readable: Passage
     seen: set[int] = field(default_factory=set)
-    # By scalar: its text, and where each character of it stands.
+    # By scalar: its text, with the position of each character.
     passages: dict[int, Passage | None] = field(default_factory=dict)
-    # The scripts that were read, each with all that it was read in, and the environment that it left behind.
+    # The scripts that were read, each with its context, and the environment after it.
     scripts: dict[_ScriptKey, dict[str, str | None]] = field(default_factory=dict)
 
     def walk(self, node: Node, here: CommandContext, depth: int = 0) -> Commands:
-        """The commands at and below a node. An anchor's node is walked once."""
+        """The commands at and below a node. The node of an anchor is walked once."""
         if id(node) in self.seen or depth > DEEPEST:
             return
         self.seen.add(id(node))
@@ -95,7 +95,7 @@ class _Document:
             here = self._with_environment(node, here)
             yield from self._launches(_entries(node), here)
             for key, value in node.value:
-                # A key may be a list or a mapping, too.
+                # A key may also be a list or a mapping.
                 if not isinstance(key, ScalarNode) or key.value not in ENVIRONMENT_KEYS:
                     yield from self.walk(value, here, depth + 1)
 
@@ -119,11 +119,11 @@ class _Document:
             yield from self._words([entries[key] for key in COMMAND_KEYS if key in entries], here)
 
     def _shell(self, node: Node, here: CommandContext) -> Commands:
-        """One script, or the lines of one."""
+        """The commands of one script, or of a list of lines."""
         parts = node.value if isinstance(node, SequenceNode) else [node]
         environment = dict(here.environment)
         for part in parts:
-            # What an alias repeats in the same surroundings says nothing new.
+            # An alias repeated in the same context adds nothing.
             here.work.spend(1 + len(environment) // COPIES + len(here.hints) // COPIES, "aliases")
             key = (id(part), here.hints, frozenset(environment.items()))
             if key in self.scripts:
@@ -137,7 +137,7 @@ class _Document:
             environment = self.scripts[key] = script.variables.environment()
 
     def _words(self, nodes: list[Node], here: CommandContext) -> Commands:
-        """`entrypoint`/`command` and `command`/`args` are one command, if both are lists of words."""
+        """`entrypoint`/`command` and `command`/`args` are one command if both are lists of words."""
         lists = [each for each in nodes if isinstance(each, SequenceNode)]
         if len(lists) == len(nodes):
             parts = [child for each in lists for child in each.value]
@@ -159,13 +159,13 @@ class _Document:
 
     def _aligned(self, node: ScalarNode) -> Passage | None:
         start, end = self._contents(node)
-        # The round-trip loader marks with \a where it folded a line.
+        # The round-trip loader inserts \a where it folded a line.
         found = align(self.readable.text, start, end, node.value.replace("\a", ""))
         at = self.passage.at
         return found and Passage(self.passage.file, found.text, array("q", (at[each] for each in found.at)))
 
     def _contents(self, node: ScalarNode) -> tuple[int, int]:
-        """The scalar without its quotes or its block header, as indices of the passage."""
+        """The span of a scalar in the passage, without its quotes or its block header."""
         start, end = node.start_mark.index, node.end_mark.index
         text = self.passage.text
         if node.style in ("|", ">"):
@@ -218,7 +218,7 @@ def _known(node: Node | None) -> str | None:
 
 
 def _hints(node: MappingNode, work: Work) -> Iterator[Hint]:
-    """What a mapping says of GPUs and of the machine, for what stands beside and below it."""
+    """What a mapping says about GPUs and the machine, for the nodes beside and below it."""
     entries = _entries(node)
     host = entries.get("runs-on") or entries.get("vmImage")
     if _scalar(host):
@@ -229,7 +229,7 @@ def _hints(node: MappingNode, work: Work) -> Iterator[Hint]:
 
 
 def _amounts(key: str, node: Node, work: Work, seen: set[tuple[str, int]], depth: int = 0) -> Iterator[Hint]:
-    """GPU counts below `resources` and `deploy`. What aliases repeat under the same key counts once."""
+    """GPU counts below `resources` and `deploy`. An alias repeated under the same key counts once."""
     if depth > 6 or (key, id(node)) in seen:
         return
     seen.add((key, id(node)))
@@ -254,20 +254,20 @@ def _amounts(key: str, node: Node, work: Work, seen: set[tuple[str, int]], depth
 
 
 def _accelerators(value: str) -> Hint:
-    """SkyPilot's `A100:8`; `A100` alone is one."""
+    """SkyPilot's `A100:8`; `A100` alone means one."""
     name, _, count = value.partition(":")
     return Hint("gpus", count or "1", f"accelerators: {value}") if name else Hint("gpus", "?", "accelerators")
 
 
 def _is_gpu_device(entries: dict[str, Node]) -> bool:
-    """One of compose's `devices`: `driver: nvidia` or `capabilities: [gpu]`."""
+    """Whether this is a GPU among compose's `devices`: `driver: nvidia` or `capabilities: [gpu]`."""
     capabilities = entries.get("capabilities")
     listed = capabilities.value if isinstance(capabilities, SequenceNode) else ()
     return _scalar(entries.get("driver")) == "nvidia" or "gpu" in [_scalar(each) for each in listed]
 
 
 def _device(entries: dict[str, Node]) -> Hint:
-    """compose's reservation of devices: `count: 1`, `count: all` or `device_ids`; without either all."""
+    """compose's device reservation: `count: 1`, `count: all` or `device_ids`; without either, all."""
     devices = entries.get("device_ids")
     if isinstance(devices, SequenceNode):
         ids = ",".join(_scalar(each) for each in devices.value)

@@ -1,1 +1,1 @@
-"""Whether what a launch command starts trains a model, and whether it places its processes itself."""
+"""Whether the program that a launch command starts trains a model, and whether it places its processes itself."""

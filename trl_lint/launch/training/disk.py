@@ -1,4 +1,4 @@
-"""What launches have asked the disk: whether a file or a folder is at a path, and what is in a file."""
+"""What launches have read from the disk: whether a file or a folder exists, and the contents of files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from trl_lint import files
 
 
 class Disk:
-    """Answers, each noted down: an outcome holds as long as these do.
+    """Recorded lookups: a result holds as long as they do.
 
-    overlay: contents that stand in for what is on the disk. exists: by path, whether there is a file. contents: of the
-    files that were read, None for one that can't be.
+    overlay: contents that replace those on the disk. exists: by path, whether there is a file. contents: of the files
+    that were read, None for an unreadable one.
     """
 
     def __init__(self, overlay: Mapping[Path, bytes] | None = None) -> None:
@@ -33,7 +33,7 @@ class Disk:
         return is_folder
 
     def read(self, path: Path, limit: int) -> bytes | None:
-        """What is in a file; None where it can't be read, or is larger than `limit` bytes."""
+        """The contents of a file; None if it can't be read, or is larger than `limit` bytes."""
         if path in self.overlay:
             return self.overlay[path]
         try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trl_lint.settings import Settings
 
 
-# Of a path that is known by its end, so many parts are looked for.
+# How many parts of a path that is only known by its end are searched for.
 DEEPEST = 30
 
 
@@ -24,27 +24,27 @@ DEEPEST = 30
 class LaunchProject:
     """Where started files are looked up.
 
-    top: the project's folder. unknown: report launches that say nothing of GPUs; None: to those who ask for more than
-    the default set.
+    top: the project's folder. unknown: whether to report launches that say nothing about GPUs; None: only if more than
+    the default set of rules is selected.
     """
 
     top: Path
     trainers: Trainers
     unknown: bool | None = None
-    # What was found for each way to name a script or a module.
+    # Results, by how a script or a module is named.
     known: dict[tuple[Path, bool, str | None, str, str], Path | None] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls, settings: Settings, roots: Sequence[Path], overlay: Mapping[Path, bytes] | None = None
     ) -> LaunchProject:
-        """roots: as `discovery.import_roots` gives them, the project's folder first."""
+        """roots: the result of `discovery.import_roots`, the project's folder first."""
         top = Path(os.path.abspath(next(iter(roots), settings.root or Path.cwd())))
         own = [name for name, _ in settings.trainer_bases]
         return cls(top, Trainers(roots, own, overlay), settings.launch_unknown_gpus)
 
     def started(self, start: Start, path: Path) -> Path | None:
-        """The file that a launch starts, where it lies in the project."""
+        """The file that a launch starts, if it is in the project."""
         named = start.module or start.script
         known = None if named is None else named.value
         key = (path.parent, start.module is not None, known, start.path, changed_folder(start))
@@ -54,7 +54,7 @@ class LaunchProject:
         return self.known[key]
 
     def text_of(self, start: Start, path: Path, name: str) -> str | None:
-        """What is in a file that a launch names among its words; None where it can't be read, or is no text."""
+        """The text of a file named in a launch's arguments; None if it can't be read, or is no text."""
         folders = (Path(os.path.normpath(folder / name)) for folder in self._places(start, path))
         disk = self.trainers.disk
         found = next((each for each in folders if self._is_own(each, path) and disk.has_file(each)), None)
@@ -65,7 +65,7 @@ class LaunchProject:
             return None
 
     def _is_own(self, found: Path, path: Path) -> bool:
-        """Whether a file lies in the project that a launch file belongs to: what lies elsewhere is never read."""
+        """Whether a file is in the project of a launch file: other files are never read."""
         return any(found.is_relative_to(each) for each in (self.top, path.parent, *self.trainers.roots))
 
     def _started(self, start: Start, path: Path) -> Path | None:
@@ -76,13 +76,13 @@ class LaunchProject:
         return next(filter(self.trainers.disk.has_file, candidates), None)
 
     def _places(self, start: Start, path: Path) -> tuple[Path, ...]:
-        """The folders that a path in a launch may start from, the likeliest first."""
+        """The folders that a path in a launch may be relative to, the likeliest first."""
         folders = tuple(dict.fromkeys(self._folders(path)))
         changed = changed_folder(start)
         # `/app` is a folder of another machine.
         if not changed or changed.startswith("/"):
             return folders
-        # One that is not there is that of the project, as it is called where it was cloned to.
+        # A folder that does not exist is that of the project, under the name of its clone.
         inside = (Path(os.path.normpath(each / changed)) for each in folders)
         return (
             tuple(each for each in inside if self._is_own(each, path) and self.trainers.disk.has_folder(each))
@@ -90,7 +90,7 @@ class LaunchProject:
         )
 
     def _folders(self, path: Path) -> Iterator[Path]:
-        """Where people stand when they type a command: in its file's folder, or in one above it."""
+        """The folders in which a command is typed: that of its file, or one above it."""
         inside = self.top in path.parents
         yield path.parent
         yield from (each for each in path.parents if inside and (each == self.top or self.top in each.parents))
@@ -99,12 +99,12 @@ class LaunchProject:
 
 
 def changed_folder(start: Start) -> str:
-    """The folder that the commands in front of a launch have changed to, "" where none is known."""
+    """The folder that the commands before a launch have changed to, "" if none is known."""
     return next((each.value for each in reversed(start.command.surroundings.hints) if each.kind == "folder"), "")
 
 
 def _candidates(start: Start, folders: Sequence[Path]) -> Iterator[Path]:
-    """Of a path of which only the end is known here (`$ROOT/a/train.py`, `/app/a/train.py`), the longest end counts."""
+    """Paths for a script of which only the end is known (`$ROOT/a/train.py`, `/app/a/train.py`), the longest first."""
     known = start.script.value if start.script else None
     parts = [each for each in start.path.split("/") if each not in ("", ".")]
     if known is not None and not known.startswith("/"):

@@ -1,7 +1,7 @@
-"""Does a piece of code choose the processes, or the devices of its models, itself?
+"""Whether a piece of code chooses the processes, or the devices of its models, itself.
 
-What a `device_map` is can't always be read. One that can't silences the rule: a model that is spread over the GPUs
-is not wrapped (transformers/trainer.py, `is_model_parallel`).
+A `device_map` can't always be determined statically. One that can't silences the rule: a model that is spread over the
+GPUs is not wrapped (transformers/trainer.py, `is_model_parallel`).
 """
 
 from __future__ import annotations
@@ -15,28 +15,29 @@ from trl_lint.knowledge.backends import ANY_GPU, SPREADING
 from trl_lint.launch.judge.gpus import VISIBLE
 from trl_lint.launch.judge.launchers import LAUNCHER_MODULES, LAUNCHERS
 
-# What starts the processes itself, or waits for those who do, by the end of its dotted name.
+# Functions that start the processes themselves, or wait for others, by the end of their dotted names.
 _OWN_LAUNCHERS = frozenset({
     "notebook_launcher", "debug_launcher", "init_process_group", "elastic_launch", "TorchTrainer", "mp.spawn",
     "xmp.spawn", "multiprocessing.spawn", "start_processes",
 })  # fmt: skip
-# What spreads a model over the GPUs, by the end of its dotted name (accelerate/big_modeling.py, utils/modeling.py;
-# tensor_parallel/factory.py).
+# Functions that spread a model over the GPUs, by the end of their dotted names (accelerate/big_modeling.py,
+# utils/modeling.py; tensor_parallel/factory.py).
 _SPREADERS = frozenset({"infer_auto_device_map", "dispatch_model", "load_checkpoint_and_dispatch", "tensor_parallel"})
-# A device map of the process's own GPU and no other (trl/trainer/utils.py).
+# A device map with the process's own GPU only (trl/trainer/utils.py).
 _OWN_DEVICE = frozenset({"get_kbit_device_map"})
 _CPU = frozenset({"use_cpu", "no_cuda", "cpu"})
-# What tells Trainer that it must not wrap the model: attributes of the model and of TrainingArguments.
+# Attributes of the model and of TrainingArguments that keep Trainer from wrapping the model.
 _UNWRAPPED = frozenset({"is_parallelizable", "model_parallel", "_n_gpu"})
 _MAP = "device_map"
-# What runs a command line that is one text, and what takes it word by word behind the program (os, subprocess).
+# Functions that run a command line given as one string, and those that take it word by word after the program (os,
+# subprocess).
 _SHELLS = frozenset({"Popen", "call", "check_call", "check_output", "run", "system"})
 _WITH_WORDS = frozenset({"execl", "execle", "execlp", "execlpe", "spawnl", "spawnle", "spawnlp", "spawnlpe"})
 _DEEPEST = 4
 
 
 class _Kind(IntEnum):
-    """What a device map does, the worse of two being the larger."""
+    """What a device map does; the larger value is the worse one."""
 
     ONE_DEVICE = 0
     UNKNOWN = 1
@@ -44,7 +45,7 @@ class _Kind(IntEnum):
 
 
 class ProcessPlacement:
-    """What the nodes that it has seen say of processes and devices."""
+    """What the nodes seen so far say about processes and devices."""
 
     def __init__(self) -> None:
         self._certain = False
@@ -53,7 +54,7 @@ class ProcessPlacement:
         self._given: list[ast.expr] = []
 
     def see(self, node: ast.AST) -> None:
-        """Note what one node says, its children apart."""
+        """Note what one node says, without its children."""
         if isinstance(node, ast.Call):
             self._see_call(node)
         elif isinstance(node, (ast.List, ast.Tuple)):
@@ -70,7 +71,7 @@ class ProcessPlacement:
             self._see_target(node.target, node.value)
 
     def chosen(self) -> bool:
-        """Whether processes or devices are chosen by what was seen, as far as it can be read."""
+        """Whether the code seen chooses processes or devices, as far as it can be determined."""
         if self._certain or any(self._kind(each) is not _Kind.ONE_DEVICE for each in self._given):
             return True
         return any(self._kind(each) is _Kind.SPREAD for each in self._defaults)
@@ -88,7 +89,7 @@ class ProcessPlacement:
         for keyword in node.keywords:
             constant = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
             self._certain |= keyword.arg in _CPU and constant is True
-            # Weights of 8 bits are not wrapped either (transformers/trainer.py, is_loaded_in_8bit).
+            # Models with 8-bit weights are not wrapped either (transformers/trainer.py, is_loaded_in_8bit).
             self._certain |= keyword.arg == "load_in_8bit" and constant is True and last == "from_pretrained"
             if keyword.arg == _MAP:
                 self._given.append(keyword.value)
@@ -112,7 +113,7 @@ class ProcessPlacement:
             self._defaults.append(value)
 
     def _kind(self, node: ast.expr | None, depth: int = 0) -> _Kind:
-        """What a device map does; None stands for a value that only a caller knows."""
+        """What a device map does; None is a value that only a caller knows."""
         if node is None or depth > _DEEPEST:
             return _Kind.UNKNOWN
         if isinstance(node, ast.Constant):
@@ -139,14 +140,14 @@ class ProcessPlacement:
 
 
 def _is_launch(words: Sequence[str]) -> bool:
-    """Whether a command line that the code makes is that of a launcher: it starts the processes in its turn."""
+    """Whether a command line built in the code is that of a launcher, which starts the processes."""
     if any(tuple(words[: len(each.words)]) == each.words for each in LAUNCHERS if len(words) > 1):
         return True
     return any(flag == "-m" and module in LAUNCHER_MODULES for flag, module in pairwise(words))
 
 
 def _parameters(node: ast.arguments) -> Iterator[tuple[str, ast.expr | None]]:
-    """The parameters with their defaults, None for those without one."""
+    """The parameters with their defaults, None if there is none."""
     names = [*node.posonlyargs, *node.args]
     defaults = [None] * (len(names) - len(node.defaults)) + list(node.defaults)
     for argument, default in zip([*names, *node.kwonlyargs], [*defaults, *node.kw_defaults], strict=True):
@@ -158,7 +159,7 @@ def _text(node: ast.AST | None) -> str | None:
 
 
 def dotted(node: ast.AST) -> str | None:
-    """`a.b.c` of a chain of names."""
+    """`a.b.c` for a chain of names."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

@@ -1,6 +1,6 @@
-"""What one Python file says, as far as a started program is concerned: its functions, classes and imports.
+"""What matters of a Python file for starting programs: its functions, classes and imports.
 
-It is read with `ast`, as whole trainings are looked through for the sake of one line in a script.
+It is parsed with `ast`, since a whole training program is searched for one line of a script.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from trl_lint.launch.training.train_flag import TrainFlag
 
 LARGEST = 1_000_000
 BODY = ""
-# Libraries with which no trainer wraps its model in DataParallel: unsloth patches them so that they see one GPU, and
-# the others train on devices of another kind, of which a process has one.
+# Libraries with which no trainer wraps its model in DataParallel: unsloth patches trainers so that they see one GPU,
+# and the others train on devices of another kind, of which a process has one.
 _WITHOUT_DATA_PARALLEL = re.compile(
     r"(?:unsloth|habana_frameworks|optimum\.(?:habana|neuron|tpu|graphcore)|torch_neuronx|poptorch)\b"
 )
@@ -27,12 +27,12 @@ _WITHOUT_DATA_PARALLEL = re.compile(
 
 @dataclass(slots=True)
 class Unit:
-    """A function, a method, a class with what is run to make it and its objects, or the body of a module.
+    """A function, a method, a class with the code that runs to create it and its objects, or the body of a module.
 
-    names: the dotted names that it reads, with where. called: methods, as (receiver, method, the names in the
-    arguments); a receiver that is made on the spot ends in `()`. made: by variable, the dotted names called to make
-    its value. attributes: the names behind dots. bases, methods: of a class, the methods apart that have units of
-    their own. places_itself: it chooses the processes or the devices that it runs on.
+    names: the dotted names that it reads, with positions. called: methods, as (receiver, method, the names in the
+    arguments); a receiver that is a call ends in `()`. made: by variable, the dotted names called to create its value.
+    attributes: the names after dots. bases, methods: of a class; methods that have units are not part of its own.
+    places_itself: whether it chooses the processes or devices that it runs on.
     """
 
     names: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class ImportedName:
-    """`from <dots><module> import <name>`, or `import module` where there is no name."""
+    """`from <dots><module> import <name>`, or `import module` if there is no name."""
 
     module: str
     name: str = ""
@@ -55,9 +55,9 @@ class ImportedName:
 
 @dataclass(slots=True)
 class File:
-    """The units of a file by name, and what its imports bind. stars: modules all of whose names are imported.
+    """The units of a file by name, and the names that its imports bind. stars: modules imported with `*`.
 
-    on_request: it asks whether it is to train (`training_args.do_train`), and says so nowhere itself.
+    on_request: whether it reads the flag that asks it to train (`training_args.do_train`), and never sets it itself.
     """
 
     units: dict[str, Unit] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class File:
 
 
 def parsed(source: bytes) -> File | None:
-    """What a file says; None where it is no Python."""
+    """The index of a file; None if it is no Python."""
     if len(source) > LARGEST:
         return None
     try:
@@ -98,14 +98,14 @@ def _file(tree: ast.Module) -> File:
         flag.see(each)
     file.on_request = flag.is_asked_only
     file.units[BODY].places_itself |= any(map(_is_without_data_parallel, ast.walk(tree)))
-    if any(map(_is_without_data_parallel, body)):  # whoever takes a function from the file runs its imports
+    if any(map(_is_without_data_parallel, body)):  # importing a function from the file runs its imports
         for unit in file.units.values():
             unit.places_itself = True
     return file
 
 
 def _only_command(tree: ast.Module) -> list[ast.Expr]:
-    """The function that an app of the file runs (`@app.command()`): of several, the arguments say which."""
+    """The function that an app of the file runs (`@app.command()`); with several, the arguments decide, so none."""
     functions = [each for each in tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
     commands = [each for each in functions if any(map(_is_command, each.decorator_list))]
     if len(commands) != 1:
@@ -120,14 +120,14 @@ def _is_command(decorator: ast.expr) -> bool:
 
 
 def _is_without_data_parallel(node: ast.AST) -> bool:
-    """Whether a library is imported with which no trainer wraps its model in DataParallel."""
+    """Whether a node imports a library with which no trainer wraps its model in DataParallel."""
     if isinstance(node, ast.ImportFrom):
         return not node.level and _WITHOUT_DATA_PARALLEL.match(f"{node.module}.") is not None
     return isinstance(node, ast.Import) and any(_WITHOUT_DATA_PARALLEL.match(f"{each.name}.") for each in node.names)
 
 
 def _add_class(file: File, node: ast.ClassDef) -> None:
-    """The units of a class: what is run when it or an object is made, and each method that has to be called."""
+    """Add the units of a class: the code run to create it or an object, and each method that has to be called."""
     methods = {each.name: each for each in node.body if _is_called_by_name(each)}
     units = {name: _unit([method]) for name, method in methods.items()}
     own = _unit(each for each in node.body if not _is_called_by_name(each))
@@ -149,7 +149,7 @@ def _is_called_by_name(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncF
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a module, those under its conditions among them."""
+    """The statements of a module, including those in its compound statements."""
     for node in body:
         if isinstance(node, (ast.If, ast.Try, ast.With)):
             if isinstance(node, ast.If):
@@ -206,7 +206,7 @@ def _add_attributes(unit: Unit, node: ast.expr) -> None:
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    """What is run of a node: annotations and the question for a class are not."""
+    """The children of a node that are run: not annotations, nor the arguments of `isinstance`."""
     skipped = {"annotation", "returns", "bases"}
     if isinstance(node, ast.Call) and dotted(node.func) in ("isinstance", "issubclass"):
         return

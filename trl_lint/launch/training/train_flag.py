@@ -1,7 +1,7 @@
 """The flag by which a script is asked to train.
 
-if training_args.do_train:                          as scripts of Transformers have it
-parser.add_argument("--train", action="store_true") and `if args.train:`, a script's own
+if training_args.do_train:                          in scripts of Transformers
+parser.add_argument("--train", action="store_true") and `if args.train:`, a script's own flag
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _OWN_NAME = "train"
 
 
 class TrainFlag:
-    """Looks at the nodes of a file, one after the other, for what it does with the flag."""
+    """Collects from the nodes of a file what it does with the flag."""
 
     def __init__(self) -> None:
         self._asked = self._set = False
@@ -23,7 +23,7 @@ class TrainFlag:
 
     @property
     def is_asked_only(self) -> bool:
-        """Whether a file asks for the flag and sets it nowhere: it trains where its arguments say so."""
+        """Whether a file reads the flag and never sets it: it trains only if its arguments say so."""
         own = self._own_option and self._asks_own and not self._sets_own
         return own or (self._asked and not self._set)
 

@@ -1,4 +1,4 @@
-"""Does a Python program train? Followed from its body through the functions and classes that it names."""
+"""Whether a Python program trains. It is followed from its body through the functions and classes that it names."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from trl_lint.launch.training.python_index import BODY, LARGEST, File, ImportedN
 # Libraries whose `…Trainer` classes are a transformers.Trainer, or wrap the model as it does.
 LIBRARIES = frozenset({"transformers", "trl", "sentence_transformers", "adapters"})
 ACCELERATOR = "Accelerator"
-# Libraries that are known by their names, wherever their files are.
+# Libraries that are recognised by name, wherever their files are.
 _KNOWN = frozenset({"accelerate", "torch", "transformers"})
-# Spreads the batches over all GPUs itself (transformers 2 and 3, trainer_tf.py: MirroredStrategy).
+# Distributes the batches over all GPUs itself (transformers 2 and 3, trainer_tf.py: MirroredStrategy).
 _SPREADING = frozenset({"TFTrainer"})
-# Trainers with a loop of their own around an Accelerator: they wrap nothing in DataParallel.
+# Trainers with their own loop around an Accelerator: they wrap nothing in DataParallel.
 _LOOPS = frozenset({ACCELERATOR, "AlignPropTrainer", "DDPOTrainer", "PPOTrainer", "PPOv2Trainer"})
-# How much of a program is looked at.
+# How much of a program is searched.
 _MOST_UNITS = 800
 _MOST_FILES = 60
 _DEEPEST = 6
@@ -28,9 +28,9 @@ _DEEPEST = 6
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What a program trains with: the name of the class, and where it is used.
+    """How a program trains: the name of the trainer class, and where it is used.
 
-    on_request: it trains only if its arguments ask for that (`--do_train`).
+    on_request: whether it trains only if its arguments ask for that (`--do_train`).
     """
 
     trainer: str
@@ -41,7 +41,7 @@ class Training:
 
     @property
     def wraps(self) -> bool:
-        """Whether it wraps the model in DataParallel where it sees several GPUs."""
+        """Whether it wraps the model in DataParallel if it sees several GPUs."""
         return self.trainer not in _LOOPS
 
 
@@ -56,8 +56,8 @@ class _Place:
 class Trainers:
     """Answers for the programs of one project; each file is read once.
 
-    roots: where imports are looked up besides the script's own folder. own: dotted names of the user's own that
-    behave like trainers. overlay: contents that stand in for what is on the disk.
+    roots: where imports are looked up, in addition to the script's folder. own: dotted names of user-defined trainers.
+    overlay: contents that replace those on the disk.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Trainers:
         self._answers: dict[Path, Training | None] = {}
 
     def training(self, script: Path) -> Training | None:
-        """What the program trains with; None where it does not, or chooses its processes and devices itself."""
+        """How the program trains; None if it does not, or if it chooses its processes and devices itself."""
         if script not in self._answers:
             self._answers[script] = _Program(self, script).training()
         return self._answers[script]
@@ -97,7 +97,7 @@ class Trainers:
         return None if source is None else parsed(source)
 
     def is_trainer(self, name: str) -> bool:
-        """Whether a dotted name, as it is imported, is a trainer of a library."""
+        """Whether a dotted name, as imported, is a trainer of a library."""
         if name in self._own:
             return True
         first, own = name.split(".")[0], name.rpartition(".")[2]
@@ -105,7 +105,7 @@ class Trainers:
 
 
 class _Reached:
-    """What of a program is run, as far as names say: a method is where its class is and its name is behind a dot."""
+    """The reached units of a program, by names: a method is reached if its class is and its name occurs after a dot."""
 
     def __init__(self, start: _Place) -> None:
         self.waiting = [start]
@@ -121,7 +121,7 @@ class _Reached:
             self.waiting.append(place)
 
     def add_methods(self, place: _Place, unit: Unit) -> None:
-        """Add the methods that a unit calls, and those of a class that is reached now and were called before."""
+        """Add the methods that a unit calls, and those of a class reached just now that were called before."""
         for name in unit.methods:
             self._uncalled.setdefault(name, []).append(_Place(place.path, f"{place.name}.{name}"))
         named = unit.attributes | (self._attributes & set(unit.methods))
@@ -141,7 +141,7 @@ class _Program:
         self._used: dict[str, Training] = {}
         self._trains = False
         self._goes_back = False
-        # What each name in a file was found to stand for, by how many imports were followed to get there.
+        # What each name in a file refers to, by how many imports were followed to reach it.
         self._names: dict[tuple[Path, str, int], _Place | str] = {}
 
     def training(self) -> Training | None:
@@ -156,7 +156,7 @@ class _Program:
         return self._used.get(ACCELERATOR) if self._goes_back else None
 
     def _units(self) -> Iterator[tuple[_Place, Unit]]:
-        """The units that are reached, trainers themselves apart: their methods are hooks."""
+        """The reached units, except those of trainers: their methods are hooks."""
         reached = _Reached(_Place(self.script, BODY))
         while reached.waiting and len(reached.seen) < _MOST_UNITS:
             place = reached.waiting.pop(0)
@@ -198,7 +198,7 @@ class _Program:
         return unit is not None and any(self._kind(found.path, each) for each in unit.names)
 
     def _kind(self, path: Path, name: str) -> str:
-        """The own name of a trainer class or `Accelerator`; "" for all else."""
+        """The unqualified name of a trainer class or `Accelerator`; "" for all others."""
         found = self._found(path, name)
         if isinstance(found, _Place):
             return found.name if self._is_trainer(found) else ""
@@ -220,7 +220,7 @@ class _Program:
     # --- names ---
 
     def _found(self, path: Path, name: str, depth: int = 0) -> _Place | str:
-        """What a name in a file stands for: a unit of the project, or a dotted name of something else."""
+        """What a name in a file refers to: a unit of the project, or a dotted name of something else."""
         key = (path, name, depth)
         if key not in self._names:
             self._names[key] = self._looked_up(path, name, depth)
@@ -255,7 +255,7 @@ class _Program:
         return spelled if not imported.level else ""
 
     def _tops(self, path: Path, level: int) -> tuple[Path, ...]:
-        """The folder that the dots of a relative import lead to, where it lies in the project."""
+        """The folder that the dots of a relative import lead to, if it is in the project."""
         tops = path.parents[level - 1 : level]
         return tuple(each for each in tops if any(each.is_relative_to(root) for root in self._roots))
 
