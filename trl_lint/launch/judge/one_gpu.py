@@ -1,12 +1,12 @@
-"""Launches that see one GPU, and so start one process, whichever it is: the number of the GPU is a variable.
+"""Launches that see one GPU, and so start one process, though the number of the GPU is a variable.
 
-PORT=$((29500 + GPU_ID))                                     what is counted with is one number
+PORT=$((29500 + GPU_ID))                                     a variable in arithmetic is one number
 CUDA_VISIBLE_DEVICES=$GPU_ID accelerate launch train.py
 
-for gpu in 0 1 2 3; do                                       and so is what goes through numbers,
+for gpu in 0 1 2 3; do                                       so is a loop variable over numbers,
   CUDA_VISIBLE_DEVICES=$gpu accelerate launch train.py
 
-GPUS=(0 1 2 3)                                               or one of them
+GPUS=(0 1 2 3)                                               or an element of an array of numbers
 CUDA_VISIBLE_DEVICES=${GPUS[$i]} accelerate launch train.py
 """
 
@@ -18,7 +18,7 @@ from collections.abc import Collection
 from trl_lint.launch.commands.commands import Command
 from trl_lint.launch.judge.gpus import VISIBLE
 
-# The value stands in quotes or not, and these may be escaped, as in a command that is a string.
+# The value may be in quotes, and these may be escaped, as in a command inside a string.
 _SET = re.compile(
     rb"""\b(\w+_VISIBLE_DEVICES)=(?:\\?["'])?(\$\{?\w+\}?|\$\{\w+\[[^\]]*\]\}|\d+(?![\w,])|)(?![\w,$\[])"""
 )
@@ -32,7 +32,7 @@ _NAME = re.compile(rb"[A-Za-z_]\w*")
 
 
 def one_gpu_variables(data: bytes) -> frozenset[str]:
-    """Of the variables that say which GPUs are seen, those that a script sets to one GPU wherever it sets them."""
+    """The variables for the visible GPUs that a script always sets to one GPU."""
     every = {match[1] for match in _ANY.finditer(data)}
     if not every:
         return frozenset()
@@ -44,7 +44,7 @@ def one_gpu_variables(data: bytes) -> frozenset[str]:
 
 
 def sees_one_gpu(command: Command, launcher: str, alone: Collection[str]) -> bool:
-    """Whether a command sees one GPU: `accelerate launch` starts as many processes as it sees.
+    """Whether a command sees one GPU: `accelerate launch` starts one process per visible GPU.
 
     alone: the variables that its file sets to one GPU.
     """
@@ -55,7 +55,7 @@ def sees_one_gpu(command: Command, launcher: str, alone: Collection[str]) -> boo
 
 
 def _single(data: bytes) -> set[bytes]:
-    """What stands for one number: variables, and elements of arrays as they are written."""
+    """The variables, and the elements of arrays as written, that are one number."""
     counted = {name for each in _ARITHMETIC.findall(data) for name in _NAME.findall(each)}
     counted |= {match[1] for found in (_LOOP, _COUNTING) for match in found.finditer(data)}
     arrays = {match[1] for match in _ARRAY.finditer(data)}

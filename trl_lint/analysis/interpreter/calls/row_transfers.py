@@ -332,7 +332,7 @@ def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _is_for_one_kind(frame: Frame, sampler: cst.BaseExpression | None) -> bool:
-    """Whether a sampler is there for one kind of data alone, and it is not known whether this is that one."""
+    """Whether a sampler is used for one kind of data only, and it is unknown whether this is that kind."""
     if not isinstance(sampler, cst.Name):
         return False
     asked = (frame.node_values.get(id(each), UNKNOWN) for each in kind_tests(frame.root, sampler.value))

@@ -62,8 +62,8 @@ def report(
 ) -> None:
     """Report to the rules every value in a sink's argument that differs between ranks.
 
-    If it is one value, `named` is its name and `stands` the expression that it is the value of; `below`: the values are
-    shown below that name. Where no statement does so, the one that put a value there is told of, if it is in sight.
+    For a single value, `named` is its name and `stands` its expression. below: whether the values are logged below that
+    name. Outside of any statement, the one that wrote the value is reported, if it is known.
     """
     for key, value in islice(entries(frame, payload, 3 if mapping else 1), _MAX_SHOWN):
         what = f"{named}/{key}" if below and named and key else key or named

@@ -1,9 +1,9 @@
-"""Functions that a program runs in processes of their own, with what they are given there.
+"""Functions that a program runs in separate processes, with their arguments.
 
-mp.spawn(train, args=(size, options))                 train(rank, size, options): the number of the process comes first
+mp.spawn(train, args=(size, options))                 train(rank, size, options): the rank comes first
 notebook_launcher(train, args=(options,))             train(options)
 for i in range(size):
-    mp.Process(target=train, args=(i, options))       train(i, options): `i` is the number of the process
+    mp.Process(target=train, args=(i, options))       train(i, options): `i` is the rank
 """
 
 from __future__ import annotations
@@ -27,19 +27,21 @@ if TYPE_CHECKING:
 
 
 def _spawn(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """A function that is run in a process of its own per rank, whose number comes first."""
+    """A function that is run in one process per rank, with the rank as its first argument."""
     _enter(frame, args.get(0, "fn"), (_number(frame, node), *_items(args.get(1, "args"))))
     return frame.engine.unresolved(frame, args, node)
 
 
 def _launched(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """A function that is run in a process of its own per rank."""
+    """A function that is run in one process per rank."""
     _enter(frame, args.get(0, "function"), _items(args.get(1, "args")))
     return frame.engine.unresolved(frame, args, node)
 
 
 def _process(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """One process of several that a loop starts, if it takes its number for its rank; others may be its helpers."""
+    """One of several processes that a loop starts; it is a rank if it uses its number as one, otherwise it may be a
+    helper.
+    """
     target, given, stands = args.keywords.get("target"), args.keywords.get("args"), args.expression("args")
     elements = [each.value for each in stands.elements] if isinstance(stands, cst.Tuple) else []
     loop = next((each for each in reversed(ancestors(frame.root, node)) if isinstance(each, cst.For)), None)
@@ -57,14 +59,14 @@ def _process(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _context(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """`mp.get_context("spawn")` has what the module has."""
+    """`mp.get_context("spawn")` has the same functions as the module."""
     return LibraryName("torch.multiprocessing")
 
 
 def _enter(frame: Frame, callee: Value | None, values: Sequence[Value], *, takes_rank: bool = False) -> None:
-    """The engine is to run a function with these arguments, the first ones of those that have no name.
+    """Have the engine run a function with these arguments, the positional ones first.
 
-    takes_rank: only if the parameter that gets the number of the process is called like a rank.
+    takes_rank: only if the parameter for the number of the process is named like a rank.
     """
     named: dict[str, Value] = {}
     if isinstance(callee, PartialCall):
@@ -93,7 +95,7 @@ def _items(given: Value | None) -> tuple[Value, ...]:
 
 
 def _counter(loop: cst.For | None) -> str:
-    """What counts the rounds of a loop: `for rank in range(size)`."""
+    """The counter of a loop: `for rank in range(size)`."""
     match loop:
         case cst.For(target=cst.Name(value=name), iter=cst.Call(func=func)) if last_name(func) == "range":
             return name
@@ -105,7 +107,7 @@ def _is_named(node: cst.BaseExpression, name: str) -> bool:
 
 
 def _bound_in(loop: cst.For) -> set[str]:
-    """The names that have another value in each round of a loop."""
+    """The names that are bound to another value in each iteration of a loop."""
     targets = (each.target for each in of_class(loop, cst.AssignTarget))
     return names_in(loop.target).union(*map(names_in, targets))
 

@@ -51,7 +51,7 @@ _EITHER = frozenset({Wrapping.BARE, Wrapping.MAYBE, Wrapping.WRAPPED})
 _NOTHING_KNOWN = frozenset({State.SAME, State.UNKNOWN})
 
 
-# --- what makes such a model ----------------------------------------------------------------------------
+# --- models wrapped on one branch -----------------------------------------------------------------------
 
 
 def divided(
@@ -137,7 +137,7 @@ def _condition(value: Value) -> WrappedWhere | None:
     return None
 
 
-# --- what tells them apart ------------------------------------------------------------------------------
+# --- narrowing by tests ---------------------------------------------------------------------------------
 
 
 def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:

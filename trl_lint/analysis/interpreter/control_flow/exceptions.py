@@ -101,7 +101,7 @@ def _run_handler(
 
 
 def _keep_reduced(handled: Memory, done: Memory) -> None:
-    """What the body has reduced over the ranks counts, and not what stands in for it where the collective raises."""
+    """Keep the values that the body has reduced, instead of those that a handler assigns when the collective raises."""
     for name, value in done.names.items():
         if value.rank == ranks.REDUCED and handled.names.get(name, value).rank.differs:
             handled.names[name] = value

@@ -24,7 +24,7 @@ from trl_lint.knowledge.torch import STEPS_OF_TRAINING, WITHOUT_GRADIENTS
 
 
 def evaluates(frame: Frame, loop: cst.For) -> bool:
-    """Whether nothing is trained in a loop: gradients are off around it or in it."""
+    """Whether a loop trains nothing: gradients are off around it or in it."""
     names = names_in(loop.body)
     if names & STEPS_OF_TRAINING and not frame.memory.control.grad:
         names = _names_run(frame, loop.body, loop)
@@ -32,7 +32,7 @@ def evaluates(frame: Frame, loop: cst.For) -> bool:
 
 
 def _names_run(frame: Frame, node: cst.CSTNode, loop: cst.For) -> set[str]:
-    """The names in a piece of a loop, but for what stands under a flag that is known to be off: `if train:`."""
+    """The names in a part of a loop, except in branches of a flag that are known not to run: `if train:`."""
     if isinstance(node, cst.Name):
         return {node.value}
     parts = children(node)
@@ -45,7 +45,7 @@ def _names_run(frame: Frame, node: cst.CSTNode, loop: cst.For) -> set[str]:
 
 
 def _known(frame: Frame, test: cst.BaseExpression, loop: cst.For) -> bool | None:
-    """What a flag is that is known before a loop, which does not set it."""
+    """The value of a flag that is known before a loop and not assigned in it."""
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         known = _known(frame, test.expression, loop)
         return None if known is None else not known

@@ -246,7 +246,7 @@ def _is_wrapped_later(frame: Frame, model: Value) -> bool:
 
 
 def _is_put_on(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> bool:
-    """Whether code that wraps the model puts an attribute of that name on the wrapper, for other functions to read."""
+    """Whether the code that wraps the model sets this attribute on the wrapper, for other functions to read."""
     return any(
         wrapper_attributes.is_put_on(each.module.tree, each.node, name, frame.root, node)
         for each in steps(model.provenance)

@@ -35,7 +35,7 @@ _WRAPPERS = (DDP, DATA_PARALLEL)
 # Names used by classes whose attributes cannot be known statically.
 _ANY_ATTRIBUTE = frozenset({"__dict__", "__getattr__", "__getattribute__", "setattr"})
 
-# Builtins that give the same kind of answer for a wrapper as for any object.
+# Builtins that treat a wrapper like any other object.
 _OF_PYTHON = frozenset({"callable", "getattr", "hasattr", "isinstance"})
 
 
