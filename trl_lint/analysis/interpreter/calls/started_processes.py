@@ -39,9 +39,7 @@ def _launched(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _process(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """One of several processes that a loop starts; it is a rank if it uses its number as one, otherwise it may be a
-    helper.
-    """
+    """One of several processes that a loop starts: a rank if the loop counter is passed to it as one, else a helper."""
     target, given, stands = args.keywords.get("target"), args.keywords.get("args"), args.expression("args")
     elements = [each.value for each in stands.elements] if isinstance(stands, cst.Tuple) else []
     loop = next((each for each in reversed(ancestors(frame.root, node)) if isinstance(each, cst.For)), None)

@@ -57,7 +57,7 @@ def _is_of_own_data(frame: Frame, node: cst.CSTNode) -> bool:
 
 
 def _leaves_by_own_data(frame: Frame) -> bool:
-    """Whether a `continue` or `break` anywhere in the function depends on such a condition."""
+    """Whether a `continue` or `break` anywhere in the function is inside a condition on rank-local data."""
     ways_out = (*of_class(frame.root, cst.Continue), *of_class(frame.root, cst.Break))
     return any(_is_of_own_data(frame, each) for each in ways_out)
 

@@ -47,7 +47,7 @@ def note(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
 
 
 def held(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
-    """The wrapped model in `self.name`, in a method that runs it, if such a call has passed it; else None."""
+    """The wrapped model in `self.name`, in a method that runs it, if a noted call has passed it; else None."""
     handed = frame.engine.project.notes.of(Handed)
     if not handed.by_method or frame.function is None or not frame.memory.control.grad:
         return None

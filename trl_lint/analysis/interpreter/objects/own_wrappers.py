@@ -40,7 +40,7 @@ _OF_PYTHON = frozenset({"callable", "getattr", "hasattr", "isinstance"})
 
 
 def made(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value | None:
-    """The model that such a class returns for its arguments; None for all other classes."""
+    """The wrapped model that a project's wrapper class returns for its arguments; None for all other classes."""
     base = next((each for each in _WRAPPERS if each in cls.library_bases()), None)
     if base is None or not _is_told(cls):
         return None
@@ -57,7 +57,7 @@ def has(model: Value, name: str) -> bool:
 
 
 def is_asked_about(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
-    """Whether a read from such a model runs only if a function whose source is unavailable returned true for it."""
+    """Whether a read from a project's wrapper runs only if a function whose source is unavailable accepted it."""
     if not isinstance(node, cst.Attribute) or not any(
         isinstance(each, WrappedByOwn) for each in steps(model.provenance)
     ):
