@@ -1,1 +1,1 @@
-"""What operations on tensors make of each fact: of rank, shape, average and device."""
+"""The transfer functions of operations on tensors, one domain each: rank, shape, average and device."""

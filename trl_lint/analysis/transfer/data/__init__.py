@@ -1,1 +1,1 @@
-"""Data sets and random draws: which ranks have which data, in which order."""
+"""Data sets and random draws: which ranks have which data, and in which order."""

@@ -1,12 +1,12 @@
-"""Data sets: which ranks have which, after a condition on the rank and after a draw.
+"""Data sets: whether all ranks have the same one, after a condition on the rank and after a random draw.
 
-What a data set is after each of these:
+The value of a data set after each of these:
 
-    if rank == 0:                         on rank 0 another one than on the others, behind the `if`:
+    if rank == 0:                         after the `if`, rank 0 has another one than the others:
         data = data.map(tokenize)         DATASET with rank RANK_LOCAL
     if rank != 0:
         data = data.map(tokenize)         now all ranks have it: DATASET
-    data.shuffle()                        rank UNKNOWN: no seed was given
+    data.shuffle()                        rank UNKNOWN: there is no seed
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 
 def narrowed(value: Value, classes: Collection[str]) -> Value:
-    """A data set that is an instance of classes of these names: if all of them stream, it computes nothing now."""
+    """A data set that is an instance of one of these classes; STREAM, which computes nothing now, if all stream."""
     return STREAM if classes and STREAM_CLASSES.issuperset(classes) else value
 
 
 def annotated(options: Iterable[Value | None]) -> Value | None:
-    """What one of several annotated types says: a data set is one where it may be."""
+    """The value of a union of annotated types: a data set if any of them is one."""
     return DATASET if any(library_name_of(option) in DATASET_CLASSES for option in options) else None
 
 
 def marked(memory: Memory, narrowed: Container[str]) -> dict[str, Value]:
-    """The data sets at the start of an arm, as objects of their own: what is not one of them at its end is new.
+    """Mark the data sets at the start of a branch as separate objects, so that a new one at its end is recognised.
 
-    narrowed: the names of which the arm's condition says more.
+    narrowed: the names that the condition of the branch narrows.
     """
     names = memory.names.items()
     known = {
@@ -55,10 +55,11 @@ def marked(memory: Memory, narrowed: Container[str]) -> dict[str, Value]:
 def of_some_ranks(
     before: Memory, arms: tuple[tuple[Memory, dict[str, Value]], tuple[Memory, dict[str, Value]]], division: Control
 ) -> dict[str, Value]:
-    """The data sets as they are behind a condition on the rank: those that only one of its arms has made anew.
+    """The data sets after a condition on the rank: those that only one of its branches has replaced.
 
-    They are others on some ranks, unless those that have had no turn at it have it at a second such condition. What
-    both arms have kept is what it was before, so that a condition in an arm of another one (`elif`) makes nothing new.
+    They differ on some ranks, unless the remaining ranks replace theirs in a second condition of this kind. A data set
+    that both branches have kept is the one from before, so that a condition in a branch of another one (`elif`)
+    replaces nothing.
     """
     (taken, known), (skipped, known_else) = arms
     found = {}
@@ -76,9 +77,9 @@ def of_some_ranks(
 
 
 def drawn(row: FunctionRow, args: Arguments, receiver: Value | None, value: Value) -> Value:
-    """A data set as the ranks have it once it was shuffled: whether alike is not known where no seed was given.
+    """A data set after a shuffle: without a seed it is unknown whether it is the same on all ranks.
 
-    Its fingerprint, which names the cache files of what is computed of it, is drawn as well.
+    Its fingerprint, which names the cache files of derived data sets, is drawn as well.
     """
     if not is_dataset(value):
         return value

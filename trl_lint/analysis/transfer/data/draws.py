@@ -1,13 +1,13 @@
-"""Random draws: what each rank has shuffled, split or sampled by a generator of its own.
+"""Random draws: what each rank shuffles, splits or samples with its own generator.
 
     random.shuffle(rows)                  rows: DRAWN, provenance=Draw(…)
     indices = torch.randperm(n)           local(rng), provenance=Draw(…)
     train, test = random_split(data, …)   both: DRAWN
     data.train_test_split(seed=42)        the same on all ranks
 
-A draw marks what it gives: its rank is `DRAWN` (indices, which differ as numbers do, keep their own), and the chain
-that explains it begins with a `Draw`. The mark goes along with what is made of it, to where each rank takes its share
-(`observers/random_draws.py`).
+A draw marks its result: the rank is `DRAWN` (indices, which differ as numbers do, keep theirs), and the chain that
+explains it begins with a `Draw`. The mark is kept in everything derived from it, up to the place where each rank takes
+its share (`observers/random_draws.py`).
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _TEXT = "each rank draws with its own generator here"
 
 
 class Seeding:
-    """What a run draws and seeds.
+    """The draws and seeds of a run.
 
-    seeds: the generators that it may have seeded alike so far, itself or in what it calls. apart: those that each rank
-    has seeded in its own way since. at_calls: both at each of its calls. draws: what it draws itself.
+    seeds: the generators that may have the same seed on all ranks so far, set by the run or its callees. apart: those
+    seeded differently on each rank since. at_calls: both at each of its calls. draws: its own draws.
     """
 
     def __init__(self) -> None:
@@ -55,15 +55,16 @@ class Seeding:
         self.draws: list[Draw] = []
 
     def add(self, alike: frozenset[str], apart: frozenset[str] = frozenset()) -> None:
-        """These are seeded: by what is the same on all ranks, or maybe is; and then by what differs."""
+        """Generators are seeded: with a value that is, or may be, the same on all ranks; then with one that differs."""
         self.apart = (self.apart - alike) | apart
         self.seeds = (self.seeds | alike) - apart
 
 
 class Draw(Step):
-    """The place of a draw. how: its row. function: the one it is in, and seeded: the generators that it may have
-    seeded before. is_apart: the seed that it is given is this rank's own, or its generator was seeded so. seeds, names:
-    see `DatasetDrawn`.
+    """The place of a draw.
+
+    how: its row. function: the one around it. seeded: the generators that may be seeded before. is_apart: its seed, or
+    that of its generator, is rank-local. seeds, names: see `DatasetDrawn`.
     """
 
     __slots__ = ("function", "how", "is_apart", "name", "names", "seeded", "seeds")
@@ -84,7 +85,7 @@ class Draw(Step):
 
 
 def _seeds(frame: Frame) -> Iterator[str]:
-    """What is the same seed on all ranks here: that of the trainer's arguments, or a variable that is called so."""
+    """Expressions of a seed that is the same on all ranks: that of the trainer's arguments, or a variable named so."""
     named = [*frame.memory.names.items()]
     if frame.function is not None:
         named += frame.engine.global_names(frame.module).items()
@@ -106,7 +107,7 @@ def _is_arguments(frame: Frame, value: Value) -> bool:
 
 
 def called(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
-    """A function of a library is called: what it returns, if it draws parts or puts its argument in an order."""
+    """The result of a library function that draws parts, or that shuffles its argument; None for others."""
     if name in table.MADE_OF:
         made = made_of(frame, (name,), args, UNKNOWN)
         return None if made is UNKNOWN else made
@@ -127,7 +128,7 @@ def _part(name: str, draw: Draw) -> Value:
 
 
 def _put_in_order(frame: Frame, args: Arguments, node: cst.CSTNode, draw: Draw) -> None:
-    """`random.shuffle(rows)`: the list is in an order of this rank's own from here on."""
+    """`random.shuffle(rows)`: from here on, the order of the list is rank-local."""
     target, value = args.expression(0), args.get(0, "x")
     if value is None or value.rank.differs:
         return
@@ -139,7 +140,7 @@ def _put_in_order(frame: Frame, args: Arguments, node: cst.CSTNode, draw: Draw) 
 
 
 def explained(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
-    """What a function returned, with the draw that it comes from, if it draws indices or items."""
+    """The result of a function that draws indices or items, with the draw as its provenance."""
     how = table.DRAWS.get(name)
     if how is None or how.gives != "indices" or not value.rank.differs or not _is_drawn(frame, how, args):
         return value
@@ -147,7 +148,7 @@ def explained(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value
 
 
 def _is_drawn(frame: Frame, how: table.DrawRow, args: Arguments) -> bool:
-    """Whether all ranks get here, with the same, and each has a generator of its own."""
+    """Whether all ranks get here, with the same arguments, and each with its own generator."""
     if not _gets_here(frame) or args.star is not None or args.double is not None:
         return False
     given = [value for value in (args.get(*seed) for seed in how.seeds) if value is not None]
@@ -159,18 +160,18 @@ def _is_drawn(frame: Frame, how: table.DrawRow, args: Arguments) -> bool:
 
 
 def _is_given_apart(args: Arguments, seed: Parameter) -> bool:
-    """Whether a draw is given a seed, or a generator with one, that is this rank's own."""
+    """Whether a draw gets a rank-local seed, or a generator with one."""
     value = args.get(*seed)
     return value is not None and is_apart(value.rank)
 
 
 def is_apart(seed: Rank) -> bool:
-    """Whether a seed is certainly another one on each rank: one that was drawn is as good as what it was drawn from."""
+    """Whether a seed certainly differs on each rank; a drawn seed may come from the same state."""
     return seed.differs and bool(seed.origins & (Origin.CLOCK | Origin.RANK))
 
 
 def of_generator(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-    """`generator.manual_seed(seed + rank)`: the generator, called by its name, is this rank's own from here on."""
+    """`generator.manual_seed(seed + rank)`: from here on, the generator of this name is rank-local."""
     target = callee_of(node)
     receiver = target.value if isinstance(target, cst.Attribute) else None
     if name in table.OF_ITS_OWN and isinstance(receiver, cst.Name) and receiver.value in frame.memory.names:
@@ -180,7 +181,7 @@ def of_generator(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) ->
 
 
 def _gets_here(frame: Frame) -> bool:
-    """Whether all ranks get here, at once or one after the other: none reads what another one has drawn.
+    """Whether all ranks get here, at once or one after the other, so that none reads another one's draw.
 
     A setting (`if args.eval_size > 0:`) is the same on all of them.
     """
@@ -191,7 +192,7 @@ def _gets_here(frame: Frame) -> bool:
 
 
 def _is_choice(frame: Frame, condition: Control) -> bool:
-    """Whether a condition chooses between two expressions, as far as is known alike on all ranks."""
+    """Whether a condition chooses between two expressions, and is not known to differ between ranks."""
     if condition.uniformity is Uniformity.DIVERGENT or condition.provenance is None:
         return False
     root = frame.root
@@ -199,14 +200,14 @@ def _is_choice(frame: Frame, condition: Control) -> bool:
 
 
 def _is_false(value: Value | None) -> bool:
-    """Whether an argument is given, and not known to be true."""
+    """Whether an argument is passed, and not known to be true."""
     return value is not None and value.const is not True
 
 
 def of_dataset(
     frame: Frame, row: FunctionRow, args: Arguments, node: cst.CSTNode, receiver: Value | None, value: Value
 ) -> Value:
-    """What a function or method of the `datasets` library returns, with the draw that it comes from."""
+    """The result of a function or method of the `datasets` library, with the draw that it comes from."""
     value = data_sets.drawn(row, args, receiver, value)
     if not row.name.startswith("datasets."):
         return value
@@ -220,7 +221,7 @@ def of_dataset(
     if not row.seeds or not is_dataset(value) or receiver is None or receiver.rank.differs or _is_apart(receiver):
         return value
     if not is_dataset(receiver):
-        # Made in memory, or of nobody knows what: `map` has no file to share.
+        # Created in memory, or from an unknown source: `map` has no shared cache file.
         value = SAME if ranks.combine(receiver.rank, args.rank()).state is State.SAME else UNKNOWN
     is_named = not table.CACHED_BY_NAME.isdisjoint(args.keywords)
     how = replace(table.DATASET_DRAW, seeds=row.seeds)
@@ -230,7 +231,7 @@ def of_dataset(
 
 
 def _is_apart(receiver: Value) -> bool:
-    """Whether the ranks may have other data before the draw."""
+    """Whether the ranks may have different data before the draw."""
     return is_dataset(receiver) and receiver.rank.state is not State.SAME
 
 
@@ -238,7 +239,7 @@ def _is_apart(receiver: Value) -> bool:
 
 
 def made_of(frame: Frame, bases: Iterable[str], args: Arguments, made: Value) -> Value:
-    """A data set of a class with these bases, made of these arguments."""
+    """A data set of a class with these bases, created from these arguments."""
     names = tuple(bases)
     if not any(base.startswith(table.DATASET_BASES) for base in names) or not table.STREAMS.isdisjoint(names):
         return made
@@ -251,7 +252,7 @@ def made_of(frame: Frame, bases: Iterable[str], args: Arguments, made: Value) ->
 
 
 def _rows_of(frame: Frame, made: Value) -> Iterator[Value]:
-    """What a data set in sight keeps: that of which it has as many rows as that is long."""
+    """The attribute of the project's data set that its `__len__` measures."""
     length = made.cls.find("__len__") if isinstance(made, ProjectInstance) else None
     if length is None or not isinstance(made, ProjectInstance):
         return
@@ -266,14 +267,14 @@ def _rows_of(frame: Frame, made: Value) -> Iterator[Value]:
 
 
 def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
-    """A loader of a data set, with the draw that it comes from."""
+    """A loader of a data set, with the draw that the data set comes from."""
     data = args.get(0, "dataset")
     draw = None if data is None else next(draws_of(frame, [data]), None)
     return loader if draw is None else loader.replace(provenance=draw)
 
 
 def draws_of(frame: Frame, values: Iterable[Value], depth: int = 1) -> Iterator[Step]:
-    """The chains of these values, and of what containers among them hold, that begin with a draw."""
+    """The chains of these values, and of the items of containers among them, that begin with a draw."""
     for value in values:
         if value.provenance is not None and _is_marked(value) and first_of(value.provenance) is not None:
             yield value.provenance
@@ -285,7 +286,7 @@ def draws_of(frame: Frame, values: Iterable[Value], depth: int = 1) -> Iterator[
 
 
 def _is_marked(value: Value) -> bool:
-    """Whether nothing but a draw tells a value from that of the other ranks."""
+    """Whether a value differs between ranks only because of a draw."""
     return value.rank == ranks.DRAWN or value.kind is Kind.LOADER or value.rank.origins == Origin.RNG
 
 
@@ -298,7 +299,7 @@ def first_of(step: Step | None) -> Draw | None:
 
 
 def all_of(step: Step | None) -> Iterator[Draw]:
-    """The draws that a value may come from, by the way that was taken."""
+    """The draws that a value may come from, on either path."""
     while step is not None and step.before is not None and not isinstance(step, EitherWay):
         step = step.before
     for way in () if step is None else ways_of(step):

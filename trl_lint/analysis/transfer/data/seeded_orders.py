@@ -1,4 +1,4 @@
-"""Generators that draw their own order: where the seed is the same on all ranks, so is what they yield.
+"""Generator functions that draw their own order: with the same seed on all ranks they yield the same.
 
 def batches(data, seed):
     for index in numpy.random.RandomState(seed).permutation(len(data)):
@@ -17,21 +17,21 @@ from trl_lint.domain.values import Value
 from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK, RANK_FIELD, RANK_NUMBER
 from trl_lint.knowledge.random_draws import SEEDED_GENERATORS
 
-# What a seed that all ranks have is made of: names, numbers, and what is computed of them. No call: `time()`.
+# What a seed common to all ranks consists of: names, numbers, and arithmetic on them. No call, such as `time()`.
 _PLAIN = (cst.Name, cst.Attribute, cst.Integer, cst.BinaryOperation)
 
 
 def as_drawn(frame: Frame, function: cst.CSTNode, yielded: Value) -> Value:
-    """What a generator yields, of which nothing else is known, as its own order has it."""
+    """The value that a generator function yields; the same on all ranks if it is unknown and its draws are seeded."""
     if yielded.rank.state is not State.UNKNOWN or not _draws_alike(frame, function):
         return yielded
     return yielded.replace(rank=ranks.SAME)
 
 
 def _draws_alike(frame: Frame, function: cst.CSTNode) -> bool:
-    """Whether a function draws from generators of its own only, with seeds that no rank has for itself.
+    """Whether a function draws only from generators that it creates, with seeds that are not rank-local.
 
-    What asks for the rank anywhere in it may pick the rows, or change the seed.
+    A function that refers to the rank anywhere may select the rows by it, or change the seed.
     """
     makers = [call for call in of_class(function, cst.Call) if last_name(call.func) in SEEDED_GENERATORS]
     if not makers or not all(_is_seeded(frame, call) for call in makers):
@@ -41,7 +41,7 @@ def _draws_alike(frame: Frame, function: cst.CSTNode) -> bool:
 
 
 def _is_seeded(frame: Frame, maker: cst.Call) -> bool:
-    """Whether a generator is given a seed that is not known to differ between ranks."""
+    """Whether a generator has a seed that is not known to differ between ranks."""
     seeds = [arg.value for arg in maker.args]
     if len(seeds) != 1 or not isinstance(seeds[0], _PLAIN) or of_class(seeds[0], cst.Call):
         return False

@@ -1,4 +1,4 @@
-"""What is followed of values besides their rank, found by walking this package: one module per domain."""
+"""The domains that are followed besides the rank, found by walking this package: one module per domain."""
 
 from __future__ import annotations
 

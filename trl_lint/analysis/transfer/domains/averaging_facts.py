@@ -1,10 +1,10 @@
-"""What a number is a mean of: over how many elements, and whether the ranks' own means are averaged.
+"""What a number is a mean of: over how many elements, and whether the means of the ranks are averaged.
 
-    loss = (x * mask).sum() / mask.sum()     a mean over this rank's own count
-    gather(loss)                             the ranks' means, side by side
-    gather(loss).mean()                      their mean, in which each rank counts as much: told
+    loss = (x * mask).sum() / mask.sum()     a mean over a rank-local count
+    gather(loss)                             the means of all ranks
+    gather(loss).mean()                      their mean, with the same weight for each rank: reported
 
-What operations do is in `transfer/tensors/tensor_averages.py`.
+The transfer functions are in `transfer/tensors/tensor_averages.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class AveragingDomain(Domain["Frame"]):
-    # A mean keeps what it is taken over for the fix of its finding, which asks where that is and how long.
+    # A mean records the value it is taken over, with its device and shape, for the fix of its finding.
     after: ClassVar[tuple[str, ...]] = ("device_facts", "shape_facts")
 
     def method(

@@ -1,11 +1,11 @@
-"""The device of a tensor: where it is made, where it goes, and the step that put it there.
+"""The device of a tensor: where it is created, where it is moved, and the step that put it there.
 
-    x = torch.tensor(3)              cpu, as it is made there
-    x = rows.cpu()                   cpu, also where nothing else is known of `rows`
-    f"cuda:{dist.get_rank()}"        a text that holds a rank
+    x = torch.tensor(3)              cpu, where it is created
+    x = rows.cpu()                   cpu, even if nothing else is known of `rows`
+    f"cuda:{dist.get_rank()}"        a text that contains a rank
 
-What operations do is in `transfer/tensors/tensor_devices.py`; what is derived from several is where these are
-(`domain/devices.py`).
+The transfer functions are in `transfer/tensors/tensor_devices.py`; the join of several devices is in
+`domain/devices.py`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class DeviceDomain(Domain["Frame"]):
     ) -> Value:
         if name != "cpu" and (name != "to" or not args.all()):
             return value
-        # Who has this is a tensor, or is moved as one.
+        # A value with this method is a tensor, or is moved like one.
         place = tensor_devices.moved(torch_ops.of_method(name), receiver, args.positional, args.keywords)
         return device_steps.located(frame, value.replace(device=place), node)
 

@@ -1,10 +1,10 @@
-"""Who drew a value: the place at which each rank has shuffled, split or sampled by a generator of its own.
+"""Who drew a value: the place where each rank shuffles, splits or samples with its own generator.
 
-    random.shuffle(rows)             rows are in an order of this rank's own
+    random.shuffle(rows)             the order of the rows is rank-local
     torch.randperm(len(rows))        the indices come from this draw
-    DataLoader(drawn)                the loader goes through what was drawn
+    DataLoader(drawn)                the loader iterates over drawn data
 
-What draws is in `transfer/data/draws.py`.
+The transfer functions are in `transfer/data/draws.py`.
 """
 
 from __future__ import annotations

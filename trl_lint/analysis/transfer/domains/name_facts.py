@@ -1,11 +1,11 @@
-"""Names that ranks find for themselves and share: of files in one folder, and of the second in which they look.
+"""Names that each rank determines itself, but that are usually the same: files of one folder, and the current second.
 
     os.listdir("out")                        local(io), provenance=SharedName
     os.listdir(f"out/{rank}")                local(io)
     datetime.now().strftime("%H-%M-%S")      local(clock), provenance=SharedName
     datetime.now().strftime("%H-%M-%S-%f")   local(clock)
 
-What is done to such a name on every rank is done to one thing, or to several by chance.
+Whatever every rank does with this name affects one file, or several by chance.
 """
 
 from __future__ import annotations

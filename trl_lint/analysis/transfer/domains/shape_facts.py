@@ -1,11 +1,11 @@
-"""The shape of a tensor: which of its dimensions are as long on all ranks.
+"""The shape of a tensor: which of its dimensions have the same length on all ranks.
 
     x = batch["input_ids"]           (same, ragged)
     x[:, 0]                          (same)
     model(**batch).logits            (same, ragged, same)
 
-`transfer/tensors/` has what operations do (`tensor_shapes.py`), subscripts (`subscript_shapes.py`), and batches and
-models (`batch_shapes.py`).
+The transfer functions are in `transfer/tensors/`: operations (`tensor_shapes.py`), subscripts (`subscript_shapes.py`),
+and batches and models (`batch_shapes.py`).
 """
 
 from __future__ import annotations

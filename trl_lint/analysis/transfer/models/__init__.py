@@ -1,1 +1,1 @@
-"""Models: what wraps them, who trains them, and where gradients are on."""
+"""Models: how they are wrapped, who trains them, and where gradients are on."""

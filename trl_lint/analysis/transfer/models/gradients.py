@@ -1,6 +1,6 @@
 """Where gradients are on, and where sharded parameters have been gathered.
 
-What holds at a point:
+The control at a point:
 
     with torch.no_grad(): ...             control.grad False inside
     @torch.no_grad()                      control.grad False in the whole function
@@ -26,7 +26,9 @@ from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 
 class GradientScopes:
-    """no_train_calls: the calls, by the id of their node, in whose `with` block nothing is trained. yields: whether
+    """Where a function switches gradients off.
+
+    no_train_calls: the calls, by the id of their node, in whose `with` block nothing is trained. yields: whether
     gradients are on where a context manager yields.
     """
 
@@ -36,7 +38,7 @@ class GradientScopes:
 
 
 def note_no_train(frame: Frame, node: cst.CSTNode) -> None:
-    """A call gives a context manager under which nothing is trained."""
+    """A call returns a context manager under which nothing is trained."""
     frame.notes.of(GradientScopes).no_train_calls.add(id(node))
 
 
@@ -46,7 +48,7 @@ def note_yield(frame: Frame) -> None:
 
 
 def at_yields(frame: Frame) -> bool:
-    """Whether gradients are on inside a context manager in sight."""
+    """Whether gradients are on inside a context manager of the project."""
     return frame.notes.of(GradientScopes).yields
 
 
@@ -63,7 +65,7 @@ def within(frame: Frame, control: Control, items: Sequence[cst.WithItem], values
 
 
 def _switches_off(frame: Frame, node: cst.CSTNode, value: Value | None) -> bool:
-    """Whether nothing is trained inside: also where only one of two arms says so, as for a reference model."""
+    """Whether nothing is trained inside; one branch of a conditional expression is enough, as for a reference model."""
     if isinstance(node, cst.IfExp):
         arms = (node.body, node.orelse)
         return any(_switches_off(frame, arm, frame.node_values.get(id(arm))) for arm in arms)
@@ -75,7 +77,7 @@ def _switches_off(frame: Frame, node: cst.CSTNode, value: Value | None) -> bool:
 
 
 def _gathers(node: cst.CSTNode) -> bool:
-    """Whether a context manager is one that makes sharded parameters whole, going by what it is called."""
+    """Whether a context manager gathers sharded parameters, according to its name."""
     return any(map(GATHERS_PARAMETERS.fits, identifiers(node)))
 
 
@@ -97,7 +99,7 @@ def enable_grad(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def set_grad_enabled(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """As a context manager, or as a statement that holds for what follows it."""
+    """As a context manager, or as a statement that applies to the code after it."""
     given = next(iter(args.all()), None)
     if given is None or not isinstance(given.const, bool):
         return Value(SAME)

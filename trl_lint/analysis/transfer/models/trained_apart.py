@@ -1,8 +1,8 @@
-"""Models that each rank trains on its own: `prepare` has got a dict of them, which it hands on as it is.
+"""Models that each rank trains on its own, because `prepare` was passed a dict of them, which it returns unchanged.
 
 nets = accelerator.prepare({"g": g, "d": d})    the dict: BARE, as nothing in it is wrapped
 accelerator.backward(loss)                      reduces nothing: no rank waits for another
-net = accelerator.prepare(g)                    with such a one in reach gradients may be reduced
+net = accelerator.prepare(g)                    once such a model is reachable, gradients may be reduced
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _HOLDERS = frozenset({Kind.CONTAINER, Kind.INSTANCE})
 
 
 def holds_models(frame: Frame, value: Value) -> bool:
-    """Whether a value is a dict or list with a model in it, or one of those that are used for such."""
+    """Whether a value is a dict or list with a model in it, or an object of a class used as a dict of them."""
     if isinstance(value, ContainerValue):
         return any(_is_model(item) for cell in frame.memory.cells(value) for item in cell.values())
     return isinstance(value, LibraryInstance) and value.name in DICTS_OF_ATTRIBUTES
@@ -29,7 +29,7 @@ def _is_model(value: Value) -> bool:
 
 
 def are_trained_apart(frame: Frame) -> bool:
-    """Whether models in reach have been prepared in vain, and none that a wrapper may be around."""
+    """Whether reachable models were prepared without effect, and none may have a wrapper."""
     found = False
     for value in frame.in_reach():
         if isinstance(value, PreparedObject) or _may_be_wrapped(value):

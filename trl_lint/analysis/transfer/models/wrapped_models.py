@@ -1,11 +1,11 @@
-"""Models and what wraps them: what is inside a wrapper, a part of it, and what is made of both.
+"""Models and their wrappers: the module inside a wrapper, its submodules, and what is derived from them.
 
-What each of these is:
+The value of each of these:
 
-    model = accelerator.prepare(net)      model: WRAPPED, and `net`, another name of what is inside: UNWRAPPED
-    inner = model.module                  UNWRAPPED: its gradients are the wrapper's business
-    inner.encoder                         UNWRAPPED, as the whole
-    copy.deepcopy(inner)                  BARE: another model, which nothing wraps
+    model = accelerator.prepare(net)      model: WRAPPED, and `net`, another name of the module inside: UNWRAPPED
+    inner = model.module                  UNWRAPPED: its gradients are synchronised by the wrapper
+    inner.encoder                         UNWRAPPED, like the whole
+    copy.deepcopy(inner)                  BARE: another model, without a wrapper
     model.eval()                          WRAPPED, device EVALUATED: nothing is trained
 """
 
@@ -29,19 +29,19 @@ from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import BESIDE_MODEL, MAKES_INPUTS, OPTIMIZER_OBJECT, SCHEDULER_OBJECT
 
-# What is frozen as a whole may be trained in part.
+# The kinds of values that may be frozen as a whole and then trained in part.
 _FROZEN = frozenset({Kind.MODEL, Kind.UNKNOWN})
 _FREEZING = frozenset({"requires_grad", "requires_grad_"})
-# What every test may name, whatever it asks for.
+# Names that any test may contain, whatever it depends on.
 _BUILTINS = frozenset(vars(builtins))
-# What `device` says of a model, which `.requires_grad_()` ends.
+# The values of a model's `device` that `.requires_grad_()` clears.
 _MODES = frozenset({EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN})
-# A redirection's own parameters: the wrapper, the module and the method.
+# The parameters of a redirection: the wrapper, the module and the method.
 REDIRECTED = 3
 
 
 def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
-    """What a wrapper holds: bare, and its gradients are the wrapper's business."""
+    """The module inside a wrapper: UNWRAPPED, as its gradients are synchronised by the wrapper."""
     provenance = frame.step(node, "`{}` is the module inside the wrapper", model.provenance)
     bare = model if isinstance(model, ModelValue) else ModelValue()
     facts = Value(SAME, wrapping=Wrapping.UNWRAPPED, grad=model.grad, device=model.device, provenance=provenance)
@@ -49,15 +49,15 @@ def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
 
 
 def is_wrapped(value: Value) -> bool:
-    """Whether a value is a wrapped model, or what `prepare` has made of something."""
+    """Whether a value is a wrapped model, or a result of `prepare`."""
     return isinstance(value, PreparedObject) or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED)
 
 
 def may_be_left(frame: Frame, value: Value, node: cst.CSTNode) -> bool:
-    """Whether `prepare` leaves a model as it is, on one way at least: it wraps none of which nothing has a gradient.
+    """Whether `prepare` leaves a model unwrapped, on one path at least: it does not wrap a model without gradients.
 
-    One that was frozen on one way is trained where a test around `prepare` asks for the same, and where no other model
-    comes with the optimizer.
+    A model frozen on one path is trained if a test around `prepare` depends on the same condition, or if it is the
+    only model prepared with the optimizer.
     """
     if value.device == MAYBE_FROZEN:
         return not (_asks_whether_frozen(frame, node) or _is_with_its_optimizer(node))
@@ -65,7 +65,7 @@ def may_be_left(frame: Frame, value: Value, node: cst.CSTNode) -> bool:
 
 
 def _asks_whether_frozen(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether a test around a place asks for something that another one asks for, in whose arms something is frozen."""
+    """Whether a test around a place shares a name with a test in whose branches something is frozen."""
     branches = of_class(frame.root, cst.If)
     around = set(map(id, ancestors(frame.root, node)))
     asked = set().union(*(_asked_for(each.test) for each in branches if id(each) in around))
@@ -74,26 +74,26 @@ def _asks_whether_frozen(frame: Frame, node: cst.CSTNode) -> bool:
 
 
 def _is_with_its_optimizer(node: cst.CSTNode) -> bool:
-    """Whether one thing is handed over with what trains it: `prepare(model, optimizer, train_loader)`."""
+    """Whether exactly one object is passed together with its optimizer: `prepare(model, optimizer, train_loader)`."""
     given = [" ".join(names_in(each.value)).lower() for each in node.args] if isinstance(node, cst.Call) else []
     return sum(not BESIDE_MODEL.fits(each) for each in given) == 1 and any(map(OPTIMIZER_OBJECT.fits, given))
 
 
 def _asked_for(test: cst.BaseExpression) -> set[str]:
-    """The names in a test, of `args.flag` the last one."""
+    """The names in a test, the last one of `args.flag`."""
     owners = {id(each.value) for each in of_class(test, cst.Attribute)}
     return {each.value for each in of_class(test, cst.Name) if id(each) not in owners} - _BUILTINS
 
 
 def narrowed_to_model(value: Value) -> Value:
-    """What `prepare` made of something, once its use shows that it is a model."""
+    """A result of `prepare` whose use shows that it is a model."""
     wrapping = (value.wrapping or Wrapping.WRAPPED) if value.grad else Wrapping.UNKNOWN
     provenance = value.provenance.as_model if isinstance(value.provenance, Prepared) else value.provenance
     return ModelValue(SAME, provenance=provenance, wrapping=wrapping, grad=value.grad)
 
 
 def narrowed_at(frame: Frame, prepared: Value, node: cst.CSTNode) -> Value:
-    """What is prepared, on one way at least, once its use at a place shows that it is a model."""
+    """A value that is prepared, at least on one path, and whose use at a place shows that it is a model."""
     model = narrowed_to_model(prepared)
     provenance = prepared.provenance
     if prepared.wrapping is not Wrapping.MAYBE:
@@ -107,14 +107,14 @@ def narrowed_at(frame: Frame, prepared: Value, node: cst.CSTNode) -> Value:
 
 
 def is_scheduler(prepared: cst.CSTNode) -> bool:
-    """Whether what is prepared is called a scheduler where it is used: `noise_scheduler.config`."""
+    """Whether the name of a prepared object is that of a scheduler: `noise_scheduler.config`."""
     return SCHEDULER_OBJECT.fits(last_name(prepared))
 
 
 def is_run(frame: Frame, prepared: cst.BaseExpression) -> bool:
-    """Whether a function runs what it has prepared, or asks it for its parameters, or a class what it keeps of that.
+    """Whether a function (for an attribute of `self`, the class) calls a prepared object or reads its parameters.
 
-    Only models are called, and what makes their inputs.
+    Only models are called, and objects that create their inputs.
     """
     attribute = own_attribute(prepared)
     name = prepared.value if isinstance(prepared, cst.Name) else ""
@@ -128,13 +128,13 @@ def is_run(frame: Frame, prepared: cst.BaseExpression) -> bool:
 
 
 def _used_as_model(call: cst.Call) -> cst.BaseExpression:
-    """What a call runs, or asks for its parameters."""
+    """The object that a call runs, or whose parameters it reads."""
     is_asked = isinstance(call.func, cst.Attribute) and call.func.attr.value in models.ASKED_FOR_PARAMETERS
     return call.func.value if is_asked and isinstance(call.func, cst.Attribute) else call.func
 
 
 def _is_asked(frame: Frame, where: WrappedWhere, node: cst.CSTNode) -> bool:
-    """Whether a test on the way to a place, or one by which some leave, may tell the two ways apart."""
+    """Whether a test before a place, around it or with an exit, may distinguish the two paths."""
     around = set(map(id, ancestors(frame.root, node)))
     asked = where.names - _BUILTINS
     return any(
@@ -145,7 +145,7 @@ def _is_asked(frame: Frame, where: WrappedWhere, node: cst.CSTNode) -> bool:
 
 
 def part(model: Value) -> Value:
-    """A submodule: where the whole is inside a wrapper, so is its part."""
+    """A submodule: UNWRAPPED if the whole is."""
     wrapping = Wrapping.UNWRAPPED if model.wrapping is Wrapping.UNWRAPPED else Wrapping.BARE
     provenance = model.provenance if wrapping is Wrapping.UNWRAPPED else None
     made = ModelValue(SAME, wrapping=wrapping, grad=model.grad, device=model.device, provenance=provenance)
@@ -153,20 +153,20 @@ def part(model: Value) -> Value:
 
 
 def copied(model: Value) -> Value:
-    """A copy of a model is another one, which nothing wraps."""
+    """A copy of a model: another model without a wrapper."""
     if model.kind is not Kind.MODEL or model.wrapping is not Wrapping.UNWRAPPED:
         return model
     return ModelValue(SAME, wrapping=Wrapping.BARE)
 
 
 def replicated(value: Value) -> Value:
-    """A model as DDP keeps it: whole on every rank."""
+    """A model as DDP keeps it: complete on every rank."""
     is_other = isinstance(value, ModelValue) and value.role is ModelRole.OTHER
     return in_model_role(value, ModelRole.REPLICATED) if is_other else value
 
 
 def wrapped_here(frame: Frame, args: Arguments, node: cst.CSTNode, by_ddp: bool = False) -> None:
-    """`DDP(net)`, `accelerator.prepare(net)`: from here on `net` is what the wrapper holds."""
+    """`DDP(net)`, `accelerator.prepare(net)`: from here on `net` is the module inside the wrapper."""
     for index, value in enumerate(args.positional):
         name = args.expression(index)
         is_bare = value.kind is Kind.MODEL and value.wrapping is Wrapping.BARE
@@ -177,7 +177,7 @@ def wrapped_here(frame: Frame, args: Arguments, node: cst.CSTNode, by_ddp: bool 
 
 
 def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst.BaseExpression | None) -> Value:
-    """The model after `.eval()`, `.train()` or `.requires_grad_()`, in place as well."""
+    """The model after `.eval()`, `.train()` or `.requires_grad_()`, also updated in place."""
     given = next(iter(args.all()), None)
     on = given is None or given.const is not False
     if name in models.ADD_WHAT_IS_TRAINED:
@@ -202,12 +202,12 @@ def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst
 
 
 def _change(frame: Frame, model: Value, changed: Value, target: cst.BaseExpression | None) -> None:
-    """What a name, or an attribute of an object of the project, is from here on."""
+    """Update the value of a name, or of an attribute of an object of the project."""
     if isinstance(target, cst.Name):
         if frame.memory.names.get(target.value) is model:
             frame.memory.names[target.value] = changed
     elif isinstance(target, cst.Attribute):
-        # For the rest of this function: what others find in the attribute is told by those who assign it.
+        # For the rest of this function only: for other functions, the assignments to the attribute count.
         receiver = frame.engine.evaluate(frame, target.value)
         if isinstance(receiver, ProjectInstance) and (receiver.cls, target.attr.value) in frame.memory.attributes:
             frame.memory.attributes[receiver.cls, target.attr.value] = changed
@@ -242,7 +242,7 @@ def _freezes(line: cst.CSTNode, names: frozenset[str]) -> bool:
 
 
 def freeze(frame: Frame, value: Value, args: Arguments, callee: cst.CSTNode) -> None:
-    """`net.requires_grad_(False)` of what nothing else is known of: `prepare` wraps it in nothing, if it is a model."""
+    """`net.requires_grad_(False)` of an otherwise unknown value: if it is a model, `prepare` does not wrap it."""
     name = callee.value if isinstance(callee, cst.Attribute) else None
     given = next(iter(args.all()), None)
     if isinstance(name, cst.Name) and frame.memory.names.get(name.value) is value:
@@ -250,7 +250,7 @@ def freeze(frame: Frame, value: Value, args: Arguments, callee: cst.CSTNode) -> 
 
 
 def partly_trained(frame: Frame, part: cst.BaseExpression) -> None:
-    """`model.head.requires_grad_()`: a model of which a part is trained has gradients, even if the rest is frozen."""
+    """`model.head.requires_grad_()`: a model with a trained part has gradients, even if the rest is frozen."""
     while isinstance(part, (cst.Attribute, cst.Call, cst.Subscript)):
         part = part.func if isinstance(part, cst.Call) else part.value
     value = frame.memory.names.get(part.value) if isinstance(part, cst.Name) else None
@@ -259,7 +259,7 @@ def partly_trained(frame: Frame, part: cst.BaseExpression) -> None:
 
 
 def parameter_trained(frame: Frame, receiver: cst.BaseExpression) -> None:
-    """`p.requires_grad = True`, of a parameter of a model, or of one that a loop takes out of it."""
+    """`p.requires_grad = True`, for a parameter of a model, or for one that a loop takes from it."""
     root = frame.root
     for loop in ancestors(root, frame.statement):
         if isinstance(loop, cst.For) and isinstance(receiver, cst.Name) and receiver.value in identifiers(loop.target):
@@ -269,7 +269,7 @@ def parameter_trained(frame: Frame, receiver: cst.BaseExpression) -> None:
 
 
 def parameter(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> Value:
-    """`module.weight` of what a wrapper holds, read at a node. DDP shards nothing."""
+    """`module.weight` of an unwrapped module, read at a node. DDP shards nothing."""
     source = None if is_replicated(model) else ParameterSource(name, node, frame.function)
     return TensorValue(SAME, source, provenance=model.provenance)
 
@@ -278,7 +278,7 @@ def parameter(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> Value
 
 
 def redirects(value: Value) -> bool:
-    """Whether a call of it has a wrapper's forward run what it is given."""
+    """Whether a call of this value runs its arguments inside a wrapper's forward."""
     cls = class_of(value)
     name = library_name_of(value) if cls is None else cls.name
     return name.rpartition(".")[2] in models.FORWARD_REDIRECTIONS
@@ -304,5 +304,5 @@ def redirected(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _in_forward(value: Value) -> Value:
-    """A model while its wrapper's forward runs: that will synchronise what is computed with it."""
+    """A model while its wrapper's forward runs, which will synchronise the gradients of what is computed with it."""
     return value.replace(grad=False) if value.kind is Kind.MODEL else value

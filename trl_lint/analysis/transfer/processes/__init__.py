@@ -1,1 +1,1 @@
-"""The processes of a job: groups, settings that start them, and code that one of them runs first."""
+"""The processes of a job: groups, settings that start them, and code that one rank runs first."""

@@ -1,15 +1,15 @@
-"""First-rank contexts: in which code one rank runs before the others do, and who that is.
+"""First-rank contexts: code that one rank runs before the others, and which rank that is.
 
-What holds in a program:
+The control in a program:
 
-    with accelerator.main_process_first(): ...   control.first_rank "job", and inside not all ranks come together
+    with accelerator.main_process_first(): ...   control.first_rank "job"; the ranks do not reach the block together
     with local_main_process_first(): ...         control.first_rank "node"
     if rank != 0:
         dist.barrier()                           control.first_rank "barrier" until
     prepare()
     if rank == 0:
         dist.barrier()                           none again
-    with helper(): ...                           "unknown": it is not in sight
+    with helper(): ...                           "unknown": its source is not available
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.state.frame import Frame
 
-# Who is first between two barriers: some ranks wait in one of them, the others come to theirs when they are done.
+# The scope between two barriers: some ranks wait in the first, the others reach theirs when they are done.
 BARRIER = "barrier"
 
 
 class FirstRanks:
-    """What a run says of first ranks.
+    """What is known of first ranks in a run.
 
-    calls: of what one is first in the `with` block of a call, by the id of its node. turn: who has the first turn
-    where a context manager yields. meets: whether there is a barrier in it.
+    calls: the scope in the `with` block of a call, by the id of its node. first_rank: the first rank where a context
+    manager yields. meets: whether there is a barrier in it.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class FirstRanks:
 
 
 def note_context(frame: Frame, node: cst.CSTNode, scope: str) -> None:
-    """A call gives a context manager under which one rank of the `scope` is first."""
+    """A call returns a context manager in which one rank of the `scope` is first."""
     frame.notes.of(FirstRanks).calls[id(node)] = scope
 
 
@@ -69,7 +69,7 @@ def note_yield(frame: Frame) -> None:
 
 
 def inside(frame: Frame, node: cst.With, before: Control) -> Control:
-    """How sure it is that all ranks get into the block of a `with` statement together, and in which turns."""
+    """The control in the block of a `with` statement: whether all ranks get there together, or one of them first."""
     control = before
     for item in node.items:
         scope = _scope(frame, item.item)
@@ -83,7 +83,7 @@ def inside(frame: Frame, node: cst.With, before: Control) -> Control:
 
 
 def has_turns(frame: Frame, node: cst.With) -> bool:
-    """Whether one rank after the other is known to run the block of a `with` statement."""
+    """Whether the ranks are known to run the block of a `with` statement one after the other."""
     return any(_scope(frame, item.item) not in ("", "unknown") for item in node.items)
 
 
@@ -96,7 +96,7 @@ def _scope(frame: Frame, item: cst.BaseExpression) -> str:
 
 
 def note_unknown(frame: Frame, item: cst.BaseExpression, value: Value) -> None:
-    """A context manager that a name stands for may let one rank go first, and so may one that is not in sight."""
+    """A context manager that is bound to a name, or whose source is not available, may let one rank go first."""
     if _scope(frame, item):
         return
     scope = value.scope if isinstance(value, FirstRankContext) else ""
@@ -107,7 +107,7 @@ def note_unknown(frame: Frame, item: cst.BaseExpression, value: Value) -> None:
 
 
 def after(before: Control, now: Control, inner: Control) -> Control:
-    """How sure it is that all ranks get behind a block that was entered with `inner`, and is left with `now`."""
+    """The control after a block that was entered with `inner`, and is left with `now`."""
     if now is inner or inner.uniformity > before.uniformity:
         return before
     return now.where(now.engine, before.grad, before.whole, before.first_rank)
@@ -116,9 +116,10 @@ def after(before: Control, now: Control, inner: Control) -> Control:
 def behind(
     before: Control, arms: Iterable[Control], waits: tuple[Sequence[SyncPoint], Sequence[SyncPoint]], test: Control
 ) -> FirstRank | None:
-    """Who is first behind an `if` with this division of the ranks.
+    """The first rank after an `if` whose test divides the ranks.
 
-    arms: how its arms end, those that reach the end. waits: the synchronisation points of the two ways.
+    arms: the controls at the ends of its branches, if they reach the end. waits: the synchronisation points of the two
+    branches.
     """
     by_rank = test.uniformity is Uniformity.UNKNOWN or Origin.RANK in test.rank.origins
     if test.uniformity and by_rank and sum(_barriers(way) for way in waits) % 2:
@@ -128,7 +129,7 @@ def behind(
 
 
 def waited(frame: Frame, points: Sequence[SyncPoint]) -> None:
-    """A function in sight was called, which has led to these synchronisation points."""
+    """A function of the project was called, which has reached these synchronisation points."""
     if _barriers(each for each in points if not each.certain) % 2:
         frame.memory.control = frame.memory.control.with_first_rank(_toggled(frame.memory.control))
 
@@ -138,14 +139,14 @@ def _barriers(points: Iterable[SyncPoint]) -> int:
 
 
 def _toggled(before: Control) -> FirstRank | None:
-    """What begins with a barrier of some ranks alone, or ends with that of the others."""
+    """The first rank after an unpaired barrier, which begins the "barrier" scope or ends it."""
     if before.first_rank is None:
         return FirstRank(BARRIER, None, None)
     return None if before.first_rank.scope == BARRIER else before.first_rank
 
 
 def note_manager(frame: Frame, function: FunctionInfo, entry: Control) -> None:
-    """A context manager in sight yields: in turns, if it does so in another one's block or meets the other ranks."""
+    """A context manager of the project yields: inside another first-rank block, or one that has a barrier."""
     noted = frame.notes.of(FirstRanks)
     if noted.first_rank is not None and noted.first_rank is not entry.first_rank:
         function.first_rank = "job" if noted.first_rank.scope == BARRIER else noted.first_rank.scope
@@ -155,7 +156,7 @@ def note_manager(frame: Frame, function: FunctionInfo, entry: Control) -> None:
 
 
 def first_rank_key(control: Control) -> Hashable:
-    """What tells the turns of two calls of a function apart."""
+    """A key for call contexts that distinguishes first-rank scopes."""
     leader = control.first_rank
-    # Only of one rank per node it is told where that is said.
+    # Only contexts of one rank per node are reported where they are, and so have to be distinguished.
     return None if leader is None else (leader.scope, id(leader.node) if leader.scope == "node" else None)

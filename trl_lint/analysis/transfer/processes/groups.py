@@ -1,8 +1,8 @@
-"""Process groups: which of them a collective is given, and what takes the tensors of a new one.
+"""Process groups: which of them a collective is passed, and which tensors the backend of a new one accepts.
 
-What each of these is:
+The value of each of these:
 
-    dist.new_group(ranks)                     as the backend of all ranks (LikeAllRanks)
+    dist.new_group(ranks)                     with the backend of the default group (LikeAllRanks)
     dist.new_group(ranks, backend="nccl")     GPUs only (GpuGroup)
     dist.all_reduce(x, group=pair)            groups_of: [pair]
 """
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def groups_of(row: Collective, args: Arguments) -> list[Value]:
-    """The process groups that a collective is given."""
+    """The process groups that a collective is passed."""
     given = (args.get(*parameter) for parameter in row.groups)
     return [group for group in given if group is not None]
 
 
 def own_group(group: Value, args: Arguments) -> Value:
-    """What `new_group` returns, with what is known of its backend."""
+    """The result of `new_group`, with what is known of its backend."""
     backend = args.get(*OWN_GROUP_BACKEND)
     if is_none(backend):
         return group.as_a(LikeAllRanks)
@@ -36,7 +36,7 @@ def own_group(group: Value, args: Arguments) -> Value:
 
 
 def is_for_gpus(backend: Value | None, default: bool = False) -> bool:
-    """Whether a backend takes tensors on GPUs only, where it is known to."""
+    """Whether a backend is known to accept tensors on GPUs only."""
     if backend is None or backend.kind is Kind.NONE:
         return default
     return backend.const is not MISSING and isinstance(backend.const, str) and backend.const.lower() == "nccl"

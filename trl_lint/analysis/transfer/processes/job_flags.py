@@ -1,10 +1,10 @@
-"""Settings that say whether there are several processes: under them the process group is started.
+"""Settings that show whether there are several processes: the process group is started only if they are true.
 
 if config.distributed:                config.distributed: true for several ranks, from here on and in all functions
     dist.init_process_group("nccl")
-if not dist.is_initialized():         as started here; both ways are run, as there is no group yet the first time
+if not dist.is_initialized():         as started here; both branches are run, as there is no group the first time
     dist.init_process_group("nccl")
-if config.log:                        config.log: not known
+if config.log:                        config.log: unknown
     wandb.init()
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.state.frame import Frame
 
-# A setting is one of these kinds, as far as is known.
+# The kinds that such a setting may have.
 _SETTINGS = frozenset({Kind.NUMBER, Kind.UNKNOWN})
 
 
@@ -40,9 +40,9 @@ def note_start(frame: Frame, node: cst.CSTNode) -> None:
 
 
 def note_call(frame: Frame, function: FunctionInfo, node: cst.CSTNode, before: int) -> None:
-    """A function in sight was called; before: how many synchronisation points there were until then.
+    """A function of the project was called; before: the number of synchronisation points until then.
 
-    One that does more than start the group is what is to be run by several processes, whether it is run or not.
+    A function that does more than start the group is the program that several processes run.
     """
     if function in frame.engine.job_flags.starters and all(
         point.kind == "barrier" for point in frame.sync_points[before:]
@@ -51,13 +51,13 @@ def note_call(frame: Frame, function: FunctionInfo, node: cst.CSTNode, before: i
 
 
 def note_asked(frame: Frame, node: cst.If) -> None:
-    """A condition is decided, and only one way through it run: what starts the group may stand on the other."""
+    """Only one branch of a decided condition is run: the group may be started in the other one."""
     if starts_once(frame, node):
         note_start(frame, node)
 
 
 def is_for_the_first_time(frame: Frame, node: cst.If, known: bool) -> bool:
-    """Whether all ranks come to the way that a condition is known not to let them take: until they have a group.
+    """Whether all ranks reach the branch that the analysis takes to be dead, because it runs before there is a group.
 
     if not is_initialized():              if is_initialized():
         init_process_group("nccl")            return
@@ -72,10 +72,10 @@ def is_for_the_first_time(frame: Frame, node: cst.If, known: bool) -> bool:
 
 
 def starts_once(frame: Frame, node: cst.If) -> bool:
-    """Whether the group is started where there is none: `if not is_initialized(): init_process_group("nccl")`.
+    """Whether the group is started only if there is none: `if not is_initialized(): init_process_group("nccl")`.
 
-    The walk takes it that there is one, so that it does not come to where that is done. In a function, this may stand
-    behind the condition, which then leaves. A group of one process is for tests.
+    The walk assumes that there is a group, and so does not reach the start. In a function, the start may also come
+    after the condition, if that leaves. A group of one process is for tests.
     """
     asked = (last_name(call.func) for call in of_class(node.test, cst.Call))
     if not any(name in ASK_FOR_GROUP for name in asked):
@@ -84,9 +84,9 @@ def starts_once(frame: Frame, node: cst.If) -> bool:
 
 
 def sets_up(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> bool:
-    """Whether a call, under conditions for several processes alone, is that of a function that starts the group.
+    """Whether a call of a function that starts the group is only under conditions for several processes.
 
-    Where there is another way, or processes are started, it may be the program itself that is called here.
+    If there is another branch, or processes are started, the called function may be the program itself.
     """
     if function not in frame.engine.job_flags.starters:
         return False
@@ -98,12 +98,12 @@ def sets_up(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> bool:
 
 
 def asks_for_job(test: cst.BaseExpression) -> bool:
-    """Whether a condition asks by its names how the job is run: `args.distributed`."""
+    """Whether the names in a condition refer to how the job is run: `args.distributed`."""
     return any(map(TELLS_OF_THE_JOB.fits, identifiers(test)))
 
 
 def _tells(frame: Frame, node: cst.If) -> bool:
-    """Whether a condition asks if there are several processes: `world_size is None` asks for one."""
+    """Whether a condition asks if there are several processes; `world_size is None` asks for one."""
     if any(isinstance(each.operator, cst.Is) for each in of_class(node.test, cst.ComparisonTarget)):
         return False
     value = frame.node_values.get(id(node.test))
@@ -132,10 +132,10 @@ def _note_flag(frame: Frame, asked: cst.BaseExpression) -> None:
 
 
 def _telling(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """The parts of a condition that say whether there are several processes.
+    """The parts of a condition that show whether there are several processes.
 
-    Each is enough: `fsdp or ddp`. Of those that must all be true, the ones that are called so:
-    `args.distributed and args.gpus > 1`, without the `args.train` beside them.
+    Each part of `fsdp or ddp` does. Of parts that must all be true, only those with a matching name do:
+    `args.distributed and args.gpus > 1`, without an `args.train` next to them.
     """
     if not isinstance(test, cst.BooleanOperation):
         yield test
@@ -150,7 +150,7 @@ def _is_of_the_job(name: str) -> bool:
 
 
 def _counted(test: cst.Comparison) -> str:
-    """The attribute that holds more than one GPU or process where `test` is true: `gpus` of `args.gpus > 1`."""
+    """The attribute that is greater than one if `test` is true: `gpus` of `args.gpus > 1`."""
     asked = test.comparisons[0]
     is_several = len(test.comparisons) == 1 and isinstance(asked.operator, (cst.GreaterThan, cst.NotEqual))
     name = test.left.attr.value if isinstance(test.left, cst.Attribute) else ""
@@ -159,13 +159,13 @@ def _counted(test: cst.Comparison) -> str:
 
 
 def _starts(frame: Frame, code: cst.CSTNode | None) -> bool:
-    """Whether the group is started in a piece of code, such as the other arm, with another backend say."""
+    """Whether a piece of code starts the group, for example the other branch with another backend."""
     calls = of_class(code, cst.Call) if code is not None else ()
     return any(_is_start(frame, each.func) and not _of_one(each) for each in calls)
 
 
 def _is_start(frame: Frame, called: cst.BaseExpression) -> bool:
-    """Whether what is called starts the group: one of torch's own, or a function in sight that was seen to do so."""
+    """Whether a callee starts the group: a function of torch, or a project function that was seen to do so."""
     name = last_name(called)
     if any(name == each.rpartition(".")[2] for each in START_GROUP):
         return True
@@ -184,7 +184,7 @@ def _of_one(call: cst.Call) -> bool:
 
 
 def told(frame: Frame, node: cst.Attribute | cst.Name, value: Value) -> Value:
-    """The value of a name or an attribute, with what is known of it as a setting."""
+    """The value of a name or an attribute, with what is known of it as a job setting."""
     flags = frame.engine.job_flags
     if value.rank.differs or value.kind not in _SETTINGS:
         return value

@@ -1,14 +1,14 @@
-"""Conditions that keep no rank out, though nobody knows whether they come out alike on all of them.
+"""Conditions that exclude no rank, though they are not known to have the same outcome on all of them.
 
-if is_main_process or use_deepspeed:    "use_deepspeed" lets all ranks in, where it holds
-if batch is None: break                 all ranks have been in the loop by then
-for epoch in range(start, epochs):      says how often, and not which ranks
+if is_main_process or use_deepspeed:    "use_deepspeed" admits all ranks if it is true
+if batch is None: break                 all ranks have run the loop by then
+for epoch in range(start, epochs):      determines how often, not which ranks
 if loss < best_loss:                    ranks by their own losses: maybe one of them, maybe all
-if wandb.run is not None:               says where a run was started, not on which rank this is
-if global_step % args.log_every == 0:   all ranks have gone on from the same checkpoint
-if global_step == max_train_steps:      the same, whatever makes the second number
+if wandb.run is not None:               depends on where a run was started, not on the rank
+if global_step % args.log_every == 0:   all ranks have resumed from the same checkpoint
+if global_step == max_train_steps:      the same, wherever the second number comes from
 if is_main_process:
-    if os.path.exists(path): return     all go on where it is not there
+    if os.path.exists(path): return     all continue if the path does not exist
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _LOOPS = (cst.For, cst.While)
 
 
 def is_no_guard(condition: Control) -> bool:
-    """Whether a condition that is not known says when all ranks are done: of a loop, or of the whole program.
+    """Whether an unknown condition only determines when all ranks are done, with a loop or with the whole program.
 
-    `if batch is None: break` ends a loop, in which all have been by then; `try: main()` waits for what went wrong.
+    `if batch is None: break` ends a loop that all ranks have run by then; `try: main()` catches what went wrong.
     """
     place = place_of(condition)
     if condition.uniformity is not Uniformity.UNKNOWN or place is None:
@@ -47,7 +47,7 @@ def is_no_guard(condition: Control) -> bool:
 
 
 def _goes_round(root: cst.CSTNode, place: cst.CSTNode) -> bool:
-    """Whether it is what a loop goes over, or for how long it goes on."""
+    """Whether a place is the iterable or the test of a loop."""
     around = next(reversed(ancestors(root, place)), None)
     return place is (
         around.iter if isinstance(around, cst.For) else around.test if isinstance(around, cst.While) else 0
@@ -55,9 +55,9 @@ def _goes_round(root: cst.CSTNode, place: cst.CSTNode) -> bool:
 
 
 def leaves_for_more(condition: Control, control: Control, node: cst.CSTNode) -> bool:
-    """Whether those whom a condition lets in leave under a further one, not on the rank, and else come to a node.
+    """Whether ranks that a condition admits leave under another condition, not on the rank, and else reach a node.
 
-    `if is_main_process: if os.path.exists(path): return -1`: all go on where that is not so.
+    `if is_main_process: if os.path.exists(path): return -1`: all continue if the path does not exist.
     """
     test = place_of(condition)
     branch = branch_of(condition.provenance.module.tree, test) if test is not None else None
@@ -71,18 +71,18 @@ def leaves_for_more(condition: Control, control: Control, node: cst.CSTNode) -> 
 
 
 def _leaves_anyway(branch: cst.If) -> bool:
-    """Whether both ways out of a test may leave."""
+    """Whether both branches of a test may leave."""
     is_left = [any(isinstance(each, WAYS_OUT) for each in below(arm)) for arm in (branch.body, branch.orelse) if arm]
     return len(is_left) > 1 and all(is_left)
 
 
 def _leaves_at_once(branch: cst.If, inner: list[cst.If]) -> bool:
-    """Whether a way out of a branch is in none of the inner ones."""
+    """Whether an exit of a branch is in none of the inner ones."""
     return any(not any(way is each for one in inner for each in ways_out(one)) for way in ways_out(branch))
 
 
 def is_of_own_data(condition: Control) -> bool:
-    """Whether ranks are let in by their own data, or by what they have drawn: it may be any of them, or several."""
+    """Whether a condition depends on rank-local data or draws, so that it may admit any of the ranks, or several."""
     place, by_data = place_of(condition), Origin.DATA | Origin.RNG
     origins = condition.rank.origins
     if place is None or condition.uniformity is not Uniformity.DIVERGENT or not origins & by_data:
@@ -94,7 +94,7 @@ def is_of_own_data(condition: Control) -> bool:
 
 
 def asked_around(condition: Control, node: cst.CSTNode) -> str:
-    """The test of the `if` statement in whose body a node stands, if that is what this condition is."""
+    """The code of a condition, if it is the test of an `if` statement whose body contains the node."""
     test = place_of(condition)
     branch = branch_of(condition.provenance.module.tree, test) if test is not None else None
     inside = branch is not None and any(each is branch.body for each in ancestors(branch, node))
@@ -108,10 +108,10 @@ def _only_breaks(branch: cst.If) -> bool:
 
 
 def widened(frame: Frame, condition: Control) -> str:
-    """The part of a condition that lets all ranks in where it holds: of `is_main_process or use_deepspeed`, the second.
+    """The part of a condition that admits all ranks if it is true: the second of `is_main_process or use_deepspeed`.
 
-    Whoever asks for the engine beside the rank has all ranks come under it, for a collective; what else is asked there
-    may say that there is one process only. Beside what is not known a setting is enough: `args.clear or ask()`.
+    Code that checks for the engine in addition to the rank lets all ranks in, for a collective; another check there may
+    mean that there is only one process. In addition to an unknown part, a setting is enough: `args.clear or ask()`.
     """
     test = place_of(condition)
     if not isinstance(test, cst.BooleanOperation) or not isinstance(test.operator, cst.Or):
@@ -130,20 +130,20 @@ def _is_wide(frame: Frame, part: cst.CSTNode, code: str, by_rank: bool) -> bool:
 
 
 def _is_entered(root: cst.Module, test: cst.BooleanOperation) -> bool:
-    """Whether a test keeps nobody but those out for whom it does not hold: what is under it, and no more."""
+    """Whether a test only decides on its own body: there is no `else`, and no exit in the body."""
     branch = branch_of(root, test)
     return branch is not None and branch.orelse is None and not ways_out(branch)
 
 
 def asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
-    """Whether a condition asks if a tracker has a run, which does not say on which rank one is."""
+    """Whether a condition checks for the run of a tracker, which does not depend on the rank."""
     match test:
         case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=cst.Name(value="None"))]):
             return asks_for_run(frame, left)
         case cst.UnaryOperation(operator=cst.Not(), expression=negated):
             return asks_for_run(frame, negated)
         case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
-            # The others may well be the same on all ranks.
+            # The other parts may be the same on all ranks.
             asked = [asks_for_run(frame, part) for part in (left, right)]
             return any(asked) and all(
                 asks or _is_same(frame, part) for asks, part in zip(asked, (left, right), strict=True)
@@ -153,10 +153,10 @@ def asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
 
 
 def counts(frame: Frame, condition: Control) -> bool:
-    """Whether a condition asks how far the training is: `global_step % args.log_every == 0`.
+    """Whether a condition depends on the progress of the training: `global_step % args.log_every == 0`.
 
-    Where a program goes on from a checkpoint, it has the count from a folder's name, or from a file: that is not known
-    to be the same everywhere, but the ranks train together. What else is asked has to be known.
+    A resumed program reads the counter from a checkpoint's folder name or file: it is not known to be the same
+    everywhere, but the ranks train together. All other operands have to be known.
     """
     test = place_of(condition)
     if test is None or condition.rank.origins & ~Origin.IO:
@@ -168,7 +168,7 @@ def counts(frame: Frame, condition: Control) -> bool:
 
 
 def _is_count(frame: Frame, node: cst.CSTNode) -> bool:
-    """Whether it is the count, or what it is compared with: `global_step == max_train_steps`."""
+    """Whether an operand is the counter, or its last value: `global_step == max_train_steps`."""
     value = frame.node_values.get(id(node))
     is_count = COUNTER.fits(last_name(node)) or LAST_COUNT.fits(last_name(node))
     return value is not None and is_count and not value.rank.origins & ~Origin.IO

@@ -1,1 +1,1 @@
-"""What operations make of tensors: ranks, shapes, devices and averages."""
+"""The transfer functions of tensor operations: ranks, shapes, devices and averages."""

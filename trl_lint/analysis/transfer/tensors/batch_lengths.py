@@ -1,11 +1,11 @@
-"""How long the samples of a batch are made, by code in another file than the one that reads them.
+"""How long the samples of a batch are, as determined by code in another file than the one that reads them.
 
-    DataLoader(data, collate_fn=collate)         `collate` is of a file that pads to a fixed length: so is the batch
-    OwnTrainer(model, data_collator=collate)     what the hooks of the class are given
+    DataLoader(data, collate_fn=collate)         `collate` is from a file that pads to a fixed length: so is the batch
+    OwnTrainer(model, data_collator=collate)     the batches that the hooks of the class get
     data.map(tokenize)                           a data set of such samples
 
-The guesses are on files (`heuristics.FIXED_LENGTHS`, `OWN_LENGTHS`): this is about which files make a batch. Where
-none of them shows that it is padded to its own longest sample, nothing is said of its length.
+The guesses are on files (`heuristics.FIXED_LENGTHS`, `OWN_LENGTHS`): this module decides which files create a batch. If
+none of them shows that it is padded to its own longest sample, its length is unknown.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ if TYPE_CHECKING:
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.heuristics import Guess
 
-# What a loader and a trainer are given that makes their batches: by its name, and of a loader by the first position.
+# The arguments from which a loader and a trainer create their batches: by name, and for a loader by the first position.
 _OF_LOADERS = frozenset({"", "collate_fn", "dataset"})
 _OF_TRAINERS = frozenset({"data_collator", "eval_dataset", "train_dataset"})
 # The position of `collate_fn` among the arguments of torch's `DataLoader`.
 _COLLATOR = 6
-# What files show, and the shape of the batches that they make. One that shows both may do the former.
+# What files show, and the shape of the batches that they create. If a file shows both, the first counts.
 _PADDINGS = ((heuristics.FIXED_LENGTHS, ONE_LENGTH), (heuristics.OWN_LENGTHS, OWN_LENGTH))
 
 
 class _GivenOneLength:
-    """Of a file: its classes of trainers that are given batches of one length somewhere."""
+    """A note on a file: its trainer classes that get batches of a fixed length somewhere."""
 
     def __init__(self) -> None:
         self.classes: set[str] = set()
 
 
 def may_have_one_length(frame: Frame, batch: Value) -> bool:
-    """Whether a batch may be as long on all ranks: by the file that reads it, or by those that make it.
+    """Whether a batch may have the same length on all ranks: by the file that reads it, or by those that create it.
 
-    What a trainer hands to its hooks is padded to its longest, as its collators do, where nothing else is said.
+    Batches that a trainer passes to its hooks are padded to their longest sample, as by its collators, by default.
     """
     if batch.shape is ONE_LENGTH or frame.module.shows(heuristics.FIXED_LENGTHS):
         return True
@@ -61,7 +61,7 @@ def may_have_one_length(frame: Frame, batch: Value) -> bool:
 
 
 def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
-    """A loader that has just been made."""
+    """A loader that was just created, with the shape of its batches."""
     if not isinstance(loader, LoaderValue) or loader.batch is None:
         return loader
     if _stacks_rows(args) and class_of(loader) is None:
@@ -73,7 +73,7 @@ def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
 
 
 def _stacks_rows(args: Arguments) -> bool:
-    """Whether torch's own collator puts several rows into a batch: it can't where they are not of one length."""
+    """Whether torch's own collator stacks several rows into a batch, which requires that they have the same length."""
     collator, size = args.get(_COLLATOR, "collate_fn"), args.get(1, "batch_size")
     if args.star or args.double or not (collator is None or collator.kind is Kind.NONE):
         return False
@@ -81,7 +81,7 @@ def _stacks_rows(args: Arguments) -> bool:
 
 
 def given(frame: Frame, args: Arguments, made: Value) -> None:
-    """A trainer has just been made: its hooks get the batches of what it is given."""
+    """A trainer was just created: its hooks get the batches that its arguments produce."""
     cls = class_of(made)
     if cls is None or not frame.engine.is_entry_class(cls) or not _is_made_so(frame, args, _OF_TRAINERS):
         return
@@ -91,7 +91,7 @@ def given(frame: Frame, args: Arguments, made: Value) -> None:
 
 
 def mapped(frame: Frame, receiver: Value | None, args: Arguments, value: Value) -> Value:
-    """What a method of a data set has made of it."""
+    """The result of a method of a data set, with the shape of its batches."""
     if not is_dataset(value):
         return value
     for guess, shape in _PADDINGS:
@@ -101,7 +101,7 @@ def mapped(frame: Frame, receiver: Value | None, args: Arguments, value: Value) 
 
 
 def _is_made_so(frame: Frame, args: Arguments, names: frozenset[str], guess: Guess = heuristics.FIXED_LENGTHS) -> bool:
-    """Whether the call that is run now makes something that gives batches of such lengths, by what it is given."""
+    """Whether the arguments of the current call produce batches of these lengths."""
     if frame.module.shows(guess):
         return True
     named = {**dict(zip(("",), args.positional, strict=False)), **args.keywords}
@@ -114,7 +114,7 @@ def _has_some(frame: Frame, values: Iterable[Value], guess: Guess) -> bool:
 
 
 def _comes_from(frame: Frame, value: Value, guess: Guess) -> bool:
-    """Whether a collator, a data set, or what makes one, comes from a file that pads like that."""
+    """Whether a collator, a data set, or a factory of one, comes from a file that pads in this way."""
     if value.shape is ONE_LENGTH or value.shape is OWN_LENGTH:
         return (value.shape is ONE_LENGTH) is (guess is heuristics.FIXED_LENGTHS)
     value = frame.engine.settle(value)
@@ -125,10 +125,10 @@ def _comes_from(frame: Frame, value: Value, guess: Guess) -> bool:
 
 
 def _makers(frame: Frame, handed: frozenset[str]) -> Iterator[Value]:
-    """The functions and classes of the project that have made what the current statement hands over, by its text.
+    """The functions and classes of the project that have created the current statement's arguments, by its text.
 
-    `data = make_data(); loader = DataLoader(data["train"], collate_fn=data["collator"])`: of a value that is one of
-    several, nothing else is known.
+    `data = make_data(); loader = DataLoader(data["train"], collate_fn=data["collator"])`: nothing else is known of an
+    item of several values.
     """
     if frame.statement is None:
         return

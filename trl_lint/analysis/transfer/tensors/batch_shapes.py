@@ -1,7 +1,7 @@
-"""The shapes of what a loader yields and of what models make of it.
+"""The shapes of batches that a loader yields, and of the models' outputs for them.
 
 batch["input_ids"]           (SAME, RAGGED)          padded to this rank's longest sample
-model(**batch).logits        (SAME, RAGGED, SAME)    one row per token, where it is a model of tokens
+model(**batch).logits        (SAME, RAGGED, SAME)    one row per token, if it is a model of tokens
 model.generate(**batch)      (SAME, RAGGED)          as long as this rank's longest completion
 """
 
@@ -28,7 +28,7 @@ _GENERATED_REASON = "completions are as long as this rank's longest"
 
 
 def of_field(frame: Frame, batch: Value, name: object) -> Shape | None:
-    """The shape of a field of a batch, by its name and by what the file says of lengths."""
+    """The shape of a field of a batch, by its name and by what the file shows about lengths."""
     if not isinstance(name, str) or not varies(batch) or may_have_one_length(frame, batch):
         return None
     if heuristics.PADDED_LABELS.fits(name) or heuristics.PADDED_FIELD.fits(name):
@@ -63,13 +63,13 @@ def with_logits(frame: Frame, output: Value, model: Value, args: Arguments) -> V
 
 
 def generated(output: Value, args: Arguments) -> Value:
-    """What `generate` returns: tokens, unless it is asked for more."""
+    """The result of `generate`: tokens, unless it is asked for more."""
     shape = of_generated(args)
     return output if shape is None else output.as_a(BatchValue, shape=shape)
 
 
 def of_logits(frame: Frame, model: Value, args: Arguments) -> Shape | None:
-    """The shape of the logits of a model: one row per token, where it is known to be a model of tokens."""
+    """The shape of the logits of a model: one row per token, if it is known to be a model of tokens."""
     given = [value for value in args.all() if varies(value)]
     known = [shape for shape in map(shape_of, given) if shape is not None and not shape.open]
     if not given or any(may_have_one_length(frame, value) for value in given):
@@ -83,7 +83,7 @@ def of_logits(frame: Frame, model: Value, args: Arguments) -> Shape | None:
 
 
 def of_generated(model_args: Arguments) -> Shape | None:
-    """The shape of what `generate` returns, if it returns tokens."""
+    """The shape of the result of `generate`, if that is tokens."""
     fixed = {"min_length", "min_new_tokens", "return_dict_in_generate"} & model_args.keywords.keys()
     if fixed or not any(varies(value) for value in (*model_args.all(), model_args.star, model_args.double) if value):
         return None
@@ -91,7 +91,7 @@ def of_generated(model_args: Arguments) -> Shape | None:
 
 
 def _is_of_tokens(frame: Frame, model: Value, args: Arguments) -> bool | None:
-    """Whether a model's logits have one row per token; None when nothing says so or otherwise."""
+    """Whether a model's logits have one row per token; None if unknown."""
     if table.TOKEN_ARGUMENTS & args.keywords.keys():
         return True
     if is_trained(model) or model.wrapping is Wrapping.WRAPPED:
@@ -105,7 +105,7 @@ def _is_of_tokens(frame: Frame, model: Value, args: Arguments) -> bool | None:
 
 
 def _trainers(frame: Frame) -> set[str]:
-    """The library's trainers that the class of `self` is, or is built on."""
+    """The library trainers that the class of `self` is, or is derived from."""
     if frame.cls is None:
         return set()
     names = (frame.cls.canonical, *frame.cls.library_bases())
@@ -113,7 +113,7 @@ def _trainers(frame: Frame) -> set[str]:
 
 
 def returned(frame: Frame, function: FunctionInfo, args: Arguments, value: Value) -> Value:
-    """What a function in sight returns: where a library is linted itself, the shape that the tables tell of it."""
+    """The result of a project function; if a library itself is linted, with the shape from the knowledge tables."""
     padding = table.PADDING.get(f"{function.module.name}.{function.name}")
     if padding is None or value.shape is not None:
         return value

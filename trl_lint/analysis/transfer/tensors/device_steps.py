@@ -1,6 +1,6 @@
-"""What put a tensor where it is: the step that explains its device.
+"""The step that explains the device of a tensor: where it was put there.
 
-What `x` has as its device:
+The device of `x`:
 
     x = x.cpu()                           Device("cpu", provenance=Step("it is put on the CPU here"))
     x = x.to(f"cuda:{rank}")              Device("cuda:…", provenance=Step("it is moved to `cuda:…` here"))
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def located(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
-    """The value, with `node` as what put it where it is."""
+    """The value, with `node` as the explanation of its device."""
     place = value.device
     if not place or place == HOST or getattr(place, "provenance", None) is not None:
         return value

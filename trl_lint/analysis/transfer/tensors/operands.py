@@ -1,4 +1,4 @@
-"""How the operands of a tensor operation are read: which of them are tensors, over which dimensions, to which sizes.
+"""How the operands of a tensor operation are read: which of them are tensors, the dimensions, and the sizes.
 
 >>> from trl_lint.domain.kinds import NONE, NumberValue
 >>> zero, one = NumberValue(const=0), NumberValue(const=1)
@@ -17,7 +17,7 @@ from trl_lint.domain.ranks import State
 from trl_lint.domain.shapes import SAME, UNKNOWN, Dim
 from trl_lint.domain.values import Kind, Value
 
-# What is certainly no single value.
+# Kinds that are certainly not a single value.
 SEQUENCES = frozenset({Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE})
 _DATA = frozenset({Kind.BATCH, Kind.TENSOR})
 
@@ -32,27 +32,27 @@ def is_number(value: Value) -> bool:
 
 
 def given(value: Value | None) -> Value | None:
-    """An argument, unless it says no more than its absence."""
+    """An argument; None if it only repeats the default None."""
     return None if is_none(value) else value
 
 
 def dimensions_of(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:
-    """The argument that says over which dimensions a reduction goes; None when it goes over all."""
+    """The argument with the dimensions of a reduction; None if it reduces over all."""
     return given(keywords.get("dim", keywords.get("axis", args[0] if args else None)))
 
 
 def items_of(value: Value) -> Sequence[Value]:
-    """What is in a tuple; another value by itself."""
+    """The items of a tuple; any other value by itself."""
     return value.items if isinstance(value, TupleValue) else (value,)
 
 
 def spread(args: Sequence[Value]) -> Sequence[Value]:
-    """Sizes or dimensions, which are given one by one or in one tuple."""
+    """Sizes or dimensions, passed one by one or as one tuple."""
     return items_of(args[0]) if len(args) == 1 else args
 
 
 def size_of(value: Value) -> Dim:
-    """How a number used as a size compares with the other ranks'."""
+    """How a number used as a size compares with that of the other ranks."""
     if type(value.const) is int:
         return SAME
     if value.shape is not None and len(value.shape.dims) == 1 and is_number(value):

@@ -1,4 +1,4 @@
-"""How long a slice is whose bounds lie a given number apart, wherever it starts.
+"""The length of a slice whose bounds are a fixed number apart, wherever it starts.
 
 rows[start : start + n]                  n
 rows[start * 2 : (start + n) * 2]        n * 2
@@ -12,7 +12,7 @@ import libcst as cst
 
 
 def factors_of_length(index: cst.Slice) -> Sequence[cst.BaseExpression]:
-    """What the length of a slice is the product of; nothing where its bounds don't say it."""
+    """The factors of the length of a slice; empty if its bounds don't show it."""
     if index.lower is None or index.upper is None or index.step is not None:
         return ()
     return _apart(index.lower, index.upper)
@@ -32,7 +32,7 @@ def _apart(lower: cst.BaseExpression, upper: cst.BaseExpression) -> Sequence[cst
 
 
 def _added(lower: cst.BaseExpression, upper: cst.BinaryOperation) -> Sequence[cst.BaseExpression]:
-    """`start` and `start + n`, or `n + start`: what is added."""
+    """The summand `n` of `start` and `start + n`, or `n + start`."""
     for start, added in ((upper.left, upper.right), (upper.right, upper.left)):
         if _are_equal(start, lower):
             return [added]
@@ -40,5 +40,5 @@ def _added(lower: cst.BaseExpression, upper: cst.BinaryOperation) -> Sequence[cs
 
 
 def _are_equal(a: cst.BaseExpression, b: cst.BaseExpression) -> bool:
-    """Whether both are the same text, but for parentheses around it."""
+    """Whether both are the same text, except for parentheses around it."""
     return a.with_changes(lpar=(), rpar=()).deep_equals(b.with_changes(lpar=(), rpar=()))

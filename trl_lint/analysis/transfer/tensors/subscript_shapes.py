@@ -1,9 +1,9 @@
-"""What subscripts make of the shapes of tensors, index by index.
+"""The shapes of subscripted tensors, index by index.
 
 (SAME, RAGGED)[:, 0]         -> (SAME,)
-(SAME, RAGGED)[:, :8]        -> (SAME, unknown)      if it is that long
+(SAME, RAGGED)[:, :8]        -> (SAME, unknown)      it may be shorter
 (SAME, RAGGED)[:, 1:]        -> (SAME, RAGGED)
-(SAME, RAGGED)[mask]         -> (RAGGED,)            as many as the mask picks
+(SAME, RAGGED)[mask]         -> (RAGGED,)            the number of elements that the mask selects
 batch["input_ids"]           -> (SAME, RAGGED)       see `batch_shapes.py`
 """
 
@@ -37,7 +37,7 @@ from trl_lint.domain.values import Kind, Value
 
 def subscripted(frame: Frame, container: Value, value: Value, node: cst.Subscript) -> Value:
     """The value of `container[…]`, with its shape."""
-    # A batch that was given another entry is a dict in sight, of fields as before.
+    # A batch with an additional entry is a dict on the heap, with its fields as before.
     is_field = value.shape in (shapes.FIELD, shapes.OWN_LENGTH) or (
         role_of(value) is BatchRole.FIELD and value.shape is None
     )
@@ -57,7 +57,7 @@ def subscripted(frame: Frame, container: Value, value: Value, node: cst.Subscrip
 
 
 def _picked_of_unknown(frame: Frame, container: Value, value: Value, node: cst.Subscript) -> Value:
-    """What is picked of a value that nothing is known of: by how many elements it has, it differs between ranks."""
+    """The elements selected from an unknown value: if their number is rank-local, it differs between ranks."""
     shape = of_subscript(frame, container, node)
     if shape is None or not shape.is_ragged:
         return value
@@ -83,7 +83,7 @@ def of_subscript(frame: Frame, container: Value, node: cst.Subscript) -> Shape |
 
 
 def _is_masked(frame: Frame, node: cst.Subscript) -> bool:
-    """Whether a mask picks what is wanted, which it does of tensors alone: the model returns one."""
+    """Whether a mask selects from a model's output, which is then a tensor, as masks only select from tensors."""
     first = node.slice[0].slice
     mask = _value(frame, first.value) if isinstance(first, cst.Index) else Value()
     return mask.kind is Kind.TENSOR and mask.dtype == "bool" and not mask.scalar
@@ -104,7 +104,7 @@ def _dimension(frame: Frame, container: Value, indices: Sequence[cst.BaseSlice])
 
 
 class _Walk:
-    """The indices of one subscript against the dimensions of what is indexed, from the first to the last."""
+    """The indices of one subscript, matched with the dimensions of the indexed value, from the first to the last."""
 
     def __init__(self, frame: Frame, shape: Shape) -> None:
         self.frame = frame
@@ -112,11 +112,11 @@ class _Walk:
         self.left = list(shape.dims)
         self.dims: list[Dim] = []
         self.reason = shape.reason
-        self.beyond = 0  # how many dimensions of an open shape have been taken that are not known
-        self.is_cut = False  # to a length that nobody knows to be this rank's own
+        self.beyond = 0  # the number of unknown dimensions of an open shape that were used
+        self.is_cut = False  # to a length that is not known to be rank-local
 
     def take(self, index: cst.BaseSlice, behind: int) -> bool:
-        """Go over one index, with so many behind it; False where what comes of it is not known."""
+        """Process one index, with `behind` more after it; False if the result is unknown."""
         if isinstance(index, cst.Slice):
             self.dims.append(self._cut(index, self._next(behind)))
             return True
@@ -132,12 +132,12 @@ class _Walk:
         dims = [*self.dims, *self.left]
         if self.shape.open and RAGGED not in dims and not self.shape.tokens and not self.is_cut:
             return None
-        # Whoever cuts the tokens has named all dimensions.
+        # Code that slices the tokens has addressed all dimensions.
         is_open = self.shape.open and not (self.shape.tokens and self.beyond and RAGGED in dims)
         return Shape(dims, self.reason, open=is_open, tokens=is_open and self.shape.tokens and not self.beyond)
 
     def _next(self, behind: int) -> Dim | None:
-        """The next dimension; None where it is one of an open shape that is not known."""
+        """The next dimension; None if it is an unknown one of an open shape."""
         if self.left:
             return self.left.pop(0)
         self.beyond += 1
@@ -147,7 +147,7 @@ class _Walk:
         if self.shape.open:
             if not behind:
                 return True
-            # `logits[..., :-1, :]`: all but the last two are the samples.
+            # `logits[..., :-1, :]`: all dimensions but the last two are the samples.
             if not self.shape.tokens or behind > 2:
                 return False
             self.dims, self.left = [SAME], []
@@ -167,7 +167,7 @@ class _Walk:
             self.is_cut = True
             return UNKNOWN
         if dim is None:
-            # Tokens are shifted against each other: there is one such dimension, behind the samples'.
+            # Shifted tokens: there is one token dimension, after that of the samples.
             shifts = _is_shift(lower, upper) and self.shape.tokens
             if shifts:
                 self.reason = self.shape.reason
@@ -184,12 +184,12 @@ class _Walk:
         return UNKNOWN
 
     def _is_of_common_length(self, index: cst.Slice) -> bool:
-        """Whether as much is cut out on all ranks, as far as anybody knows, wherever each of them starts."""
+        """Whether the slice has the same length on all ranks, as far as is known, wherever each of them starts."""
         factors = factors_of_length(index)
         return bool(factors) and not any(_value(self.frame, each).rank.differs for each in factors)
 
     def _new(self, none: Value, behind: int) -> bool:
-        """`x[None]`: a dimension of one element is put in."""
+        """`x[None]`: a new dimension of one element."""
         self.dims.append(SAME)
         return True
 
@@ -198,7 +198,7 @@ class _Walk:
         return True
 
     def _listed(self, numbers: Value, behind: int) -> bool:
-        """A list of numbers: as many as are in it."""
+        """A list of numbers: one element for each."""
         length = elements(self.frame, numbers)[1]
         if length is not RAGGED:
             return False
@@ -208,7 +208,7 @@ class _Walk:
         return True
 
     def _advanced(self, value: Value, behind: int) -> bool:
-        """A tensor as an index: a mask picks, numbers choose."""
+        """A tensor as an index: a mask, or numbers."""
         chosen = shape_of(value)
         if value.dtype == "bool":
             return self._masked(value, chosen, behind)
@@ -233,7 +233,7 @@ class _Walk:
         return True
 
 
-# What is an index, and goes over which dimensions.
+# By the kind of an index, the method that matches it with dimensions.
 _BY_KIND: Mapping[Kind, Callable[[_Walk, Value, int], bool]] = {
     Kind.NONE: _Walk._new,
     Kind.NUMBER: _Walk._one,

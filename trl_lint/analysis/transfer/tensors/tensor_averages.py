@@ -1,13 +1,13 @@
-"""Follows means over a count of this rank's own from where they are divided to where the ranks' are averaged.
+"""Follows means over a rank-local count from their division to the place where the means of the ranks are averaged.
 
-    mask.sum()                   selected, or a total of this rank's data
+    mask.sum()                   selected, or a total of rank-local data
     (x * mask).sum() / total     -> {the mean}, LOCAL
     gather(mean)                 LOCAL -> GATHERED
-    gathered.sum() / ranks       GATHERED -> SUMMED -> told: the ranks' means are averaged
+    gathered.sum() / ranks       GATHERED -> SUMMED -> reported: the means of the ranks are averaged
     x[mask].mean()               selected -> {the mean}, LOCAL
 
-Each function here is asked once an operation's value is known, and adds to it what `AveragingFact` says. What is not
-known keeps nothing: a mean that is multiplied by something unknown may have been weighted by its count.
+Each function here is called with the value of an operation, and adds its `AveragingFact`. Unknown operations drop the
+fact: a mean that is multiplied by an unknown value may have been weighted by its count.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ _WHY = {
     MeanForm.NAN: "`{}` averages only this rank's elements that are not NaN",
     MeanForm.LOSS: "`{}` averages only this rank's labels that are not ignored",
 }
-# The operators that do what methods and functions of torch do.
+# Operators with the same effect as methods and functions of torch.
 _OPERATORS: Mapping[type[cst.CSTNode], AveragingTransfer] = {
     cst.Add: AveragingTransfer.ADDS, cst.AddAssign: AveragingTransfer.ADDS,
     cst.Subtract: AveragingTransfer.ADDS, cst.SubtractAssign: AveragingTransfer.ADDS,
     cst.Multiply: AveragingTransfer.MULTIPLIES, cst.MultiplyAssign: AveragingTransfer.MULTIPLIES,
     cst.Divide: AveragingTransfer.DIVIDES, cst.DivideAssign: AveragingTransfer.DIVIDES,
 }  # fmt: skip
-# Methods that are looked at whatever they are called on.
+# Methods that are relevant for any receiver.
 _ALWAYS_LOOKED_AT = frozenset({
     AveragingTransfer.ADDS, AveragingTransfer.DIVIDES, AveragingTransfer.MEAN_OF_NUMBERS,
     AveragingTransfer.MULTIPLIES, AveragingTransfer.SELECTS, AveragingTransfer.SUM, AveragingTransfer.TRAINS,
 })  # fmt: skip
 _MEANS = frozenset({AveragingTransfer.MEAN, AveragingTransfer.MEAN_OF_NUMBERS})
 _HOST = frozenset({"float", "int", "list", "reversed", "round", "sorted", "tuple"})
-# A loss of torch.nn.functional takes the labels that don't count from here.
+# The keyword of torch.nn.functional's losses for labels that don't count.
 _IGNORING = "ignore_index"
 
 
@@ -80,7 +80,7 @@ _DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST, Kind.TENSOR, Kind.
 
 
 def of_function(frame: Frame, row: Operation, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
-    """What a function of torch, numpy, … makes of its arguments (containers count as their elements)."""
+    """The fact of a function of torch, numpy, … from its arguments (containers count as their elements)."""
     if not args.positional:
         return result
     subject, *others = args.positional
@@ -92,7 +92,7 @@ def of_function(frame: Frame, row: Operation, args: Arguments, node: cst.CSTNode
 
 
 def of_builtin(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
-    """What Python's own functions make of counts, and of lists of means."""
+    """The facts of Python's builtins of counts, and of lists of means."""
     if not args.positional or (name not in _HOST and name not in ("len", "max", "min", "sum")):
         return result
     subject, *others = args.positional
@@ -112,7 +112,7 @@ def of_builtin(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, resu
 def of_operation(
     frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, result: Value
 ) -> Value:
-    """What a binary operator makes of means and totals."""
+    """The fact of a binary operator on means and totals."""
     if left.averaging is None and right.averaging is None:
         return result
     how = _OPERATORS.get(type(operator), AveragingTransfer.NOTHING)
@@ -120,13 +120,13 @@ def of_operation(
 
 
 def of_comparison(left: Value, right: Value, result: Value) -> Value:
-    """`preds[mask] == labels[mask]` has as many elements as the mask says."""
+    """`preds[mask] == labels[mask]` has the number of elements that the mask selects."""
     selected = any(each.averaging is not None and each.averaging.selected for each in (left, right))
     return _with(result, SELECTED) if selected and is_data(result) and not result.scalar else result
 
 
 def of_index(frame: Frame, container: Value, node: cst.Subscript, result: Value) -> Value:
-    """`x[mask]` has as many elements as the mask says; one of several means is a mean."""
+    """`x[mask]` has the number of elements that the mask selects; one of several means is a mean."""
     if not is_data(container):
         return result
     own = container.averaging or NOTHING
@@ -139,7 +139,7 @@ def of_index(frame: Frame, container: Value, node: cst.Subscript, result: Value)
 
 
 def of_comprehension(taken: ranks.Rank, result: Value) -> Value:
-    """`[x for x in data if test]`: the data decide how many there are."""
+    """`[x for x in data if test]`: the number of elements depends on the data."""
     return _with(result, SELECTED) if taken.differs and Origin.DATA in taken.origins else result
 
 
@@ -147,7 +147,7 @@ def of_comprehension(taken: ranks.Rank, result: Value) -> Value:
 
 
 def collected(frame: Frame, value: Value, node: cst.CSTNode, how: str) -> AveragingFact | None:
-    """What is left of a mean after a collective that gathers it ("gathered"), or reduces it ("sum", "mean", …)."""
+    """The fact of a mean after a collective that gathers it ("gathered"), or reduces it ("sum", "mean", …)."""
     own = value.averaging
     if own is None or not own.means:
         return None
@@ -161,7 +161,7 @@ def collected(frame: Frame, value: Value, node: cst.CSTNode, how: str) -> Averag
 
 
 def handed(value: Value, write: Write) -> Value:
-    """A mean that is handed to a function in sight: what that does with it is done by the statement of the call."""
+    """A mean passed to a project function: what the function does with it is attributed to the call's statement."""
     own = value.averaging
     if own is None or not own.means or own.handed:
         return value
@@ -169,13 +169,13 @@ def handed(value: Value, write: Write) -> Value:
 
 
 def returned(value: Value) -> Value:
-    """What a function returns belongs to its caller again."""
+    """A mean that a function returns is attributed to its caller again."""
     own = value.averaging
     return value if own is None or not own.handed else value.replace(averaging=own._replace(handed=averaging.NO_CALLS))
 
 
 def trained(*values: Value) -> None:
-    """A backward pass starts from these: that the ranks' own means are averaged is what training does."""
+    """A backward pass starts from these: averaging the means of the ranks is then intended."""
     for value in values:
         if isinstance(value, TupleValue) and value.items:
             trained(value.items[0])
@@ -315,7 +315,7 @@ def _divided(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Aver
 
 
 def _scaled(value: Value, factor: Value) -> AveragingFact | None:
-    """A mean (or a total) times what is the same on all ranks; those of all ranks times one number for all."""
+    """A mean (or a total) scaled by a factor that is the same on all ranks; gathered means only by a single number."""
     own = value.averaging
     if own is None or factor.rank.state is not State.SAME or factor.const is WORLD_SIZE:
         return None
@@ -356,7 +356,7 @@ def _is_sum(value: Value) -> bool:
 
 
 def _is_of_data(value: Value) -> bool:
-    """Whether the data decide on it: those a loader gave this rank, or its own slice of what all of them have."""
+    """Whether a value depends on rank-local data: from a loader, or the rank's slice of common data."""
     origins = value.rank.origins
     return value.rank.differs and bool(origins & _DATA_ORIGINS) and not origins & _OTHER_ORIGINS
 
@@ -371,7 +371,7 @@ def _indices(node: cst.Subscript) -> Iterable[cst.BaseExpression]:
 
 
 def _selects(frame: Frame, index: cst.BaseExpression) -> bool:
-    """Whether an index is a mask of this rank's data, or a list of positions that they select."""
+    """Whether an index is a mask of rank-local data, or a list of positions selected by them."""
     value = frame.node_values.get(id(index))
     if value is None:
         return False
@@ -383,7 +383,7 @@ def _selects(frame: Frame, index: cst.BaseExpression) -> bool:
 
 
 def _with(result: Value, own: AveragingFact | None) -> Value:
-    """The value with what its operation says of it; what went into it is kept."""
+    """The result with the fact of its operation; the terms of its operands are kept."""
     if result.averaging is not None and result.averaging.terms:
         own = averaging.joined(averaging.only_terms(result.averaging), own)
     return (
@@ -404,13 +404,13 @@ def _made(frame: Frame, node: cst.CSTNode, form: MeanForm, over: Value) -> Avera
 
 
 def _payload(frame: Frame, node: cst.CSTNode, value: Value) -> Payload:
-    """What a fix has to know of an expression and of the place it stands at."""
+    """What a fix needs to know of an expression and its context."""
     reducers = frame.custom_reducers() if frame.engine.custom else ()
     return Payload(node, value, frame.node_values, frame.memory.control, frame.function, frame.accelerator(), reducers)
 
 
 def _tell(frame: Frame, own: AveragingFact, node: cst.CSTNode) -> None:
-    """The ranks' means are averaged here, or by the statement that handed them over."""
+    """Report that the means of the ranks are averaged here, or by the statement that passed them on."""
     frame.emit(
         Averaged,
         node,

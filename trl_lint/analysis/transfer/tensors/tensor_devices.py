@@ -1,13 +1,13 @@
-"""Places: where a tensor is made, where it is moved to, and what becomes of that in operations and joins.
+"""Devices: where a tensor is created, where it is moved, and how operations and joins change that.
 
     x.cpu()                    "" -> cpu
     x.to("cuda:1")             cpu -> cuda:1           one GPU for all processes
-    x.to(accelerator.device)   cpu -> ""               this process's own
+    x.to(accelerator.device)   cpu -> ""               the process's own device
     torch.tensor(3)            cpu
 
-What an operation does is the column `device` of its row in `knowledge/torch_ops.py`.
-Only what is certain counts as being on the CPU or on one fixed device; a tensor of which that is not known may well be
-on this process's own device, which is right.
+The transfer of an operation is the column `device` of its row in `knowledge/torch_ops.py`.
+Only certain facts count as being on the CPU or on one fixed device; otherwise a tensor may be on the process's own
+device, which is correct.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NUMBERS = frozenset({Kind.NUMBER, Kind.NUMBER_LIST, Kind.STRING})
 
 
 def named(value: Value) -> str:
-    """The place that a value names where a device is asked for: "" for this process's own or an unknown one."""
+    """The device that a value names as a device argument: "" for the process's own or an unknown one."""
     const = value.const
     if value.kind is Kind.NONE:
         return "cpu"  # the default device
@@ -59,7 +59,7 @@ def device(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
 
 
 def made(row: Operation, name: str, args: Arguments, value: Value) -> Value:
-    """What a function of torch makes, with the place where it makes it."""
+    """The result of a function of torch, with the device where it is created."""
     if name == "torch.device":
         return device(args.positional, args.keywords)
     if row.device not in _MADE:
@@ -76,12 +76,12 @@ def made(row: Operation, name: str, args: Arguments, value: Value) -> Value:
 
 
 _MADE = frozenset({DeviceTransfer.MADE, DeviceTransfer.MADE_BESIDE})
-# What is certainly no tensor: of these, and of lists of anything, a new tensor is made on the CPU.
+# Kinds that are certainly no tensor: from these, and from any list, a new tensor is created on the CPU.
 _MADE_OF_NUMBERS = _NUMBERS | SEQUENCES
 
 
 def moved(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
-    """Where a tensor is after a method that may move it."""
+    """The device of a tensor after a method that may move it."""
     fixed = _FIXED_PLACES.get(row.device)
     if fixed is not None:
         return fixed
@@ -94,7 +94,7 @@ def _to_given(receiver: Value, args: Sequence[Value], keywords: Mapping[str, Val
     if target is None:
         return receiver.device if "dtype" in keywords else ""
     if target.kind is Kind.NONE:
-        return ""  # this process's number, where there is one process only
+        return ""  # the local process number, which is None if there is only one process
     return receiver.device if target.kind is Kind.MODULE else named(target)  # a dtype moves nothing
 
 
@@ -125,16 +125,16 @@ _MOVES: Mapping[DeviceTransfer, Callable[[Value, Sequence[Value], Mapping[str, V
 
 
 def formatted(values: Sequence[Value]) -> str:
-    """The place of a text made of these: it holds a rank if one of them is one."""
+    """The device of a text with these parts: it contains a rank if one of them is one."""
     return next((value.device for value in values if value.device == GLOBAL_RANK), "")
 
 
 def may_be_cpu(value: Value) -> bool:
-    """Whether a tensor is on the CPU, on some way to this point at least."""
+    """Whether a tensor is on the CPU, on at least one path to this point."""
     return value.device in ("cpu", MAYBE_CPU)
 
 
 def is_known(value: Value) -> bool:
-    """Whether a tensor is certain to be on the CPU, or on one device that is the same for all processes."""
+    """Whether a tensor is certainly on the CPU, or on one device that is the same for all processes."""
     place = value.device
     return bool(place) and (place == "cpu" or _FIXED.fullmatch(place) is not None) and value.const is MISSING

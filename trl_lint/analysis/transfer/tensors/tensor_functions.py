@@ -1,16 +1,16 @@
-"""What functions of torch, numpy and Python make of the rank facts of what goes in.
+"""The rank facts of functions of torch, numpy and Python, computed from those of their arguments.
 
 >>> from trl_lint.knowledge.torch_ops import of_function
 >>> def after(name, *args):
 ...     print(function(of_function(name), name, args, {}).rank)
 >>> x, count = TensorValue(ranks.SHARD), NumberValue(ranks.partial("count"))
->>> after("torch.sum", x)  # as the method of its first argument
+>>> after("torch.sum", x)  # like the method of its first argument
 partial(sum)
 >>> after("torch.cat", x, TensorValue(ranks.SAME))
 shard
 >>> after("torch.tensor", count)
 partial(count)
->>> after("torch.zeros", count)  # so many of the same number
+>>> after("torch.zeros", count)  # the same number in each element
 same
 >>> after("torch.randn_like", x)
 local(rng)
@@ -35,7 +35,7 @@ from trl_lint.knowledge.torch_ops import Operation, RankTransfer, ShapeTransfer
 
 
 def function(row: Operation, dotted: str, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:
-    """The result of a function under one of the pure roots; None when nothing is known of it."""
+    """The result of a function under one of the pure roots; None if nothing is known of it."""
     is_torch = dotted.startswith("torch.")
     if is_torch and row.rank in _DRAWING:
         return tensors.drawn(row, (*args, *keywords.values()))
@@ -85,7 +85,7 @@ def _common_dtype(values: Sequence[Value]) -> str:
 
 
 def _filled(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
-    """A tensor filled with one value: of a local length it is still the same number everywhere."""
+    """A tensor filled with one value: even if its length is rank-local, the number is the same everywhere."""
     dtype = "" if "dtype" in keywords else row.dtype.of("")
     is_one = row.shape is ShapeTransfer.SIZES and all(
         type(size.const) is int and size.const == 1 for size in spread(args)
@@ -106,7 +106,7 @@ _MAKERS: Mapping[RankTransfer, Callable[[Operation, Sequence[Value], Mapping[str
 }
 _DRAWING = frozenset({RankTransfer.DRAWS, RankTransfer.DRAWS_LIKE, RankTransfer.DRAWS_NEW})
 _WITHOUT_SUBJECT = frozenset({RankTransfer.FILLS_LIKE, RankTransfer.FULL_LIKE})
-# Functions that are as the methods of their first arguments.
+# Functions with the same transfer as the method of their first argument.
 _OF_SUBJECT: Mapping[RankTransfer, tensors.MethodTransfer] = {
     RankTransfer.KEEPS: tensors.kept,
     RankTransfer.IS_TRUE: tensors.kept,
@@ -121,7 +121,7 @@ def _of_origin(rank: Rank) -> Value:
 
 
 def builtin(name: str, args: Sequence[Value]) -> Value:
-    """A pure builtin that needs no look at containers."""
+    """A pure builtin that does not depend on the contents of containers."""
     rank = ranks.combine_all(value.rank for value in args)
     if name in table.HOST_BUILTINS:
         source = args[0] if args else Value(ranks.SAME)

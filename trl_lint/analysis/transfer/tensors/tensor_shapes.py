@@ -1,4 +1,4 @@
-"""What methods and functions make of the shapes of tensors.
+"""The shapes of the results of tensor methods and functions.
 
     >>> from trl_lint.domain import ranks
     >>> from trl_lint.domain.kinds import TensorValue
@@ -14,11 +14,11 @@
     (same, same, ragged)
     >>> after("exp")
     (same, ragged)
-    >>> after("nonzero")  # one row of indices for each
+    >>> after("nonzero")  # one row of indices per element
     (ragged, same)
 
-What an operation does is the column `shape` of its row in `knowledge/torch_ops.py`. What has no row gives an unknown
-shape, of which nothing is said.
+The transfer of an operation is the column `shape` of its row in `knowledge/torch_ops.py`. Without a row, the shape is
+unknown.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _PADDED_REASON = "the sequences are padded to this rank's longest"
 # --- attributes, operators ----------------------------------------------------------------------------------
 
 
-# Not in torch_ops: attributes that have the shape of their owner, which may be a model's output.
+# Not in torch_ops: attributes with the shape of their owner, which may be a model's output.
 _AS_OWNER = frozenset({"data", "real", "sequences", "shape"})
 
 
@@ -68,7 +68,7 @@ def of_attribute(receiver: Value, name: str) -> Shape | None:
 
 
 def broadcast(value: Value, left: Value, right: Value) -> Value:
-    """The value of an element-wise operation on two others, with its shape."""
+    """The result of an element-wise operation on two operands, with its shape."""
     if (left.shape is None and right.shape is None) or value.kind not in TENSORS:
         return value
     return value.replace(shape=shapes.broadcast([shape_of(left), shape_of(right)]))
@@ -88,7 +88,7 @@ def of_method(row: Operation, receiver: Value, args: Sequence[Value], keywords: 
 
 
 def of_in_place(row: Operation, receiver: Value) -> Shape | None:
-    """The shape of a tensor after `x.add_(y)` and the like."""
+    """The shape of a tensor after an in-place operation such as `x.add_(y)`."""
     return receiver.shape if row.shape is ShapeTransfer.KEEPS else None
 
 
@@ -192,7 +192,7 @@ def _turned(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) 
 
 
 def _repeated(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
-    """`repeat_interleave(n, dim=d)`: as many times the same size."""
+    """`repeat_interleave(n, dim=d)`: a multiple of the size."""
     times = args[0] if args else None
     over = keywords.get("dim", args[1] if len(args) > 1 else None)
     if times is None or over is None or size_of(times) is not SAME or shapes.position(shape, over.const) is None:
@@ -244,7 +244,7 @@ _OF_SHAPE: Mapping[ShapeTransfer, Callable[[Shape, Sequence[Value], Mapping[str,
 
 
 def of_function(frame: Frame, row: Operation, name: str, args: Arguments) -> Shape | None:
-    """The shape of what a library's function returns."""
+    """The shape of the result of a library function."""
     if name in table.PADDING or name in table.LIKE_ARGUMENT:
         return of_named(frame, name, args)
     if name.partition(".")[0] not in ("torch", "numpy"):
@@ -261,7 +261,7 @@ def of_function(frame: Frame, row: Operation, name: str, args: Arguments) -> Sha
 
 
 def of_named(frame: Frame, name: str, args: Arguments) -> Shape | None:
-    """The shape of what a function of the tables' returns; None of all others."""
+    """The shape of the result of a function of the knowledge tables; None for all others."""
     padding, like = table.PADDING.get(name), table.LIKE_ARGUMENT.get(name)
     if padding is not None:
         return padded_list(frame, args, padding)
@@ -280,14 +280,14 @@ def _chosen(frame: Frame, args: Arguments) -> Shape | None:
 
 
 def _of_target(frame: Frame, args: Arguments) -> Shape | None:
-    """A loss that is not reduced: one per label."""
+    """An unreduced loss: one element per label."""
     reduction, target = args.keywords.get("reduction"), args.get(1, "target")
     unreduced = reduction is not None and reduction.const == "none"
     return shape_of(target) if unreduced and target is not None else None
 
 
 def _listed(args: Arguments) -> Value | None:
-    """The list of tensors that a function puts together along one dimension; None when that is not known."""
+    """The list of tensors that a function joins along one dimension; None if the list or the dimension is unknown."""
     items, dim = args.positional[0], args.get(1, "dim")
     is_known = items.kind in SEQUENCES and (dim is None or type(dim.const) is int)
     return items if is_known else None
@@ -330,7 +330,7 @@ def _concatenated(frame: Frame, args: Arguments) -> Shape | None:
                 RAGGED if RAGGED in present or length is RAGGED else SAME if present == {SAME} == {length} else UNKNOWN
             )
         else:
-            # All pieces are equally long there.
+            # All pieces have the same length in this dimension.
             dims.append(present.pop() if len(present) == 1 else UNKNOWN)
     return Shape(dims, next((shape.reason for shape in known if shape.is_ragged), PICKED_REASON))
 
@@ -399,7 +399,7 @@ _FUNCTIONS: Mapping[ShapeTransfer, Callable[[Frame, Arguments], Shape | None]] =
 
 
 def padded(frame: Frame, operand: Value, args: Arguments, node: cst.CSTNode) -> Value:
-    """`pad_across_processes`: one dimension is as long everywhere, in all tensors of a container."""
+    """`pad_across_processes`: one dimension gets the same length on all ranks, in all tensors of a container."""
     over = args.get(1, "dim")
     dim = 0 if over is None else over.const
 

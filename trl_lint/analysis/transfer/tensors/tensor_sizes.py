@@ -1,8 +1,8 @@
-"""How long a dimension is: what numbers, lists and masks say of it, and which values have dimensions at all.
+"""The length of a dimension as far as numbers, lists and masks show it, and which values have dimensions at all.
 
-len(batch)                          SAME       loaders give all ranks equally many samples
+len(batch)                          SAME       loaders yield the same number of samples on all ranks
 x.size(1) of (SAME, RAGGED)         RAGGED
-[x for x in data if test(x)]        RAGGED     only those are left that pass the test
+[x for x in data if test(x)]        RAGGED     only the elements that pass the test are left
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from trl_lint.domain.ranks import PICKED, Origin, Rank, State
 from trl_lint.domain.shapes import RAGGED, SAME, UNKNOWN, Dim, Shape
 from trl_lint.domain.values import Kind, Value
 
-# What has dimensions, as far as is known. A number has none, and carries the size that it is.
+# The kinds that may have dimensions. A number has none, and carries the size that it is.
 TENSORS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
 _SHAPED = TENSORS | {Kind.NUMBER}
 MASK_REASON = "a mask selects a number of elements that depends on this rank's data"
@@ -28,26 +28,27 @@ def shaped(value: Value, shape: Shape | None) -> Value:
 
 
 def varies(value: Value) -> bool:
-    """Whether this rank's own data decide on the value."""
+    """Whether the value depends on rank-local data."""
     return value.rank.differs and Origin.DATA in value.rank.origins
 
 
 def is_own(value: Value) -> bool:
-    """Whether the value is this rank's: its own data, or its slice of everybody's."""
+    """Whether the value is rank-local: its own data, or its slice of common data."""
     return value.rank.differs and bool((Origin.DATA | Origin.RANK) & value.rank.origins)
 
 
 def size_along(shape: Shape | None, dim: Value | None) -> Shape | None:
-    """The size of one dimension, as the shape of a number: one dimension like that."""
+    """The size of one dimension, as the shape of a number: one dimension of that kind."""
     place = None if shape is None or dim is None else shapes.position(shape, dim.const)
     return None if shape is None or place is None else Shape((shape.dims[place],), shape.reason)
 
 
 def sized(value: Value, shape: Shape | None, size: Shape | None) -> Value:
-    """A size of a tensor of this shape. Of a dimension that may be as long on all ranks it is not known to differ.
+    """A size of a tensor of this shape.
 
-    Which one is asked for may not be known, either (`x.shape[-1]` of an open shape). How many samples there are has a
-    fact of its own.
+    It is not known to differ if the dimension may have the same length on all ranks.
+
+    The dimension may be unknown, too (`x.shape[-1]` of an open shape). The number of samples has a fact of its own.
     """
     is_number = value.kind is Kind.NUMBER and value.rank.state is State.LOCAL
     if is_number and shape is not None and UNKNOWN in (shape if size is None else size).dims and not shape.is_ragged:
@@ -56,7 +57,7 @@ def sized(value: Value, shape: Shape | None, size: Shape | None) -> Value:
 
 
 def elements(frame: Frame, value: Value) -> tuple[list[Shape | None], Dim]:
-    """The shapes of what is in a list or tuple, and whether there are equally many."""
+    """The shapes of the items of a list or tuple, and whether their number is the same on all ranks."""
     items = containers.positions_of(frame, value)
     if items is not None:
         return [shape_of(item) for item in items], SAME

@@ -1,19 +1,19 @@
-"""What operators and methods make of the rank facts of tensors, arrays and the data a loader yields.
+"""The rank facts of operators and methods of tensors, arrays and the batches of a loader.
 
     >>> def after(name, rank, *args, **keywords):
     ...     print(method(of_method(name), TensorValue(rank), args, keywords).rank)
     >>> after("sum", ranks.SHARD)
     partial(sum)
-    >>> after("sum", ranks.SHARD, dim=Value(const=-1))  # one value per sample stays one
+    >>> after("sum", ranks.SHARD, dim=Value(const=-1))  # one value per sample stays one value per sample
     shard
     >>> after("view", ranks.partial("mean"))
     partial(mean)
-    >>> after("exp", ranks.partial("mean"))  # the mean of exponentials is another one
+    >>> after("exp", ranks.partial("mean"))  # the mean of exponentials is a different number
     local(data)
     >>> after("argmax", ranks.SHARD)  # no collective completes it
     local(data)
 
-What a method does is the column `rank` of its row in `knowledge/torch_ops.py`.
+The transfer of a method is the column `rank` of its row in `knowledge/torch_ops.py`.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from trl_lint.knowledge import torch as table
 from trl_lint.knowledge.torch_ops import InPlace, Operation, RankTransfer, of_method, operation
 
 _NUMBERLIKE = frozenset({Kind.NUMBER, Kind.NONE})
-# Of what kind the result is, by the kind of what it is made of.
+# The kind of a result, by the kind of the value that it is derived from.
 _INDEXED = {Kind.BATCH: Kind.BATCH, Kind.STRING: Kind.STRING, Kind.TENSOR: Kind.TENSOR}
 _TAKEN_WHOLE = {Kind.BATCH: Kind.BATCH, Kind.STRING: Kind.STRING}
 _COMPUTED_OF = {Kind.STRING: Kind.STRING, Kind.TENSOR: Kind.TENSOR}
-# Not in torch_ops: kinds of reductions, of which these leave one element what it is.
+# Not in torch_ops: reductions that do not change a single element.
 _OF_ONE = frozenset({"all", "any", "max", "mean", "median", "min", "nanmean", "prod", "quantile", "sum"})
 _SUM = of_method("sum")
 
 
 def arithmetic(rank: Rank, left: Value, right: Value, divides: bool) -> Value:
-    """The value of an element-wise operation with this fact."""
+    """The result of an element-wise operation with this fact."""
     kinds = {left.kind, right.kind}
     if Kind.TENSOR in kinds:
         kind = Kind.TENSOR
@@ -89,7 +89,7 @@ def indexed(container: Value, index: Value) -> Value:
 
 
 def attribute(value: Value, name: str) -> Value | None:
-    """A tensor's attribute; None when it is a method to be called."""
+    """A tensor's attribute; None if it is a method."""
     row = operation(name)
     transfer = None if row is None else _ATTRIBUTES.get(row.rank)
     return None if row is None or transfer is None else transfer(row, value)
@@ -101,7 +101,7 @@ def _told_attribute(row: Operation, value: Value) -> Value:
     return Value(ranks.SAME, device=value.device if row.name == "device" else "")
 
 
-# Not in torch_ops: what these say of a tensor that is on the CPU.
+# Not in torch_ops: the values of these attributes for a tensor on the CPU.
 _TOLD_OF_CPU = {"is_cpu": True, "is_cuda": False}
 
 
@@ -125,18 +125,18 @@ _ATTRIBUTES: Mapping[RankTransfer, Callable[[Operation, Value], Value]] = {
 
 
 def _count(value: Value) -> Rank:
-    """How many elements: as many everywhere in a tensor of one."""
+    """The number of elements: the same everywhere for a tensor of one element."""
     if value.scalar:
         return ranks.SAME
     return Rank(State.PARTIAL, value.rank.origins, "count") if value.rank.differs else value.rank
 
 
 def _shape(value: Value) -> Value:
-    """The sizes of all dimensions: the data decide on them."""
+    """The sizes of all dimensions, which depend on the data."""
     rank = ranks.SAME if value.scalar else collapsed(value.rank)
     sizes = derived(rank, Kind.UNKNOWN, value, dtype="int").as_a(SizesValue)
     if isinstance(sizes.provenance, FullBatches) and role_of(value) is None:
-        # What was computed of a batch need not have its rows any more.
+        # A value computed from a batch need not have its rows any more.
         sizes = sizes.replace(
             provenance=Step(
                 sizes.provenance.module, sizes.provenance.node, sizes.provenance.text, sizes.provenance.before
@@ -146,7 +146,7 @@ def _shape(value: Value) -> Value:
 
 
 def dimension(shape: Value, index: Value) -> Value:
-    """One size, or (for a slice) several: the ranks' numbers of samples add up, their other sizes do not."""
+    """One size, or (for a slice) several: the numbers of samples add up over the ranks, other sizes do not."""
     rank = ranks.combine(shape.rank, index.rank)
     if index.kind is Kind.TUPLE:
         return derived(rank, Kind.UNKNOWN, shape, index, dtype="int").as_a(SizesValue)
@@ -158,7 +158,7 @@ def dimension(shape: Value, index: Value) -> Value:
 
 
 def collapsed(rank: Rank) -> Rank:
-    """The fact of what is no longer spread over the samples, nor a step of a reduction."""
+    """The fact of a value that is no longer spread over the samples, nor a step of a reduction."""
     return Rank(State.LOCAL, rank.origins) if rank.differs else rank
 
 
@@ -213,7 +213,7 @@ def kept(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mappi
 
 
 def _dtype_asked(args: Sequence[Value]) -> str:
-    """The dtype that is given, as in `x.to(torch.float32)`."""
+    """The dtype that is passed, as in `x.to(torch.float32)`."""
     asked = ""
     for arg in args:
         if isinstance(arg, LibraryName) and arg.name.startswith("torch."):
@@ -222,7 +222,7 @@ def _dtype_asked(args: Sequence[Value]) -> str:
 
 
 def reduced(row: Operation, value: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
-    """The result of a reduction, over everything or over given dimensions."""
+    """The result of a reduction, over all or over given dimensions."""
     dtype = row.dtype.of(value.dtype)
     over = dimensions_of(args[1:] if row.has_order else args, keywords)
     if over is None:
@@ -234,7 +234,7 @@ def reduced(row: Operation, value: Value, args: Sequence[Value], keywords: Mappi
 
 
 def _over_dimensions(value: Value, over: Value, how: str) -> Rank:
-    """The batch is dimension 0: over the others, one value per sample stays one."""
+    """The batch is dimension 0: a reduction over other dimensions keeps one value per sample."""
     dimensions = items_of(over)
     if any(type(dimension.const) is int and dimension.const == 0 for dimension in dimensions):
         return _partial(value, how)
@@ -257,12 +257,12 @@ def _partial(value: Value, how: str) -> Rank:
 
 
 def summed(value: Value) -> Value:
-    """`sum(x)`: as the method."""
+    """`sum(x)`, like the method."""
     return reduced(_SUM, value, (), {})
 
 
 def made(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
-    """`torch.tensor(x)`: the same facts, now a tensor."""
+    """`torch.tensor(x)`: the same facts, as a tensor."""
     if not args:
         return TensorValue(ranks.SAME)
     source = args[0]
@@ -281,14 +281,14 @@ def _made_beside(row: Operation, receiver: Value, args: Sequence[Value], keyword
 
 
 def filled_like(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
-    """A tensor shaped like another, filled with one value (a constant when none is given)."""
+    """A tensor shaped like another one, filled with one value (a constant if none is passed)."""
     second = args[1] if len(args) > 1 and row.rank is RankTransfer.FULL_LIKE else None
     filling = keywords.get("fill_value", second)
     return TensorValue(ranks.SAME) if filling is None else derived(filling.rank, Kind.TENSOR, filling)
 
 
 def drawn(row: Operation, values: Sequence[Value]) -> Value:
-    """Random numbers: of the given distribution, of given sizes, or only shaped like the argument."""
+    """Random numbers: from the distribution and sizes passed, or only shaped like the argument."""
     if row.rank is RankTransfer.DRAWS_NEW:
         return TensorValue(ranks.RNG_LOCAL)
     given = values if row.rank is RankTransfer.DRAWS else ()
@@ -318,13 +318,13 @@ def _computed(row: Operation, receiver: Value, args: Sequence[Value], keywords: 
 
 
 def decision(row: Operation, rank: Rank, values: Sequence[Value]) -> Value:
-    """One answer about all elements (`equal`, `argmax`): no collective makes the whole's of the pieces'."""
+    """One answer about all elements (`equal`, `argmax`): no collective derives the global one from the local ones."""
     kind = Kind.NUMBER if row.rank is RankTransfer.DECIDES else Kind.TENSOR
     return derived(collapsed(rank), kind, *values, scalar=True, dtype=row.dtype.of(""))
 
 
 MethodTransfer = Callable[[Operation, Value, Sequence[Value], Mapping[str, Value]], Value]
-# What is only a function computes from what goes in where it is called like a method.
+# Operations that are only functions are computed from all operands when called like a method.
 _METHODS: Mapping[RankTransfer, MethodTransfer] = {
     RankTransfer.KEEPS: kept,
     RankTransfer.IS_TRUE: kept,
@@ -349,7 +349,7 @@ TO_HOST = frozenset({RankTransfer.TO_NUMBER, RankTransfer.TO_LIST})
 
 
 def in_place(row: Operation, receiver: Value, args: Arguments) -> Value:
-    """What `x.add_(y)` makes of the tensor itself."""
+    """The tensor after an in-place operation such as `x.add_(y)`."""
     given = args.rank()
     match row.in_place:
         case InPlace.REPLACES:
