@@ -9,10 +9,10 @@ PACKAGE = "trl_lint_rank"
 
 
 def load(name: str) -> ModuleType:
-    """A module of this folder, as a package of its own, so that nothing beside it is put on the import path."""
+    """A module of this folder, loaded as a separate package, so that the folder is not added to the import path."""
     init = Path(__file__).with_name("__init__.py")
     spec = importlib.util.spec_from_file_location(PACKAGE, init, submodule_search_locations=[str(init.parent)])
-    assert spec is not None and spec.loader is not None  # of a file that is there
+    assert spec is not None and spec.loader is not None  # the file exists
     package = importlib.util.module_from_spec(spec)
     sys.modules[PACKAGE] = package
     spec.loader.exec_module(package)

@@ -1,7 +1,7 @@
-"""The cache of the datasets library, for one run alone: what one run has prepared, the next must prepare as well.
+"""A separate cache of the datasets library for each run, so that every run prepares the same data sets.
 
-All that the user's own cache has is there as links, so nothing is prepared or fetched again that was there before, and
-nothing is written there. Downloads stay where they are.
+The content of the user's own cache is linked there, so that nothing from it is prepared or downloaded again, and
+nothing is written to it. Downloads stay where they are.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from types import ModuleType
 from .imports import Patch
 from .job import Job
 
-# Beyond so many files to link the user's own cache is used.
+# With more files than this to link, the user's own cache is used.
 MOST_FILES = 20_000
-# What belongs to processes at work.
+# Files that belong to running processes.
 _OF_OTHERS = (".lock", ".incomplete")
-# These have a place of their own, which was known once the library was imported.
+# Downloads have a path of their own, which is determined when the library is imported.
 _DOWNLOADS = "downloads"
 
 
 def patches(job: Job) -> dict[str, Patch]:
-    """By module, what gives a run a cache of its own."""
+    """The patches, by module, that give a run its own cache."""
 
     def patch(config: ModuleType) -> None:
         own = Path(job.cache)
@@ -35,7 +35,7 @@ def patches(job: Job) -> dict[str, Patch]:
 
 
 def _is_linked(users: Path, own: Path) -> bool:
-    """Link the user's cache, if no other rank has done so; whether the run has a cache of its own."""
+    """Link the user's cache, unless another rank has done so. Return whether the run has its own cache."""
     own.mkdir(parents=True, exist_ok=True)
     done, given_up = own / ".linked", own / ".given-up"
     with open(own / ".linking", "w") as file:
@@ -46,7 +46,7 @@ def _is_linked(users: Path, own: Path) -> bool:
 
 
 def _link(users: Path, own: Path) -> bool:
-    """Lay out the folders of one cache in another, with links to its files; not if there are too many."""
+    """Recreate the folders of one cache in another, with links to its files; return False if there are too many."""
     count = 0
     for folder, folders, files in os.walk(users):
         below = own / os.path.relpath(folder, users)

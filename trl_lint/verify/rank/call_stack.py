@@ -1,7 +1,7 @@
-"""The call stack, and which of its lines a reader wants to see.
+"""The call stack, and which of its lines are relevant to a reader.
 
-Two of them: where something was asked for (the innermost line outside of torch, accelerate and Python itself, which
-may be in transformers or trl), and the innermost line of the user's own code.
+There are two: the line that asked for something (the innermost one outside of torch, accelerate and Python itself,
+which may be in transformers or trl), and the innermost line of the user's own code.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from types import FrameType, TracebackType
 
 StackFrame = tuple[str, int, str]  # file, line, function
 
-# Packages that carry out what others ask for.
+# Packages whose code runs on behalf of other code.
 CARRIERS = ("torch", "accelerate", "trl_lint", "wandb", "mlflow", "trackio", "tensorboardX", "typing_extensions.py")
-# Folders of packages that are installed: of a project that holds one, these are not the user's.
+# Folders of installed packages: if a project contains one, the packages in it are not the user's.
 INSTALLED = ("site-packages", "dist-packages")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _PYTHON = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.dirname(os.__file__)})
@@ -25,7 +25,7 @@ _PYTHON = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"),
 
 @cache
 def is_carrier(file: str) -> bool:
-    """Whether a file only carries out what another one asks for."""
+    """Whether a file belongs to a package whose code runs on behalf of other code."""
     if file.startswith(("<", _HERE)):
         return True
     package = _package(file)
@@ -33,12 +33,12 @@ def is_carrier(file: str) -> bool:
 
 
 def is_of(file: str, packages: Sequence[str]) -> bool:
-    """Whether a file is one of these packages that are installed."""
+    """Whether a file belongs to one of these installed packages."""
     return _package(file) in packages
 
 
 def _package(file: str) -> str:
-    """The installed package that a file belongs to; "" where it belongs to none."""
+    """The installed package that a file belongs to; "" if there is none."""
     for folder in INSTALLED:
         _, found, below = file.rpartition(f"{os.sep}{folder}{os.sep}")
         if found:
@@ -46,26 +46,26 @@ def _package(file: str) -> str:
     return ""
 
 
-# Where torch calls a process group: a RuntimeError from anywhere else is the script's own.
+# Where torch calls a process group: a RuntimeError raised anywhere else is not the process group's.
 _OF_GROUP = tuple(os.path.join("torch", *each) for each in (("distributed", ""), ("nn", "parallel", ""), ("autograd",)))
 
 
 def is_of_process_group(file: str) -> bool:
-    """Whether a file of torch hands calls to a process group, or gradients to one."""
+    """Whether a file of torch passes calls or gradients to a process group."""
     return any(part in file for part in _OF_GROUP)
 
 
 class UserFiles:
-    """The files that are the user's own: those below a folder, what is installed in it apart, and those that are named.
+    """The user's own files: those below a folder, except installed packages in it, and the files given by name.
 
-    The folder, and the named files, may themselves lie where packages are installed.
+    The folder, and the named files, may themselves be in a folder of installed packages.
     """
 
     def __init__(self, root: str, files: Iterable[str] = ()) -> None:
         self._root = os.path.join(root, "")
         self._files = frozenset(files)
         self._known: dict[str, bool] = {}
-        # The files seen so far that only carry out what others ask for and are not the user's, and those that do not.
+        # The files seen so far that are carriers and not the user's, and those that are not.
         self.carriers: set[str] = set()
         self.others: set[str] = set()
 
@@ -89,7 +89,7 @@ class UserFiles:
 
 
 def relevant(stack: Iterable[StackFrame], user_files: UserFiles) -> list[StackFrame]:
-    """Of a stack, innermost first: where it was asked for, and the innermost line of the user's if that is another."""
+    """The relevant lines of a stack (innermost first): the line that asked, and the user's innermost one."""
     asked: StackFrame | None = None
     for place in stack:
         if asked is None and (place[0] in user_files or not is_carrier(place[0])):
@@ -100,7 +100,7 @@ def relevant(stack: Iterable[StackFrame], user_files: UserFiles) -> list[StackFr
 
 
 def of_error(traceback: TracebackType | None) -> list[StackFrame]:
-    """The stack that an exception has come through, innermost first."""
+    """The stack of an exception, innermost first."""
     found = []
     while traceback is not None:
         found.append((traceback.tb_frame.f_code.co_filename, traceback.tb_lineno, traceback.tb_frame.f_code.co_name))
@@ -109,7 +109,7 @@ def of_error(traceback: TracebackType | None) -> list[StackFrame]:
 
 
 def current(user_files: UserFiles, depth: int = 2) -> list[StackFrame]:
-    """Where the caller's caller is, as `relevant` has it. Runs at every collective: a plain loop."""
+    """The relevant lines of the caller's caller, as in `relevant`. Runs at every collective, therefore a plain loop."""
     asked: StackFrame | None = None
     carriers = user_files.carriers
     frame: FrameType | None = sys._getframe(depth)
@@ -125,7 +125,7 @@ def current(user_files: UserFiles, depth: int = 2) -> list[StackFrame]:
 
 
 def _carries(file: str, user_files: UserFiles) -> bool:
-    """Whether a file is one of the carriers, which it is put among then."""
+    """Whether a file is a carrier and not the user's; remembers the answer."""
     if file in user_files.others:
         return False
     is_carried = is_carrier(file) and file not in user_files

@@ -1,8 +1,8 @@
-"""Collectives: each call is written down before it starts and once it has returned.
+"""Collectives: each call is recorded before it starts and after it has returned.
 
-Only what the outermost call was is told, so an `all_gather_object` is one, whatever it is made of. The gradient
-synchronisation of DDP lives in C++ and is not seen here; `flight_recorder.py` has it. The collectives of DTensors are
-other functions (`functional.py`).
+Only the outermost call is recorded, so an `all_gather_object` is one record, whatever it calls internally. The gradient
+synchronisation of DDP is in C++ and not seen here, but in `flight_recorder.py`. The collectives of DTensors are other
+functions (`functional.py`).
 
 Source: https://docs.pytorch.org/docs/2.13/distributed.html; `all_gather_single` and `reduce_scatter_single`, which FSDP
 calls as of torch 2.13: torch/distributed/distributed_c10d.py.
@@ -22,7 +22,7 @@ from .job import Job
 from .tensors import is_tensor, listed
 from .wrapping import Function, Wrapper
 
-# Function of torch.distributed, and the parameter whose dtype and shape are told ("" for objects and barriers).
+# Function of torch.distributed, and the parameter whose dtype and shape are recorded ("" for objects and barriers).
 PAYLOADS = {
     "all_gather": "tensor",
     "all_gather_coalesced": "input_tensor_list",
@@ -50,13 +50,13 @@ PAYLOADS = {
 # Longer than any run.
 FOR_EVER = timedelta(days=7)
 _calls = itertools.count()
-# Groups are kept to the end: taking down gloo's threads hangs now and then, after all is done (torch 2.13).
+# Groups are kept to the end: the shutdown of gloo's threads sometimes hangs after everything is done (torch 2.13).
 _groups: list[object] = []
 outermost = wrapping.Outermost()
 
 
 def patch(job: Job) -> Patch:
-    """What to do with torch.distributed.distributed_c10d once it is imported."""
+    """The patch of torch.distributed.distributed_c10d."""
 
     def patch_c10d(c10d: ModuleType) -> None:
         for name, payload in PAYLOADS.items():
@@ -92,7 +92,7 @@ def _recorded(c10d: ModuleType, job: Job, name: str, payload: str) -> Wrapper:
 
 
 def begin(job: Job, name: str, group: list[int] | None, op: object, given: object) -> None:
-    """Write down that a collective is about to start, on what it is given."""
+    """Record that a collective is about to start, and its tensors."""
     at = call_stack.current(job.user_files)
     number = next(_calls)
     payload = _payload(given)
@@ -102,12 +102,12 @@ def begin(job: Job, name: str, group: list[int] | None, op: object, given: objec
     placement.refuse(given)
 
 
-# By all that a record of a collective begins with, the record's beginning: a program has few such places.
+# The common beginnings of the records of collectives, by their fields: a program has only few of these places.
 _heads: dict[tuple[object, ...], str] = {}
 
 
 def _head(name: str, group: list[int] | None, op: str, at: list[call_stack.StackFrame], payload: GivenTensors) -> str:
-    """The beginning of a collective's record."""
+    """The common beginning of the records of a collective."""
     key = (name, op, *at, payload.dtype, payload.device, None if group is None else tuple(group))
     known = _heads.get(key)
     if known is None:
@@ -118,18 +118,18 @@ def _head(name: str, group: list[int] | None, op: str, at: list[call_stack.Stack
 
 
 def ranks(c10d: ModuleType, group: object) -> list[int] | None:
-    """The members of a group; None for the world, nothing where this rank is none of them."""
+    """The members of a group; None for the world, an empty list if this rank is not a member."""
     if group is None or group is getattr(c10d.GroupMember, "WORLD", None):
         return None
     try:
         members = list(c10d.get_process_group_ranks(group))
-    except Exception:  # no member, or not a group: the call itself will say so
+    except Exception:  # no member, or not a group: the call itself will raise an error
         return []
     return None if len(members) == int(os.environ.get("WORLD_SIZE", "1")) else members
 
 
 class GivenTensors(NamedTuple):
-    """What a collective is handed: a list of shapes, and the first one's data type and device, for several tensors."""
+    """The tensors of a collective: for several, a list of shapes, and the data type and device of the first one."""
 
     dtype: object = None
     shape: list[int] | list[list[int]] | None = None
@@ -153,7 +153,7 @@ def _word(value: object) -> str | None:
 
 
 def _started(c10d: ModuleType, job: Job) -> Wrapper:
-    """A process group whose collectives give up in time, with a backend that this machine can run."""
+    """Start a process group with a timeout for its collectives, and with a backend that this machine can run."""
 
     def make(original: Function) -> Function:
         pick = wrapping.CallArguments(original)
@@ -178,7 +178,7 @@ def _started(c10d: ModuleType, job: Job) -> Wrapper:
 
 
 def _backend(job: Job, asked: object) -> str | None:
-    """The backend that was chosen; by default nccl where each process has a GPU of its own, else gloo."""
+    """The backend that was chosen; by default nccl if each process has a GPU of its own, otherwise gloo."""
     if job.backend != "auto":
         return job.backend
     import torch
@@ -189,7 +189,7 @@ def _backend(job: Job, asked: object) -> str | None:
 
 
 def _timeout(job: Job, backend: str | None) -> timedelta:
-    """After how long a collective is given up: those of gloo never are where somebody watches the ranks."""
+    """The timeout of a collective; practically none for gloo if a guard watches the ranks."""
     return FOR_EVER if job.guarded and backend == "gloo" else timedelta(seconds=job.timeout)
 
 
@@ -211,7 +211,7 @@ def _with_timeout(c10d: ModuleType, job: Job) -> Wrapper:
 
 
 def _on_any_device(original: Function) -> Function:
-    """A barrier that does not insist on a GPU per process, which there may not be.
+    """A barrier that does not require a GPU per process.
 
     accelerate 1.15 asks for one by index (`PartialState.wait_for_everyone`).
     """

@@ -1,7 +1,7 @@
-"""Code that `torch.compile` compiles: its marks must break no graph, and what it executes is not all told.
+"""Code that `torch.compile` compiles: marks must not break a graph, and not everything it executes is recorded.
 
-torch moves calls of functions that it takes for logging behind the graph (since 2.3; before that, a mark breaks the
-graph, and `fullgraph=True` refuses it). Those in functions that it inlines are left out.
+torch moves calls of functions that it considers logging to the end of the graph (since 2.3; before that, a mark breaks
+the graph, and `fullgraph=True` refuses it). Marks in inlined functions are dropped.
 
 Source: torch/_dynamo/config.py `reorderable_logging_functions`, and torch/_dynamo/convert_frame.py
 `register_bytecode_hook`, of torch 2.13.0
@@ -17,14 +17,14 @@ from .job import Job
 
 
 def patch_config(module: ModuleType) -> None:
-    """Marks are like logging."""
+    """Register the functions of marks as logging functions."""
     known = getattr(module, "reorderable_logging_functions", None)
     if isinstance(known, set):
         known.update(executing.functions())
 
 
 def patch_frames(job: Job) -> Patch:
-    """Tell that code of the user's own was compiled."""
+    """Record that code of the user was compiled."""
 
     def patch(module: ModuleType) -> None:
         def on_compiled(code: CodeType, compiled: CodeType) -> None:

@@ -1,17 +1,17 @@
-"""A controlled run: what a script does differently from run to run, or from rank to rank by chance, is held still.
+"""A controlled run: everything that varies by chance between runs or ranks is made deterministic.
 
-Metrics of two runs can be compared only where both train the same, and a script with dropout, without a seed, or with a
-loss that is a mean over each rank's own tokens does not. In a controlled run
+Metrics of two runs are comparable only if both train the same way, which is not so for a script with dropout, without a
+seed, or with a loss that is a mean over each rank's own tokens. In a controlled run
 
 - dropout drops nothing,
-- the generators of Python, NumPy and torch begin with one seed, and go on with the job's once data are read, when the
-  model is made: what another seed changes depends on chance,
-- an optimizer's step does not use the gradients: it moves each weight by a small step that is drawn from the number of
-  the step alone. So the weights change as they do in training (a policy parts from its reference), and are the same on
-  all ranks, on one process, and in every run.
+- the generators of Python, NumPy and torch start with a fixed seed, and with the job's seed once data are read, after
+  the model is created: whatever another seed changes depends on chance,
+- an optimizer's step does not use the gradients: it moves each weight by a small random step that depends only on the
+  number of the step. So the weights change as they do in training (a policy moves away from its reference), and are the
+  same on all ranks, in one process, and in every run.
 
-It tells as well whether what the model makes of a row depends on the rest of its batch, and whether it computes in less
-than 32 bits: then other batches give other numbers.
+It also records whether the model's output for a row depends on the rest of its batch, and whether it computes in less
+than 32 bits: in both cases other batches give other numbers.
 
 Sources: torch/nn/functional.py `dropout`, `scaled_dot_product_attention`; torch/optim/optimizer.py
 `register_optimizer_step_pre_hook`, `register_optimizer_step_post_hook` of torch 2.13.0.
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from torch.nn import Module
     from torch.optim import Optimizer
 
-# Functions of torch.nn.functional, the parameter that says how much is dropped, and its place.
+# Functions of torch.nn.functional, the parameter with the dropout probability, and its position.
 _DROPS = (
     ("dropout", "p", 1),
     ("alpha_dropout", "p", 1),
@@ -50,10 +50,11 @@ _DROPS = (
     ("feature_alpha_dropout", "p", 1),
     ("scaled_dot_product_attention", "dropout_p", 4),
 )
-# How far a weight moves in the first step, in parts of the mean size of its parameter's weights, or of 1 where all are
-# 0: far enough that a small random model tells rows apart. The next ones are shorter, so that it goes nowhere.
+# How far a weight moves in the first step, relative to the mean size of its parameter's weights, or to 1 if all are 0:
+# far enough that a small random model distinguishes rows. Later steps are shorter, so that the weights do not drift
+# away.
 _FIRST_STEP = 0.5
-# By module, the classes that see more than one row, or more than one position and no mask.
+# By module, the classes whose output mixes rows, or positions regardless of a mask.
 _MIXING = {
     "torch.nn.modules.batchnorm": ("_BatchNorm",),
     "torch.nn.modules.conv": ("Conv1d",),
@@ -62,13 +63,13 @@ _MIXING = {
 _FIRST_SEED = 0
 # Functions of torch.nn.utils.clip_grad that return the norm of gradients.
 _NORMS = ("clip_grad_norm_", "get_total_norm")
-# The numbers of the steps of each optimizer, and the learning rates that are its own.
+# The numbers of the steps of each optimizer, and its own learning rates.
 _steps: dict[int, int] = {}
 _rates: dict[int, list[object]] = {}
 
 
 def patches(job: Job) -> Mapping[str, Patch]:
-    """By module, what to change in it; nothing where the run is not controlled."""
+    """The patches by module; none if the run is not controlled."""
     if not job.controlled:
         return {}
     return {
@@ -83,13 +84,13 @@ def patches(job: Job) -> Mapping[str, Patch]:
 
 
 def begin(job: Job) -> None:
-    """Have Python's own generator begin with the seed that all begin with."""
+    """Seed Python's generator with the fixed first seed."""
     if job.controlled:
         random.seed(_FIRST_SEED)
 
 
 def go_on_with(seed: int) -> None:
-    """Have all generators begin anew."""
+    """Seed all generators again."""
     random.seed(seed)
     for name, begin in (("numpy", "random.seed"), ("torch", "manual_seed")):
         if name in sys.modules:
@@ -115,7 +116,7 @@ def _with_zero(parameter: str, place: int) -> Wrapper:
 
 
 def _patch_mixing(module: ModuleType) -> None:
-    """Modules in which what comes of a row depends on the others of its batch, or on how far it is padded."""
+    """Modules whose output for a row depends on the other rows of its batch, or on its padding."""
 
     def make(original: Function) -> Function:
         def forward(self: Module, *args: object, **kwargs: object) -> object:
@@ -130,7 +131,7 @@ def _patch_mixing(module: ModuleType) -> None:
 
 
 def _tell_of_attention(functional: ModuleType) -> None:
-    """Attention that goes to all positions, those that pad a row as well."""
+    """Record attention without a mask, which includes padded positions."""
 
     def make(original: Function) -> Function:
         pick = wrapping.CallArguments(original, ("query", "key", "value", "attn_mask", "dropout_p", "is_causal"))
@@ -158,7 +159,7 @@ def _patch_autocast(module: ModuleType) -> None:
 
 
 def _patch_clipping(module: ModuleType) -> None:
-    """Tell the norms of gradients that scripts are given."""
+    """Record the norms of gradients that are returned to the script."""
 
     def make(original: Function) -> Function:
         def norm(*args: object, **kwargs: object) -> object:
@@ -184,7 +185,7 @@ def _patch_optimizer(module: ModuleType) -> None:
 
 
 def _before_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
-    """Without a rate no gradient moves anything, and no weight decays."""
+    """Set the learning rate to 0, so that no gradient moves a weight, and no weight decays."""
     _rates[id(optimizer)] = [group.get("lr") for group in optimizer.param_groups]
     for group in optimizer.param_groups:
         if "lr" in group:
@@ -200,7 +201,7 @@ def _after_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
 
 
 def _move(optimizer: Optimizer) -> None:
-    """Move the weights by a step that no data have a part in."""
+    """Move the weights by a step that does not depend on data."""
     import torch
 
     number = _steps[id(optimizer)] = _steps.get(id(optimizer), 0) + 1

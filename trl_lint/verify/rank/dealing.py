@@ -1,12 +1,12 @@
-"""Which rows of a data set each batch has: told, and in another run dealt to the ranks as the job says.
+"""Which rows of a data set each batch has: recorded, and in another run assigned to the ranks by the job.
 
 One process that reads, step by step, the rows that all ranks read together computes what they should report, in
-whatever order a sampler dealt them out, and whatever it filled a last batch up with. Told of, and dealt, are the rows
-of data sets that are read by index; what a stream gives can't be asked for again.
+whatever order a sampler assigned them, and however it filled up a last batch. This covers the rows of data sets that
+are read by index; a stream can't be read again by row.
 
-A data set is known by its number in the order in which they were first read, which is the same in every run of a
+A data set is identified by its number in the order in which they were first read, which is the same in every run of a
 script. Sources: torch/utils/data/dataloader.py `_BaseDataLoaderIter` of torch 2.13.0; accelerate/state.py
-`GradientState.active_dataloader`, the loader that a loop is in although the batch after the next was fetched before.
+`GradientState.active_dataloader`, the loader of the current loop although the next batches were fetched before.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from torch.utils.data import DataLoader
     from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-# By data set and by how often it was read before, the rows of each batch.
+# By data set and by the number of the pass over it, the rows of each batch.
 Dealt: TypeAlias = dict[str, dict[str, list[list[int]]]]
-# torch's number of a data set that is read by index.
+# torch's constant for a data set that is read by index.
 _BY_INDEX = 0
-# The data sets that were read, which stay alive: another one must not take the place of one in memory.
+# The data sets that were read, kept alive so that no other one gets the same id.
 _read: list[object] = []
 _times: dict[int, int] = {}
 _trained: set[int] = set()
@@ -42,13 +42,13 @@ _last: list[object] = []
 
 
 def patches(job: Job) -> Mapping[str, Patch]:
-    """By module, what to change in it. Of a run that is as the user started it only the passes are counted."""
+    """The patches by module. In a run that is not controlled only the passes are counted."""
     told = {"torch._tensor": _patch_tensor} if job.controlled else {}
     return {"torch.utils.data.dataloader": _patch_loader(job), **told}
 
 
 def passes() -> int:
-    """How often the data set of the loop that the script is in has been begun; 0 where it is in none."""
+    """How often the data set of the current loop was started; 0 outside of a loop."""
     data_set = _in_loop()
     return 0 if data_set is None else _times.get(_number(data_set), 0)
 
@@ -74,7 +74,7 @@ def _patch_loader(job: Job) -> Patch:
 
 
 def _of_rank(rows: str, rank: int) -> Dealt:
-    """What a rank is to read; nothing where the script's own samplers say."""
+    """The rows that a rank is to read; empty if the script's own samplers decide."""
     if not rows:
         return {}
     by_rank: list[Dealt] = json.loads(Path(rows).read_text(encoding="utf-8"))
@@ -82,7 +82,7 @@ def _of_rank(rows: str, rank: int) -> Dealt:
 
 
 def _makes_rows(job: Job, dealt: Callable[[], Dealt]) -> wrapping.Wrapper:
-    """Of a method that begins with a loader's rows: have it tell of each batch's, and give those that are dealt."""
+    """Wrap a method that starts a loader's rows: record those of each batch, or replace them by those of the job."""
 
     def make(original: Function) -> Function:
         def made(self: _BaseDataLoaderIter, loader: DataLoader[object], *args: object, **kwargs: object) -> None:
@@ -98,7 +98,7 @@ def _makes_rows(job: Job, dealt: Callable[[], Dealt]) -> wrapping.Wrapper:
 def _counted(
     rows: Iterator[object], data_set: object, dealt: Callable[[], Dealt] | None, seed: int
 ) -> Iterator[object]:
-    """The rows of one pass over a data set, which begins with the first: torch makes iterators that are never used."""
+    """The rows of one pass over a data set, which starts with the first row: torch also creates unused iterators."""
     number = _number(data_set)
     times = _times[number] = _times.get(number, 0) + 1
     if dealt is not None and times == 1:
@@ -113,20 +113,20 @@ def _counted(
 
 
 def _sample(data_set: object) -> str:
-    """What stands in the first row, in the last and in the middle: whether ranks have the same data is seen in it."""
+    """A digest of the first row, the last and one in the middle, which shows whether ranks have the same data."""
     digest = hashlib.blake2b(digest_size=8)
     try:
         rows = cast("Sequence[object]", data_set)
         size = len(rows)
         for row in (0, size // 2, size - 1):
             digest.update(repr(_plain(rows[row])).encode())
-    except Exception:  # what a data set does with a row is its own business
+    except Exception:  # a data set may do anything with a row
         return ""
     return f"{size} {digest.hexdigest()}"
 
 
 def _plain(value: object) -> object:
-    """A row as what looks the same in every process."""
+    """A row in a form that is the same in every process."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, Mapping):
@@ -145,7 +145,7 @@ def _number(data_set: object) -> int:
 
 
 def _as_numbers(batch: object) -> list[int] | None:
-    """The rows of a batch; None where they have no numbers."""
+    """The rows of a batch; None if they have no numbers."""
     if not isinstance(batch, (list, tuple)):
         return None
     rows = [getattr(each, "item", lambda each=each: each)() for each in batch]
@@ -153,7 +153,7 @@ def _as_numbers(batch: object) -> list[int] | None:
 
 
 def _patch_tensor(module: ModuleType) -> None:
-    """`backward` tells which data set is trained on: that of the loop that it is called in."""
+    """`backward` records which data set is trained on: that of the loop that it is called in."""
 
     def make(original: Function) -> Function:
         def backward(*args: object, **kwargs: object) -> object:
@@ -170,7 +170,7 @@ def _patch_tensor(module: ModuleType) -> None:
 
 
 def _in_loop() -> object | None:
-    """The data set of the loop that the script is in, as far as that is known."""
+    """The data set of the current loop, as far as that is known."""
     state = getattr(sys.modules.get("accelerate.state"), "GradientState", None)
     loader = state().active_dataloader if state is not None and state._shared_state else None
     found = getattr(loader, "dataset", None)

@@ -1,7 +1,7 @@
-"""Processes that a script leaves behind in sessions of their own, as wandb-core and the workers of vLLM are.
+"""Processes that a script leaves behind in sessions of their own, such as wandb-core and the workers of vLLM.
 
-They outlive whoever started them. On Linux they become children of the next process above that asks for it, which can
-end them then.
+They outlive the process that started them. On Linux they become children of the next process above that requests it,
+which can then kill them.
 
 Source: https://man7.org/linux/man-pages/man2/PR_SET_CHILD_SUBREAPER.2const.html
 """
@@ -18,19 +18,19 @@ from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
 _SYSTEM = ctypes.CDLL(None)
-# Seconds in which the system takes away what was killed, or hands over what that had started.
+# Seconds for the system to remove killed processes, or to reassign their children.
 _SECONDS = 5
 _LOOK_SECONDS = 0.01
 
 
 def adopt() -> None:
-    """Have what outlives its parent below this process become its child (Linux; elsewhere nothing comes of it)."""
+    """Make processes below this one its children if they outlive their parent (Linux; no effect elsewhere)."""
     with contextlib.suppress(OSError, AttributeError):
         _SYSTEM.prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def children(process: int) -> set[int]:
-    """The processes that a process is the parent of, those that have ended and nobody has waited for among them."""
+    """The children of a process, including ended ones that were not waited for."""
     found = set()
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -40,9 +40,9 @@ def children(process: int) -> set[int]:
 
 
 def end_children(but: Collection[int] = ()) -> None:
-    """Kill the children of this process, and theirs as they become its own.
+    """Kill the children of this process, and their children as they become its own.
 
-    but: those that stay. Whoever waits for one of the others must have done so.
+    but: those that are kept. Other code must no longer wait for the remaining ones.
     """
     end = time.monotonic() + _SECONDS
     while (left := children(os.getpid()) - set(but)) and time.monotonic() < end:
@@ -54,7 +54,7 @@ def end_children(but: Collection[int] = ()) -> None:
 
 
 def kill_children() -> None:
-    """Kill the children of this process, and leave it to others to wait for them."""
+    """Kill the children of this process, without waiting for them."""
     for child in children(os.getpid()):
         with contextlib.suppress(OSError):
             os.kill(child, signal.SIGKILL)

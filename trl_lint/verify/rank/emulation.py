@@ -1,8 +1,8 @@
-"""Several GPUs for one process, where there are none: torch's own `nn.DataParallel`, on the CPU.
+"""Several GPUs for one process, on a machine without GPUs: torch's own `nn.DataParallel`, on the CPU.
 
-What DataParallel does with arguments, replicas and outputs is its own code (`scatter_kwargs`, `replicate`, `gather`).
-Replaced are the primitives below it that move tensors between GPUs, by what they compute: chunks, copies,
-concatenation, and one replica after the other. Trainer is told of so many GPUs, and wraps the model as it would.
+DataParallel handles arguments, replicas and outputs with its own code (`scatter_kwargs`, `replicate`, `gather`). Only
+the primitives below it that move tensors between GPUs are replaced, by what they compute: chunks, copies,
+concatenation, and one replica after the other. Trainer sees this number of GPUs, and wraps the model as it would.
 
 Sources: torch/nn/parallel/{data_parallel,scatter_gather,replicate,_functions,comm}.py of torch 2.13.0;
 transformers/training_args.py `TrainingArguments.n_gpu`.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def patches(job: Job) -> Mapping[str, Patch]:
-    """By module, what to change in it; nothing where no GPUs are emulated."""
+    """The patches by module; none if no GPUs are emulated."""
     if job.gpus < 2:
         return {}
     return {

@@ -1,14 +1,14 @@
-"""What is executed: how often each statement was, and which came last, together with the collectives between them.
+"""Execution records: how often each statement ran, and which ones ran last, with the collectives between them.
 
-Both are kept in a file that is mapped into memory, so that they are there whatever becomes of the process: no Python
-runs in one that is killed, aborts in C++ or waits in a collective. Writing a number to the ring is all that a statement
-costs; each time that it is full it is counted, and begun anew.
+Both are kept in a memory-mapped file, so that they survive the process: no Python code runs in a process that is
+killed, aborts in C++ or waits in a collective. A statement costs only one write to a ring; each time the ring is full,
+it is counted and started again.
 
 ```text
-how often each was executed | collectives before its first time, and 1 | the ring before | the ring
+how often each was executed | collectives before its first time, and 1 | the previous ring | the ring
 ```
 
-All are unsigned numbers of four bytes. Statements count from 1; of number 0 it is told how often the ring was full.
+All are unsigned numbers of four bytes. Statements count from 1; entry 0 holds how often the ring was full.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from pathlib import Path
 
 WRITE, FULL = "__trl_lint_ran__", "__trl_lint_full__"
 SIZE = 4
-# Statements of all files together; further files are not told of.
+# The number of statements of all files together; further files are not recorded.
 MOST_STATEMENTS = 1 << 16
 RING = 1 << 15
-# In the ring: this bit and the number of a collective, or that another wait for ranks begins (gradients).
+# In the ring: this bit and the number of a collective, or the start of another wait for ranks (gradients).
 COLLECTIVE, SYNCHRONISES = 1 << 31, (1 << 32) - 1
 MOST = (1 << 32) - 1
 
@@ -39,32 +39,32 @@ _owner = 0
 
 
 def kept_path(folder: str, rank: int) -> Path:
-    """Where a rank's numbers are; those of processes that it forks are beside it, with theirs behind the name."""
+    """The file with a rank's numbers; those of its forks are beside it, with their process id added to the name."""
     return Path(folder, f"rank{rank}.ran")
 
 
 def kept(folder: str, rank: int) -> list[Path]:
-    """All that is there of a rank, its own first."""
+    """All files of a rank, its own first."""
     path = kept_path(folder, rank)
     return [*filter(Path.exists, [path]), *sorted(path.parent.glob(f"{path.name}-*"))]
 
 
 def forget(folder: str, rank: int) -> None:
-    """Remove what an earlier run has left behind."""
+    """Remove the files of an earlier run."""
     for path in kept(folder, rank):
         path.unlink(missing_ok=True)
 
 
 def entry(number: int) -> bytes:
-    """A number as the ring has it."""
+    """A number in the format of the ring."""
     return number.to_bytes(SIZE, sys.byteorder)
 
 
 class Recorder:
-    """Keeps what this process executes in a file. calls: collectives so far.
+    """Records what this process executes in a file. calls: collectives so far.
 
     Raises:
-        OSError: there is no room for it.
+        OSError: there is no space for it.
     """
 
     def __init__(self, path: Path, calls: int = 0) -> None:
@@ -74,7 +74,7 @@ class Recorder:
         ring, kept = RING * SIZE, (2 * MOST_STATEMENTS + RING) * SIZE
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
         try:
-            if hasattr(os, "posix_fallocate"):  # a write to a page that finds no room would end the process
+            if hasattr(os, "posix_fallocate"):  # a write to a page without space would end the process
                 os.posix_fallocate(file, 0, kept + ring)
             else:
                 os.ftruncate(file, kept + ring)
@@ -85,7 +85,7 @@ class Recorder:
         self.write = self._ring.write
 
     def add(self, each: bytes) -> None:
-        """Write to the ring, which may be full."""
+        """Write to the ring, even if it is full."""
         with self._lock:
             if self._ring.tell() + SIZE > RING * SIZE:
                 self._count()
@@ -101,9 +101,9 @@ class Recorder:
 
 
 def tally(ring: memoryview[int], counts: memoryview[int], firsts: memoryview[int], calls: int) -> int:
-    """Add what a ring has to the numbers of each statement; how many collectives there were then.
+    """Add the entries of a ring to the numbers of each statement. Return the number of collectives after it.
 
-    calls: how many there were before.
+    calls: the number of collectives before.
     """
     found = Counter(ring)
     new = {number for number in found if 0 < number < MOST_STATEMENTS and not counts[number]}
@@ -123,9 +123,9 @@ def tally(ring: memoryview[int], counts: memoryview[int], firsts: memoryview[int
 
 
 def keep(folder: str, rank: int) -> None:
-    """From now on, keep what is executed in this process and in those that it forks, each for itself."""
+    """From now on, record what is executed in this process and in its forks, each in its own file."""
     global _recorder, _path, _owner
-    with contextlib.suppress(OSError, ValueError):  # without room it is not known what was executed
+    with contextlib.suppress(OSError, ValueError):  # without space, the executed statements are unknown
         _recorder = Recorder(kept_path(folder, rank))
         _path = _recorder.path
         _owner = os.getpid()
@@ -133,12 +133,12 @@ def keep(folder: str, rank: int) -> None:
 
 
 def is_kept() -> bool:
-    """Whether marks of this process are told apart from those of others: one that is forked has no numbers to give."""
+    """Whether this process records marks; a fork has no numbers of its own to assign."""
     return _recorder is not None and os.getpid() == _owner
 
 
 def numbers(count: int) -> int | None:
-    """The first of so many numbers in a row for statements; None where there are no more."""
+    """The first of `count` consecutive numbers for statements; None if there are not enough left."""
     global _next
     if _next + count > MOST_STATEMENTS:
         return None
@@ -155,13 +155,13 @@ def collective(number: int) -> None:
 
 
 def synchronises() -> None:
-    """The script may begin to wait for other ranks, in no collective of its own."""
+    """The script may start to wait for other ranks, without calling a collective itself."""
     if _recorder is not None:
         _recorder.add(entry(SYNCHRONISES))
 
 
 def functions() -> list[object]:
-    """What marks call."""
+    """The functions that marks call."""
     return [vars(builtins)[name] for name in (WRITE, FULL) if name in vars(builtins)]
 
 
@@ -169,7 +169,7 @@ def _use(recorder: Recorder) -> None:
     def full(each: bytes) -> None:
         error = sys.exc_info()[1]
         if error is not None and error.__traceback__ is not None and error.__traceback__.tb_next is not None:
-            raise error  # not of the ring: of a handler of the script's for some signal
+            raise error  # not from the ring, but from a signal handler of the script
         recorder.add(each)
 
     setattr(builtins, WRITE, recorder.write)
@@ -177,15 +177,15 @@ def _use(recorder: Recorder) -> None:
 
 
 def _in_child() -> None:
-    """What is forked keeps numbers of its own, once it executes a statement."""
+    """A fork records its own numbers, from its first statement on."""
     global _recorder
     if _path is None:
         return
     path = _path.with_name(f"{_path.name}-{os.getpid()}")
-    _recorder = None  # its collectives are not told either
+    _recorder = None  # its collectives are not recorded
 
     def begin(each: bytes) -> None:
-        setattr(builtins, WRITE, bytes)  # for want of room: nothing
+        setattr(builtins, WRITE, bytes)  # until there is a file: no effect
         with contextlib.suppress(OSError, ValueError):
             recorder = Recorder(path, _calls)
             _use(recorder)

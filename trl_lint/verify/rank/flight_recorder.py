@@ -1,7 +1,7 @@
-"""The collectives that C++ saw: those that Python called and those that DDP's reducer issued by itself.
+"""The collectives seen by C++: those called from Python and those issued by DDP's reducer.
 
-torch's flight recorder keeps the last 2000 of each process, on gloo as on nccl, with the name of their group. These are
-two recorders: that of nccl is in builds for CUDA alone, and is the only one before torch has `_dump_fr_trace`.
+torch's flight recorder keeps the last 2000 of each process, on gloo and on nccl, with the name of their group. There
+are two recorders: that of nccl exists in CUDA builds only, and is the only one in torch without `_dump_fr_trace`.
 
 Sources: https://docs.pytorch.org/tutorials/unstable/flight_recorder_tutorial.html; which ranks a group has:
 torch/distributed/distributed_c10d.py `_World.pg_names`, `_World.pg_group_ranks` of torch 2.13.0; the recorders:
@@ -21,9 +21,9 @@ from typing import TypedDict
 from . import call_stack, trace
 from .job import Job
 
-# From one rank to another: no collective.
+# Point-to-point messages, which are no collectives.
 _OF_TWO = re.compile(r"send|recv")
-# What dumps gloo's recorder, and nccl's.
+# The functions that dump gloo's recorder, and nccl's.
 _DUMPS = ("_dump_fr_trace", "_dump_nccl_trace")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _WRAPPERS = tuple(os.path.join(_HERE, name) for name in ("collectives.py", "functional.py"))
@@ -39,7 +39,7 @@ class RecordedFrame(TypedDict, total=False):
 
 
 class RecordedCollective(TypedDict, total=False):
-    """Of an entry of the recorder what is read here."""
+    """The fields of a recorder entry that are read here."""
 
     profiling_name: str
     input_sizes: list[list[int]]
@@ -48,9 +48,9 @@ class RecordedCollective(TypedDict, total=False):
 
 
 def tell(job: Job) -> None:
-    """Write down the collectives that no call in Python stands behind: gradient synchronisation and its like.
+    """Record the collectives that were not called from Python, such as gradient synchronisation.
 
-    Of each: its name, the shapes of its tensors, the members of its group (None for the world), and its lines.
+    For each: its name, the shapes of its tensors, the members of its group (None for the world), and its lines.
     """
     c10d = getattr(getattr(sys.modules.get("torch"), "_C", None), "_distributed_c10d", None)
     dumps = [found for name in _DUMPS if (found := _entries(getattr(c10d, name, None))) is not None]
@@ -62,7 +62,7 @@ def tell(job: Job) -> None:
 
 
 def _entries(dump: Callable[[], bytes] | None) -> list[RecordedCollective] | None:
-    """What a recorder holds; None where there is none, or it keeps something else."""
+    """The entries of a recorder; None if there is none, or its format is unknown."""
     if dump is None:
         return None
     try:
@@ -72,7 +72,7 @@ def _entries(dump: Callable[[], bytes] | None) -> list[RecordedCollective] | Non
 
 
 def _members() -> dict[str, list[int]]:
-    """The ranks of each group that this process is a member of, by the group's name."""
+    """The ranks of each group of which this process is a member, by the group's name."""
     world = getattr(sys.modules.get("torch.distributed.distributed_c10d"), "_world", None)
     ranks = getattr(world, "pg_group_ranks", {})
     return {name: sorted(ranks[group]) for group, name in getattr(world, "pg_names", {}).items() if group in ranks}
@@ -88,7 +88,7 @@ def _row(job: Job, entry: RecordedCollective, members: dict[str, list[int]]) -> 
 
 
 def _is_own(entry: RecordedCollective, members: dict[str, list[int]]) -> bool:
-    """Whether all members of a group issue this entry, and no call that was written down led to it."""
+    """Whether all members of a group issue this entry, and no recorded call led to it."""
     name, about = entry.get("process_group") or ("", "")
     return (
         (about == _WORLD or name in members)

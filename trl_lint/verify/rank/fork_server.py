@@ -1,9 +1,9 @@
-"""A process that has imported a script's libraries and runs ranks in forks of itself: they begin at once.
+"""A process that has imported a script's libraries and runs ranks in forks of itself, which start at once.
 
-Line by line it reads what to import, then a request for each job, and answers why a fork would not be the same as a
-process of its own, if so (`importing.py`). Where it would, the next line says whether to begin, and each rank's end is
-told. What a rank does in its fork is what it does under a launcher (`supervisor.py`). SIGTERM ends the ranks that are
-at work as torchrun would.
+Its first input line says what to import, then each job is a request, answered with the reason why a fork would differ
+from a separate process, if there is one (`importing.py`). If not, the next line says whether to start, and the end of
+each rank is reported. In its fork a rank does the same as under a launcher (`supervisor.py`). SIGTERM ends the running
+ranks as torchrun would.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from . import huge_pages, imports, program, supervisor
 from .importing import Imported
 from .job import Job
 
-# The ranks that are at work.
+# The running ranks.
 _children: list[int] = []
-# The streams to whoever asks, which no rank keeps open.
+# The streams to the client, which are closed in the ranks.
 _private: list[int] = []
 
 
 def main() -> None:
-    """Import what is asked for, then answer requests until there are no more."""
+    """Import the requested modules, then answer requests until there are no more."""
     requests, answers = _take_streams()
     asked = json.loads(requests.readline())
-    sys.path[0] = os.path.join(sys.path[0], "none")  # what lies beside a script is not known yet
+    sys.path[0] = os.path.join(sys.path[0], "none")  # the script's folder is not known yet
     imported = Imported(asked["modules"])
     gc.collect()
-    gc.freeze()  # a rank that collects its garbage would copy all that it shares with the others
+    gc.freeze()  # garbage collection in a rank would copy the memory that it shares with the others
     huge_pages.collapse()
     imports.remember_copies(program.patches(Job("", (), "", "", devices=True, controlled=True)))
     signal.signal(signal.SIGTERM, _stop)
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def _take_streams() -> tuple[TextIO, int]:
-    """Keep the streams to whoever asks; what libraries print at their import goes nowhere."""
+    """Keep the streams to the client; output of libraries at import is discarded."""
     _private[:] = [os.dup(0), os.dup(1)]
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -59,7 +59,7 @@ def _take_streams() -> tuple[TextIO, int]:
 
 
 def _run_all(answers: int, job: Job, folder: str, environments: Sequence[Mapping[str, str]]) -> None:
-    """Run ranks of a job in forks, and tell of each that has ended."""
+    """Run the ranks of a job in forks, and report the end of each."""
     signal.pthread_sigmask(signal.SIG_BLOCK, supervisor.STOPS)
     _children[:] = [os.fork() or _run(job, folder, each) for each in environments]
     signal.pthread_sigmask(signal.SIG_UNBLOCK, supervisor.STOPS)
@@ -81,7 +81,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _run(job: Job, folder: str, environment: Mapping[str, str]) -> NoReturn:
-    """Run one rank in this process, as if it had been started with that environment in that folder."""
+    """Run one rank in this process, as if it had been started with this environment in this folder."""
     for stream in _private:
         os.close(stream)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -94,7 +94,7 @@ def _run(job: Job, folder: str, environment: Mapping[str, str]) -> NoReturn:
 
 
 def _seed_anew() -> None:
-    """Processes that are started one by one draw differently; Python's own generator sees to it itself."""
+    """Seed generators again, as separate processes draw differently; Python's own generator does so itself."""
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed()
     if torch := sys.modules.get("torch"):

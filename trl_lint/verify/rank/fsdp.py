@@ -1,8 +1,8 @@
-"""FSDP on the CPU: accelerate shards a model where it finds GPUs only, and torch does on the CPU as well.
+"""FSDP on the CPU: accelerate shards a model only on GPUs, though torch supports it on the CPU as well.
 
-With several processes and no GPU, accelerate takes the plugin for FSDP 2 and leaves it unused, or wraps the model in
-DDP. Here its state says FSDP, as it would with GPUs; all that follows is accelerate's and torch's own code, on gloo.
-FSDP 1 asks for a GPU at several places, and stays as it is.
+With several processes and no GPU, accelerate accepts the plugin for FSDP 2 and ignores it, or wraps the model in DDP.
+Here its state is set to FSDP, as with GPUs; everything else is accelerate's and torch's own code, on gloo. FSDP 1
+requires a GPU in several places, and is left as it is.
 
 Sources: accelerate/state.py `AcceleratorState.__init__` (1.6.0, 1.15.0: FSDP for `DistributedType.MULTI_GPU` and its
 like); accelerate/utils/fsdp_utils.py `fsdp2_prepare_model`; torch/distributed/fsdp/_init_utils.py
@@ -18,7 +18,7 @@ from . import trace, wrapping
 from .wrapping import Function
 
 NAME = "accelerate's FSDP on the CPU"
-# The version of FSDP that runs without a GPU.
+# The version of FSDP that works without a GPU.
 VERSION = 2
 
 
@@ -31,7 +31,7 @@ class HasPlugin(Protocol):
 
 
 def patch_state(module: ModuleType) -> None:
-    """Have accelerate shard on the CPU what it is asked to shard, and tell of it."""
+    """Make accelerate shard on the CPU what it is configured to shard, and record that."""
 
     def make(original: Function) -> Function:
         pick = wrapping.CallArguments(original)

@@ -1,8 +1,8 @@
-"""The collectives that DTensors run, as FSDP 2 does for whatever needs a whole parameter.
+"""The collectives that DTensors run, for example in FSDP 2 when a whole parameter is needed.
 
-They return before they are through, and what they return waits once it is used. Here each is waited for at once, so
-that a rank that waits in vain is seen to wait in it; the numbers are the same. While torch traces them for a compiler
-nothing is told.
+They return before they are complete, and their result waits when it is used. Here each is waited for at once, so that a
+rank that waits in vain is seen to wait in it; the numbers are the same. While torch traces them for a compiler nothing
+is recorded.
 
 Source: torch/distributed/_functional_collectives.py of torch 2.13.0, where `all_gather_tensor` and
 `reduce_scatter_tensor` are the former names of `all_gather_single` and `reduce_scatter_single`.
@@ -18,7 +18,7 @@ from .job import Job
 from .tensors import listed
 from .wrapping import Function, Wrapper
 
-# Each takes the tensor first, a group or a mesh as `group`, and what reduces as `reduceOp`.
+# Each takes the tensor first, a group or a mesh as `group`, and a reduction as `reduceOp`.
 NAMES = (
     "all_gather_into_tensor_coalesced",
     "all_gather_single",
@@ -33,12 +33,12 @@ NAMES = (
     "reduce_scatter_tensor",
     "reduce_scatter_tensor_coalesced",
 )
-# What is asked of the module: of a release that has something else there nothing is told.
+# Names required in the module: if a release lacks one, nothing is recorded.
 _NEEDED = ("_are_we_tracing", "AsyncCollectiveTensor", "c10d")
 
 
 def patch(job: Job) -> Patch:
-    """What to do with torch.distributed._functional_collectives once it is imported."""
+    """The patch of torch.distributed._functional_collectives."""
 
     def patch_module(functional: ModuleType) -> None:
         for name in NAMES if all(hasattr(functional, name) for name in _NEEDED) else ():
@@ -52,7 +52,7 @@ def _recorded(functional: ModuleType, job: Job, name: str) -> Wrapper:
         pick = wrapping.CallArguments(original)
 
         def recorded(*args: object, **kwargs: object) -> object:
-            if functional._are_we_tracing() or trace.current is None:  # before all that a compiler can't follow
+            if functional._are_we_tracing() or trace.current is None:  # before everything that a compiler can't trace
                 return original(*args, **kwargs)
             with collectives.outermost as is_outermost:
                 group = _members(functional, pick(args, kwargs, "group")) if is_outermost else []
@@ -73,7 +73,7 @@ def _recorded(functional: ModuleType, job: Job, name: str) -> Wrapper:
 
 
 def _members(functional: ModuleType, group: object) -> list[int] | None:
-    """The members of a group that may be given as a mesh, one of its dimensions, a name or its ranks."""
+    """The members of a group that is passed as a mesh, one of its dimensions, a name or its ranks."""
     try:
         if isinstance(group, tuple):
             mesh, dimension = group
@@ -82,6 +82,6 @@ def _members(functional: ModuleType, group: object) -> list[int] | None:
             group = group.get_group()
         elif isinstance(group, str):
             group = functional.c10d._resolve_process_group(group)
-    except Exception:  # not a group: the call itself will say so
+    except Exception:  # not a group: the call itself will raise an error
         return []
     return collectives.ranks(functional.c10d, group)

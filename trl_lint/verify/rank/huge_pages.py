@@ -1,4 +1,4 @@
-"""Few and large pages of memory: a fork copies the table of them.
+"""Few and large pages of memory, as a fork copies the page table.
 
 Source: https://man7.org/linux/man-pages/man2/madvise.2.html `MADV_COLLAPSE` (Linux 6.1 on; others refuse).
 """
@@ -10,13 +10,13 @@ import ctypes
 import re
 from pathlib import Path
 
-# Memory of no file, in the words of /proc.
+# Anonymous memory in the format of /proc.
 _ANONYMOUS = re.compile(r"(\w+)-(\w+) rw-p \S+ \S+ 0\s*(?:\[heap\])?$")
 _SIZE, _COLLAPSE = 2 << 20, 25
 
 
 def collapse() -> None:
-    """Have the memory of this process in huge pages, where the system can."""
+    """Move the memory of this process to huge pages, if the system supports it."""
     with contextlib.suppress(OSError, AttributeError):
         advise = ctypes.CDLL(None).madvise
         for line in Path("/proc/self/maps").read_text().splitlines():

@@ -1,6 +1,6 @@
-"""What the script has imported of what is installed: what a fork server is to have imported for the runs that follow.
+"""The installed modules that the script has imported, for the fork server of later runs.
 
-Told once the process group is there, as a rank that is stopped can't say it any more, and again at the end.
+Recorded once the process group exists, as a rank that is stopped can't do so any more, and again at the end.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _wanted: Job | None = None
 
 
 def watch(job: Job) -> None:
-    """Have `tell` tell, if it was asked for."""
+    """Enable `tell`, if the job requests it."""
     global _wanted
     _wanted = job if job.tells_imports else None
 
 
 def tell() -> None:
-    """Write down the installed modules in the order of their import, and whether an accelerator is there."""
+    """Record the installed modules in the order of their import, and whether there is an accelerator."""
     if _wanted is not None:
         trace.write("imported", modules=list(_installed(_wanted)), accelerator=has_accelerator())
 
 
 def variables(job: Job) -> dict[str, str]:
-    """The variables that the launcher has set for this rank, which those of its other runs are to have as well."""
+    """The variables that the launcher has set for this rank, for its other runs."""
     if not job.tells_imports:
         return {}
     return {
@@ -41,7 +41,7 @@ def variables(job: Job) -> dict[str, str]:
 
 
 def has_accelerator() -> bool:
-    """Whether torch sees a device that a forked process could not use any more once it was looked at."""
+    """Whether torch sees a device that a forked process could not use after its initialisation."""
     torch = sys.modules.get("torch")
     kinds = (getattr(torch, name, None) for name in ("cuda", "xpu", "npu", "mps", "hpu"))
     found = (getattr(kind, "is_available", None) for kind in kinds)

@@ -1,7 +1,7 @@
-"""Imports the libraries of a script before there is a script, and knows for which scripts that is the same.
+"""Imports the libraries of a script in advance, and decides for which scripts that makes no difference.
 
-An import may depend on variables of the environment, and on modules that lie beside the script: on those that stand in
-front of an installed one, and on those that a library looks for and does without. So both are noted.
+An import may depend on environment variables, and on modules next to the script: on those that hide an installed one,
+and on optional ones that a library tries to import. So both are recorded.
 
 Source: https://docs.python.org/3/reference/import.html#the-import-system
 """
@@ -21,16 +21,16 @@ from types import ModuleType
 from .imported import has_accelerator
 from .job import Job
 
-# Threads of C++ that see to it themselves that a fork is right. Source: jemalloc, `background_thread.c`.
+# C++ threads that handle a fork correctly. Source: jemalloc, `background_thread.c`.
 _FORK_SAFE_THREADS = ("jemalloc_bg_thd",)
-# What a run has of its own and no library keeps.
+# Variables that differ from run to run and that no library keeps.
 _OF_EACH_RUN = frozenset({"TMPDIR"})
-# Where there are no GPUs (`unfit_machine`) it makes no difference which of them are seen.
+# Without GPUs (`unfit_machine`) it makes no difference which of them are visible.
 _NO_MATTER = frozenset({"CUDA_VISIBLE_DEVICES"})
 
 
 class _Unfound(importlib.abc.MetaPathFinder):
-    """Stands behind all other finders and notes the names that none of them has found."""
+    """The last finder, which records the names that no other finder has found."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -44,7 +44,7 @@ class _Unfound(importlib.abc.MetaPathFinder):
 
 @contextmanager
 def _noted_reads() -> Iterator[set[str]]:
-    """Notes the variables that are read by their names; who reads all of them looks for those with a prefix."""
+    """Record the variables that are read by name; code that reads all of them looks for a prefix."""
     names: set[str] = set()
     usual = type(os.environ)
 
@@ -65,7 +65,7 @@ def _noted_reads() -> Iterator[set[str]]:
 
 
 class Imported:
-    """What has been imported, and what that depended on."""
+    """The modules that were imported, and what their import depended on."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.problem = ""
@@ -86,7 +86,7 @@ class Imported:
         self._files = {os.path.realpath(file) for file in files if isinstance(file, str)}
 
     def unfit(self, job: Job, environment: Mapping[str, str], launchers: frozenset[str]) -> str:
-        """Why a job can't be run in a fork of this process as in a process of its own; "" if it can.
+        """Why a job can't run in a fork of this process as in a separate process; "" if it can.
 
         launchers: the variables that launchers set, which differ from rank to rank and run to run.
         """
@@ -102,14 +102,14 @@ class Imported:
 
 
 def _hidden(tops: set[str], folder: str) -> str:
-    """A module of a folder that has the name of one that was looked for elsewhere; "" where there is none."""
+    """A module of a folder with the name of a module that was searched elsewhere; "" if there is none."""
     importlib.invalidate_caches()
     here = {path.name.partition(".")[0] for path in Path(folder).iterdir()} & tops
     return next((name for name in sorted(here) if getattr(PathFinder.find_spec(name, [folder]), "loader", None)), "")
 
 
 def unfit_machine() -> str:
-    """Why no fork of this process, as it is now, is as a process of its own; "" if it is."""
+    """Why a fork of this process, in its current state, would differ from a separate process; "" if it would not."""
     if has_accelerator():
         return "a GPU is there, which a forked process can't use"
     threads = [task.joinpath("comm").read_text().strip() for task in Path("/proc/self/task").iterdir()]

@@ -1,9 +1,9 @@
-"""Patches at the moment of import, other texts for some files, and marks in those that are the user's own.
+"""Patches at import time, replaced texts for some files, and marks in the user's own files.
 
-Modules that a fork server has imported are patched where they are, at the start of the fork.
+Modules that a fork server has imported are patched in place, when the fork starts.
 
-A finder stands in front of the others. It finds nothing itself: it lets the others find a module and wraps the loader,
-so that a patch runs right after the module's own code and before anybody has copied a name out of it.
+A finder comes before the others. It finds nothing itself: it lets the others find a module and wraps the loader, so
+that a patch runs right after the module's own code and before other code has copied a name from it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Patched(importlib.abc.Loader):
 
 
 class _Replaced(SourceFileLoader):
-    """Loads a module from another file's text. Its path, and so what it finds beside it, stays the same."""
+    """Loads a module from the text of another file. Its path, and so the location of other files, stays the same."""
 
     text = ""
     is_marked = False
@@ -69,8 +69,8 @@ class Finder(importlib.abc.MetaPathFinder):
         self.sources: dict[str, str] = {}
         self.marked: UserFiles | None = None
         self._busy: set[str] = set()
-        # What was nowhere, by the places looked in: libraries ask in each step of a training for others that they could
-        # use, and who looks first has them all looked through twice.
+        # Modules that were not found, by the places searched: libraries try optional imports in each training step, and
+        # this finder would have everything searched twice.
         self._missing: dict[str, tuple[str, ...]] = {}
 
     def find_spec(
@@ -106,12 +106,12 @@ class Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
-# By the identity of a value in a module that may be patched, where others have copied it to: module and name.
+# By the id of a value in a module that may be patched, the places where it was copied to: module and name.
 _copies: dict[int, list[tuple[ModuleType, str]]] = {}
 
 
 def remember_copies(patches: Mapping[str, Patch]) -> None:
-    """Look for what has been copied out of those modules that are imported already, once for all forks."""
+    """Find the copies of values from modules that are already imported, once for all forks."""
     imported = [sys.modules[name] for name in patches if name in sys.modules]
     known = {id(value) for module in imported for value in vars(module).values() if callable(value)}
     for module in list(sys.modules.values()):
@@ -121,7 +121,7 @@ def remember_copies(patches: Mapping[str, Patch]) -> None:
 
 
 def install(patches: Mapping[str, Patch]) -> Finder:
-    """Patch these modules when they are imported; those that are already, now (`remember_copies`)."""
+    """Patch these modules when they are imported; those that already are, right now (`remember_copies`)."""
     for name, patch in patches.items():
         if module := sys.modules.get(name):
             _patch_in_place(module, patch)
@@ -131,7 +131,7 @@ def install(patches: Mapping[str, Patch]) -> Finder:
 
 
 def _patch_in_place(module: ModuleType, patch: Patch) -> None:
-    """Patch a module, and what others have copied out of it."""
+    """Patch a module, and the copies of its values in other modules."""
     before = dict(vars(module))
     patch(module)
     for name, value in before.items():
@@ -141,7 +141,7 @@ def _patch_in_place(module: ModuleType, patch: Patch) -> None:
 
 
 def show(path: str, text: str) -> None:
-    """Have tracebacks quote the text that really runs."""
+    """Make tracebacks quote the text that really runs."""
     with open(text, encoding="utf-8", errors="replace") as file:
         lines = file.read().splitlines(keepends=True)
     linecache.cache[path] = (sum(map(len, lines)), None, lines, path)

@@ -1,4 +1,4 @@
-"""What a rank is asked to do, as JSON between the launcher and the ranks."""
+"""The description of a run for its ranks, as JSON between the launcher and the ranks."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from .call_stack import UserFiles
 class Job:
     """One run of a script.
 
-    script: the program's absolute path, or a module's dotted name where `is_module`.
+    script: the program's absolute path, or a module's dotted name if `is_module`.
     traces: the folder that each rank writes its trace to.
-    root: files below it are the user's own; findings and traces name places there.
-    controlled: chance and gradients are held still, and the rows of batches told (`controlled.py`, `dealing.py`).
-    seed: with which generators go on once data are read. rows: a file that says which rows each rank reads then ("" for
-    what its samplers say).
-    guarded: somebody stops the run if its ranks wait for each other in vain (`watching.py`).
-    files: further files that are, whatever folder they lie in.
-    timeout: seconds after which a collective that not all ranks have reached is given up.
+    root: files below it are the user's own; findings and traces refer to these.
+    controlled: chance and gradients are made deterministic, and rows of batches recorded (`controlled.py`,
+    `dealing.py`).
+    seed: the seed of the generators once data are read. rows: a file with the rows that each rank reads then ("" for
+    those of its samplers).
+    guarded: the run is stopped from outside if its ranks wait for each other in vain (`watching.py`).
+    files: further files of the user, in any folder.
+    timeout: seconds after which a collective that not all ranks have reached is aborted.
     backend: `auto`, `gloo` or `nccl`.
-    sources: by file, the file whose text runs in its place.
-    shift: each rank reads the share of the data that the rank so many places on would read.
-    scale: by how much the batches of data loaders are larger than the script asks for.
-    gpus: so many GPUs are emulated for one process (`emulation.py`); 0 for none.
-    devices: a device of each process's own is emulated (`placement.py`).
-    tells_imports: the trace is to say what of the installed libraries the script has imported (`imported.py`).
-    fresh: folders in which the trace is to say what a rank makes (`made.py`).
-    given: the variables that the launcher was started with.
-    cache: a folder for what the datasets library keeps of this run ("" for the user's own, see `caches.py`).
+    sources: by file, the file whose text runs instead.
+    shift: each rank reads the share of the data of the rank with a number higher by this.
+    scale: the factor by which the batches of data loaders are larger than in the script.
+    gpus: the number of GPUs that are emulated for one process (`emulation.py`); 0 for none.
+    devices: a separate device for each process is emulated (`placement.py`).
+    tells_imports: the trace lists the installed modules that the script has imported (`imported.py`).
+    fresh: folders in which the trace lists new files (`made.py`).
+    given: the variables with which the launcher was started.
+    cache: a folder for the cache of the datasets library in this run ("" for the user's own, see `caches.py`).
     """
 
     script: str

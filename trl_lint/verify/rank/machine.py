@@ -1,7 +1,7 @@
-"""What a run has seen of the machine: how many GPUs there are, whether accelerate places tensors, who asked for GPUs.
+"""What a run has seen of the machine: how many GPUs there are, whether accelerate places tensors, who asks for GPUs.
 
-Where there are fewer GPUs than processes, devices can be emulated for a script that leaves them to accelerate
-(`placement.py`), but not for one that asks itself whether there are any: on this machine it takes another way.
+With fewer GPUs than processes, devices can be emulated for a script that leaves them to accelerate (`placement.py`),
+but not for one that checks for GPUs itself: on this machine it takes another branch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ASKS = ("is_available", "device_count")
 
 
 def patch_cuda(job: Job) -> Patch:
-    """Have `torch.cuda` note that the user's own code asks for GPUs."""
+    """Make `torch.cuda` record that the user's own code asks for GPUs."""
 
     @cache
     def asked() -> None:
@@ -42,11 +42,11 @@ def patch_cuda(job: Job) -> Patch:
 
 
 def tell() -> None:
-    """Write down what there is, once the script has ended."""
+    """Record the machine, after the script has ended."""
     torch = sys.modules.get("torch")
     state = getattr(sys.modules.get("accelerate.state"), "PartialState", None)
     with contextlib.suppress(Exception):
         gpus = torch.cuda.device_count() if torch is not None else 0
         shared = getattr(state, "_shared_state", {})
-        # A script that asks for the CPU (`use_cpu`, `Accelerator(cpu=True)`) has no device of its own anywhere.
+        # A script that requests the CPU (`use_cpu`, `Accelerator(cpu=True)`) has no device of its own anywhere.
         trace.write("machine", gpus=gpus, is_placed=bool(shared) and not shared.get("_cpu"))

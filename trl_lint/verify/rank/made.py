@@ -1,8 +1,8 @@
-"""Files and folders that this process makes where none were before, so that the next run can begin without them.
+"""Files and folders that this process creates, so that the next run can start without them.
 
-The interpreter tells of each file that it opens and each folder that it makes, before it does so; what is written by
-C++ or Rust under a name of its own is told where that is called. Told as well is what the process moves or removes that
-it has not made: then nobody can say whose a file is.
+The interpreter reports each file that it opens and each folder that it creates, before it does so; files that C++ or
+Rust writes are recorded where that code is called. Existing files that the process moves or removes are recorded as
+well: after that, it is unknown who created a file.
 
 Source: https://docs.python.org/3/library/audit_events.html
 """
@@ -20,15 +20,15 @@ from .imports import Patch
 from .job import Job
 from .wrapping import Function
 
-# What opens a file without the interpreter: module, function, and the parameter that names the file.
+# Functions that open a file without the interpreter: module, function, and the parameter with the file.
 # Sources: torch/serialization.py `_open_zipfile_writer_file`; safetensors/torch.py `save_file`.
 WRITERS = (("torch.serialization", "save", "f"), ("safetensors.torch", "save_file", "filename"))
-# Made by whoever comes first, and the same whoever it is.
+# Created by whichever rank comes first, with the same result.
 _SHARED = ("__pycache__", ".git")
 
 
 class _Watch:
-    """Tells of what is made, moved or removed below some folders, but for those that are not the run's own."""
+    """Records what is created, moved or removed below some folders, except the run's own files."""
 
     def __init__(self, job: Job) -> None:
         self._below = tuple(os.path.join(each, "") for each in job.fresh)
@@ -50,7 +50,7 @@ class _Watch:
             on(args)
 
     def makes(self, path: str) -> None:
-        """A file or folder is about to be there."""
+        """A file or folder is about to be created."""
         if self._is_ours(path) and not self._is_made(path) and not os.path.lexists(path):
             self._made.add(path)
             trace.write("path", path=path, is_made=True)
@@ -73,7 +73,7 @@ class _Watch:
         return not any(name in path.split(os.sep) for name in _SHARED)
 
     def _is_made(self, path: str) -> bool:
-        """Whether this process has made a path, or a folder that it lies in."""
+        """Whether this process has created a path, or a folder that contains it."""
         while path not in self._made:
             above = os.path.dirname(path)
             if above == path:
@@ -86,7 +86,7 @@ _watch: _Watch | None = None
 
 
 def watch(job: Job) -> None:
-    """From now on, tell what this process makes; it can't be taken back."""
+    """From now on, record what this process creates; this can't be undone."""
     global _watch
     if job.fresh:
         _watch = _Watch(job)
@@ -94,7 +94,7 @@ def watch(job: Job) -> None:
 
 
 def patches(job: Job) -> dict[str, Patch]:
-    """By module, what has the writers that are not Python tell of their files."""
+    """Patches by module that record the files of writers not in Python."""
     return {module: partial(_patch, name=name, parameter=parameter) for module, name, parameter in WRITERS}
 
 
@@ -115,14 +115,14 @@ def _patch(module: ModuleType, name: str, parameter: str) -> None:
 
 
 def _caches() -> list[str]:
-    """What is fetched or compiled once for all runs."""
+    """Folders of what is downloaded or compiled once for all runs."""
     home = os.path.expanduser("~")
     named = [os.environ.get(name) for name in ("HF_HOME", "HF_HUB_CACHE", "TORCH_HOME", "XDG_CACHE_HOME")]
     return [os.path.abspath(each) for each in (os.path.join(home, ".cache"), *named) if each]
 
 
 def _path(given: object, folder: object) -> str:
-    """A path as it is from the root; "" where that can't be said. folder: the descriptor that it is looked up from."""
+    """The absolute path; "" if unknown. folder: the descriptor of the folder that the path is relative to."""
     if not isinstance(given, (str, bytes, os.PathLike)):
         return ""
     try:

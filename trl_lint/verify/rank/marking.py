@@ -1,11 +1,11 @@
-"""The code of the user's own files, with a mark in front of each statement that tells that it is executed.
+"""The code of the user's own files, with a mark before each statement that records its execution.
 
-Nothing else of the code changes: not its lines, its docstrings, its names or its source. A mark is
+Nothing else of the code changes: its lines, docstrings, names and source stay the same. A mark is
 
 ```python
 try:
     __trl_lint_ran__(b"...")  # writes the statement's number to a ring (`executing.py`)
-except NameError:  # a process that knows nothing of it runs this code: one that was sent it, say
+except NameError:  # this code runs in a process without the function: for example if it was sent there
     pass
 except ValueError:  # the ring is full
     __trl_lint_full__(b"...")
@@ -35,7 +35,7 @@ _originals: dict[CodeType, CodeType] = {}
 
 
 def marked_statements(tree: ast.Module) -> Iterator[tuple[ast.AST, str, Block, int]]:
-    """All statements that get a mark, always in the same order: what holds their block, under which name, and where."""
+    """All statements that get a mark, always in the same order: the node of their block, its field, and position."""
     for owner in ast.walk(tree):
         for name, block in ast.iter_fields(owner):
             if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
@@ -43,7 +43,7 @@ def marked_statements(tree: ast.Module) -> Iterator[tuple[ast.AST, str, Block, i
 
 
 def _is_run(owner: ast.AST, block: Block, index: int) -> bool:
-    """Whether a statement is executed: not a docstring, a declaration, or what has to stand first in its file."""
+    """Whether a statement is executed: not a docstring, a declaration, or an import that must be first in its file."""
     each = block[index]
     if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant):
         return not (index == 0 and isinstance(owner, _WITH_DOCSTRING) and isinstance(each.value.value, str))
@@ -52,12 +52,12 @@ def _is_run(owner: ast.AST, block: Block, index: int) -> bool:
 
 
 def compiled(text: bytes, path: str, source: str) -> CodeType:
-    """The code of a file that tells which of its statements are executed, in a process that keeps that.
+    """The code of a file that records which of its statements are executed, if this process records.
 
-    source: the file that the text is from, for those who read what was told.
+    source: the file that the text is from, for the readers of the record.
 
     Raises:
-        SyntaxError: it is no Python.
+        SyntaxError: it is not valid Python.
     """
     code = compile(text, path, "exec", dont_inherit=True)
     if not executing.is_kept():
@@ -78,12 +78,12 @@ def compiled(text: bytes, path: str, source: str) -> CodeType:
 
 
 def original(code: CodeType) -> CodeType:
-    """Code as it is without marks."""
+    """The code without marks."""
     return _originals.get(code, code)
 
 
 def _keep(marked: CodeType, code: CodeType) -> None:
-    """Remember what code of a file was marked; parts of one stand in the same order as those of the other."""
+    """Remember the original of marked code; the nested code objects of both are in the same order."""
     _originals[marked] = code
     parts = ([each for each in one.co_consts if isinstance(each, CodeType)] for one in (marked, code))
     for inner, other in zip(*parts, strict=False):
@@ -91,13 +91,13 @@ def _keep(marked: CodeType, code: CodeType) -> None:
 
 
 def _mark(found: list[tuple[ast.AST, str, Block, int]], first: int) -> None:
-    """Put a mark in front of each statement; the last ones first, so that indices hold."""
+    """Put a mark before each statement; the last ones first, so that indices stay valid."""
     for number, (_, _, block, index) in reversed(list(enumerate(found, first))):
         block.insert(index, _made(executing.entry(number), block[index]))
 
 
 def _made(entry: bytes, before: ast.stmt) -> ast.stmt:
-    """The mark of a statement, as of the line that it begins in."""
+    """The mark of a statement, with the line in which the statement begins."""
     (mark,) = ast.parse(_MARK).body
     line = min([before.lineno, *(each.lineno for each in getattr(before, "decorator_list", ()))])
     for node in ast.walk(mark):

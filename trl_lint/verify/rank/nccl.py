@@ -1,12 +1,12 @@
-"""nccl, so that a hang tells as much as with gloo: which collective a rank waits in, and what it has run before.
+"""nccl, so that a hang shows as much as with gloo: in which collective a rank waits, and what it has run before.
 
-A call with nccl returns once its work is put on the GPU, so it would seem to be through while the rank waits for good.
-Here it is over when the GPU has done it. TORCH_NCCL_BLOCKING_WAIT would not do: since torch 2.8 a collective without
-`async_op` returns no work that could be waited for. What was called with `async_op` is not waited for: the script means
-to go on. Nor does a backward pass wait for what DDP brings together in it; it is over when that is.
+A call with nccl returns once its work is queued on the GPU, so it would seem complete while the rank waits forever.
+Here it ends when the GPU has done it. TORCH_NCCL_BLOCKING_WAIT is no alternative: since torch 2.8 a collective without
+`async_op` returns no work to wait for. Calls with `async_op` are not waited for, as the script means to continue.
+Neither does a backward pass wait for each of DDP's reductions; it ends when they are done.
 
-When time is up, nccl's watchdog aborts the process, and nothing written in Python is reached any more. It is asked to
-leave the flight recorder's content beside the traces, which `torchfrtrace DIR --prefix rank_dump_` reads.
+After the timeout, nccl's watchdog aborts the process, and no Python code runs any more. It is configured to write the
+flight recorder's content next to the traces, where `torchfrtrace DIR --prefix rank_dump_` reads it.
 
 Sources: torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp `collective` (2.8: `return asyncOp ? work : nullptr`),
 ProcessGroupNCCL.hpp (the names of the variables); torch/csrc/distributed/c10d/FlightRecorder.cpp `getWriter`.
@@ -23,13 +23,13 @@ from .job import Job
 from .wrapping import Function
 
 DUMP = "rank_dump_"
-# The newer name of the recorder's size came with the function that dumps any recorder's content.
+# The newer name of the variable for the recorder's size came with the function that dumps any recorder's content.
 _BUFFER, _OLDER_BUFFER, _SIZE = "TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE", "2000"
 _FILES = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
 
 
 def prepare(job: Job, backend: str | None) -> None:
-    """Ask for what torch reads when a group is made; what the user has set stays."""
+    """Set the variables that torch reads when a group is created; those set by the user stay."""
     if backend == "gloo":
         return
     native = getattr(getattr(sys.modules.get("torch"), "_C", None), "_distributed_c10d", None)
@@ -41,7 +41,7 @@ def prepare(job: Job, backend: str | None) -> None:
 
 
 def finish(c10d: ModuleType, group: object, result: object) -> None:
-    """Wait until the GPU has done a collective that was just called; nothing where it need not be waited for."""
+    """Wait until the GPU has done a collective that was just called, if that is necessary."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     if cuda is None or not cuda.is_initialized() or hasattr(result, "wait") or c10d.get_backend(group) == "gloo":
         return
@@ -50,7 +50,7 @@ def finish(c10d: ModuleType, group: object, result: object) -> None:
 
 
 def patch_tensor(module: ModuleType) -> None:
-    """Have `torch.Tensor.backward` end when the GPU is through with what DDP sent around in it."""
+    """Make `torch.Tensor.backward` end when the GPU has done the reductions that DDP started in it."""
 
     def make(original: Function) -> Function:
         def backward(*args: object, **kwargs: object) -> object:

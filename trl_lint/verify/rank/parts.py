@@ -1,6 +1,6 @@
-"""How a DTensor lies on the ranks: which of them have parts of it, and what puts the parts together.
+"""How a DTensor is distributed over the ranks: which of them have parts of it, and how the parts are combined.
 
-Nothing is gathered for it: each rank tells its own part, and whoever reads the traces puts them together.
+Nothing is gathered for it: each rank records its own part, and the reader of the traces combines them.
 
 Sources: torch/distributed/tensor/placement_types.py `Placement`, `Partial`, _ops/_math_ops.py `_NormPartial` and
 torch/distributed/device_mesh.py `DeviceMesh` of torch 2.13.0.
@@ -14,27 +14,27 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from torch import Tensor
 
-# Of bools, which torch adds up as numbers.
+# For bools, which torch adds up as numbers.
 _OF_BOOLS = {"sum": "max", "product": "min"}
 
 
 class MeshPlacement(Protocol):
-    """How a DTensor lies on one dimension of its mesh."""
+    """How a DTensor is distributed on one dimension of its mesh."""
 
     def is_partial(self) -> bool: ...
     def is_shard(self) -> bool: ...
 
 
 def placements(tensor: object) -> Sequence[MeshPlacement]:
-    """By dimension of the mesh; none of what is no DTensor."""
+    """The placements by dimension of the mesh; empty for any other value."""
     found: Sequence[MeshPlacement] = getattr(tensor, "placements", ())
     return found
 
 
 def together(tensor: Tensor) -> str | None:
-    """What puts numbers of the ranks together: a reduction, `norm 2`, or "" where each rank has the whole number.
+    """How the numbers of the ranks are combined: a reduction, `norm 2`, or "" if each rank has the whole number.
 
-    None where that is not known.
+    None if unknown.
     """
     hows = {_how(each) for each in placements(tensor) if each.is_partial()}
     if len(hows) > 1:
@@ -52,9 +52,9 @@ def _how(placement: MeshPlacement) -> str:
 
 
 def holders(tensor: object, kind: str) -> list[int]:
-    """The ranks that have the parts of a tensor, this one among them; none where there are no such parts.
+    """The ranks that have the parts of a tensor, including this one; empty if there are no such parts.
 
-    kind: `is_shard` for parts that lie side by side, `is_partial` for those that are still to be reduced.
+    kind: `is_shard` for parts that are concatenated, `is_partial` for those that are still to be reduced.
     """
     divided = [bool(getattr(each, kind)()) for each in placements(tensor)]
     if not any(divided):
@@ -68,6 +68,6 @@ def holders(tensor: object, kind: str) -> list[int]:
 
 
 def local(tensor: Tensor) -> Tensor:
-    """What this rank has of a tensor."""
+    """This rank's part of a tensor."""
     found: Tensor = getattr(tensor, "_local_tensor", tensor)
     return found.detach()

@@ -1,7 +1,7 @@
-"""Marked functions that are pickled by value: marks are no part of them.
+"""Marked functions that are pickled by value: without their marks.
 
-dill takes along what a function names, builtins too. The datasets library takes a function for what dill makes of it,
-and finds by that what it has prepared before.
+dill pickles what a function refers to, including builtins. The datasets library identifies a function by its pickle,
+and finds its cached results by that.
 
 Source: dill/detect.py `globalvars` of dill 0.3.8; datasets/utils/_dill.py `Pickler` and datasets/fingerprint.py
 `Hasher` of datasets 3.5.0
@@ -16,7 +16,7 @@ from .wrapping import Function
 
 
 def patch_detect(module: ModuleType) -> None:
-    """What marks name is none of the names of a function: each process has its own marks."""
+    """Hide the names that marks refer to: each process has its own marks."""
 
     def make(original: Function) -> Function:
         def globalvars(func: object, *args: object, **kwargs: object) -> object:
@@ -28,7 +28,7 @@ def patch_detect(module: ModuleType) -> None:
 
 
 def _unmarked(func: object) -> object:
-    """A function, or code, as it is without marks."""
+    """A function, or code, without marks."""
     plain = func.__func__ if isinstance(func, MethodType) else func
     if not isinstance(plain, FunctionType):
         return marking.original(func) if isinstance(func, CodeType) else func
@@ -39,7 +39,7 @@ def _unmarked(func: object) -> object:
 
 
 def patch_hashing(module: ModuleType) -> None:
-    """Have functions of the user's own hashed as they stand in their files."""
+    """Make functions of the user hashed without marks, as they are in their files."""
 
     def make(original: Function) -> Function:
         def save(self: object, obj: object, *args: object, **kwargs: object) -> object:

@@ -1,10 +1,10 @@
-"""A device of each process's own, where there are no GPUs: which tensors would be on it is followed, on the CPU.
+"""A separate device for each process, without GPUs: emulated on the CPU, by tracking which tensors would be on it.
 
-`PartialState.device`, from which accelerate and Trainer take where they put models and batches, becomes `cpu:0`, which
-torch takes for the CPU. A function mode sees every call of torch's Python interface and notes, by torch's own rules,
-which tensors would be on that device: what is made on or moved to it, and what is computed from such tensors. A
-collective of tensors that would not be on it raises what nccl raises. Nothing else changes: all numbers are those of
-the CPU. What this shows is an emulation, and is named so.
+`PartialState.device`, which accelerate and Trainer use to place models and batches, becomes `cpu:0`, which torch treats
+as the CPU. A function mode sees every call of torch's Python interface and marks, by torch's own rules, which tensors
+would be on that device: those created on or moved to it, and those computed from such tensors. A collective of tensors
+that would not be on it raises what nccl raises. Nothing else changes: all numbers are those of the CPU. This is an
+emulation, and reported as one.
 
 Sources: torch/overrides.py `TorchFunctionMode`; torch/csrc/distributed/c10d/ProcessGroup.hpp `getBackend`;
 accelerate/state.py `PartialState`; accelerate/utils/random.py `synchronize_rng_state`, which on the CPU broadcasts the
@@ -28,19 +28,19 @@ from .wrapping import Function
 if TYPE_CHECKING:
     import torch
 
-# What a function of torch is given.
+# Arguments of a function of torch.
 Arguments: TypeAlias = tuple[object, ...]
 Keywords: TypeAlias = Mapping[str, object]
 OWN = "cpu:0"
 REFUSED = "No backend type associated with device type cpu (the process's own device is emulated)"
-# It hands round the states of generators, which nccl would find on the device.
+# This file broadcasts the states of generators, which nccl would find on the device.
 _RANDOM = os.path.join("accelerate", "utils", "random.py")
 _MARK = "_on_own_device"
-# Methods that leave the device, and those that may.
+# Methods that move a tensor off the device, and those that may.
 _LEAVES = frozenset({"cpu", "numpy"})
 _MOVES = frozenset({"to", "cuda"})
 _active = False
-# Never left: it ends with the process.
+# Never closed: it ends with the process.
 _emulation = ExitStack()
 
 
@@ -51,7 +51,7 @@ class HasDevice(Protocol):
 
 
 def patches(job: Job) -> Mapping[str, Patch]:
-    """By module, what to change in it; nothing where no devices are emulated."""
+    """The patches by module; none if no devices are emulated."""
     if not job.devices:
         return {}
     return {"accelerate.state": _patch_state}
@@ -63,7 +63,7 @@ def is_missing(given: object) -> bool:
 
 
 def refuse(given: object) -> None:
-    """Raise what nccl raises of a tensor on the CPU.
+    """Raise what nccl raises for a tensor on the CPU.
 
     Raises:
         RuntimeError: the tensor would not be on the process's own device.
@@ -73,7 +73,7 @@ def refuse(given: object) -> None:
 
 
 def _comes_from(file: str) -> bool:
-    """Whether the call that is being made comes from a file."""
+    """Whether the current call comes from a file."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not frame.f_code.co_filename.endswith(file):
         frame = frame.f_back
@@ -81,7 +81,7 @@ def _comes_from(file: str) -> bool:
 
 
 def _start() -> None:
-    """Follow all calls of torch from now on."""
+    """Track all calls of torch from now on."""
     global _active
     from torch.overrides import TorchFunctionMode
 
@@ -130,13 +130,13 @@ def _placed(func: Function, args: Arguments, kwargs: Keywords, result: object) -
                 _mark(each, inside or _is_there(each))
                 continue
             with overrides_off():
-                return _marked(each.view_as(each), inside)  # the same numbers in another tensor, which is not there
+                return _marked(each.view_as(each), inside)  # the same numbers in a tensor off the device
         _mark(each, inside)
     return result
 
 
 def _together(values: Iterable[object]) -> bool | None:
-    """Where what is made of some values is: with one that is on the device, else where all tensors among them are."""
+    """Whether the result of some values is on the device: if any tensor is, or else if all are known not to be."""
     known = {_is_there(each) for each in values if hasattr(each, "untyped_storage")}
     return True if True in known else None if None in known else False
 
@@ -148,7 +148,7 @@ def overrides_off() -> AbstractContextManager[None]:
 
 
 def _asked(name: str, args: Arguments, kwargs: Keywords) -> bool | None:
-    """Whether a call asks for the process's own device; None where it does not say."""
+    """Whether a call requests the process's own device; None if it requests no device."""
     import torch
 
     if name in _LEAVES:
@@ -162,7 +162,7 @@ def _asked(name: str, args: Arguments, kwargs: Keywords) -> bool | None:
 
 
 def _is_there(tensor: object) -> bool | None:
-    """Whether a tensor would be on the process's own device; None where no call that made it was seen."""
+    """Whether a tensor would be on the process's own device; None if its creation was not seen."""
     found: bool | None = getattr(tensor, _MARK, None)
     return found
 

@@ -1,4 +1,4 @@
-"""Runs the script of a job in this process, as `python script.py` would, and says how it ended."""
+"""Runs the script of a job in this process, as `python script.py` would, and records how it ended."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ from . import (
 )
 from .job import Job
 
-# Seconds that handlers at exit may take once the verdict is written.
+# Seconds for exit handlers after the result is recorded.
 LAST_SECONDS = 5
-# Asks for the stacks of all threads. Scripts have their own use for those with a name, such as SIGUSR1 of a scheduler.
+# The signal that requests the stacks of all threads. Scripts use named ones themselves, such as SIGUSR1 of a scheduler.
 STACKS = signal.SIGRTMIN + 11 if hasattr(signal, "SIGRTMIN") else signal.SIGUSR1
 
 
 def patches(job: Job) -> Mapping[str, imports.Patch]:
-    """By module, what to change in it once it is imported."""
+    """The patches by module, applied after its import."""
     each = [
         ("torch.distributed.distributed_c10d", collectives.patch(job)),
         ("torch.distributed._functional_collectives", functional.patch(job)),
@@ -67,7 +67,7 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
         ("torch._dynamo.convert_frame", compiling.patch_frames(job)),
         ("datasets.utils._dill", pickling.patch_hashing),
         ("dill.detect", pickling.patch_detect),
-        ("torch._tensor", nccl.patch_tensor),  # below the next one, which says that it is under way
+        ("torch._tensor", nccl.patch_tensor),  # below the next one, which marks the beginning and end
         ("torch._tensor", training.patch_tensor),
         ("torch.cuda", shared_gpus.patch_cuda),
         ("torch.nn.parallel.data_parallel", scattering.patch_data_parallel),
@@ -117,16 +117,16 @@ def run(job: Job, rank: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
-    # Not through the interpreter's own end: threads of torch abort it now and then, after all is done.
+    # Not through the interpreter's own shutdown: threads of torch sometimes abort it after everything is done.
     end_process(status)
 
 
 def _tell_of_exit(job: Job) -> Callable[[int], NoReturn]:
-    """Have `os._exit`, with which scripts end as well, say so first; gives the original."""
+    """Make `os._exit`, which scripts also use to end, record that first; return the original."""
     original, process = os._exit, os.getpid()
 
     def recorded_exit(status: int) -> NoReturn:
-        if os.getpid() == process:  # what the script has forked ends by itself
+        if os.getpid() == process:  # a fork of the script ends by itself
             trace.write("end", status=status, at=call_stack.current(job.user_files))
         original(status)
 
@@ -135,7 +135,7 @@ def _tell_of_exit(job: Job) -> Callable[[int], NoReturn]:
 
 
 def _give_last_seconds(status: int, end_process: Callable[[int], NoReturn]) -> None:
-    """End in time whatever handlers at exit do, and with the script's own status: it has done its work."""
+    """End in time whatever exit handlers do, with the script's own status: it has done its work."""
     timer = threading.Timer(LAST_SECONDS, end_process, (status,))
     timer.daemon = True
     timer.start()
@@ -148,12 +148,12 @@ def _keep_stacks(job: Job, rank: int) -> None:
 
 
 def _run_to_end(job: Job) -> int:
-    """Run the script and write down how it ended; its exit status."""
+    """Run the script and record how it ended; return its exit status."""
     status = 0
     how: dict[str, object] = {}
     try:
         _run_script(job)
-        # As Python does: a script is not over before its threads are. It is not among the types, as it is private.
+        # As in Python: a script ends after its threads. The function is private, so it is not in the type stubs.
         threading._shutdown()  # type: ignore[attr-defined]
     except SystemExit as error:
         status = _status(error.code)
@@ -173,7 +173,7 @@ def _run_to_end(job: Job) -> int:
 
 
 def _status(code: object) -> int:
-    """What Python makes of `sys.exit(code)`."""
+    """The exit status that Python derives from `sys.exit(code)`."""
     if code is None or isinstance(code, int):
         return int(code or 0)
     with contextlib.suppress(Exception):
@@ -182,7 +182,7 @@ def _status(code: object) -> int:
 
 
 def _how(job: Job, error: BaseException, said: str) -> dict[str, object]:
-    """What an exception that leaves the script says, where it comes from, and what the process group said before."""
+    """The message of an exception that ends the script, its origin, and what the process group raised before."""
     stack = call_stack.of_error(error.__traceback__)
     return {"said": _line(said), "at": call_stack.relevant(stack, job.user_files), "group": _line(_of_group(error))}
 
@@ -192,7 +192,7 @@ def _line(text: str) -> str:
 
 
 def _of_group(error: BaseException | None) -> str:
-    """What the process group said, in this exception or in one that led to it."""
+    """The message of the process group, in this exception or in one that led to it."""
     while error is not None:
         stack = call_stack.of_error(error.__traceback__)
         if isinstance(error, RuntimeError) and stack and call_stack.is_of_process_group(stack[0][0]):

@@ -1,10 +1,11 @@
-"""Numbers that a script's own code reads of tensors (`.item()`), in a controlled run.
+"""Numbers that a script's own code reads from tensors (`.item()`), in a controlled run.
 
-Not all that is reported goes through a log sink: scripts print, and keep lists that they write at their end. A number
-that all ranks read alike has come out of a collective, and can be held against one process as a metric can. Not of an
-evaluation, whose last batches are filled up and cut off again, and whose loss is often a mean of means by choice.
+Not every reported number goes through a log sink: scripts print, and keep lists that they write at their end. A number
+that is the same on all ranks comes from a collective, and can be compared with one process as a metric can. This
+excludes evaluation, whose last batches are filled up and truncated again, and whose loss is often deliberately a mean
+of means.
 
-A read is known by the text of its line, which a fix elsewhere in the file leaves as it is.
+A read is identified by the text of its line, which a fix elsewhere in the file does not change.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from .job import Job
 from .wrapping import Function
 
 SINK = "item"
-# Of a line, as much as tells it from others.
+# The number of characters that identify a line.
 _LONGEST = 80
 # The reads of each line, by their instructions.
 _reads: dict[tuple[str, str], list[int]] = {}
 
 
 def patches(job: Job) -> Mapping[str, Patch]:
-    """By module, what to change in it; nothing where the run is not controlled."""
+    """The patches by module; none if the run is not controlled."""
     return {"torch._tensor": lambda module: _patch_tensor(job, module)} if job.controlled else {}
 
 
@@ -48,7 +49,7 @@ def _patch_tensor(job: Job, module: ModuleType) -> None:
 
 
 def _name(frame: FrameType) -> str:
-    """What a read is called: the text of its line, and its number there if it is not the first."""
+    """The name of a read: the text of its line, and its number there if it is not the first."""
     text = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()[:_LONGEST]
     known = _reads.setdefault((frame.f_code.co_filename, text), [])
     if frame.f_lasti not in known:

@@ -1,7 +1,7 @@
-"""What `nn.DataParallel` loses of a batch when it hands the pieces to its GPUs.
+"""What `nn.DataParallel` loses of a batch when it distributes it to its GPUs.
 
-Its `scatter` zips the pieces of all arguments, so that one of them with fewer pieces than there are GPUs (Trainer's
-`num_items_in_batch`, a tensor of one element) leaves GPUs without a piece, and nothing is said of it.
+Its `scatter` zips the chunks of all arguments, so that an argument with fewer chunks than GPUs (Trainer's
+`num_items_in_batch`, a tensor of one element) leaves GPUs without a chunk, silently.
 
 Sources: torch/nn/parallel/scatter_gather.py of torch 2.13.0; transformers/trainer.py `compute_loss` of 4.51.3.
 """
@@ -16,12 +16,12 @@ from . import trace
 from .tensors import TensorLike
 from .wrapping import Function, replace
 
-# What `scatter` returns: by GPU, the pieces of the arguments, and those of the arguments that have names.
+# The result of `scatter`: by GPU, the chunks of the positional arguments, and those of the keyword arguments.
 Pieces: TypeAlias = tuple[Sequence[Sequence[object]], Sequence[Mapping[str, object]]]
 
 
 def patch_data_parallel(module: ModuleType) -> None:
-    """Tell of the first batch of which rows are lost."""
+    """Record the first batch of which rows are lost."""
     told = False
 
     def make(original: Callable[..., Pieces]) -> Function:
@@ -43,6 +43,6 @@ def patch_data_parallel(module: ModuleType) -> None:
 
 
 def _rows(inputs: Sequence[object], kwargs: Mapping[str, object]) -> int:
-    """The rows of a batch: of its tensors, those with the most dimensions have it first."""
+    """The rows of a batch: the first dimension of the tensors with the most dimensions."""
     tensors = [each for each in (*inputs, *kwargs.values()) if isinstance(each, TensorLike) and each.shape]
     return max(((len(each.shape), each.shape[0]) for each in tensors), default=(0, 0))[1]

@@ -1,8 +1,7 @@
-"""What the script's own code reads of DTensors, as FSDP 2 makes of parameters and gradients: numbers, local copies.
+"""What the script's own code reads from DTensors, such as FSDP 2's parameters and gradients: numbers, local copies.
 
-A DTensor whose parts are still to be put together (a norm, a sum) gives each rank the number of its own part, and says
-nothing of it; a copy that `to_local` makes has this rank's part alone. What libraries read is not told: they may mean
-the part.
+A DTensor whose parts are still to be reduced (a norm, a sum) silently returns the number of its own part on each rank;
+a copy by `to_local` has only this rank's part. Reads by libraries are not recorded: they may intend the part.
 
 Source: torch/distributed/tensor/_api.py `DTensor` of torch 2.13.0, up to 2.4 torch/distributed/_tensor/api.py.
 """
@@ -23,22 +22,22 @@ from .wrapping import Function, Wrapper
 if TYPE_CHECKING:
     from torch import Tensor
 
-# Where DTensor is defined, by release.
+# The modules that define DTensor, by release.
 MODULES = ("torch.distributed.tensor._api", "torch.distributed._tensor.api")
-# What makes a Python number of a tensor.
+# Methods that convert a tensor to a Python number.
 NUMBERS = ("item", "__float__", "__int__", "__bool__")
-# Of larger parts copies are not looked at: they are read once more, in double precision.
+# Copies of larger parts are not examined, as this reads them again in double precision.
 MOST_ELEMENTS = 50_000_000
-# It reads what the script hands to a log.
+# It reads the values that the script passes to a log.
 _SINKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sinks.py")
 
 
 def patch(job: Job) -> Patch:
-    """What to do with the module of DTensor once it is imported."""
+    """The patch of a module that defines DTensor."""
 
     def patch_module(module: ModuleType) -> None:
         cls = module.DTensor
-        if NUMBERS[0] in vars(cls):  # the older name of a module that is patched already
+        if NUMBERS[0] in vars(cls):  # the older name of a module that is already patched
             return
         for name in NUMBERS:
             wrapping.replace(cls, name, _told_number(job))

@@ -1,9 +1,9 @@
-"""Who reads what: which share of the data a rank has, and how large a batch is.
+"""Who reads what: the share of the data that a rank has, and the size of a batch.
 
-Two ways to run a script differently that must not change a metric of all ranks:
+Two changes of a run that must not change a metric of all ranks:
 
-- each rank reads the share of the rank next to it. A metric that one rank alone logs shows then what it would have
-  been on the other one;
+- each rank reads the share of the next rank. A metric that only one rank logs then shows what it would have been on the
+  other one;
 - one process reads batches as large as those of all ranks together.
 
 Sources: torch/utils/data/distributed.py `DistributedSampler`; accelerate/data_loader.py `BatchSamplerShard`,
@@ -19,7 +19,7 @@ from .imports import Patch
 from .job import Job
 from .wrapping import Function, Wrapper
 
-# Module, class, and the attributes that say which share is read and of how many.
+# Module, class, and the attributes with the number of the share and of all shares.
 SHARDED = (
     ("torch.utils.data.distributed", "DistributedSampler", "rank", "num_replicas"),
     ("accelerate.data_loader", "BatchSamplerShard", "process_index", "num_processes"),
@@ -28,7 +28,7 @@ SHARDED = (
 
 
 def patch_shards(job: Job, module: str) -> Patch:
-    """Have the samplers of a module read the share of another rank."""
+    """Make the samplers of a module read the share of another rank."""
 
     def patch(imported: ModuleType) -> None:
         for name, cls, index, count in SHARDED:
@@ -51,14 +51,14 @@ def _moved(shift: int, index: str, count: str) -> Wrapper:
 
 
 def patch_loader(job: Job) -> Patch:
-    """Have one process read batches of the size that all ranks read together."""
+    """Make one process read batches of the size that all ranks read together."""
 
     def make(original: Function) -> Function:
         pick = wrapping.CallArguments(original)
 
         def constructed(self: object, *args: object, **kwargs: object) -> None:
             given = dict(zip(pick.names, (self, *args), strict=False)) | kwargs
-            # accelerate makes its own loader of one whose batches have grown already
+            # accelerate's copy of a loader whose batches were already enlarged
             is_copy = type(self).__module__.startswith("accelerate.")
             size = given.get("batch_size", 1)
             if not is_copy and given.get("batch_sampler") is None and isinstance(size, int):

@@ -1,9 +1,9 @@
-"""More processes than GPUs: those that have none of their own share one.
+"""More processes than GPUs: processes without a GPU of their own share one.
 
-`torch.cuda.set_device(LOCAL_RANK)` is how a script picks the GPU of its process. Where there is none of that number it
-would end there, which tells nothing of the script; accelerate counts round in that case
-(accelerate/state.py `PartialState.set_device`), and so is done here. What names a GPU without picking it first
-(`torch.device("cuda", LOCAL_RANK)`) still fails.
+A script selects the GPU of its process with `torch.cuda.set_device(LOCAL_RANK)`. Without a GPU of that number it would
+fail there, which says nothing about the script; accelerate takes the number modulo the number of GPUs
+(accelerate/state.py `PartialState.set_device`), and so does this module. Code that names a GPU without selecting it
+first (`torch.device("cuda", LOCAL_RANK)`) still fails.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .wrapping import Function
 
 
 def patch_cuda(module: ModuleType) -> None:
-    """Have `torch.cuda.set_device` count round, where this machine has fewer GPUs than processes."""
+    """Make `torch.cuda.set_device` wrap around, if this machine has fewer GPUs than processes."""
 
     def make(original: Function) -> Function:
         def picked(device: object) -> object:
@@ -28,7 +28,7 @@ def patch_cuda(module: ModuleType) -> None:
 
 
 def shared(device: object, gpus: int) -> object:
-    """The GPU to pick, of so many: another one only where this one is that of a process and is not there."""
+    """The GPU to select: a different one only if the requested one is a process's and does not exist."""
     number = _number(device)
     processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     if number is None or not 0 < gpus <= number < processes:

@@ -1,7 +1,7 @@
-"""Which rows each rank trains on: a digest of each row that goes forward through DDP, for the first batches.
+"""The rows that each rank trains on: a digest of each row in a forward of DDP, for the first batches.
 
-DDP averages the gradients of its ranks, so each is to see rows of its own. Whether they do is seen in what goes into
-the model, whatever dealt it out: a sampler, a stream, or nobody.
+DDP averages the gradients of its ranks, so each should see different rows. Whether they do is visible in the inputs of
+the model, whatever distributed them: a sampler, a stream, or nothing.
 
 Source: torch/nn/parallel/distributed.py `DistributedDataParallel.forward` of torch 2.13.0.
 """
@@ -20,14 +20,14 @@ from .wrapping import Function
 if TYPE_CHECKING:
     from torch import Tensor
 
-# So many batches are looked at, and so many bytes of one.
+# The number of batches that are recorded, and the largest number of bytes in one.
 MAX_BATCHES = 24
 MAX_BYTES = 1 << 24
 _seen = 0
 
 
 def patch_ddp(module: ModuleType) -> None:
-    """Tell of the rows that are trained on."""
+    """Record the rows that are trained on."""
 
     def make(original: Function) -> Function:
         def forward(self: object, *args: object, **kwargs: object) -> object:
@@ -44,13 +44,13 @@ def _tell(ddp: object, args: Iterable[object], kwargs: Mapping[str, object]) -> 
     if _seen >= MAX_BATCHES or trace.current is None or not _trains(ddp):
         return
     _seen += 1
-    with contextlib.suppress(Exception):  # of tensors that can't be read on the host
+    with contextlib.suppress(Exception):  # for tensors that can't be read on the host
         rows = _digests([*_tensors(args), *_tensors(kwargs.values())])
         trace.write("share", rows=rows, passes=dealing.passes())
 
 
 def _trains(ddp: object) -> bool:
-    """Whether a forward is one of training, by a DDP over all ranks."""
+    """Whether a forward is a training forward of a DDP over all ranks."""
     import torch
     import torch.distributed as dist
 
@@ -72,7 +72,7 @@ def _tensors(values: Iterable[object]) -> Iterator[Tensor]:
 
 
 def _digests(tensors: list[Tensor]) -> list[str] | None:
-    """A digest of each row of a batch, of all tensors that have as many rows; None if they are too large."""
+    """A digest of each row of a batch, over all tensors with this number of rows; None if they are too large."""
     if not tensors or sum(each.numel() * each.element_size() for each in tensors) > MAX_BYTES:
         return None
     rows = len(tensors[0])
@@ -87,7 +87,7 @@ def _digests(tensors: list[Tensor]) -> list[str] | None:
 
 
 def _bytes(row: Tensor) -> bytes:
-    """What stands in a row, without what pads it to the length of its batch: one value again and again at an end."""
+    """The content of a row without padding: repetitions of one value at either end."""
     import torch
 
     if not row.is_floating_point() and len(row) > 1:

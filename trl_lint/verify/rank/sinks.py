@@ -1,12 +1,12 @@
-"""Log sinks: what each rank hands to a log, whether or not the library then writes it on this rank.
+"""Log sinks: what each rank passes to a log, whether or not the library then writes it on this rank.
 
-A sink that calls another one (Trainer's log hands on to the trackers) is told of once.
+A sink that calls another one (Trainer's log passes values on to the trackers) is recorded only once.
 
 Sources: transformers/trainer.py `Trainer.log`; accelerate/accelerator.py `Accelerator.log`; wandb/sdk/wandb_run.py
 `Run.log` and `wandb.log`; trackio/__init__.py `log`, trackio/run.py `Run.log`; mlflow/tracking/fluent.py `log_metric`,
 `log_metrics`; torch/utils/tensorboard/writer.py and tensorboardX/writer.py `add_scalar`, `add_scalars`.
 
-Trainer's own last log of a training is told apart: some of what it holds is each rank's own (`CLOSING`).
+Trainer's last log of a training is treated separately: some of its values are rank-local (`CLOSING`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .wrapping import Function, Wrapper
 class LogSink:
     """A function (or a method of `owner`) that takes metrics: a mapping `values`, or a `value` called `key`.
 
-    parameters: its parameters where a decorator hides them.
+    parameters: its parameters, if a decorator hides them.
     """
 
     module: str
@@ -53,19 +53,19 @@ SINKS = (
     LogSink("tensorboardX.writer", "SummaryWriter", "add_scalar", key="tag", value="scalar_value"),
     LogSink("tensorboardX.writer", "SummaryWriter", "add_scalars", key="main_tag", values="tag_scalar_dict"),
 )
-# What Trainer itself logs at the end of `train` and computes of this rank's share: to the losses that were gathered for
-# the logs it adds its own since the last one. `total_flos`, which it logs as well, is summed over the ranks.
-# Sources: transformers/trainer.py `_inner_training_loop` (4.40.0, 4.51.3), `_finalize_training` (5.5.0, 5.23.0).
+# What Trainer itself logs at the end of `train` and computes from this rank's share: to the losses gathered for the
+# logs it adds its own since the last one. `total_flos`, which it logs as well, is summed over the ranks. Sources:
+# transformers/trainer.py `_inner_training_loop` (4.40.0, 4.51.3), `_finalize_training` (5.5.0, 5.23.0).
 CLOSING = ("train_loss",)
-# What makes the mapping that Trainer then fills and logs last.
+# The function that creates the mapping that Trainer then fills and logs last.
 _MAKES_CLOSING = ("transformers.trainer", "speed_metrics", "train")
 _outermost = wrapping.Outermost()
-# That mapping, once it is made. It is filled later.
+# That mapping, once it is created. It is filled later.
 _closing: Mapping[str, object] = {}
 
 
 def patch(job: Job, module: str) -> Patch:
-    """What to do with a module that has sinks, once it is imported."""
+    """The patch of a module that has sinks."""
 
     def patch_module(imported: ModuleType) -> None:
         for sink in SINKS:
@@ -92,7 +92,7 @@ def _remembered(original: Function) -> Function:
 
 
 def _of_one_rank(name: str, given: object) -> list[str]:
-    """The metrics of a log that Trainer itself computed of one rank's share: its very values, not others so called."""
+    """The metrics of a log that Trainer computed from one rank's share: the same objects, not others of that name."""
     if name != "Trainer.log" or not isinstance(given, Mapping):
         return []
     return [each for each in CLOSING if each in given and given[each] is _closing.get(each)]
@@ -118,7 +118,7 @@ def _recorded(job: Job, sink: LogSink) -> Wrapper:
 
 
 def _values(sink: LogSink, argument: Callable[[str], object]) -> Iterator[tuple[str, float]]:
-    """The numbers among what a sink is given, by metric."""
+    """The numbers among the values passed to a sink, by metric."""
     given = argument(sink.values) if sink.values else {"": argument(sink.value)}
     prefix = str(argument(sink.key) or "") if sink.key else ""
     for key, value in given.items() if isinstance(given, Mapping) else ():

@@ -1,7 +1,7 @@
-"""One rank is two processes: one runs the script, the other sees how it ends.
+"""One rank is two processes: one runs the script, the other observes how it ends.
 
-Whatever happens to the first, an abort in C++ or a kill for want of memory, its exit status is written down. When the
-launcher asks a rank to stop because another one has failed, its stack is written first.
+Whatever happens to the first, an abort in C++ or a kill by the system for lack of memory, its exit status is recorded.
+When the launcher stops a rank because another one has failed, its stack is written first.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import NoReturn
 from . import descendants, executing, program, trace
 from .job import Job
 
-# Seconds in which the interpreter writes on when it has begun to write the stacks of all threads, and those after which
-# nothing is expected any more: the script may have put a handler of its own in place, and the machine may be busy.
+# Seconds without further output after which the stacks of all threads are complete, and the longest wait for them: the
+# script may have replaced the handler, and the machine may be busy.
 STACK_SECONDS, MOST_STACK_SECONDS = 0.3, 10
 LOOK_SECONDS = 0.05
 STOPS = (signal.SIGTERM, signal.SIGINT)
@@ -29,26 +29,26 @@ _SYSTEM = ctypes.CDLL(None)
 
 
 def main(path: str) -> NoReturn:
-    """Run one rank of the job in a file; its number comes from the launcher, as RANK."""
+    """Run one rank of the job in a file; its number is in the launcher's variable RANK."""
     supervise(Job.load(path), int(os.environ.get("RANK", "0")))
 
 
 def supervise(job: Job, rank: int) -> NoReturn:
-    """Run one rank in a process of its own and end as it ends."""
+    """Run one rank in a child process and end with its status."""
     die_with_parent()
     for path in (trace.trace_path, trace.stacks_path, trace.output_path):
         path(job.traces, rank).unlink(missing_ok=True)  # of an earlier run
     executing.forget(job.traces, rank)
-    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # until somebody is there to heed them
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # until there is a handler
     descendants.adopt()
     child = os.fork()
     if not child:
         die_with_parent()
-        os.setpgid(0, 0)  # torchrun signals the whole group: the script is to be asked for its stack first
+        os.setpgid(0, 0)  # torchrun signals the whole group, but the script's stack is needed first
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
         _redirect(job, rank)
         program.run(job, rank)
-    with contextlib.suppress(OSError):  # whoever of the two is first
+    with contextlib.suppress(OSError):  # either of the two may be first
         os.setpgid(child, child)
     stops: list[int] = []
 
@@ -58,14 +58,14 @@ def supervise(job: Job, rank: int) -> NoReturn:
             if len(stops) == 1:
                 os.kill(child, program.STACKS)
                 _wait_for_stacks(child, trace.stacks_path(job.traces, rank))
-            os.killpg(child, signal.SIGKILL)  # with what the script has started
+            os.killpg(child, signal.SIGKILL)  # and what the script has started
 
     for number in STOPS:
         signal.signal(number, stop)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     code = _wait(child)
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child, signal.SIGKILL)  # what the script has left running, and the next run would meet
+        os.killpg(child, signal.SIGKILL)  # what the script has left running would disturb the next run
     descendants.end_children()
     trace.Trace(trace.trace_path(job.traces, rank)).write("exit", status=code, asked_to_stop=bool(stops))
     sys.stdout.flush()
@@ -96,13 +96,13 @@ def _wait(child: int) -> int:
 
 
 def _redirect(job: Job, rank: int) -> None:
-    """What the script prints goes to a file of its rank."""
+    """Redirect the script's output to a file of its rank."""
     file = os.open(trace.output_path(job.traces, rank), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     for stream in (1, 2):
         os.dup2(file, stream)
 
 
 def die_with_parent() -> None:
-    """No rank outlives its launcher, which starts it in a session of its own (Linux; elsewhere it may)."""
+    """End this process with its launcher, which starts it in its own session (Linux; elsewhere it may survive)."""
     with contextlib.suppress(OSError, AttributeError):
         _SYSTEM.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What of a tensor is looked at, so that anything that has it passes for one."""
+"""The attributes of a tensor that are needed, so that anything that has them counts as one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol, TypeGuard, runtime_checkable
 
 @runtime_checkable
 class TensorLike(Protocol):
-    """A tensor of torch, or an array that a collective is handed in its place."""
+    """A tensor of torch, or an array that is passed to a collective instead."""
 
     @property
     def dtype(self) -> object: ...
@@ -18,12 +18,12 @@ class TensorLike(Protocol):
     def device(self) -> object: ...
 
 
-# By class, whether it has all that is looked at.
+# By class, whether it has all of these attributes.
 _known: dict[type, bool] = {}
 
 
 def is_tensor(value: object) -> TypeGuard[TensorLike]:
-    """Whether a value passes for a tensor; a look at its class, as one at a protocol costs more than a collective."""
+    """Whether a value counts as a tensor; decided by its class, as a protocol check costs more than a collective."""
     kind = type(value)
     if kind not in _known:
         _known[kind] = all(hasattr(kind, name) for name in ("dtype", "shape", "device"))
@@ -31,5 +31,5 @@ def is_tensor(value: object) -> TypeGuard[TensorLike]:
 
 
 def listed(value: object) -> Sequence[object]:
-    """What a collective is handed: a tensor, or several."""
+    """The arguments of a collective: a tensor, or several."""
     return value if isinstance(value, (list, tuple)) else [value]

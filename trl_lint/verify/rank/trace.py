@@ -1,6 +1,6 @@
-"""The trace of one rank: one JSON object per line, handed to the system line by line.
+"""The trace of one rank: one JSON object per line, passed to the system line by line.
 
-A rank may end in an abort of C++ code at any moment, so nothing is held back.
+A rank may end in an abort of C++ code at any moment, so nothing is buffered.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from . import executing
 
 _encode = json.JSONEncoder(default=repr).encode
-# The trace of this process. Patches stay silent while there is none.
+# The trace of this process. Without one, patches record nothing.
 current: Trace | None = None
 
 
@@ -24,12 +24,12 @@ def trace_path(folder: str, rank: int) -> Path:
 
 
 def stacks_path(folder: str, rank: int) -> Path:
-    """Where the interpreter writes the stacks of all threads, when it is asked to or dies of a signal."""
+    """Where the interpreter writes the stacks of all threads, on request or when it dies of a signal."""
     return Path(folder, f"rank{rank}.stacks")
 
 
 def output_path(folder: str, rank: int) -> Path:
-    """What the rank itself printed, on both streams."""
+    """The output of the rank itself, of both streams."""
     return Path(folder, f"rank{rank}.out")
 
 
@@ -46,7 +46,7 @@ class Trace:
         os.write(self._file, f"{_encode({'kind': kind, 'time': time.time(), **fields})}\n".encode())
 
     def call(self, head: str, number: int, shape: object) -> None:
-        """A collective is about to start. head: what it has in common with others of its place, as `head` has it.
+        """Record that a collective is about to start. head: its common beginning, from `head`.
 
         shape: lists of whole numbers, or None.
         """
@@ -55,17 +55,17 @@ class Trace:
         os.write(self._file, line.encode())
 
     def done(self) -> None:
-        """The collective that was written last has returned: half of all records, so the shortest."""
+        """Record that the last collective has returned: half of all records, so the shortest."""
         os.write(self._file, b'{"kind": "done"}\n')
 
     def synchronises(self, *, begins: bool) -> None:
-        """The script may wait for other ranks from now on, or no longer: several times in each step."""
+        """Record that the script may wait for other ranks from now on, or no longer: several times in each step."""
         os.write(self._file, _BEGINS if begins else _ENDS)
 
 
 @contextlib.contextmanager
 def synchronising() -> Iterator[None]:
-    """Tell that the script may wait for other ranks in here, in no collective of its own."""
+    """Record that the script may wait for other ranks in this block, without calling a collective itself."""
     if current is not None:
         current.synchronises(begins=True)
     executing.synchronises()
@@ -77,7 +77,7 @@ def synchronising() -> Iterator[None]:
 
 
 def forget() -> None:
-    """What a script forks is no rank: its calls and logs are not told."""
+    """A fork of a script is no rank: its calls and logs are not recorded."""
     global current
     current = None
 
@@ -86,7 +86,7 @@ os.register_at_fork(after_in_child=forget)
 
 
 def head(kind: str, **fields: object) -> str:
-    """The beginning of a record, to be encoded once for all that begin so."""
+    """The beginning of a record, encoded once for all records with this beginning."""
     return _encode({"kind": kind, **fields})[:-1]
 
 

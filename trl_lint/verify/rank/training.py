@@ -1,7 +1,7 @@
-"""What training comes to: each loss that `backward` is called on, each step's gradient norm, the weights at the end.
+"""The results of training: each loss that `backward` is called on, each step's gradient norm, the final weights.
 
-Two runs that train the same way agree on all three, and all ranks agree on the last two. Of what is sharded (DTensor)
-each rank tells its own parts; they are put together where the traces are read.
+Two runs that train the same way agree in all three, and all ranks agree in the last two. Each rank records its own
+parts of sharded tensors (DTensor); the reader of the traces combines them.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from torch.nn.parallel import DistributedDataParallel
     from torch.optim import Optimizer
 
-# Beyond so many weights the norms of their gradients cost more than they tell.
+# With more weights than this the norms of their gradients cost more than they are worth.
 MAX_WEIGHTS = 50_000_000
 MAX_PARAMETERS = 5_000
-# Of so many steps the norms of the gradients are told, then of one in so many: two runs that part do so early.
+# The gradient norms of the first steps are recorded, then those of every tenth: two runs that diverge do so early.
 FIRST_STEPS, EVERY = 100, 10
-# Methods of DDP that bring buffers and the order of gradients in line, before and behind the model's own forward.
+# Methods of DDP that synchronise buffers and the order of gradients, before and after the model's own forward.
 # Source: torch/nn/parallel/distributed.py `DistributedDataParallel.forward` of torch 2.13.0.
 _AROUND_FORWARD = ("_pre_forward", "_post_forward")
-# The parameters of each optimizer, kept to the end, when the script may have let go of them.
+# The parameters of each optimizer, kept to the end, when the script may have released them.
 _trained: dict[int, list[Tensor]] = {}
-# By optimizer, how many steps it has taken.
+# The number of steps of each optimizer.
 _steps: Counter[int] = Counter()
-# The parameters that DDP keeps the same on all ranks. Others may be a rank's own: a shard, a stage of a pipeline.
+# The parameters that DDP keeps the same on all ranks. Others may be rank-local: a shard, a stage of a pipeline.
 _replicated: set[int] = set()
 
 
 def patch_tensor(module: ModuleType) -> None:
-    """`torch.Tensor.backward` tells the loss, and when it begins and ends: in it DDP waits for other ranks."""
+    """`torch.Tensor.backward` records the loss, and its beginning and end: in it DDP waits for other ranks."""
 
     def make(original: Function) -> Function:
         def backward(self: Tensor, *args: object, **kwargs: object) -> object:
@@ -54,12 +54,12 @@ def patch_tensor(module: ModuleType) -> None:
 
 
 def patch_optimizer(module: ModuleType) -> None:
-    """Every optimizer's step tells the norm of the gradients it is about to use."""
+    """Every optimizer's step records the norm of the gradients that it is about to use."""
     module.register_optimizer_step_pre_hook(_before_step)
 
 
 def patch_ddp(module: ModuleType) -> None:
-    """DDP tells which parameters it keeps the same, and where it waits for other ranks besides the backward pass."""
+    """DDP records which parameters it keeps the same, and where else it waits for other ranks."""
 
     def make(original: Function) -> Function:
         def constructed(self: DistributedDataParallel, *args: object, **kwargs: object) -> None:
@@ -99,7 +99,7 @@ def _before_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
 
 
 def _keep(optimizer: Optimizer) -> None:
-    """Hold on to what is trained; of models on a GPU to the last one only, as the script may need the room."""
+    """Keep the trained parameters; on a GPU only those of the last optimizer, as the script may need the memory."""
     parameters = parameters_of(optimizer)
     if any(each.is_cuda for each in parameters):
         _trained.clear()
@@ -107,12 +107,12 @@ def _keep(optimizer: Optimizer) -> None:
 
 
 def parameters_of(optimizer: Optimizer) -> list[Tensor]:
-    """What an optimizer trains, in its own order."""
+    """The parameters of an optimizer, in its own order."""
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
 def _norm(tensors: Sequence[Tensor]) -> float | None:
-    """The norm over all tensors; None where that is not ours to tell (too many, sharded, on several devices)."""
+    """The norm over all tensors; None if it can't be computed here (too many, sharded, on several devices)."""
     import torch
 
     if sum(each.numel() for each in tensors) > MAX_WEIGHTS or any(map(is_sharded, tensors)):
@@ -125,9 +125,9 @@ def _norm(tensors: Sequence[Tensor]) -> float | None:
 
 
 def _shares(tensors: Sequence[Tensor]) -> list[tuple[list[int], float]] | None:
-    """By the ranks that have the parts of them (none of whole ones), the norm over this rank's parts of all tensors.
+    """By the ranks that have the parts (empty for whole tensors), the norm over this rank's parts of all tensors.
 
-    None where nothing is sharded, or in a way that is not known here.
+    None if nothing is sharded, or in an unknown way.
     """
     groups: dict[tuple[int, ...], list[Tensor]] = {}
     for each in tensors:
@@ -140,18 +140,18 @@ def _shares(tensors: Sequence[Tensor]) -> list[tuple[list[int], float]] | None:
 
 
 def is_sharded(tensor: Tensor) -> bool:
-    """Whether this rank has a part of the tensor only (DTensor, FSDP 1, ZeRO-3)."""
+    """Whether this rank has only a part of the tensor (DTensor, FSDP 1, ZeRO-3)."""
     return hasattr(tensor, "_local_tensor") or _is_hidden(tensor)
 
 
 def _is_hidden(tensor: Tensor) -> bool:
-    """Whether it can't be told here which parts the other ranks have (FSDP 1, ZeRO-3, a sum that is still open)."""
+    """Whether the distribution of its parts is unknown here (FSDP 1, ZeRO-3, a sum that is still to be reduced)."""
     is_flat = hasattr(tensor, "ds_id") or type(tensor).__name__ == "FlatParameter"
     return is_flat or parts.together(tensor) != ""
 
 
 def tell() -> None:
-    """Write down the weights that were trained, whole ones or this rank's parts of them."""
+    """Record the weights that were trained, whole ones or this rank's parts of them."""
     parameters = [each for trained in _trained.values() for each in trained]
     with contextlib.suppress(Exception):
         replicated = bool(parameters) and all(id(each) in _replicated for each in parameters)
@@ -162,7 +162,7 @@ def tell() -> None:
 def _weights(parameters: Sequence[Tensor]) -> list[list[float]] | None:
     """Norm and sum of each trained parameter or this rank's part of it.
 
-    None where nothing was trained, or in parts of which it is not known who has the others.
+    None if nothing was trained, or if it is unknown who has the other parts.
     """
     if not 0 < len(parameters) <= MAX_PARAMETERS or any(map(_is_hidden, parameters)):
         return None
@@ -173,7 +173,7 @@ def _weights(parameters: Sequence[Tensor]) -> list[list[float]] | None:
 def _exact(parameter: Tensor) -> Tensor:
     try:
         return parameter.double()
-    except Exception:  # there are no such numbers on some devices, or no room for them
+    except Exception:  # some devices lack this type, or the memory for it
         return parameter.float()
 
 

@@ -1,4 +1,4 @@
-"""Putting a function of ours in the place of a library's."""
+"""Replacing functions of libraries by wrappers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
-# Of a function that stands in for any other one nothing is known but that it hands on what it is given.
+# A wrapper of any function; all that is known is that it passes its arguments on.
 Function: TypeAlias = Callable[..., object]
 Wrapper: TypeAlias = Callable[[Function], Function]
 _Result = TypeVar("_Result")
 
 
 class Outermost(threading.local):
-    """Tells a call that a user makes from the calls that it makes itself: only the outermost is told of."""
+    """Distinguishes a user's call from nested calls: only the outermost one is recorded."""
 
     depth = 0
 
@@ -28,9 +28,9 @@ class Outermost(threading.local):
 
 
 def replace(owner: object, name: str, make: Callable[[Callable[..., _Result]], Function]) -> None:
-    """Put `make(original)` in the place of a function or method, where there is one.
+    """Replace a function or method, if it exists, by `make(original)`.
 
-    What the original returns is for `make` to say.
+    `make` decides what to do with the original's result.
     """
     original = inspect.getattr_static(owner, name, None)
     if isinstance(original, (staticmethod, classmethod)) or not callable(original):

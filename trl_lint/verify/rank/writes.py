@@ -1,11 +1,11 @@
-"""Files: which ones this process opens for writing, and which it puts in their place under their final names.
+"""Files that this process opens for writing, or moves to their final names.
 
-Whoever writes a file that others read may make it under another name and rename it once it is whole, as the datasets
-library does with its caches (datasets/arrow_dataset.py `Dataset._map_single`). The interpreter tells of each renaming
-(`os.rename`, `os.replace` and `shutil.move` raise the event `os.rename`), and of each file that it opens; who writes
-without it is asked where it is called (`made.py`).
+Code that writes a file for other readers may create it under another name and rename it once it is complete, as the
+datasets library does with its caches (datasets/arrow_dataset.py `Dataset._map_single`). The interpreter reports each
+renaming (`os.rename`, `os.replace` and `shutil.move` raise the event `os.rename`), and each file that it opens; writers
+outside of Python are recorded where they are called (`made.py`).
 
-What a library opens that knows of ranks is its own business: `save_pretrained` writes the weights on all ranks,
+Files opened by a library that handles ranks itself are not recorded: `save_pretrained` writes the weights on all ranks,
 whatever `is_main_process` says (transformers/modeling_utils.py of 4.51.3).
 
 Source: https://docs.python.org/3/library/audit_events.html
@@ -20,12 +20,12 @@ from . import call_stack, trace
 from .job import Job
 
 _RENAMED, _OPENED = "os.rename", "open"
-# A file that is opened so is made, emptied or added to.
+# Flags with which a file is created, truncated or appended to.
 _WRITES = os.O_CREAT | os.O_TRUNC | os.O_APPEND
-# Caches of compiled code: of these each process may make a copy, and any of them will do. Locks are there to be shared.
+# Caches of compiled code: each process may write a copy, and any of them is correct. Locks are meant to be shared.
 _SHARED = (".pyc", ".so", ".cubin", ".ptx", ".ttir", ".ttgir", ".llir", ".lock")
 _COMPILERS = ("torchinductor", "triton", "__pycache__")
-# What is no file, and what is kept for all programs.
+# Paths that are no files, and those shared by all programs.
 _ELSEWHERE = ("/dev/", "/proc/", "/sys/", os.path.join(os.path.expanduser("~"), ".cache", ""))
 _KNOW_RANKS = ("datasets", "deepspeed", "diffusers", "huggingface_hub", "lightning", "peft", "transformers", "trl")
 _job: Job | None = None
@@ -33,14 +33,14 @@ _told: set[str] = set()
 
 
 def watch(job: Job) -> None:
-    """From now on, tell of files that this process writes; it can't be taken back."""
+    """From now on, record the files that this process writes; this can't be undone."""
     global _job
     _job = job
     sys.addaudithook(_on_event)
 
 
 def opens(path: object) -> None:
-    """Tell of a file that is about to be opened for writing, if no library that knows of ranks asks for that."""
+    """Record a file that is about to be opened for writing, unless by a library that handles ranks itself."""
     if _job is None or trace.current is None or not isinstance(path, (str, bytes, os.PathLike)):
         return
     if not os.fsdecode(path).startswith(_ELSEWHERE):

@@ -1,1 +1,1 @@
-"""What the ranks of a run have left behind, and what is said of it."""
+"""The records that the ranks of a run have left behind, and the verdicts on them."""

@@ -1,4 +1,4 @@
-"""What a rank has executed of the user's own files: how often each statement, and which ones last."""
+"""The statements of the user's own files that a rank has executed: how often each one, and which ones last."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class MarkedFile:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A statement was executed: its file, and its number in it."""
+    """An execution of a statement: its file, and its number in the file."""
 
     file: str
     number: int
@@ -37,7 +37,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A collective began: its number among those of the rank, from 0; None for what DDP does by itself."""
+    """The start of a collective: its number among those of the rank, from 0; None for a reduction of DDP itself."""
 
     number: int | None
 
@@ -47,11 +47,11 @@ Event: TypeAlias = "Ran | Called"
 
 @dataclass
 class Executed:
-    """What one rank executed. `files` are those that are known; where there are none, nothing is.
+    """What one rank executed. `files` are those that are known; without any, nothing is known.
 
-    counts: how often each statement ran, also in processes that the rank forked. before: how many collectives the rank
-    had called before it first did. events: what came last, in order. is_whole: that is all there was. is_sure: what has
-    no count was not executed.
+    counts: how often each statement ran, including forks of the rank. before: how many collectives the rank had called
+    before the first time. events: the last ones, in order. is_whole: these are all events. is_sure: statements without
+    a count were not executed.
     """
 
     files: dict[str, MarkedFile] = field(default_factory=dict)
@@ -62,24 +62,24 @@ class Executed:
     is_sure: bool = True
 
     def statement(self, file: str, line: int, column: int = 0) -> Statement | None:
-        """The innermost statement of a place, in the text that ran."""
+        """The innermost statement at a place, in the text that ran."""
         found = self.files[file].statements if file in self.files else None
         return found.at(line, column) if found else None
 
     def count(self, file: str, line: int, column: int = 0) -> int | None:
-        """How often a place was executed; None where that is not known."""
+        """How often a place was executed; None if unknown."""
         each = self.statement(file, line, column)
         count = self.counts.get(Ran(file, each.number), 0) if each else None
         return count if count or self.is_sure else None
 
     def calls_before(self, file: str, line: int, column: int = 0) -> int | None:
-        """How many collectives there were before a place was first executed; None where it was not."""
+        """How many collectives came before the first execution of a place; None if it was not executed."""
         each = self.statement(file, line, column)
         return self.before.get(Ran(file, each.number)) if each else None
 
 
 def read(folder: str, rank: int, files: Sequence[MarkedFile], *, is_sure: bool = True) -> Executed:
-    """What one rank, and the processes that it forked, have left behind."""
+    """Read the records of one rank and its forks."""
     found = Executed({each.file: each for each in files}, is_sure=is_sure)
     if not files:
         return found
@@ -103,7 +103,7 @@ def _event(number: int, names: dict[int, Ran]) -> Event | None:
 
 
 class _Kept:
-    """One file of numbers. `counts` and `firsts`: up to the last statement that is asked for, those in the ring too."""
+    """One file of numbers. `counts` and `firsts` include the ring, up to the last statement that is needed."""
 
     def __init__(self, path: Path, end: int) -> None:
         with path.open("rb") as file:

@@ -1,7 +1,7 @@
-"""What a rank has executed as a tree: calls of the user's functions, their statements' blocks, and rounds of loops.
+"""The execution of a rank as a tree: calls of the user's functions, blocks of their statements, and loop iterations.
 
-The marks tell statements one after the other, and nothing of calls. That a function is called shows in its first
-statement, which each call executes once; a round of a loop begins likewise with the first statement of its body.
+The marks record statements one after the other, but no calls. A call of a function shows in its first statement, which
+each call executes once; an iteration of a loop likewise begins with the first statement of its body.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from trl_lint.verify.record.executed import Called, Ran
 from trl_lint.verify.record.statements import BlockName, Statement, Statements
 from trl_lint.verify.record.traces import RankRecord, SourcePlace
 
-# Statements that end the block they stand in, by how they do.
+# Statements that end the block around them, and how they end it.
 _ENDS = {ast.Return: "return", ast.Break: "break", ast.Continue: "continue", ast.Raise: "raise"}
-# How a block ends that no statement of its own ends.
+# How a block ended if not by one of its own statements.
 ERROR = "error"
 
 
 @dataclass(eq=False, slots=True)
 class Span:
-    """A part of what a rank did: from which event on, up to which one. is_open: it was in there when it ended."""
+    """A part of an execution: from its first event up to its last. is_open: the rank was still in it when it ended."""
 
     start: int
     end: int = -1
@@ -33,7 +33,7 @@ class Span:
 
 @dataclass(eq=False, slots=True)
 class Executing(Span):
-    """A statement that was executed once: the blocks inside that were, and the calls from its own expressions."""
+    """One execution of a statement: the blocks inside that were executed, and the calls from its own expressions."""
 
     statement: Statement | None = None
     blocks: list[BlockRun] = field(default_factory=list)
@@ -45,20 +45,20 @@ class Executing(Span):
         return self.statement
 
     def rounds(self) -> list[BlockRun]:
-        """Of a loop."""
+        """The iterations of a loop."""
         return [block for block in self.blocks if block.name.part == "body"]
 
     @property
     def arm(self) -> BlockRun | None:
-        """Of an `if` or a `match`: the block that it has chosen."""
+        """The chosen block of an `if` or a `match`."""
         return self.blocks[-1] if self.blocks else None
 
     def part(self, name: str) -> BlockRun | None:
-        """Of a `try`: one of its blocks, if it was executed."""
+        """A block of a `try`, if it was executed."""
         return next((block for block in self.blocks if block.name.part == name), None)
 
     def exit(self) -> str:
-        """How the statement has left the block it stands in; "" where it has not."""
+        """How the statement has left the block around it; "" if it has not."""
         node = self.made.node
         if not self.blocks:
             return _ENDS.get(type(node), "")
@@ -71,13 +71,13 @@ class Executing(Span):
 
 @dataclass(eq=False, slots=True)
 class BlockRun(Span):
-    """A block that was executed once."""
+    """One execution of a block."""
 
     name: BlockName = field(default_factory=lambda: BlockName(-1))
     items: list[Executing] = field(default_factory=list)
 
     def exit(self) -> str:
-        """How the block was left before its end; "" where it was not, or the rank is still in it."""
+        """How the block was left before its end; "" if it was not, or if the rank is still in it."""
         if self.is_open or not self.items:
             return ""
         last = self.items[-1]
@@ -88,7 +88,7 @@ class BlockRun(Span):
 class Activation(Span):
     """A call of a function, or the body of a module: `scope` is the number of its statement, -1 for a module.
 
-    path: where it is, from the outermost statement to the innermost. all: its own statements in order.
+    path: the current position, from the outermost statement to the innermost. all: its own statements in order.
     """
 
     file: str = ""
@@ -108,7 +108,7 @@ class Activation(Span):
         return self.source
 
     def execute(self, statement: Statement, now: int) -> None:
-        """Go on to a statement; those that it stands in are executed as well, if that was not seen."""
+        """Add the execution of a statement, and of the statements around it if they were not seen."""
         owner = statement.block.owner
         while self.path and self.path[-1].made.number != owner:
             self._pop(now)
@@ -120,7 +120,7 @@ class Activation(Span):
         self.all.append(item)
 
     def _block(self, statement: Statement, now: int) -> BlockRun:
-        """The run of a block that a statement belongs to: a new one where it can't follow what was executed there."""
+        """The execution of a statement's block: a new one if the statement can't follow the last one in there."""
         if not self.path:
             return self.body
         blocks = self.path[-1].blocks
@@ -142,7 +142,7 @@ class Activation(Span):
         return os.path.realpath(place.file) == self.file and any(_spans(each, place) for each in self.path)
 
     def settle(self, place: SourcePlace, now: int) -> None:
-        """Go back to the innermost statement that a place is in: the condition of a loop is asked again behind it."""
+        """Return to the innermost statement around a place: the condition of a loop is tested again after its body."""
         while not _spans(self.path[-1], place):
             self._pop(now)
             for block in self.path[-1].blocks[-1:]:
@@ -155,7 +155,7 @@ class Activation(Span):
             block.end = now
 
     def close(self, now: int, *, is_open: bool) -> None:
-        """See that all has an end. is_open: this is where the rank is."""
+        """Set all missing ends. is_open: the rank is here."""
         for span in (self, self.body, *self.path, *(each.blocks[-1] for each in self.path if each.blocks)):
             if span.end < 0:
                 span.end, span.is_open = now, is_open
@@ -167,7 +167,7 @@ def _spans(item: Executing, place: SourcePlace) -> bool:
 
 
 class ExecutionTree:
-    """What one rank has executed, from its start on or from `begin` among its events. `roots`: calls by nobody seen."""
+    """The execution of one rank, from its start or from event `begin`. `roots`: calls without a recorded caller."""
 
     def __init__(self, rank: RankRecord, begin: int = 0) -> None:
         self.rank = rank
@@ -189,7 +189,7 @@ class ExecutionTree:
         self._leave(0, is_open=not rank.ended_well)
 
     def called(self, span: Span) -> Iterable[int | None]:
-        """The collectives of a part: their numbers, or None for what DDP does by itself."""
+        """The collectives in a part: their numbers, or None for a reduction of DDP itself."""
         first = bisect_left(self.calls, span.start, key=lambda call: call[0])
         last = bisect_left(self.calls, span.end, key=lambda call: call[0])
         return [number for _, number in self.calls[first:last]]
@@ -213,7 +213,7 @@ class ExecutionTree:
         self._stack[-1].execute(statement, self._now)
 
     def _depth(self, file: str, statement: Statement) -> int | None:
-        """Which of the calls under way a statement goes on with: of a function that calls itself there are several."""
+        """The active call that a statement belongs to: a recursive function has several."""
         key = (file, statement.scope)
         found = [depth for depth, each in enumerate(self._stack) if each.key == key]
         return next(
@@ -222,7 +222,7 @@ class ExecutionTree:
 
     def _enter(self, call: Activation, statement: Statement) -> None:
         goes_on = not statement.is_entry and statement.scope not in call.text.generators
-        if goes_on:  # its beginning was not seen: those that were are calls that it has made
+        if goes_on:  # its beginning was not seen: the calls seen so far were made by it
             self._leave(0)
         else:
             self._return(call)
@@ -233,7 +233,7 @@ class ExecutionTree:
         self._stack.append(call)
 
     def _return(self, call: Activation) -> None:
-        """Return from calls that are over, as another one begins: nothing else is seen of their end."""
+        """Return from calls that are over when another one begins, as nothing else records their end."""
         keys = [each.key for each in self._stack]
         if call.scope >= 0 and call.key in keys and call.scope not in call.text.recursive:
             self._leave(keys.index(call.key))
@@ -241,7 +241,7 @@ class ExecutionTree:
             self._leave(len(self._stack) - 1)
 
     def _settle(self, place: SourcePlace) -> None:
-        """Return from calls that are over by now, as the rank is at another place."""
+        """Return from calls that are over, given the place where the rank is."""
         found = [depth for depth, call in enumerate(self._stack) if call.is_at(place)]
         if found:
             self._leave(found[-1] + 1)
@@ -254,7 +254,7 @@ class ExecutionTree:
 
 
 def _last_place(rank: RankRecord) -> SourcePlace | None:
-    """The user's line that a rank was in when it ended."""
+    """The user's line in which a rank ended."""
     if rank.pending is not None:
         at: Sequence[SourcePlace] = rank.pending.at
     else:

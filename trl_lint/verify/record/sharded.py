@@ -1,4 +1,4 @@
-"""What the ranks tell of sharded tensors, each of its own parts, and the same of the whole ones."""
+"""The ranks' records of sharded tensors, each of its own parts, combined to those of whole tensors."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from trl_lint.verify.record.traces import RankRecord, SourcePlace
 
-# By the ranks that have the parts of some tensors, none of whole ones: the norm over one rank's parts of them.
+# By the ranks that have the parts of some tensors (empty for whole ones): the norm over one rank's parts of them.
 Shares: TypeAlias = "list[tuple[tuple[int, ...], float]]"
 
 
 @dataclass(frozen=True, slots=True)
 class NumberRead:
-    """A number that the script has read of a DTensor.
+    """A number that the script has read from a DTensor.
 
-    group: the ranks that have the parts of it, none where the number is the whole one's. how: what puts them together,
-    a reduction or `norm 2`.
+    group: the ranks that have its parts, empty for the number of a whole tensor. how: how they are combined, a
+    reduction or `norm 2`.
     """
 
     value: float
@@ -30,7 +30,10 @@ class NumberRead:
 
 @dataclass(frozen=True, slots=True)
 class CopyRead:
-    """A rank's own part of a DTensor that the script has taken: so many elements of all. logs: how many came before."""
+    """A rank's own part of a DTensor that the script has copied: `size` of `of` elements.
+
+    logs: the number of logs before it.
+    """
 
     norm: float
     sum: float
@@ -42,7 +45,7 @@ class CopyRead:
 
 
 def put_together(ranks: Sequence[RankRecord]) -> None:
-    """Give each rank the norms of the whole gradients and weights, where all ranks have told of their parts."""
+    """Give each rank the norms of the whole gradients and weights, if all ranks have recorded their parts."""
     by_number = {rank.number: rank for rank in ranks}
     norms = {rank.number: [_norm(rank, step, by_number) for step in range(len(rank.grad_shares))] for rank in ranks}
     weights = {rank.number: _weights(rank, by_number) for rank in ranks if rank.weight_shares}
@@ -54,7 +57,7 @@ def put_together(ranks: Sequence[RankRecord]) -> None:
 
 
 def _norm(rank: RankRecord, step: int, ranks: Mapping[int, RankRecord]) -> float | None:
-    """The norm of all gradients of a step; None where they are not sharded, or a part is missing."""
+    """The norm of all gradients of a step; None if they are not sharded, or a part is missing."""
     squares = 0.0
     for group, own in rank.grad_shares[step] or ():
         members = [_share(ranks.get(number), step, group) for number in group] or [own]
@@ -72,7 +75,7 @@ def _share(rank: RankRecord | None, step: int, group: tuple[int, ...]) -> float 
 
 
 def _weights(rank: RankRecord, ranks: Mapping[int, RankRecord]) -> list[list[float]] | None:
-    """Norm and sum of each whole parameter; None where some rank has not told of its parts."""
+    """Norm and sum of each whole parameter; None if a rank has not recorded its parts."""
     found = []
     for index, (group, own) in enumerate(zip(rank.weight_shares, rank.weights or (), strict=False)):
         members = [_part(ranks.get(number), index, group) for number in group] or [own]

@@ -1,4 +1,4 @@
-"""The stacks that the interpreter writes at a signal."""
+"""The stacks that the interpreter writes on a signal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FRAME = re.compile(r'^\s+File "(.+)", line (\d+) in (.+)$')
 
 
 def of_main_thread(text: str) -> list[StackFrame]:
-    """The stack of the main thread, innermost first: it is written last. Nothing where there is none."""
+    """The stack of the main thread, innermost first: it is the last one written. Empty if there is none."""
     threads: list[list[StackFrame]] = []
     for line in text.splitlines():
         if "most recent call first" in line:

@@ -1,4 +1,4 @@
-"""The statements of a file that ran, in the order of their marks, and how they stand in each other."""
+"""The statements of a file that ran, in the order of their marks, and how they are nested."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from trl_lint.verify.rank.marking import marked_statements
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
-# Of a statement that is quoted, so many characters.
+# The greatest number of characters in a quoted statement.
 LONGEST_HEADER = 80
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # Statements without blocks that may hold expressions, and expressions that may run a function.
@@ -25,9 +25,9 @@ _INSIDE = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
 
 @dataclass(frozen=True, slots=True)
 class BlockName:
-    """A block of a statement: the number of the statement that holds it, -1 for a scope's own, and which one it is.
+    """A block of a statement: the number of the statement (-1 for the body of a scope), and which of its blocks.
 
-    part: the field of the node; case: of `except` arms and cases, the place among its like.
+    part: the field of the node; case: the position among `except` clauses or cases.
     """
 
     owner: int
@@ -37,9 +37,9 @@ class BlockName:
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement. `number` counts those of the file; `scope` is the number of the function it is in, -1 for none.
+    """One statement. `number` is its number in the file; `scope` is that of the function around it, -1 for none.
 
-    index: its place in the block. is_first, is_last: among what is executed of the block.
+    index: its position in the block. is_first, is_last: among the executed statements of the block.
     """
 
     number: int
@@ -65,10 +65,10 @@ class Statement:
 
 
 class Statements:
-    """Those of one text.
+    """The statements of one text.
 
     Raises:
-        SyntaxError, ValueError: it is no Python.
+        SyntaxError, ValueError: it is not valid Python.
     """
 
     def __init__(self, text: bytes) -> None:
@@ -86,7 +86,7 @@ class Statements:
         ]
 
     def _held(self) -> Iterator[tuple[int, tuple[int, int]]]:
-        """By `except` arm or case, the number of its statement and its place."""
+        """By `except` clause or case, the number of its statement and its position."""
         for node in ast.walk(self.tree):
             for each in (getattr(node, "handlers", ()), getattr(node, "cases", ())):
                 for place, held in enumerate(each if isinstance(each, list) else ()):
@@ -111,7 +111,7 @@ class Statements:
 
     @cached_property
     def _scopes(self) -> list[int]:
-        """By statement, the function that it is in, itself apart."""
+        """By statement, the function around it."""
         scopes = [-1] * len(self._numbers)
 
         def walk(node: ast.AST, scope: int) -> None:
@@ -126,7 +126,7 @@ class Statements:
         return scopes
 
     def at(self, line: int, column: int = 0) -> Statement | None:
-        """The innermost statement of a line (from 1), or of a column (from 1) of it."""
+        """The innermost statement of a line (from 1), or of a column (from 1) in it."""
         found = None
         for each in self.all:  # the outermost first
             begin = min([each.line, *(one.lineno for one in getattr(each.node, "decorator_list", ()))])
@@ -139,35 +139,35 @@ class Statements:
         return found
 
     def _offset(self, line: int, column: int) -> int:
-        """The bytes up to a column, it included, as the nodes of `ast` count them."""
+        """The number of bytes up to and including a column, as the nodes of `ast` count them."""
         text = self.lines[line - 1] if line <= len(self.lines) else ""
         return len(text[:column].encode())
 
     @cached_property
     def generators(self) -> frozenset[int]:
-        """The functions that go on where they have stopped."""
+        """The functions that can be suspended and resumed."""
         return frozenset(each.number for each in self.all if isinstance(each.node, _FUNCTIONS) and _yields(each.node))
 
     @cached_property
     def recursive(self) -> frozenset[int]:
-        """The functions that call themselves, by their names."""
+        """The functions that call themselves, by name."""
         found = (each for each in self.all if isinstance(each.node, _FUNCTIONS))
         return frozenset(each.number for each in found if _calls_itself(each.node))
 
     @cached_property
     def quiet(self) -> frozenset[int]:
-        """The statements that call no function, as far as can be seen."""
+        """The statements that call no function, as far as their text shows."""
         return frozenset(each.number for each in self.all if isinstance(each.node, _SIMPLE) and not _calls(each.node))
 
     def function(self, number: int) -> str:
-        """The name of a function, as tracebacks have it."""
+        """The name of a function, as in tracebacks."""
         node = self.all[number].node if number >= 0 else None
         return node.name if isinstance(node, _FUNCTIONS) else "<module>"
 
     def header(self, each: Statement) -> str:
-        """The line that a statement begins with, without a comment."""
+        """The first line of a statement, without a comment."""
         line = self.lines[each.line - 1].strip() if each.line <= len(self.lines) else ""
-        with suppress(tokenize.TokenError, SyntaxError):  # it goes on in the next line
+        with suppress(tokenize.TokenError, SyntaxError):  # the statement continues on the next line
             for token in tokenize.generate_tokens(StringIO(line).readline):
                 if token.type == tokenize.COMMENT:
                     line = line[: token.start[1]].rstrip()
@@ -194,7 +194,7 @@ def _yields(function: ast.AST) -> bool:
 
 
 def of_file(source: str, count: int) -> Statements | None:
-    """The statements of a text that ran, of which so many were marked; None where it is not that text any more."""
+    """The statements of a text of which `count` were marked; None if the file has changed since."""
     try:
         found = _read(source, Path(source).stat().st_mtime_ns)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):

@@ -1,4 +1,4 @@
-"""The lines of a trace, by their `kind`: what `rank/` writes, as JSON has it."""
+"""The records of a trace, by their `kind`: the JSON that `rank/` writes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import TypeAlias, TypedDict
 
 # File, line and function.
 PlaceRow: TypeAlias = tuple[str, int, str]
-# Of one tensor, or of each of several.
+# For one tensor, or for each of several.
 Shape: TypeAlias = list[int] | list[list[int]]
-# What C++ called a collective, the shapes of its tensors, the members of its group (None for the world), its lines.
+# The name of a C++ collective, the shapes of its tensors, the members of its group (None for the world), its lines.
 NativeRow: TypeAlias = tuple[str, list[list[int]], "list[int] | None", list[PlaceRow]]
 
 
 class TraceRecord(TypedDict):
-    """What each line has."""
+    """The fields of every record."""
 
     kind: str
     time: float
@@ -60,7 +60,7 @@ class LossRecord(TypedDict):
 
 
 class StepRecord(TypedDict, total=False):
-    """shares: of gradients that are sharded, this rank's norm by the ranks that have the parts of them."""
+    """shares: for sharded gradients, this rank's norm by the ranks that have the parts."""
 
     grad_norm: float | None
     shares: list[tuple[list[int], float]] | None
@@ -72,7 +72,7 @@ class StatusRecord(TypedDict):
 
 
 class EndRecord(StatusRecord, total=False):
-    """How a script ended, with what is said of the exception that led to it."""
+    """How a script ended, and what is known of the exception that ended it."""
 
     error: str
     said: str
@@ -81,7 +81,7 @@ class EndRecord(StatusRecord, total=False):
 
 
 class WeightsRecord(TypedDict, total=False):
-    """shares: of each parameter, the ranks that have the parts of it (none of a whole one)."""
+    """shares: for each parameter, the ranks that have its parts (empty for a whole one)."""
 
     values: list[list[float]] | None
     shares: list[list[int]]

@@ -1,4 +1,4 @@
-"""What the ranks of one run left behind, read back."""
+"""The traces of the ranks of one run, read back."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from trl_lint.verify.record.trace_records import (
     WeightsRecord,
 )
 
-# What C++ says last when it gives up: the kind of exception, then what it has to say.
+# The last output of C++ when it aborts: the type of the exception, then its message.
 _ABORTED = re.compile(r"terminate called after throwing an instance of '([^']+)'\s*\n\s*what\(\):\s*(.+)")
 
 
@@ -63,7 +63,7 @@ class SourcePlace:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One collective. `group` is None for the world; `shape` None where no tensor travels."""
+    """One collective. `group` is None for the world; `shape` is None without tensors."""
 
     number: int
     name: str
@@ -82,7 +82,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class NativeCall:
-    """A collective that no call in Python stands behind. `group` is None for the world."""
+    """A collective that was not called from Python. `group` is None for the world."""
 
     name: str
     shapes: list[list[int]]
@@ -95,7 +95,7 @@ class NativeCall:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What one call of a log sink was given, as numbers. of_one_rank: those that a library computes rank by rank."""
+    """The numbers passed in one call of a log sink. of_one_rank: those that a library computes per rank."""
 
     sink: str
     values: dict[str, float]
@@ -105,7 +105,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A file that a rank put in its place, under its final name."""
+    """A file that a rank wrote, or moved to its final name."""
 
     file: str
     at: tuple[SourcePlace, ...]
@@ -113,7 +113,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A batch that a rank trained on: digests of its rows, in which pass over the data (0 where that is not known)."""
+    """A batch that a rank trained on: digests of its rows, and the pass over the data (0 if unknown)."""
 
     passes: int
     rows: list[str]
@@ -121,9 +121,9 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a script ended: its exit status, and the exception that left it, if one did.
+    """How a script ended: its exit status, and the exception that ended it, if there was one.
 
-    group: what the process group had said, where that led to it.
+    group: the message of the process group, if that led to it.
     """
 
     time: float
@@ -138,20 +138,19 @@ class End:
 class RankRecord:
     """One rank of a run. `exit` is its process's status, negative for a signal.
 
-    asked_to_stop: by torchrun, or by whoever runs it. process: the one that runs the script. synchronises: it is in a
-    backward pass or where else DDP waits, or joins the process group: in no collective of its own. moved: it read the
-    share of another rank. scattered: of the first batch of which DataParallel lost rows, how many rows it was given and
-    how many it kept. marked: the files of which is told what was `executed`. compiled: not all of it is, as torch has
-    compiled some. share: what went into a model in DDP, by batch (`shares.py`). dealt: by data set and by the number of
-    the pass over it, the rows of each batch, None where they have no numbers. data_sets: what each has in it, as a
-    digest. trained: those that were trained on (`dealing.py`). mixes_rows: what it makes of a row depends on the batch.
-    low_precision: it computes in less than 32 bits. norms: those of gradients
-    that it was given. gpus: how many it sees, None where it did not get so far.
-    is_placed: accelerate says where its tensors are. asks_for_gpus: its own code asks whether there are any.
-    grad_shares: step by step, what this rank has of gradients that are sharded; weight_shares: by parameter, the ranks
-    that have the parts of it; numbers_read, copies_read: what the script read of DTensors. emulated: what ran without
-    the device that it is made for. variables: those that the launcher has set. imported: installed modules;
-    accelerator: there was one. made: files that were not there before; took: others that it moved or removed.
+    asked_to_stop: by torchrun, or by whatever runs it. process: the one that runs the script. synchronises: it is in a
+    backward pass or another place where DDP waits, or joins the process group, without calling a collective itself.
+    moved: it read the share of another rank. scattered: for the first batch of which DataParallel lost rows, how many
+    rows there were and how many it kept. marked: the files whose execution is recorded in `executed`. compiled: the
+    record is incomplete, as torch has compiled some code. share: the inputs of a model in DDP, by batch (`shares.py`).
+    dealt: by data set and number of the pass over it, the rows of each batch, None if they have no numbers. data_sets:
+    a digest of the content of each. trained: those that were trained on (`dealing.py`). mixes_rows: the output for a
+    row depends on its batch. low_precision: it computes in less than 32 bits. norms: those of gradients returned to the
+    script. gpus: how many it sees, None if it ended before. is_placed: accelerate places its tensors. asks_for_gpus:
+    its own code checks for GPUs. grad_shares: by step, this rank's parts of sharded gradients; weight_shares: by
+    parameter, the ranks that have its parts; numbers_read, copies_read: what the script read from DTensors. emulated:
+    what ran without the device that it is made for. variables: those that the launcher has set. imported: installed
+    modules; accelerator: there was one. made: new files; took: existing ones that it moved or removed.
     """
 
     number: int
@@ -212,17 +211,17 @@ class RankRecord:
 
     @cached_property
     def aborted(self) -> tuple[str, str] | None:
-        """What C++ said when it gave up: kind and text."""
+        """The exception of an abort in C++: type and message."""
         found = _ABORTED.search(self.output)
         return (found[1], " ".join(found[2].split())) if found else None
 
 
 @dataclass
 class Run:
-    """All ranks of one run that this machine has the traces of.
+    """The ranks of one run whose traces are on this machine.
 
-    stuck: its ranks waited for each other in vain, and it was stopped for that. unsteady: the metrics, by log sink and
-    name, that the same rank has otherwise when the same is run again.
+    stuck: it was stopped because its ranks waited for each other in vain. unsteady: the metrics, by log sink and name,
+    that differ on the same rank when the same run is repeated.
     """
 
     ranks: list[RankRecord]
@@ -239,7 +238,7 @@ class Run:
 
 
 def read_run(folder: Path, user_files: call_stack.UserFiles, *, is_over: bool = True) -> Run:
-    """Read what the ranks of one run wrote to a folder. Before it is over, not what they have executed."""
+    """Read what the ranks of one run wrote to a folder; execution records only if the run is over."""
     found = sorted(int(path.stem[len("rank") :]) for path in folder.glob("rank*.jsonl"))
     run = Run([_read_rank(str(folder), number, user_files) for number in found], folder=folder)
     for rank in run.ranks if is_over else ():
@@ -338,7 +337,7 @@ def _machine(rank: RankRecord, record: MachineRecord) -> None:
 
 
 def _flag(name: str) -> _Reader:
-    """What takes a record that says no more than that it is so."""
+    """A reader of a record that only sets a flag."""
     return lambda rank, record: setattr(rank, name, True)
 
 
@@ -413,7 +412,7 @@ def _nothing(rank: RankRecord, record: TraceRecord) -> None:
     pass
 
 
-# Each takes the records of its kind.
+# The reader of each kind of record.
 _Reader: TypeAlias = Callable[[RankRecord, Any], None]
 _READERS: dict[str, _Reader] = {
     "asks_for_gpus": _flag("asks_for_gpus"),

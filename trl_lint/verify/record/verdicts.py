@@ -1,4 +1,4 @@
-"""What an oracle says of a run."""
+"""The verdict of an oracle on a run."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
-# What a verdict says as data: as JSON has it, but for keys that are the numbers of ranks.
+# The data of a verdict: JSON, except that keys may be ranks.
 Evidence: TypeAlias = "str | int | float | Sequence[Evidence] | Mapping[str, Evidence] | Mapping[int, Evidence] | None"
-# Why a run was stopped that somebody has broken off.
+# The reason of a run that was interrupted by the user.
 INTERRUPTED = "interrupted"
 
 
 class Outcome(str, Enum):
-    """`UNKNOWN`: there was nothing to judge, or nothing to judge it by."""
+    """`UNKNOWN`: there was nothing to judge, or no basis to judge it."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -23,9 +23,9 @@ class Outcome(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An oracle's word: one line, the lines of evidence below it, and the same as data.
+    """The verdict of an oracle: one line, the lines of evidence below it, and the same as data.
 
-    way: how it failed, in a word that reports and tests can go by (`exception`, `abort`, `hang`, …).
+    way: how it failed, as a keyword for reports and tests (`exception`, `abort`, `hang`, …).
     """
 
     oracle: str
@@ -41,7 +41,7 @@ class Verdict:
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """The ranks that the run failed by, where it names them."""
+        """The ranks that made the run fail, if it names them."""
         found = self.data.get("ranks")
         return tuple(each for each in found if isinstance(each, int)) if isinstance(found, Sequence) else ()
 
