@@ -172,7 +172,7 @@ def named(name: str, value: Value) -> Value:
 
 
 def spread(frame: Frame, name: str, value: Value) -> Value:
-    """What a parameter is given by `**vars(args)`, unless any file puts something of the rank's into such a field."""
+    """The value of a parameter in `**vars(args)`; unknown if any file sets an attribute of this name by the rank."""
     is_own = value.rank == ranks.SETTING and any(field == name for _, field in _set_by_rank(frame))
     return UNKNOWN if is_own else named(name, value)
 

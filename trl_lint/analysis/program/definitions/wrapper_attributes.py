@@ -4,12 +4,12 @@
     model.hyp = hyp                                 from here on the wrapper has it
     loss = compute_loss(pred, targets, model)       reads `model.hyp`, in another function or file
 
-What was put on the model before it was wrapped stays out of reach. So does, at first, what is put on the wrapper behind
-the call of the method that reads it:
+Attributes that were set on the model before it was wrapped are not found on the wrapper. Nor are those that are set on
+the wrapper after the first call of the method that reads them:
 
     self.model = DDP(model)
     for epoch in range(epochs):
-        self.train_epoch()                          reads `self.model.hyp`: in the first epoch the wrapper has none
+        self.train_epoch()                          reads `self.model.hyp`: missing in the first epoch
         self.model.hyp = hyp
 """
 
@@ -21,16 +21,16 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, below, definitions_around, names_in, of_class, own_attribute
 
-# What may keep code from being run the first time that its function is.
+# Statements whose code may not run when their function is called for the first time.
 _CONDITIONS = (cst.If, cst.IfExp, cst.BooleanOperation, cst.Try, cst.While, cst.Match)
 
 
 def is_put_on(tree: cst.CSTNode, wrapping: cst.CSTNode, name: str, reader: cst.CSTNode, read: cst.CSTNode) -> bool:
-    """Whether something is assigned to the attribute `name` of what a call that wraps a model gives.
+    """Whether code sets the attribute `name` on the result of a call that wraps a model.
 
-    tree: the file of that call. In its own function it has to stand below the call; of a wrapper that an object keeps
-    (`self.model = DDP(model)`) another method of the class may do it. What is assigned in `reader`, the function with
-    the `read`, does not count: the walk through it knows what has come before.
+    tree: the file of that call. In the function of the call the assignment has to be below the call; if an object keeps
+    the wrapper (`self.model = DDP(model)`), it may be in another method of the class. Assignments in `reader`, the
+    function with the `read`, do not count: the analysis of that function already knows what came before.
     """
     kept = next((each for each in reversed(ancestors(tree, wrapping)) if isinstance(each, cst.Assign)), None)
     if kept is None:
@@ -71,9 +71,7 @@ def _bound(statement: cst.Assign) -> Iterator[cst.BaseExpression]:
 def _is_read_first(
     cls: cst.ClassDef, kept: cst.Assign, putting: Sequence[cst.Assign], reader: cst.FunctionDef, read: cst.CSTNode
 ) -> bool:
-    """Whether the method that wraps the model calls the reader before anything is put on the wrapper, and the reader
-    reads it whenever it is called.
-    """
+    """Whether the wrapping method calls the reader before the attribute is set, and the reader always reads it."""
     if any(isinstance(each, _CONDITIONS) for each in ancestors(reader, read)):
         return False
     method = next(each for each in reversed(ancestors(cls, kept)) if isinstance(each, cst.FunctionDef))
@@ -90,7 +88,7 @@ def _is_read_first(
 
 
 def _waits(method: cst.FunctionDef, call: cst.Call) -> bool:
-    """Whether a call may be left out in the first round of a loop: a condition asks which one it is."""
+    """Whether a call may be skipped in the first iteration of a loop: a condition depends on the loop's variable."""
     around = ancestors(method, call)
     counted = frozenset[str]().union(*(names_in(each.target) for each in around if isinstance(each, cst.For)))
     asked = [each.test for each in around if isinstance(each, (cst.If, cst.While, cst.IfExp))]
@@ -98,7 +96,7 @@ def _waits(method: cst.FunctionDef, call: cst.Call) -> bool:
 
 
 def _run_by(cls: cst.ClassDef, calls: Sequence[cst.Call]) -> Iterator[cst.Assign]:
-    """The assignments of the methods of a class that calls on its own object run, and of those that these call."""
+    """The assignments in the methods that calls on `self` run, directly or through other methods of the class."""
     methods = {each.name.value: each for each in cls.body.body if isinstance(each, cst.FunctionDef)}
     todo, done = [own_attribute(each.func) for each in calls], set[str]()
     while todo:

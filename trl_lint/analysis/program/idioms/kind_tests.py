@@ -1,4 +1,4 @@
-"""What is only made for data of one kind, which a text names.
+"""Values that are created only for data of one kind, which is compared with a text.
 
 sampler = None
 if distributed and split == "train":        the loader of another split has no sampler
@@ -17,7 +17,7 @@ from trl_lint.analysis.program.syntax import ancestors, of_class
 
 
 def kind_tests(root: cst.CSTNode, name: str) -> Iterator[cst.Comparison]:
-    """The comparisons with a text on which a function (or module) gives a name the result of a call."""
+    """The comparisons with a text that decide whether a function (or module) assigns the result of a call to a name."""
     for assignment in of_class(root, cst.Assign):
         if any(isinstance(each.target, cst.Name) and each.target.value == name for each in assignment.targets):
             yield from _tests_for(root, assignment)

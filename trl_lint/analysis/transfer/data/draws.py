@@ -235,7 +235,7 @@ def _is_apart(receiver: Value) -> bool:
     return is_dataset(receiver) and receiver.rank.state is not State.SAME
 
 
-# --- what is made of it ---------------------------------------------------------------------------------
+# --- what is derived from draws -------------------------------------------------------------------------
 
 
 def made_of(frame: Frame, bases: Iterable[str], args: Arguments, made: Value) -> Value:
