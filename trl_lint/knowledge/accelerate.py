@@ -1,4 +1,4 @@
-"""What Accelerate's collectives, state and wrappers do. Read from accelerate 0.34 to 1.15."""
+"""Accelerate's collectives, state and wrappers. Read from accelerate 0.34 to 1.15."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _OPERATIONS = "utils/operations.py"
 _TRACKING = "tracking.py::GeneralTracker"
 
 FSDP_PLUGIN = "accelerate.FullyShardedDataParallelPlugin"
-# It looks at its arguments, and at nothing that is in one of them: accelerator.py::Accelerator._prepare_one.
+# It prepares its arguments, but not what is inside one of them: accelerator.py::Accelerator._prepare_one.
 PREPARE = "accelerate.Accelerator.prepare"
-# What makes the settings of an engine that shards: utils/dataclasses.py.
+# Classes of settings for an engine that shards: utils/dataclasses.py.
 ENGINE_PLUGINS = frozenset({"DeepSpeedPlugin", "FullyShardedDataParallelPlugin", "MegatronLMPlugin"})
 
 _CLASSES: tuple[Row, ...] = (
@@ -91,7 +91,7 @@ _COLLECTIVES: tuple[Row, ...] = (
                result="barrier", operand=(-1, ""), fails=""),
 )
 
-# Both states and the accelerator (whose properties hand on the state's).
+# Of both states and the accelerator (whose properties return those of the state).
 _RANK_ATTRIBUTES = {
     "device": OWN_DEVICE,
     "distributed_type": DISTRIBUTED_TYPE,
@@ -127,7 +127,7 @@ _ATTRIBUTES: tuple[Row, ...] = (
               value=instance("accelerate.GradientState")),
     Attribute(name="accelerate.Accelerator.state", source=f"{_ACCELERATOR}.__init__",
               value=instance("accelerate.AcceleratorState")),
-    # `init_trackers` is `on_main_process`: on the other ranks the list stays as `__init__` made it, empty.
+    # `init_trackers` is `on_main_process`: on the other ranks the list stays empty, as `__init__` created it.
     Attribute(name="accelerate.Accelerator.trackers", source=f"{_ACCELERATOR}.init_trackers",
               value=held("accelerate.GeneralTracker")),
     *(
@@ -189,15 +189,15 @@ _FUNCTIONS: tuple[Row, ...] = (
         for name in ("accumulate", "join_uneven_inputs", "local_main_process_first", "main_process_first",
                      "no_sync")
     ),
-    # A reduction of its own: it sums the ranks' triggers.
+    # It sums the ranks' triggers by a reduction.
     Function(name="accelerate.Accelerator.check_trigger", source=f"{_ACCELERATOR}.check_trigger",
              returns=REDUCED, synchronises=Synchronisation("reduced", symmetric=True)),
-    # A tensor on the device, as torch's own, of FSDP as well; gradients are the same on all ranks by then. Under
-    # DeepSpeed it is None, from 1.8 on what the engine says (a tensor or a number).
+    # A tensor on the device, as torch's function returns, with FSDP as well; by then gradients are the same on all
+    # ranks. With DeepSpeed it is None, from 1.8 on the value of the engine (a tensor or a number).
     Function(name="accelerate.Accelerator.clip_grad_norm_", source=f"{_ACCELERATOR}.clip_grad_norm_",
              returns=GRADIENT_NORM),
-    # Where there are no trackers, which is on all ranks but the main one, it returns a blank `GeneralTracker`. Of the
-    # others the one with a row of its own stands for all.
+    # On all ranks but the main one there are no trackers, and it returns a blank `GeneralTracker`. The only tracker
+    # that has a row represents all others.
     Function(name="accelerate.Accelerator.get_tracker", source=f"{_ACCELERATOR}.get_tracker",
              returns=on_one_rank("accelerate.WandBTracker"), switch=(1, "unwrap"),
              switched=on_one_rank("accelerate.GeneralTracker.tracker")),
@@ -208,7 +208,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     Function(name=PREPARE, source=f"{_ACCELERATOR}.prepare", returns="prepared"),
     Function(name="accelerate.Accelerator.prepare_data_loader", source=f"{_ACCELERATOR}.prepare_data_loader",
              returns="prepared"),
-    # With evaluation_mode there is no DDP around it.
+    # With evaluation_mode it adds no DDP.
     Function(name="accelerate.Accelerator.prepare_model", source=f"{_ACCELERATOR}.prepare_model",
              returns="prepared", switch=(2, "evaluation_mode"), switched="first"),
     # The models are those that `prepare_model` has kept: bare under DDP, wrapped under FSDP and DeepSpeed.
@@ -261,7 +261,7 @@ _SINKS: tuple[Row, ...] = (
 
 ROWS: tuple[Row, ...] = (*_CLASSES, *_COLLECTIVES, *_ATTRIBUTES, *_FUNCTIONS, *_SINKS)
 
-# What nothing else has that is handed on by hand.
+# Names that no other object has which code passes to functions.
 ONLY_ACCELERATORS_HAVE = frozenset({
     "gather_for_metrics", "optimizer_step_was_skipped", "pad_across_processes", "prepare_data_loader",
     "prepare_model", "register_for_checkpointing", "sync_gradients",
@@ -275,7 +275,7 @@ UNIQUE: dict[str, str] = {
     "is_local_main_process": "accelerate.Accelerator",
     "is_main_process": "accelerate.Accelerator",
     "local_main_process_first": "accelerate.Accelerator",
-    "main_process_first": "accelerate.Accelerator",  # and of TrainingArguments, which waits in the same way
+    "main_process_first": "accelerate.Accelerator",  # also of TrainingArguments, which waits in the same way
     "optimizer_step_was_skipped": "accelerate.Accelerator",
     "pad_across_processes": "accelerate.Accelerator",
     "prepare_data_loader": "accelerate.Accelerator",

@@ -1,8 +1,9 @@
-"""What Composer's helpers for `torch.distributed` do. Read from composer 0.32 (`composer/utils/dist.py`).
+"""Composer's helpers for `torch.distributed`. Read from composer 0.32 (`composer/utils/dist.py`).
 
-Its launcher starts one process per device. Newer releases start gloo beside nccl (`composer/devices/device_gpu.py`): a
-tensor on the CPU is right in these collectives, and a Python number does nothing on one process. `barrier` has no row:
-it stands behind `local_rank_zero_download_and_wait`, in which ranks wait for a file until the first one has come round.
+Its launcher starts one process per device. Newer releases start gloo in addition to nccl
+(`composer/devices/device_gpu.py`): a tensor on the CPU is correct in these collectives, and a Python number does
+nothing on one process. `barrier` has no row: it follows `local_rank_zero_download_and_wait`, in which ranks wait for a
+file until the first one has written it.
 """
 
 from __future__ import annotations

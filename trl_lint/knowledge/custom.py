@@ -1,4 +1,4 @@
-"""The rows that `[tool.trl-lint]` stands for: what users say of their own functions, methods and classes."""
+"""The rows for `[tool.trl-lint]`: what users say of their own functions, methods and classes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from trl_lint.settings import Settings
 
 _SOURCE = "[tool.trl-lint]"
-# By which keywords a function of the user's own may be given a process group.
+# The keywords by which a function of the project may take a process group.
 _GROUPS = ((-1, "group"), (-1, "process_group"))
 
 
 def _unnamed(result: str, *, reduction: str = "", lists: bool = False) -> Collective:
-    # It may well take a Python number, so a number in it is no mistake that is known of.
+    # It may accept a Python number, so that a number is no known mistake.
     kind = (-1, "", reduction) if reduction else None
     return Collective(
         name="", source=_SOURCE, operand=ANY, fails="", result=result, reduction=kind, lists=lists, groups=_GROUPS
     )
 
 
-# What a reducer may be said to do, and the row that says so, less its name.
+# The operations of a reducer that can be configured, each with its row without a name.
 REDUCERS: Mapping[str, Collective] = {
     "broadcast": _unnamed("broadcast"),
     "gather": _unnamed("gathered"),
@@ -52,7 +52,7 @@ def _reducer(name: str, word: str) -> Iterator[Row]:
 
 
 def _guard(name: str) -> Iterator[Row]:
-    # Read, it differs between ranks; called, it is the function below.
+    # As an attribute, it differs between ranks; if it is called, it is the function below.
     yield Attribute(name=name, source=_SOURCE, value=LibraryName(name, ranks.RANK_LOCAL))
     yield Function(name=name, source=_SOURCE, returns=RANK_GUARD)
 
@@ -66,7 +66,7 @@ def _unwrapper(name: str) -> Iterator[Row]:
 
 
 def _classes(settings: Settings, rows: list[Row]) -> Iterator[Row]:
-    """The bases out of sight, and the classes that the methods among the rows belong to."""
+    """The configured trainer bases, and the classes that the methods among the rows belong to."""
     bases = {library.canonical(name): library.canonical(behaves) for name, behaves in settings.trainer_bases}
     owners = (row.name.rpartition(".")[0] for row in rows)
     for name in dict.fromkeys((*bases, *(owner for owner in owners if _is_new_class(owner)))):
@@ -75,12 +75,12 @@ def _classes(settings: Settings, rows: list[Row]) -> Iterator[Row]:
 
 
 def _is_new_class(dotted: str) -> bool:
-    """Whether a dotted name is, by its spelling, that of a class, and of none that the tables know."""
+    """Whether a dotted name is spelled like a class, and the tables have no such class."""
     is_class = dotted.rpartition(".")[2].lstrip("_")[:1].isupper()
     return is_class and not any(isinstance(row, Class) for row in library.rows(dotted))
 
 
 def trainer_classes() -> list[str]:
-    """The classes that a trainer base may be said to behave like."""
+    """The classes that a trainer base may be configured to behave like."""
     names = dict.fromkeys(row.name for row in library.ROWS if isinstance(row, Class))
     return [name for name in names if library.is_subclass(name, "transformers.Trainer")]

@@ -1,8 +1,8 @@
 """Data sets that are computed once and kept in files. Read from datasets 2.14.0 and 3.5.0.
 
-`map` and `filter` of a data set that lies in files write their result to a file beside them, named after a fingerprint
-of the data and the function; whoever computes the same again reads it. A data set that was made in memory has no such
-file, and one that streams computes nothing before it is read.
+`map` and `filter` of a data set in files write their result to a file next to them, named after a fingerprint of the
+data and the function; a process that computes the same again reads it. A data set that was created in memory has no
+such file, and a streamed one computes nothing before it is read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ARROW = "arrow_dataset.py::Dataset"
 _DICT = "dataset_dict.py::DatasetDict"
 _ITERABLE = "iterable_dataset.py::IterableDataset"
 
-# A data set, or a dict of its splits, which has all the methods of one: `x[split]` of either is one.
+# A data set, or a dict of its splits, which has all its methods: `x[split]` of either is a data set.
 DATASET = instance("datasets.DatasetDict")
 DATASET_CLASSES = frozenset({"datasets.Dataset", "datasets.DatasetDict"})
 STREAM = instance("datasets.IterableDataset")
@@ -31,16 +31,16 @@ _VALUES = IterableValue(ranks.SAME, DATASET, ranks.SAME)
 
 # The file is neither written nor read.
 _UNCACHED = {"keep_in_memory": True, "load_from_cache_file": False}
-# The same for all that is computed from then on: it goes into files of each process's own.
+# Calls with the same effect on everything that is computed later: each process then writes files of its own.
 # Source: https://huggingface.co/docs/datasets/en/package_reference/main_classes#datasets.disable_caching
 DISABLES_CACHING = ("disable_caching(", "set_caching_enabled(False")
 
-# What is told to a reader only, and goes into no file's name.
+# Arguments for the reader only, which are not part of the name of a file.
 # Source: arrow_dataset.py, the `dataset_kwargs` of `Dataset.map`, and `ignore_kwargs` of `Dataset.filter`
 SAYS_ONLY = frozenset({"desc"})
 
-# A function that is mapped is hashed with all that it reads, and the hash names the file. Arguments of a program have
-# the rank among them where a launcher hands it to each process.
+# A function that is mapped is hashed with everything that it reads, and the hash names the file. Arguments of a program
+# contain the rank if a launcher passes it to each process.
 # Sources: https://huggingface.co/docs/datasets/en/about_cache; torch/distributed/launch.py `--local-rank`
 RANK_OPTION = rb"add_argument\(\s*[\"']--local[-_]rank[\"']"
 
@@ -48,7 +48,7 @@ _STAYS = (
     "cast", "cast_column", "class_encode_column", "flatten", "flatten_indices", "remove_columns", "rename_column",
     "rename_columns", "select", "select_columns", "sort", "with_format", "with_transform",
 )
-# Without one of these numpy's own state decides, and names the files of what is computed from then on.
+# Without one of these, numpy's global state decides, and names the files of everything that is computed later.
 _SEEDS = {
     "shuffle": ((0, "seed"), (1, "generator"), (0, "seeds"), (2, "generators")),
     "train_test_split": ((4, "seed"), (5, "generator")),
@@ -86,7 +86,7 @@ _FUNCTIONS: tuple[Row, ...] = (
         for name in ("from_csv", "from_file", "from_generator", "from_json", "from_parquet", "from_sql", "from_text",
                      "load_from_disk")
     ),
-    # Made in memory: no file to share.
+    # Created in memory: no file to share.
     *(
         Function(name=f"datasets.Dataset.{name}", source=f"{_ARROW}.{name}", returns=SAME)
         for name in ("from_dict", "from_list", "from_pandas")

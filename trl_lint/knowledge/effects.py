@@ -1,9 +1,8 @@
-"""Calls that change something which all ranks share, but have no row: what is known of them is no dotted name.
+"""Calls that change something that all ranks share, but have no row, as no dotted name is known for them.
 
-A data frame, a figure, a config or a bare model comes from code out of sight, as a rule, so that its class is not
-known: its methods are told by their own names. What `open` does is a matter of the mode that it is given. All others
-have an `Effect` in their rows. Read from the documentation of Python, pandas, polars, numpy, matplotlib, plotly,
-moviepy, torch (`profile.export_chrome_trace`), datasets and transformers.
+The class of a data frame, a figure, a config or a bare model is usually not known, as its source is not available: so
+methods are recognised by their own names. The effect of `open` depends on its mode. All other calls have an `Effect` in
+their rows. Read from the documentation of Python, pandas, matplotlib, datasets and transformers.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ METHODS: dict[str, Effect] = {
             ("write_videofile", "filename"), ("export_chrome_trace", "path"), ("extractall", "path"),
         )
     },
-    # Of a data set (arrow_dataset.py): its own file alone is left, and that of another rank is none of its own.
+    # Of a data set (arrow_dataset.py): it keeps only its own file, and removes that of another rank.
     "cleanup_cache_files": Effect("removes the cache files that the others may be reading"),
     # Of a pipeline of diffusers (loaders/lora_base.py).
     "save_lora_weights": Effect("writes the same files", (0, "save_directory")),
-    # Of a config and a tokenizer of transformers, whoever has loaded them (configuration_utils.py,
+    # Of a config and a tokenizer of transformers, however they were loaded (configuration_utils.py,
     # tokenization_utils_base.py).
     "save_vocabulary": Effect("writes the same files", (0, "save_directory")),
     "to_json_file": Effect("writes the same file", (0, "json_file_path")),
 }
-# Methods of a `pathlib.Path`, which is the place itself.
+# Methods of a `pathlib.Path`, which is the changed path itself.
 OF_PATHS: dict[str, Effect] = {
     "mkdir": Effect("creates the same folder", fails=True, unless=("exist_ok",), makes=True,
                     instead="let all ranks create it: `exist_ok=True`"),
@@ -48,21 +47,21 @@ OF_PATHS: dict[str, Effect] = {
     "write_bytes": Effect("writes the same file"),
     "write_text": Effect("writes the same file"),
 }
-# Of these, the ones that nothing but a path has.
+# Of these, the ones that only paths have.
 ONLY_PATHS_HAVE = frozenset({"mkdir", "rmdir", "symlink_to", "unlink", "write_bytes", "write_text"})
-# Attributes and methods of a path: what gives another one, what gives a text, what asks the disk, what lists a folder.
+# Attributes and methods of a path: those that return another path, return a string, test the disk, list a folder.
 GIVE_PATHS = frozenset({
     "absolute", "expanduser", "joinpath", "parent", "relative_to", "resolve", "with_name", "with_stem", "with_suffix",
 })
 PARTS_OF_PATHS = frozenset({"as_posix", "as_uri", "name", "stem", "suffix"})
-# Functions of shutil that only read what they are given first.
+# Functions of shutil that only read their first argument.
 COPIES = frozenset({"copy", "copy2", "copyfile", "copytree"})
 ASK_DISK = frozenset({"exists", "is_dir", "is_file", "is_symlink"})
 LIST_FOLDERS = frozenset({"glob", "iterdir", "rglob"})
 # Methods of a model that is not wrapped.
 OF_MODELS: dict[str, Effect] = {
-    # The model is the same on all ranks: at the end of a script all leave the same. Within a training one rank may go
-    # on to read, rename or remove what another one is still writing.
+    # The model is the same on all ranks: at the end of a script all write the same. During a training one rank may
+    # already read, rename or remove what another one is still writing.
     "push_to_hub": Effect("pushes the same model", consequence=Consequence.WASTE),
     "save_pretrained": Effect("writes the same files", (0, "save_directory"), consequence=Consequence.WASTE,
                               in_hooks=Consequence.RACE, unless=("is_main_process", "save_function", "state_dict")),
@@ -76,7 +75,7 @@ OF_LOADED: dict[str, Effect] = {
 OPENED = Effect("writes the same file", (0, "file"))
 APPENDED = Effect("appends to the same file", (0, "file"))
 WRITES = {"w": OPENED, "x": OPENED, "a": APPENDED}
-# What opens a file in the mode that comes second, as `open` does, and its parameter that is the path.
+# Functions that open a file in the mode of their second argument, as `open` does, with the parameter for the path.
 OPENERS: dict[str, Parameter] = {
     "builtins.open": (0, "file"),
     "bz2.open": (0, "filename"),
@@ -97,36 +96,36 @@ OPENERS: dict[str, Parameter] = {
     "wave.open": (0, "f"),
     "zipfile.ZipFile": (0, "file"),
 }
-# What saves a picture to a path with such an ending, and what TorchScript has made of a model, by one of these of
+# Saving a picture to a path with such an ending, and a TorchScript model, created by one of these functions of
 # `torch.jit`, to any path.
 SAVES = "save"
 SAVES_PICTURE = Effect("writes the same file", (0, "fp"))
 SAVES_SCRIPT = Effect("writes the same file", (0, "f"))
 MAKE_SCRIPTS = frozenset({"freeze", "optimize_for_inference", "script", "trace"})
-# The methods of an open file that put nothing into it.
+# The methods of an open file that write nothing to it.
 LEAVE_FILE = frozenset({"close", "fileno", "flush"})
-# What a tracker's library calls its run, which may be None where there is none (`wandb.run`).
+# The classes of a tracker's run; the name of the current run may be None (`wandb.run`).
 RUNS = frozenset({"wandb.Run"})
-# What starts such a run, and what logs to the one that this process has started.
+# The call that starts such a run, and those that log to the one that this process has started.
 STARTS_RUN = "wandb.init"
 LOGS_TO_RUN = frozenset({"wandb.config.update", "wandb.log"})
-# What fails where this process has started none, and is right where it has.
+# Calls that fail if this process has started none, and are correct if it has.
 ASKS_FOR_RUN = frozenset({"wandb.config.update"})
-# The run of a tracker that `Accelerator.get_tracker` gives, which is blank on all ranks but the main one.
+# The run of a tracker from `Accelerator.get_tracker`, which is blank on all ranks but the main one.
 RUN_OF_TRACKER = "accelerate.WandBTracker.run"
 OF_TRACKER = Effect("uses a run that only the main process has", consequence=Consequence.CRASH)
-# With a name of its own a run is that one, and not one per rank of the group that it is in.
+# A run with one of these names is a single one, and not one per rank of its group.
 GROUPS_RUN = "group"
 NAMES_RUN = ("id", "name")
-# The modes in which each process has a run of its own as without one; in the others most of them have none.
+# The modes in which each process has its own run, as without a mode; in the others most of them have none.
 KEEP_RUN = frozenset({"offline", "online"})
-# What is written down with a run, and tells it from no other one.
+# Arguments that describe a run, and do not distinguish it from others.
 DESCRIBE_RUN = frozenset({"config", "notes", "save_code", "tags"})
-# Where the files of a run lie: that tells it from others where it is known to differ.
+# The folder of a run: it distinguishes runs if it is known to differ.
 PLACES_RUN = frozenset({"dir"})
-# A file that keeps nothing, whoever writes to it.
+# A file that keeps nothing.
 NOWHERE = "/dev/null"
-# What lists a folder, and what writes the time down; a format with one of these parts tells the ranks apart.
+# Functions that list a folder, and that format the time; a format with one of these parts differs between ranks.
 LISTINGS = frozenset({"glob.glob", "glob.iglob", "os.listdir", "os.scandir", "os.walk"})
 STAMPS = frozenset({"strftime", "time.strftime"})
 PARTS_OF_A_SECOND = ("%f",)

@@ -1,7 +1,7 @@
 """What shows that a project is run under an engine: options of launch commands, keys of configurations, and code.
 
-Each sign names what it is a sign of and where that can be read. That a project names an engine in prose, asks for one
-in a condition or imports a library of one is no sign.
+Each sign names its engine and its source. It is no sign that a project names an engine in prose, tests for one in a
+condition or imports its library.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _compiled = cache(re.compile)
 class Sign:
     """A regular expression over the bytes of a file, and the engine whose use it shows.
 
-    words: one of these is in all that the pattern matches; they are found many times as fast.
-    unless: what, found anywhere in the same file, takes the meaning away.
+    words: every match contains one of these; searching for them is many times faster. unless: a pattern that, found
+    anywhere in the same file, cancels the sign.
     """
 
     engine: TrainingEngine
@@ -61,21 +61,21 @@ def _found(pattern: str, text: bytes) -> bool:
     return _compiled(pattern.encode(), re.MULTILINE).search(text) is not None
 
 
-# A file that is no code shows nothing without one of these.
+# A file without code shows nothing without one of these.
 MENTIONS = re.compile(
     rb"(?i)deepspeed|fsdp|full\w*shard|zero_|_zero3|multi_gpu|DataParallel|torchrun|accelerate[\s-]+launch"
     rb"|accelerate\.commands|distributed\.(?:run|launch)"
 )
-# Nor does one without one of these hold a launch of several processes.
+# A file without one of these has no launch of several processes.
 LAUNCHES = re.compile(
     rb"accelerate[\s\"',-]+launch|torchrun|accelerate\.commands|distributed\.(?:run|launch)"
     rb"|(?<![\w./-])(?:deepspeed|ds)[\"',]*\s+[^\s:=]|deepspeed\.launcher"
 )
-# Nor does one without this hold a program that bare python starts.
+# A file without this has no program that is started with bare python.
 STARTS = re.compile(rb"(?:python[\d.]*|PYTHON[^\s]*)\s[^\n]*(?:\.py\b|\$)|python[\d.]*\s+-m\s|\brun\s[^\n]*\.py\b")
 _STARTS_RANKS = rb"\b(?:%b)\(" % "|".join(sorted(START_RANKS)).encode()
 SPAWNS_RANKS = re.compile(_STARTS_RANKS)
-# Code that makes processes itself, or has a library do so: bare python starts it on all GPUs. A seed starts nothing.
+# Code that starts processes itself, or through a library: bare python runs it on all GPUs. A seed starts nothing.
 SPAWNS = re.compile(
     _STARTS_RANKS + rb"|(?<!psutil\.)\bProcess\("
     rb"|^\s*(?:import|from)\s+(?:(?:pytorch_)?lightning(?![\w.]*\s+import\s+seed_everything\s*(?:#|$))"
@@ -83,15 +83,15 @@ SPAWNS = re.compile(
     rb"|\btorchrun\b|accelerate[\s\"',]+launch|distributed\.(?:run|launch)\b",
     re.MULTILINE,
 )
-# One of these is in all that SPAWNS matches, in the last line of it; they are found many times as fast.
+# The last line of every match of SPAWNS contains one of these; searching for them is many times faster.
 SPAWN_WORDS = (
     b"spawn(", b"Process(", b"start_processes(", b"_launcher(", b"elastic_launch(", b"lightning", b" ray", b"composer",
     b"submitit", b"torchrun", b"launch", b"distributed.run",
 )  # fmt: skip
-# Code that asks whether a process group has been started: without one, it takes its process for the only one.
+# Code that tests whether a process group has been started: without one, it treats its process as the only one.
 ASKS_FOR_GROUP = re.compile(rb"\bis_initialized\b")
-# Code, in lower case, that may start one, or has a library do so; whatever sets ranks up by another name counts. Each
-# of these begins with a letter, or a dot: else the expression is three times as slow.
+# Code, in lower case, that may start one, itself or through a library; any other name of a setup of ranks counts. Each
+# of these begins with a letter, or a dot: otherwise the expression is three times as slow.
 _SETS_UP = rb"\w{0,12}(?:dist|parallel|ddp|process)"
 _STARTING = (
     rb"(?:\w*lightning|colossalai|composer|deepspeed|detectron|fairseq|horovod|ignite|megatron|mmcv|mmengine|nemo|ray"
@@ -114,7 +114,7 @@ _TYPE = r"^[ \t]*[\"']?distributed_type[\"']?[ \t]*:[ \t]*[\"']?{}\b"
 _NO_SHARDS = r"^[ \t]*fsdp_sharding_strategy[ \t]*:[ \t]*[\"']?(?:NO_SHARD|3)\b"
 
 # fmt: off
-# In files of settings, and in those that are printed in documentation.
+# In files of settings, and in settings that are printed in documentation.
 IN_CONFIGURATION = (
     Sign(TrainingEngine.DDP, _TYPE.format("MULTI_GPU"), _CONFIG, (b"distributed_type",)),
     Sign(TrainingEngine.FSDP, _TYPE.format("FSDP"), _CONFIG, (b"distributed_type",), unless=_NO_SHARDS),
@@ -124,11 +124,11 @@ IN_CONFIGURATION = (
     Sign(TrainingEngine.DEEPSPEED, r"^[ \t]*deepspeed[ \t]*:[ \t]*[\"']?[^\s#\"']+\.json\b", _ARGUMENTS,
          (b"deepspeed",)),
 )
-# In Python code, comments left out.
+# In Python code, without comments.
 IN_CODE = (
     Sign(TrainingEngine.DDP, r"(?<!class )\b(?:DistributedDataParallel|DDP)\s*\(", "torch: nn/parallel/distributed.py",
          (b"DistributedDataParallel", b"DDP")),
-    # With the settings of Accelerate's plugin it is for where a launch asks for the engine.
+    # The settings of Accelerate's plugin apply where a launch asks for the engine.
     Sign(TrainingEngine.FSDP, r"(?<!class )\b(?:FullyShardedDataParallel|FSDP)\s*\(",
          "torch: distributed/fsdp/fully_sharded_data_parallel.py", (b"FullyShardedDataParallel", b"FSDP"),
          unless=r"\.fsdp_plugin\b"),
@@ -137,25 +137,25 @@ IN_CODE = (
     Sign(TrainingEngine.FSDP, r"(?<!class )\bFullyShardedDataParallelPlugin\s*\(", _PLUGINS,
          (b"FullyShardedDataParallelPlugin",)),
     Sign(TrainingEngine.FSDP, rf"^[^#\n]*\bfsdp\s*=\s*[\[\"'][^#\n]*\b{_SHARDS}", _ARGUMENTS, _SHARDING),
-    # The same.
+    # The same holds here.
     Sign(TrainingEngine.DEEPSPEED, r"\bdeepspeed\.initialize\s*\(", "deepspeed: __init__.py::initialize",
          (b"deepspeed.initialize",), unless=r"\.deepspeed_plugin\b"),
     Sign(TrainingEngine.DEEPSPEED, r"(?<!class )\bDeepSpeedPlugin\s*\(", _PLUGINS, (b"DeepSpeedPlugin",)),
     Sign(TrainingEngine.DEEPSPEED_ZERO3, r"\bDeepSpeedPlugin\s*\([^)#]*\bzero_stage\s*=\s*3\b", _PLUGINS,
          (b"DeepSpeedPlugin",)),
     Sign(TrainingEngine.DEEPSPEED, r"^[^#\n]*\bdeepspeed\s*=\s*[\"'][^\"'\n]+\.json\b", _ARGUMENTS, (b".json",)),
-    # A configuration that is written out, beside none of another stage.
+    # A literal configuration, without one of another stage in the file.
     Sign(TrainingEngine.DEEPSPEED_ZERO3, r"[\"']zero_optimization[\"']\s*:\s*\{[^{}]*[\"']stage[\"']\s*:\s*3\b",
          "deepspeed: runtime/zero/config.py::DeepSpeedZeroConfig", (b"zero_optimization",),
          unless=r"[\"']stage[\"']\s*:\s*[012]\b"),
-    # With any other stage it raises.
+    # It raises with any other stage.
     Sign(TrainingEngine.DEEPSPEED_ZERO3, r"\._zero3_consolidated_16bit_state_dict\s*\(",
          "deepspeed: runtime/engine.py", (b"._zero3_consolidated_16bit_state_dict",)),
 )
 
 
 class _LaunchOption:
-    """An option of a launch command, of the launcher or of what it starts, with a value like that."""
+    """An option of a launch command, of the launcher or of the program, with a value that matches a pattern."""
 
     __slots__ = ()
     name: str
@@ -167,7 +167,7 @@ class _LaunchOption:
 
 @dataclass(frozen=True, slots=True)
 class Option(_LaunchOption):
-    """One that shows an engine."""
+    """An option that shows an engine."""
 
     engine: TrainingEngine
     name: str
@@ -177,7 +177,7 @@ class Option(_LaunchOption):
 
 @dataclass(frozen=True, slots=True)
 class CountOption(_LaunchOption):
-    """One that says that all processes are on one machine, or that there is one of them on each."""
+    """An option that says that all processes are on one machine, or that there is one process on each machine."""
 
     name: str
     source: str
@@ -219,49 +219,48 @@ ONE_PROCESS = (
     CountOption("--num-gpus", _RUNNER, r"^1$"),
     CountOption("--include", _RUNNER, r"^\w+:\d+$"),
 )
-# These may be on several machines, each with a process of its own.
+# These may be on several machines, with one process each.
 SEVERAL_NODES = (
     CountOption("--nnodes", _ELASTIC, r"^(?!1(?::1)?$)"),
     CountOption("--num_machines", _LAUNCH, r"^(?!1$)"),
     CountOption("--num-machines", _LAUNCH, r"^(?!1$)"),
     CountOption("--num_nodes", _RUNNER, r"^(?!1$)"),
 )
-# With one of these a command says how many processes there are, or which, whatever the configuration says.
+# With one of these a command overrides the number of processes in the configuration, or says which ones.
 _ALSO_COUNT = frozenset({"--gpu-ids", "--gpu_ids", "--multi-gpu", "--multi_gpu"})
 COUNTS = frozenset(each.name for each in ONE_PROCESS + SEVERAL_NODES) | _ALSO_COUNT
-# Accelerate's own settings say how many there are; one machine is its default.
+# Accelerate's settings give the number of processes; one machine is the default.
 ACCELERATE = re.compile(rb"^num_processes[ \t]*:", re.MULTILINE)
 SEVERAL_PROCESSES = re.compile(
     rb"^(?:num_processes|num_machines)[ \t]*:(?![ \t]*[\"']?1[\"']?[ \t\r]*(?:#.*)?$)", re.MULTILINE
 )
-# A last batch that is not full is dropped, with as many rows on each rank: in settings, in code, and as an option.
+# An incomplete last batch is dropped, so that all ranks have as many rows: in settings, in code, and as an option.
 DROPS_LAST = "dataloader_drop_last"
 DROPS_LAST_IN_SETTINGS = re.compile(
     rb"(?:^[ \t]*|[{,][ \t]*(?=\"))[\"']?%b[\"']?[ \t]*:[ \t]*(?i:true|yes|on)\b" % DROPS_LAST.encode(), re.MULTILINE
 )
 DROPS_LAST_IN_CODE = re.compile(rb"\b%b[ \t]*=[ \t]*True\b" % DROPS_LAST.encode())
-# The class or function that hydra builds by what settings say, and what code that has it build them imports.
+# The class or function that hydra builds from settings, and the names that code which uses hydra for it imports.
 BUILT = re.compile(rb"""^[ \t]*(?:-[ \t]+)?["']?_target_["']?[ \t]*:[ \t]*["']?([\w.]+)\.\w+""", re.MULTILINE)
 BUILDERS = frozenset({"hydra", "instantiate"})
-# What hands the whole configuration to `accelerate launch`.
+# Options that pass the whole configuration to `accelerate launch`.
 CONFIGURATION_OPTIONS = frozenset({"--config_file", "--config-file"})
-# Files of settings that a launch may name among its words.
+# Endings of settings files that a launch command may name.
 SETTINGS_FILES = (".json", ".yaml", ".yml", ".toml", ".cfg", ".ini")
-# Launchers whose processes are DeepSpeed's, in the words of `launchers.py`.
+# Launchers whose processes use DeepSpeed, by their names in `launchers.py`.
 DEEPSPEED_LAUNCHERS = frozenset(
     {"deepspeed", "ds", "python -m deepspeed.launcher.runner", "python -m deepspeed.launcher.launch"}
 )
 
-# The engine of DeepSpeed: what it has that no other model has. Its parameters are gathered at stage 3 only.
+# The engine of DeepSpeed, and what only it has, of all models. Its parameters are gathered at stage 3 only.
 ENGINE = "deepspeed.DeepSpeedEngine"
 _SOURCE = "deepspeed/runtime/engine.py::DeepSpeedEngine"
 _ZERO3 = frozenset({TrainingEngine.DEEPSPEED_ZERO3})
 _SAVES = ("save_16bit_model", "save_fp16_model")
 ROWS: tuple[Row, ...] = (
     Class(name=ENGINE, source=_SOURCE),
-    # Beside it the optimizer, the loader (`deepspeed_io` gives it a DistributedSampler) and the scheduler, as far as
-    # they are given or configured. What is an engine on one way only, and a model on another, is something of which
-    # nothing is known.
+    # It also returns the optimizer, the loader (with a DistributedSampler from `deepspeed_io`) and the scheduler, if
+    # they are passed or configured. A value that is an engine on one branch, and a model on another, is unknown.
     Function(name="deepspeed.initialize", source="deepspeed/__init__.py::initialize",
              returns=items(instance(ENGINE, ranks.UNKNOWN), UNKNOWN, LOADER.having(LOADED_BATCH), UNKNOWN)),
     Attribute(name=f"{ENGINE}.global_rank", source=f"{_SOURCE}._set_distributed_vars", value=GLOBAL_RANK_INDEX),
@@ -278,9 +277,9 @@ ROWS: tuple[Row, ...] = (
         for name in _SAVES
     ),
 )
-# Attributes of the engine: code that reads one of a model has DeepSpeed in mind, or an engine like it.
+# Attributes of the engine: code that reads one of a model expects DeepSpeed, or a similar engine.
 OF_ENGINE = frozenset({"backward", "basic_optimizer", "lr_scheduler", "optimizer", "step", "training_dataloader"})
 UNIQUE: dict[str, str] = {name: ENGINE for name in ("_zero3_consolidated_16bit_state_dict", *_SAVES)}
-# What others have as well (trainers, users' own classes), but no model that is no engine.
+# Methods that other objects have (trainers, classes of projects), but no other models.
 OF_MODELS = frozenset({"save_checkpoint"})
 # fmt: on

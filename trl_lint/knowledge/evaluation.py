@@ -1,7 +1,7 @@
-"""Metrics that are fed batch by batch. Read from evaluate 0.4.3, datasets 2.14.0 and torchmetrics 1.9.0.
+"""Metrics that are updated batch by batch. Read from evaluate 0.4.3, datasets 2.14.0 and torchmetrics 1.9.0.
 
-A metric of `evaluate` counts what its own process has fed it, unless it is told of the others as it is loaded. One of
-torchmetrics gathers what all ranks have fed it when it is asked for its result.
+A metric of `evaluate` counts only what its own process has added, unless it is loaded with the number of processes. A
+metric of torchmetrics gathers what all ranks have added when its result is computed.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Collection
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.schema import NOTHING, REDUCED, UNKNOWN, Class, Function, Row, Synchronisation, instance
 
-# Stands for all classes of torchmetrics: what is made by them is a metric, or a collection of some.
+# Represents all classes of torchmetrics: their instances are metrics, or collections of metrics.
 _METRIC = "torchmetrics.Metric"
 _SOURCE = "torchmetrics/metric.py::Metric"
-# What a metric is told as it is made by which it asks no other ranks, or some of them.
+# Constructor arguments by which a metric does not synchronise with other ranks, or only with some.
 _KEEP_APART = frozenset({"dist_sync_fn", "distributed_available_fn", "process_group", "sync_on_compute"})
 
 # The layout of a table is by hand: one or two lines per row.
@@ -38,14 +38,14 @@ ROWS: tuple[Row, ...] = (
         for name in ("clone", "cpu", "cuda", "eval", "to", "train")
     ),
 )
-# What feeds such a metric, and what asks it for its result.
+# Methods that update such a metric, and that compute its result.
 FEEDS = frozenset({"add", "add_batch"})
 COMPUTES = frozenset({"compute"})
 # fmt: on
 
 
 def synchronised_metric(name: str, keywords: Collection[str]) -> Value | None:
-    """What a class of torchmetrics makes; nothing is known of it where it is told with whom it synchronises."""
+    """An instance of a class of torchmetrics; unknown if the arguments say with whom it synchronises."""
     if not name.startswith("torchmetrics.") or not name.rpartition(".")[2][:1].isupper():
         return None
     return instance(_METRIC) if _KEEP_APART.isdisjoint(keywords) else UNKNOWN

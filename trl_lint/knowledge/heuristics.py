@@ -1,8 +1,8 @@
-"""What is guessed from names: each guess with what it says, the code that asks for it, and a test.
+"""Guesses from names: each with what it says, the code that needs it, and a test.
 
-A name that is resolved is no guess: it has a row in the table of its library. These are asked where nothing better is
-known: of functions that are not in sight, of objects whose class nobody told, of fields, files and command lines. A
-guess is to be removed when the fact itself is known where it is asked for.
+A name that is resolved is no guess: it has a row in the table of its library. Guesses are used if nothing better is
+known: for functions whose source is not available, objects of unknown class, fields, files and command lines. A guess
+has to be removed when the fact itself is known where it is used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trl_lint.knowledge.torch_distributed import RANK_VARIABLES, WORLD_VARIABLES
 _compiled = cache(re.compile)
 
 
-# The same names are asked for again and again.
+# The same names are tested again and again.
 @lru_cache(maxsize=1 << 16)
 def _is_found(pattern: str, text: str) -> bool:
     return _compiled(pattern).search(text) is not None
@@ -24,9 +24,9 @@ def _is_found(pattern: str, text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Guess:
-    """A name that says something: one of `words`, or one in which the regular expression `pattern` is found.
+    """What a name suggests: one of `words`, or a name in which the regular expression `pattern` is found.
 
-    says: what is taken for granted then, as a sentence for users. because: the code that asks for it.
+    says: what is assumed then, as a sentence for users. because: the code that needs it.
     """
 
     group: str
@@ -36,7 +36,7 @@ class Guess:
     words: frozenset[str] = frozenset()
 
     def fits(self, text: str) -> bool:
-        """Whether it speaks of this name."""
+        """Whether the guess applies to this name."""
         return text in self.words or (bool(self.pattern) and _is_found(self.pattern, text))
 
     def found_in(self, source: bytes) -> bool:
@@ -44,17 +44,17 @@ class Guess:
         return _compiled(self.pattern.encode()).search(source) is not None
 
     def values(self, text: str) -> tuple[str | None, ...] | None:
-        """The groups of the pattern in a name that it speaks of, else None."""
+        """The groups of the pattern in a name that it matches, else None."""
         found = _compiled(self.pattern).search(text)
         return None if found is None else found.groups()
 
     def blanked(self, source: bytes) -> bytes:
-        """A text with a blank for each place where the pattern is found."""
+        """A text with a blank instead of each match of the pattern."""
         return _compiled(self.pattern.encode()).sub(b" ", source)
 
 
 def tells_rank(name: str) -> bool:
-    """Whether a name says the place of a process among all of them."""
+    """Whether a name refers to the rank of a process."""
     return MAIN_PROCESS.fits(name) or RANK_NUMBER.fits(name)
 
 

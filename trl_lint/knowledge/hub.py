@@ -1,4 +1,4 @@
-"""What changes a repository of the Hugging Face hub. Read from huggingface_hub 0.30 (hf_api.py)."""
+"""Calls that change a repository of the Hugging Face hub. Read from huggingface_hub 0.30 (hf_api.py)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _CREATES = Effect(
     instead="let all ranks create it: `exist_ok=True`",
 )
 _DELETES = Effect("deletes the same on the hub", (0, "repo_id"), fails=True, unless=("missing_ok",))
-# What differs between the ranks may be what they upload, or where they put it.
+# An argument that differs between ranks may be the content, or the path in the repository.
 _UPLOADS = Effect("uploads the same files", apart=True, consequence=Consequence.WASTE)
 
-# Each is a method of the API, and a function that does the same.
+# Each is a method of the API, and a function of the same name.
 ROWS: tuple[Row, ...] = (
     Class(name=_API, source="hf_api.py::HfApi"),
     *(

@@ -1,9 +1,10 @@
 """The index over the tables: what is known of a canonical name, a class's method, an attribute.
 
-Every look-up takes canonical names (`canonical` makes them of import spellings) and, as rows may hold for a
-span of releases only, the releases in use: a mapping from a distribution (`trl`) to its version. A row whose
-span does not hold for a known version is left out; with the version unknown all are given, to be joined.
-`Extended` is such a mapping that brings rows of the user's own along.
+Every look-up takes canonical names (`canonical` converts import spellings to them) and, as rows may hold for a span of
+releases only, the releases in use: a mapping from a distribution (`trl`) to its version. A row whose span excludes a
+known version is omitted; if the version is unknown, all rows are returned, to be joined.
+
+`Extended` is such a mapping that also holds the configured rows of the project.
 """
 
 from __future__ import annotations
@@ -88,9 +89,9 @@ ROWS: tuple[Row, ...] = (
     *loggers.ROWS, *model_libraries.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS, *torch_distributed.ROWS,
     *tokenizers.ROWS, *transformers.ROWS, *trl.ROWS, *writers.ROWS,
 )  # fmt: skip
-# Methods of trainers that compute what a training step trains with, by their own name.
+# Methods of trainers whose result a training step trains with, without their class.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)
-# What calls functions that were registered for it.
+# Methods that call functions which were registered for them.
 RUNNING_HOOKS = frozenset(row.registers for row in ROWS if isinstance(row, Function) and row.registers)
 NO_VERSIONS: Mapping[str, str] = {}
 
@@ -98,7 +99,7 @@ _ByName = dict[str, tuple[Row, ...]]
 _BY_NAME: _ByName = {}
 _HOOKS: dict[str, dict[str, tuple[Hook, ...]]] = {}
 _STORES: dict[str, tuple[Store, ...]] = {}
-# Library functions by root and own name: re-exports differ between releases, names do not.
+# Library functions by root and last part of the name: re-exports differ between releases, names do not.
 _FUNCTION_HOMES: dict[str, dict[str, str]] = {}
 _UNIQUE: dict[str, str] = accelerate.UNIQUE | datasets.UNIQUE | engines.UNIQUE | loggers.UNIQUE | transformers.UNIQUE
 # Libraries whose classes keep their name wherever they are imported from.
@@ -126,10 +127,10 @@ def _has_class(dotted: str) -> bool:
 
 
 class Extended(Mapping[str, str]):
-    """The releases in use, and rows of the user's own, which stand in place of the tables' rows of their names.
+    """The releases in use, and the configured rows of the project, which replace the tables' rows of the same name.
 
-    All look-ups take it for their `versions`. It changes nothing for those who do not hold it. Hooks and stores
-    can't be the user's own; a class has those of its bases.
+    All look-ups accept it as `versions`. It affects only look-ups that it is passed to. Hooks and stores cannot be
+    configured; a class has those of its bases.
     """
 
     def __init__(self, versions: Mapping[str, str], own: Iterable[Row]) -> None:
@@ -250,7 +251,7 @@ def canonical(dotted: str) -> str:
 
 
 def is_alias(dotted: str) -> bool:
-    """Whether a name is listed as another one's: `join` of a library is `os.path.join`."""
+    """Whether a name is listed as an alias of another: `join` of a library is `os.path.join`."""
     return dotted in _ALIASES
 
 
@@ -304,12 +305,12 @@ def _may_hold(row: Row, versions: Mapping[str, str]) -> bool:
 
 
 def rows(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> tuple[Row, ...]:
-    """All rows of a name, of whatever span."""
+    """All rows of a name, of any span."""
     return _rows_by_name(versions).get(name, ())
 
 
 def function(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Row | None:
-    """The row of a callable or class. With several that may hold, the newest."""
+    """The row of a callable or class. If several may hold, the newest."""
     found = holding(rows(name, versions), versions)
     if found:
         return found[-1]
@@ -337,7 +338,7 @@ def mro(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> Iterator[str]:
 
 def is_subclass(cls: str, base: str, versions: Mapping[str, str] = NO_VERSIONS) -> bool:
     """Whether the class is, or in a release that may be in use is, the base or derived from it."""
-    if cls == base or not rows(cls, versions):  # most that is asked about is no class at all
+    if cls == base or not rows(cls, versions):  # most names that are looked up are no classes
         return cls == base
     return any(current == base for current in mro(cls, versions))
 
@@ -349,7 +350,7 @@ def members(cls: str) -> set[str]:
 
 
 def others(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value | None:
-    """What every attribute without a row is, and every method without one returns; None: nothing is known."""
+    """The value of attributes without a row, and the result of methods without one; None: nothing is known."""
     row = _others(cls, versions)
     return None if row is None else row.others
 
@@ -363,7 +364,7 @@ def _others(cls: str, versions: Mapping[str, str]) -> Class | None:
 
 
 def method(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> tuple[str, tuple[Row, ...]] | None:
-    """The class or base that has a method of that name, and the rows of it."""
+    """The class or base that has a method of that name, and its rows."""
     for current in mro(cls, versions):
         found = holding(
             (row for row in rows(f"{current}.{attr}", versions) if isinstance(row, (Collective, Function, Hook, Sink))),
@@ -378,7 +379,7 @@ def method(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> tu
 
 
 def attribute_row(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> Attribute | None:
-    """The row of an attribute in the class or its bases, if it has one of its own."""
+    """The row of an attribute in the class or its bases, if there is one."""
     for current in mro(cls, versions):
         found = holding((row for row in rows(f"{current}.{attr}", versions) if isinstance(row, Attribute)), versions)
         if found:
@@ -387,7 +388,7 @@ def attribute_row(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS
 
 
 def attribute(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> Attribute | None:
-    """What is known of an attribute of an instance; a class's `others` stand in for what has no row."""
+    """What is known of an attribute of an instance; the class's `others` are used for attributes without a row."""
     found = attribute_row(cls, attr, versions)
     if found is not None:
         return found
@@ -440,17 +441,17 @@ def stores(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> dict[str, Sto
 
 
 def unique_method(attr: str) -> str | None:
-    """The class that alone, among those a training script deals with, has an attribute of that name."""
+    """The only class, among those that training scripts use, that has an attribute of that name."""
     return _UNIQUE.get(attr)
 
 
 # --- classes by their names -----------------------------------------------------------------------------
 
 _MODEL_ROOTS = frozenset({"diffusers", "peft", "sentence_transformers", "transformers", "trl"})
-# What scripts call a file beside them, too, whatever library there is.
+# Names of libraries that scripts also use for a file in their own folder.
 _OWN_AS_WELL = frozenset({"datasets", "evaluate"})
-# The first part of a name that means a library. A package calls files of its own like some of these, for what it does
-# with each of them: `mine/wandb.py`.
+# The first part of a name that refers to a library. Packages use some of these names for files of their own that handle
+# the library: `mine/wandb.py`.
 LIBRARY_ROOTS = (
     _MODEL_ROOTS.union(name.partition(".")[0] for name in (*_ALIASES, *(row.name for row in ROWS)) if "." in name)
     - _OWN_AS_WELL
@@ -458,7 +459,7 @@ LIBRARY_ROOTS = (
 
 
 def is_model_class(name: str) -> bool:
-    """Whether a class of a model library is a model, going by how such classes are called."""
+    """Whether a class of a model library is a model, by its name."""
     root, _, rest = name.partition(".")
     own = rest.rpartition(".")[2]
     if root not in _MODEL_ROOTS or not own[:1].isupper() or heuristics.LOADED_ALIKE.fits(own):
@@ -467,12 +468,12 @@ def is_model_class(name: str) -> bool:
 
 
 def _is_noise_scheduler(name: str) -> bool:
-    """Whether a class of Diffusers adds and takes away noise, going by how such classes are called."""
+    """Whether a class of Diffusers adds and removes noise, by its name."""
     return name.startswith("diffusers.") and heuristics.NOISE_SCHEDULER.fits(name)
 
 
 def maker(name: str) -> Value | None:
-    """What a class method that loads something returns: `transformers.AutoModel.from_pretrained`."""
+    """The result of a class method that loads something: `transformers.AutoModel.from_pretrained`."""
     cls, _, own = name.rpartition(".")
     if f"{cls}." == model_libraries.MODEL_FUNCTIONS and own.islower():
         return None if own in model_libraries.NO_MODEL_FUNCTIONS else BARE_MODEL
@@ -490,7 +491,7 @@ def maker(name: str) -> Value | None:
 
 
 def constructor(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value | str | None:
-    """What calling a class makes: a value, the name of a transfer, or None when the class is unknown."""
+    """The result of calling a class: a value, the name of a transfer, or None if the class is unknown."""
     for row in _class_rows(name, versions):
         return row.makes or instance(name)
     own = name.rpartition(".")[2]
@@ -514,7 +515,7 @@ def constructor(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value |
 
 
 def is_pure(name: str) -> bool:
-    """Whether a call under a well-known root computes from its arguments only. No other table is asked."""
+    """Whether a call under a well-known root computes from its arguments only. No other table is used."""
     return _is_pure(name) or (name.startswith("diffusers.") and heuristics.PIPELINE_HELPER.fits(name))
 
 
@@ -534,7 +535,7 @@ def _is_pure(name: str) -> bool:
 
 @cache
 def origin(name: str) -> Rank | None:
-    """The rank fact of a call or attribute that does not follow from its arguments (clocks, memory, …)."""
+    """The rank fact of a call or attribute that does not depend on its arguments (clocks, memory, …)."""
     found = torch.ORIGINS.get(name)
     if found is not None:
         return found

@@ -1,8 +1,9 @@
-"""What Lightning runs on every process of a distributed run, and what Fabric does there. Read from its documentation.
+"""What Lightning runs on every process of a distributed run, and what Fabric does. Read from its documentation.
 
 Its `Trainer` starts one process per device, each with the script's module and callbacks. `prepare_data` runs on one of
-them, and so does what `rank_zero_only` decorates. Testing and predicting are documented for one device.
-A `Fabric` leaves the loop to its user. Its rows were read from lightning-fabric 2.6.6.
+them, and so does a function with `rank_zero_only`. Testing and predicting are documented for one device.
+
+With a `Fabric` the user writes the loop. Its rows were read from lightning-fabric 2.6.6.
 """
 
 from __future__ import annotations

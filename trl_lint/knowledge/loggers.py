@@ -1,4 +1,4 @@
-"""Calls of experiment trackers that show a number to the user."""
+"""Calls of experiment trackers that log a number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RUN = instance("wandb.Run")
 _LOGS = Effect("logs to the same run, or fails without one", shown=True, consequence=Consequence.WASTE,
                in_hooks=Consequence.CRASH)
 _DESCRIBES = _LOGS._replace(does="changes the configuration of the same run, or fails without one")
-# Runs of a group are meant to be one per rank; with a `mode` or `settings` most of them may be off, or share one.
+# A group is meant to have one run per rank; with a `mode` or `settings` most of them may be off, or share one run.
 _STARTS = Effect("starts its own run", unless=("group", "mode", "settings"), apart=True,
                  consequence=Consequence.WRONG_NUMBER)
 _OPENS = Effect("starts its own event file in the same folder", (0, "log_dir"), optional=True, apart=True)
@@ -23,7 +23,7 @@ _OPENS_BY_NAME = _OPENS._replace(path=(0, "logdir"))
 _COMET_STARTS = ("CometExperiment", "Experiment")
 _COMET = ("CometExperiment", "Experiment", "ExistingExperiment", "OfflineExperiment", "APIExperiment")
 
-# What shows a text to a person.
+# Calls that show a text to the user.
 SHOWS = frozenset({
     "accelerate.Accelerator.print", "accelerate.PartialState.print", "builtins.print", "logging.Logger.info",
     "logging.Logger.warning", "logging.info", "logging.warning", "rich.print", "tqdm.tqdm.write",
@@ -31,7 +31,7 @@ SHOWS = frozenset({
 
 ROWS: tuple[Row, ...] = (
     # Weights & Biases
-    # Some programs start a run on each rank, most on one.
+    # Some programs start a run on each rank, most of them on one rank only.
     Attribute(name="wandb.run", source="wandb/__init__.py::run", value=instance("wandb.Run", ranks.UNKNOWN)),
     Class(name="wandb.Run", source="wandb/sdk/wandb_run.py::Run", others=SAME),
     OpaqueCall(name="wandb.config.update", source="wandb/sdk/wandb_config.py::Config.update", effect=_DESCRIBES),
@@ -54,7 +54,7 @@ ROWS: tuple[Row, ...] = (
         )
     ),
     # MLflow
-    # With an id it goes on with a run that is there.
+    # With an id it continues an existing run.
     OpaqueCall(name="mlflow.start_run", source="mlflow/tracking/fluent.py::start_run",
                effect=_STARTS._replace(unless=("nested", "parent_run_id", (0, "run_id")))),
     Class(name="mlflow.MlflowClient", source="mlflow/tracking/client.py::MlflowClient"),
@@ -88,7 +88,7 @@ ROWS: tuple[Row, ...] = (
                  returns=instance("comet_ml.CometExperiment"))
         for name in ("get_global_experiment", "get_running_experiment")
     ),
-    # With a key it goes on with an experiment that is there.
+    # With a key it continues an existing experiment.
     Function(name="comet_ml.start", source="comet_ml/start.py::start", returns=instance("comet_ml.CometExperiment"),
              effect=_STARTS._replace(unless=("experiment_key", "mode"))),
     # Neptune
@@ -121,5 +121,5 @@ ROWS: tuple[Row, ...] = (
          payload=(1, "value"), form="value"),
 )
 
-# Methods that only these have. A code base's own class of such a name is looked at itself.
+# Methods that only these have. A class of the project with such a method is analysed itself.
 UNIQUE: dict[str, str] = dict.fromkeys(("add_scalar", "add_scalars"), "torch.utils.tensorboard.SummaryWriter")

@@ -1,8 +1,8 @@
-"""What a file has to mention for an event of the analysis to be possible in it, made of the rows that it is about.
+"""What a file has to mention for an event to be possible in it, derived from the rows that the event is about.
 
-A `Group` holds names of which a file has one, a `Mentions` groups of which it has each. A name stands in code as it is
-imported (`gather`), behind a dot (`.log`), or before a bracket (`sample(`): a short one that is a word of its own says
-nothing without these. Of names that contain each other the shortest is enough.
+A `Group` holds names of which a file must have one, a `Mentions` groups of which it must have each. A name is in the
+code as it is imported (`gather`), after a dot (`.log`), or before a bracket (`sample(`): a short name that is a common
+word says nothing without these. If names contain each other, the shortest is sufficient.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Mentions = tuple[Group, ...]
 
 
 def named(names: Iterable[str], form: str = "{}") -> Group:
-    """The last parts of names, in the form in which code has them."""
+    """The last parts of names, in the form in which they are in code."""
     own = {form.format(_own(name)) for name in names}
     return either([text.encode() for text in own])
 
 
 def either(*groups: Iterable[bytes]) -> Group:
-    """One group of several, without what contains another name of it."""
+    """The union of groups, without names that contain another one."""
     found: list[bytes] = []
     for name in sorted({name for group in groups for name in group}, key=lambda each: (len(each), each)):
         if not any(known in name for known in found):
@@ -36,14 +36,14 @@ def either(*groups: Iterable[bytes]) -> Group:
 
 
 def _own(name: str) -> str:
-    """The last part of a name; the class of a method that Python's own containers have, too (`update`)."""
+    """The last part of a name; for a method that Python's containers have as well (`update`), its class."""
     *_, owner, own = ("", *name.split("."))
     is_common = owner[:1].isupper() and any(hasattr(kind, own) for kind in (dict, list, set))
     return owner if is_common else own
 
 
 def _words(names: Iterable[str], form: str) -> Group:
-    """Names in a form if they are single words, and as they are if they are not."""
+    """Single words in this form, and other names as they are."""
     known = list(names)
     single = [name for name in known if "_" not in _own(name)]
     return either(named(single, form), named(name for name in known if name not in single))
@@ -53,10 +53,10 @@ def _rows(kind: type[Row]) -> list[str]:
     return [row.name for row in library.ROWS if isinstance(row, kind)]
 
 
-# A file that concerns several ranks names one of these.
+# A file with code for several ranks names one of these.
 LIBRARIES = tuple(b"accelerat Accelerator Trainer composer distributed DataParallel deepspeed Fabric wandb trl".split())
 
-# And one whose program is started elsewhere asks which of them this is.
+# A file whose program is started elsewhere tests the rank.
 ASKS_FOR_RANK = named((*heuristics.MAIN_PROCESS.words, *heuristics.RANK_NUMBER.words, *RANK_DECORATORS))
 STARTED = either(LIBRARIES, ASKS_FOR_RANK)
 
@@ -85,15 +85,15 @@ def _tells_global_rank(row: Row) -> bool:
 
 
 GLOBAL_RANKS = either(named(row.name for row in library.ROWS if _tells_global_rank(row)), named(GLOBAL_RANK_VARIABLES))
-# What a file that says on which device something is has in its code.
+# A file that chooses a device contains these.
 DEVICES = (b"cuda", b"device")
 PREPARATIONS = named(_rows(Preparation), ".{}")
 DATASETS = (b"atasets", b"dataset")
 TRAINED_ON = named(random_draws.TRAINED_ON)
-# What was drawn in another file comes as one of these, or in the dict that is handed on as `**data_module`.
+# A draw from another file arrives as one of these, or in a dict that is passed as `**data_module`.
 DRAWS = either(_words(random_draws.DRAWS, "{}("), _words(random_draws.DRAWS, ".{}"), TRAINED_ON, (b"data_module",))
 SHARERS = either(named((*random_draws.SHARDS, random_draws.TRAINER, "accelerate.Accelerator")), (b"accelerate",))
-# What logs is named by its library: `log` and `update` say nothing.
+# For `log` and `update` the library's name is required, as these words are common.
 _CHANGES = [row.name for row in library.ROWS if row.effect is not None]
 _BY_LIBRARY = tuple(f".{name}" for name in ("log", "update"))
 SIDE_EFFECTS = either(

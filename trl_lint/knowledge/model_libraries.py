@@ -1,4 +1,4 @@
-"""What libraries of models make: Diffusers, timm, open_clip, torchvision.
+"""Classes and functions of model libraries: Diffusers, timm, open_clip, torchvision.
 
 Read from diffusers 0.40.0.dev0, timm 1.0.29.dev0, open_clip 4.2.0.dev0 and the documentation of torchvision 0.24.
 """
@@ -14,26 +14,26 @@ from trl_lint.knowledge.schema import BARE_MODEL, NOTHING, PURE, Class, Function
 
 _TRAINING = "training_utils.py"
 _FACTORY = "open_clip/factory.py"
-# Whatever class of Diffusers makes it: a trained model with all that is used beside it.
+# Represents all pipeline classes of Diffusers: a trained model with everything that is used with it.
 PIPELINE = "diffusers.DiffusionPipeline"
 _PIPELINES = "pipelines/pipeline_utils.py::DiffusionPipeline"
 
 ROWS: tuple[Row, ...] = (
     Class(name=PIPELINE, source=_PIPELINES),
-    # What it writes is, but for a few small files, the model.
+    # Apart from a few small files, it writes the model.
     *(
         Function(name=f"{PIPELINE}.{name}", source=f"{_PIPELINES}.{name}", returns=NOTHING, effect=OF_MODELS[name])
         for name in ("push_to_hub", "save_pretrained")
     ),
     Function(name=f"{PIPELINE}.to", source=f"{_PIPELINES}.to", returns=instance(PIPELINE)),
-    # No module: it keeps averages of the parameters of one.
+    # Not a module: it keeps averages of the parameters of one.
     Class(name="diffusers.training_utils.EMAModel", source=f"{_TRAINING}::EMAModel", makes=PURE),
     *(
         Function(name=f"diffusers.training_utils.{name}", source=f"{_TRAINING}::{name}", returns="pure")
         for name in ("compute_confidence_aware_loss", "compute_dream_and_update_latents",
                      "compute_loss_weighting_for_sd3", "compute_snr")
     ),
-    # Each rank draws its own.
+    # Each rank draws different values.
     Function(name="diffusers.training_utils.compute_density_for_timestep_sampling",
              source=f"{_TRAINING}::compute_density_for_timestep_sampling",
              returns=tensor(ranks.RNG_LOCAL, dtype="float")),
@@ -52,8 +52,8 @@ ROWS: tuple[Row, ...] = (
              returns=BARE_MODEL),
 )
 
-# Where the functions of torchvision that make a model are, by their names in small letters, and those that make none.
+# The module of torchvision's functions that create a model, with lower-case names, and the functions that do not.
 MODEL_FUNCTIONS = "torchvision.models."
 NO_MODEL_FUNCTIONS = frozenset({"get_model_builder", "get_model_weights", "get_weight", "list_models"})
-# Where classes are whose objects only compute.
+# The modules of classes whose instances only compute.
 PURE_CLASSES = ("einops.layers.", "torchvision.transforms.")

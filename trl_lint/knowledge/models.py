@@ -1,4 +1,4 @@
-"""Names by which code deals with models: their classes, attributes and methods, and engines around them.
+"""Names by which code handles models: their classes, attributes and methods, and engines around them.
 
 Read from torch 2.13.0 (nn/modules/module.py), transformers 5.23.0 (modeling_utils.py) and peft 0.21.2.
 """
@@ -17,29 +17,29 @@ MODULE_CLASSES = frozenset(
         "transformers.PreTrainedModel",
     }
 )
-# Of these, the ones that have no forward of their own. Without parameters in them `prepare` wraps no such module.
+# Of these, the ones without a forward of their own. `prepare` does not wrap such a module without parameters.
 WITHOUT_FORWARD = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"})
-# What an `isinstance` asks for that wants to know whether something is a model at all.
+# Classes by which an `isinstance` tests whether something is a model at all.
 MODEL_CLASSES = frozenset({"Module", "PreTrainedModel"})
 # `isinstance(model, …)` with one of the first is true of a wrapped model, with the others false.
 WRAPPER_CLASSES = frozenset({"DataParallel", "DistributedDataParallel"})
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM")
 
-# The attribute by which a wrapper holds its model.
+# The attribute of a wrapper that holds its model.
 INNER_MODEL = "module"
 # Attributes that wrappers have and no model has.
 ONLY_WRAPPERS_HAVE = frozenset({INNER_MODEL, "no_sync", "require_backward_grad_sync"})
 
-# What `torch.compile` puts around a model, wrapped or not, has it: who reads it has compiled the model.
+# The module that `torch.compile` returns has it, wrapped or not: code that reads it has compiled the model.
 COMPILED = "_orig_mod"
 
-# What a batch holds for the model to do, and not of its rows: the same in all batches of a loader (transformers,
-# trainer.py: `Trainer.prediction_step`).
+# Fields of a batch that are switches for the model, and not data of its rows: the same in all batches of a loader
+# (transformers, trainer.py: `Trainer.prediction_step`).
 BATCH_FLAGS = frozenset({"return_loss"})
 
-# What a file has to mention where a model in it is wrapped: a trainer, or what wraps it.
+# A file in which a model is wrapped mentions one of these: a trainer, or what wraps the model.
 WRAPPED_BY = (b"DDP", b"DataParallel", b"Trainer", b"model_wrapped", b"prepare")
-# Attributes only models have among the things that are prepared.
+# Attributes that only models have, among the objects that are prepared.
 ONLY_MODELS_HAVE = frozenset(
     {
         "base_model",
@@ -54,11 +54,11 @@ ONLY_MODELS_HAVE = frozenset(
         "save_pretrained",
     }
 )
-# Methods by which a model hands out its parameters and modules; no optimizer, loader or scheduler has them.
+# Methods that return the parameters and modules of a model; no optimizer, loader or scheduler has them.
 ASKED_FOR_PARAMETERS = frozenset({"modules", "named_modules", "named_parameters", "parameters", "requires_grad_"})
 # Attributes that are plain data; all others may be modules or methods.
 DATA = frozenset({"config", "device", "dtype", "generation_config", "name_or_path", "peft_config", "training"})
-# Of those, the objects that stay the same however the model is used, so that they can be read once.
+# Of those, the objects that never change while the model is used, so that they can be read once.
 LASTING = frozenset({"config", "generation_config"})
 # Attributes that are modules, and attributes that are parameters.
 MODULES = frozenset(
@@ -81,7 +81,7 @@ MODULES = frozenset(
     }
 )
 PARAMETERS = frozenset({"bias", "weight"})
-# What gives the layer that token ids go through first, and the argument by which a forward is handed what that gives.
+# Names for the embedding layer, and the argument by which a forward is passed its output.
 INPUT_EMBEDDINGS = frozenset({"embed_tokens", "get_input_embeddings"})
 EMBEDDED_INPUTS = "inputs_embeds"
 
@@ -89,7 +89,7 @@ EMBEDDED_INPUTS = "inputs_embeds"
 GENERATES = frozenset({"generate"})
 # Methods that are the forward itself.
 FORWARDS = frozenset({"__call__", "forward"})
-# And those that run a part of it: one of the towers of CLIP and its like (transformers, open_clip).
+# Methods that run a part of the model: one of the towers of CLIP and similar models (transformers, open_clip).
 RUN_A_TOWER = frozenset(
     {
         "encode_image",
@@ -102,14 +102,14 @@ RUN_A_TOWER = frozenset(
 )
 # Read from a model, it names the submodule without the head.
 BASE_PREFIX = "base_model_prefix"
-# Context managers of a model under which it works as its own reference: nothing of it is trained there.
+# Context managers of a model inside which it is its own reference: nothing of it is trained there.
 REFERENCE_CONTEXTS = frozenset({"disable_adapter"})
-# Context managers that prepare the wrapped model they are given for generation, by their own name.
+# Context managers that prepare a wrapped model for generation, without their module.
 FOR_GENERATION = frozenset({"unwrap_model_for_generation"})
-# Classes whose instances have a wrapper's forward run another method: `redirect(wrapper, module, method, *args)`.
+# Classes whose instances make a wrapper's forward run another method: `redirect(wrapper, module, method, *args)`.
 FORWARD_REDIRECTIONS = frozenset({"ForwardRedirection", "_ForwardRedirection"})
 
-# Functions and methods that look at a parameter, or keep it, and do not compute with its values.
+# Functions and methods that inspect a parameter, or store it, and do not compute with its values.
 INSPECT_PARAMETERS = frozenset(
     {
         "GatheredParameters",
@@ -174,11 +174,11 @@ RETURN_THE_MODEL = frozenset(
 )
 # Of those, the ones by which a model is put into training or evaluation mode.
 SWITCH_MODES = frozenset({"eval", "train"})
-# Methods that add to a model what is trained, however frozen the rest of it is.
+# Methods that add a trained part to a model, even if the rest of it is frozen.
 ADD_WHAT_IS_TRAINED = frozenset({"add_adapter"})
-# Methods that change weights in place, where they are gathered: no forward is run (peft, tuners/tuners_utils.py).
+# Methods that change weights in place where they are gathered, without a forward (peft, tuners/tuners_utils.py).
 MERGE_ADAPTERS = frozenset({"merge_adapter", "unmerge_adapter"})
-# Methods that list what the model consists of: the same on all ranks.
+# Methods that list the parts of the model, which are the same on all ranks.
 LIST_PARTS = frozenset(
     {
         "buffers",
@@ -191,11 +191,11 @@ LIST_PARTS = frozenset(
     }
 )
 
-# Functions of torch that run the model that they are given first.
+# Functions of torch that run the model that is their first argument.
 RUN_A_MODEL = frozenset({"torch.jit.trace", "torch.onnx.export"})
 
-# The models that Diffusers' own pipelines are made of, by their parameters: they read the `config` of these, and refuse
-# another class. Of a component that a project adds to its own pipeline they ask nothing.
+# The models of Diffusers' own pipelines, by parameter: the pipelines read the `config` of these, and refuse other
+# classes. They read nothing of a component that a project adds to its own pipeline.
 # diffusers 0.35.0: pipelines/*/pipeline_*.py::__init__, pipelines/pipeline_loading_utils.py::maybe_raise_or_warn
 PIPELINE_MODELS = frozenset({
     "adapter", "controlnet", "decoder", "image_encoder", "image_normalizer", "language_model", "motion_adapter", "movq",

@@ -1,4 +1,4 @@
-"""What PEFT makes of a model. Read from peft 0.21.2."""
+"""What PEFT does with a model. Read from peft 0.21.2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What shows that a program runs as several processes: the calls that each of them makes, and those that start them.
+"""Calls that show that a program runs as several processes: those that each process makes, and those that start them.
 
 Read from torch 2.13 (distributed/distributed_c10d.py), accelerate 1.15 (accelerator.py, state.py, utils/dataclasses.py,
 launchers.py), composer 0.32 (utils/dist.py), deepspeed 0.18 (__init__.py, comm/comm.py) and lightning-fabric 2.6.
@@ -13,19 +13,19 @@ from trl_lint.knowledge.schema import Parameter
 
 
 class Shows(IntEnum):
-    """What a call shows; each of these shows what stands before it, too."""
+    """What a call shows; each member implies those before it."""
 
     NOTHING = 0
-    FUNCTION = 1  # the function that makes it is run once per process
-    SCRIPT = 2  # so is the script that it stands in, which sets the job up itself
-    GROUP = 3  # the process group is started there and then
+    FUNCTION = 1  # the function that calls it runs once per process
+    SCRIPT = 2  # so does the script that it is in, which sets up the job itself
+    GROUP = 3  # the process group is started by the call
 
 
 class ProcessStart(NamedTuple):
-    """A class or function of a library by which a program is set up for several processes.
+    """A class or function of a library that sets up a program for several processes.
 
     backend: the parameter that names the backend of the process group. Without one, torch takes gloo for tensors on the
-    CPU and nccl for those on a GPU; deepspeed takes nccl, and so does accelerate where there are GPUs.
+    CPU and nccl for those on a GPU; deepspeed takes nccl, and so does accelerate if there are GPUs.
     """
 
     name: str
@@ -49,14 +49,14 @@ STARTS = (
     ProcessStart("torch.distributed.init_process_group", Shows.GROUP, backend=(0, "backend")),
     ProcessStart("torch.nn.parallel.DistributedDataParallel", Shows.FUNCTION),
 )
-# Libraries that take nccl where no backend is named. Of `InitProcessGroupKwargs` accelerate hands on what is not its
-# default, and nothing else (accelerate: utils/dataclasses.py `to_kwargs`, state.py `_prepare_backend`).
+# Libraries that take nccl if no backend is named. Of `InitProcessGroupKwargs`, accelerate passes on only what is not
+# the default (accelerate: utils/dataclasses.py `to_kwargs`, state.py `_prepare_backend`).
 TAKE_NCCL = ("accelerate.", "deepspeed.")
-# What makes the ranks of a job, by its own name, wherever a program has it from; other processes may be its helpers.
+# Functions that start the ranks of a job, wherever they are imported from; other processes may be helpers.
 START_RANKS = frozenset({"debug_launcher", "elastic_launch", "notebook_launcher", "spawn", "start_processes"})
-# Whoever calls one of these is none of the processes that it starts.
+# The caller of one of these is none of the processes that it starts.
 START_PROCESSES = START_RANKS | {"Popen", "Process"}
-# What asks whether there is a process group, by its own name.
+# Functions that test whether there is a process group, without their module.
 ASK_FOR_GROUP = frozenset({"is_initialized"})
 # fmt: on
 

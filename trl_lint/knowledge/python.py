@@ -1,4 +1,4 @@
-"""What a few functions of Python's standard library and of progress bars do. Read from their documentation."""
+"""A few functions of Python's standard library and of progress bars. Read from their documentation."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from trl_lint.knowledge.schema import (
     items,
 )
 
-# They hand on (an iterator over) what they are given.
+# They return (an iterator over) their argument.
 _HANDS_ON = (
     "contextlib.closing", "functools.wraps", "itertools.chain.from_iterable",
     "itertools.cycle", "itertools.islice", "rich.progress.track", "torch.compile", "torch.jit.script", "tqdm.auto.tqdm",
     "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm", "tqdm.rich.tqdm", "tqdm.tqdm",
 )  # fmt: skip
-# They say to a type checker of which class the second thing is that they are given, and return that.
+# They tell a type checker the class of their second argument, and return that argument.
 _SAYS_CLASS = ("typing.cast", "typing_extensions.cast")
-# They show text to a person; each rank has its own screen, so that they are no sinks of metrics.
+# They show text to the user; each rank has its own output, so that they are no sinks of metrics.
 _SHOWS = ("print", "warnings.warn", "pprint.pprint", "rich.print")
-# Dicts whose entries are attributes as well. Some keep a network in each.
+# Dicts whose entries are attributes as well. Some programs keep a network in each entry.
 DICTS_OF_ATTRIBUTES = ("addict.Dict", "easydict.EasyDict", "munch.DefaultMunch", "munch.Munch")
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
@@ -58,7 +58,7 @@ _FILES: tuple[Row, ...] = (
                  effect=Effect("renames the same file", (0, "src"), fails=True))
         for name in ("rename", "renames", "replace")
     ),
-    # All of them copy the same: one that reads it meanwhile finds a part of it.
+    # All ranks copy the same file: one that reads the copy meanwhile finds only a part of it.
     *(
         OpaqueCall(name=f"shutil.{name}", source="library/shutil",
                    effect=Effect("writes the same copy", (1, "dst"), consequence=Consequence.WASTE))
@@ -95,13 +95,13 @@ ROWS: tuple[Row, ...] = (
     Function(name="multiprocessing.current_process", source="library/multiprocessing", returns=RANK_INDEX),
 )
 
-# Functions that give what is in the file that their first argument is, or names.
+# Functions that return the contents of the file that their first argument is, or names.
 READ_FILES = frozenset({
     "dill.load", "joblib.load", "json.load", "numpy.genfromtxt", "numpy.load", "numpy.loadtxt", "pickle.load",
     "ruamel.yaml.safe_load", "safetensors.torch.load_file", "scipy.io.loadmat", "toml.load", "tomli.load",
     "tomllib.load", "torch.load", "yaml.full_load", "yaml.load", "yaml.safe_load", "yaml.unsafe_load",
 })  # fmt: skip
-# Functions that make settings of what they are given: of a file's name, of other settings, of a class of them.
+# Functions that create settings from their argument: a file's name, other settings, a class of settings.
 MAKE_SETTINGS = frozenset({
     "argparse.Namespace", "draccus.parse", "mmengine.Config", "mmengine.Config.fromfile", "mmengine.config.Config",
     "mmengine.config.Config.fromfile", "omegaconf.OmegaConf.create", "omegaconf.OmegaConf.from_cli",
@@ -110,49 +110,49 @@ MAKE_SETTINGS = frozenset({
     "types.SimpleNamespace",
 })  # fmt: skip
 
-# Decorators that give the function the settings of the command line in place of the arguments that its caller leaves
-# out (draccus/argparsing.py, pyrallis/argparsing.py).
+# Decorators that pass the settings of the command line to the function for arguments that its caller omits
+# (draccus/argparsing.py, pyrallis/argparsing.py).
 GIVE_SETTINGS = frozenset({"draccus.wrap", "pyrallis.wrap"})
 
-# Functions that call the one that they are given with the options of the command line, or make an object of a class.
+# Functions that call their argument with the options of the command line; it may be a function or a class.
 COMMAND_LINES = frozenset({"fire.Fire", "jsonargparse.CLI", "jsonargparse.auto_cli", "typer.run", "tyro.cli"})
 
-# What code asks for the variables of the environment: of `os.environ` and `os.getenv` the own name.
+# The names by which code reads environment variables: `os.environ` and `os.getenv` without the module.
 ENVIRONMENT = frozenset({"environ", "getenv"})
 
-# What ends the process that calls it, with the status that it is given; those that need no import.
+# Functions that end the calling process, with a status; those that need no import.
 ENDS_PROCESS = frozenset({"os._exit", "sys.exit"})
 ENDS_PROCESS_UNBOUND = frozenset({"exit", "quit"})
 # The exception that does the same.
 END_OF_PROCESS = "SystemExit"
 
-# Exceptions that all ranks meet alike, or that a person sends to all of them.
+# Exceptions that are raised on all ranks, or that the user causes on all of them.
 MET_BY_ALL_RANKS = frozenset({
     "AttributeError", "ImportError", "KeyboardInterrupt", "ModuleNotFoundError", "NameError", "NotImplementedError",
     "StopIteration", "SystemExit", "TypeError",
 })  # fmt: skip
 
-# Those of them that say that a package is not there, and nothing else.
+# Those of them that only say that a package is missing.
 NOT_INSTALLED = frozenset({"ImportError", "ModuleNotFoundError"})
 
-# What a rank raises, or what contains it, when its batch is too large for its memory.
+# Exceptions of a rank whose batch is too large for its memory, and their base classes.
 OUT_OF_MEMORY = frozenset({
     "AcceleratorError", "BaseException", "Exception", "OutOfMemoryError", "RuntimeError",
 })  # fmt: skip
 
-# Decorators by their own name: those that run the function on some ranks only, and those that run it on all.
-# `master_only` is mmengine's and mmcv's (mmengine/dist/utils.py), `rank_zero_experiment` Lightning's, for what a logger
-# writes to (lightning/pytorch/loggers/logger.py).
+# Decorators, without their module: those that run the function on some ranks only, and those that run it on all.
+# `master_only` is of mmengine and mmcv (mmengine/dist/utils.py), `rank_zero_experiment` of Lightning, for the object
+# that a logger writes to (lightning/pytorch/loggers/logger.py).
 RANK_DECORATORS = frozenset({
     "main_process_only", "master_only", "on_last_process", "on_local_main_process", "on_local_process",
     "on_main_process", "on_process", "rank_zero_experiment", "rank_zero_only",
 })  # fmt: skip
-# Those that compile the function, or run it again: a collective in it would be traced or made twice.
+# Decorators that compile the function, or run it again: a collective in it would be traced or called twice.
 COMPILED_DECORATORS = frozenset({"checkpoint", "compile", "jit", "script"})
-# Those that make a command of the function (click, typer), by whose options it is called; those that go with them.
+# Decorators that make the function a command with options (click, typer), and those that are used with them.
 COMMAND_DECORATORS = frozenset({"command"})
 _OF_COMMANDS = frozenset({"argument", "group", "option", "pass_context"})
-# Those that give the function its first argument, which its callers leave out (accelerate/utils/memory.py).
+# Decorators that pass the function its first argument, which its callers omit (accelerate/utils/memory.py).
 GIVE_FIRST_ARGUMENT = frozenset({"find_executable_batch_size"})
 HARMLESS_DECORATORS = COMPILED_DECORATORS | COMMAND_DECORATORS | _OF_COMMANDS | GIVE_FIRST_ARGUMENT | frozenset({
     "abstractmethod", "add_start_docstrings", "autocast", "cache", "cached_property", "classmethod", "contextmanager",

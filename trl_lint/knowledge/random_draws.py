@@ -1,4 +1,4 @@
-"""What draws from a generator that each process seeds anew, what seeds it, and what hands on what was drawn.
+"""Calls that draw from a generator that each process seeds itself, that seed it, and that pass a draw on.
 
 Read from Python 3.12, numpy 2.2, torch 2.6, scikit-learn 1.6, transformers 4.51, accelerate 1.6 and datasets 3.5.
 """
@@ -15,11 +15,12 @@ ALL = frozenset({"numpy", "python", "torch"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawRow:
-    """A call that puts things in a random order, or chooses some of them at random.
+    """A call that shuffles things, or chooses some of them at random.
 
-    generator: whose state decides where none of `seeds` is given. gives: "indices" (or items), "parts" of its argument,
-    or its argument "in place". module: what its functions are reached by. keyword: how it is given a seed, which stands
-    there as `{seed}`. receiver: the object to call it on instead of its module. needs: the module that these name.
+    generator: the generator whose state decides if none of `seeds` is passed. gives: "indices" (or items), "parts" of
+    its argument, or its argument "in place". module: the module of its functions. keyword: how it is passed a seed,
+    with `{seed}` for the seed. receiver: the object to call it on instead of its module. needs: the module that these
+    name.
     """
 
     generator: str
@@ -52,12 +53,12 @@ DRAWS = {
     ),
 }
 
-# What makes a generator of its own, by the last part of its name, which draws what its seed says.
+# Constructors of separate generators, by the last part of the name, whose draws depend on their seed.
 # Sources: https://numpy.org/doc/stable/reference/random/legacy.html, …/random/generator.html;
 # https://docs.python.org/3/library/random.html#random.Random.
 SEEDED_GENERATORS = frozenset({"RandomState", "default_rng", "Random"})
 
-# What seeds which generators. torch.cuda.manual_seed leaves the CPU's alone, which draws the indices.
+# Which calls seed which generators. torch.cuda.manual_seed does not seed that of the CPU, which draws the indices.
 SEEDERS = {
     "numpy.random.seed": frozenset({"numpy"}),
     "numpy.random.set_state": frozenset({"numpy"}),
@@ -71,41 +72,41 @@ SEEDERS = {
     "torch.set_rng_state": frozenset({"torch"}),
     "torch.use_deterministic_algorithms": frozenset[str](),
 }
-# Libraries of which it is known that none of their functions seeds in passing.
+# Libraries without functions that seed as a side effect.
 DO_NOT_SEED = frozenset({
     "accelerate", "argparse", "bitsandbytes", "datasets", "deepspeed", "logging", "os", "pandas", "peft", "sklearn",
     "torch", "transformers", "wandb",
 })  # fmt: skip
-# Methods of an object that seed a generator of its own.
+# Methods that seed the generator of their object.
 OF_ITS_OWN = frozenset({"manual_seed", "seed"})
-# What a sampler draws that shares the rows out: the order in which it goes through them.
+# What a sharding sampler draws: the order of the rows.
 ORDER = "order"
-# With this argument each rank has a seed of its own.
+# With this argument each rank has its own seed.
 APART = "device_specific"
 
-# A data set made of others, or of indices of one.
+# Data sets that consist of others, or of indices of one.
 MADE_OF = frozenset({"torch.utils.data.ConcatDataset", "torch.utils.data.Subset", "torch.utils.data.TensorDataset"})
 DATASET_BASES = ("datasets.", "torch.utils.data.")
-# What streams is read by the main process, which hands each rank its share (`dispatch_batches` of Accelerate).
+# Streams are read by the main process, which sends each rank its share (`dispatch_batches` of Accelerate).
 STREAMS = frozenset({"datasets.IterableDataset", "torch.utils.data.IterableDataset"})
-# Methods of a table of pandas, or of a column of one, that leave its rows, or the first of them, in their order; and
-# attributes by which its rows are asked for. Read from pandas 2.2.
+# Methods of a pandas table, or of a column, that keep the order of its rows, or of the first of them; and attributes
+# that access its rows. Read from pandas 2.2.
 ROWS_OF_TABLES = frozenset({
     "apply", "assign", "astype", "copy", "drop", "dropna", "fillna", "head", "map", "rename", "reset_index", "tail",
     "to_dict", "to_list", "to_numpy", "tolist",
 })  # fmt: skip
 PARTS_OF_TABLES = frozenset({"iloc", "index", "loc", "values"})
-# Methods after which the order of a data set says nothing of how it was drawn.
+# Methods after which the order of a data set no longer depends on the draw.
 ORDERS = frozenset({"sort"})
-# Files that a caller names are there for all ranks.
+# Functions that cache by name: files that a caller names exist for all ranks.
 CACHED_BY_NAME = frozenset({
     "indices_cache_file_name", "indices_cache_file_names", "test_indices_cache_file_name",
     "train_indices_cache_file_name",
 })  # fmt: skip
 
-# What hands a share of a data set to each rank, with the parameter that is the data set.
+# What gives each rank a share of a data set, with the parameter for the data set.
 SHARDS = {"torch.utils.data.DistributedSampler": (0, "dataset")}
 TRAINER = "transformers.Trainer"
 TRAINED_ON = ("eval_dataset", "train_dataset")
-# Functions of the command line and of launchers that call the function they are given.
+# Functions of the command line and of launchers that call the function that they are passed.
 RUNNERS = dict.fromkeys((*COMMAND_LINES, "accelerate.notebook_launcher", "torch.multiprocessing.spawn"), 0)

@@ -1,7 +1,7 @@
-"""The rows that knowledge is written in. Each row names one API of a library and where that is read from.
+"""The types of the rows of the knowledge tables. Each row names one API of a library and where it was read.
 
-A name is the canonical dotted one (`accelerate.Accelerator.gather`); `library.py` maps the ways a user can
-import it to that. `since` and `until` span the releases the row holds for: `since <= version < until`.
+A name is the canonical dotted one (`accelerate.Accelerator.gather`); `library.py` maps all import spellings to it.
+`since` and `until` span the releases the row holds for: `since <= version < until`.
 A parameter is a `(position, name)` pair; positions do not count `self`.
 """
 
@@ -36,24 +36,24 @@ from trl_lint.domain.values import Value, Wrapping
 from trl_lint.findings import Consequence
 
 Parameter = tuple[int, str]
-# Of a function that nothing more is known of: whatever it is given.
+# For a function of which nothing else is known: any argument.
 ANY: Parameter = (0, "*")
 
 
 class Transfer(str, Enum):
-    """What a function makes of its arguments, where that is not one fixed value."""
+    """The result of a function as a function of its arguments, if it is not one fixed value."""
 
     COPIED = "copied"  # a copy of its first argument
     FIELDS = "fields"  # a record of its keyword arguments
     FIRST = "first"  # its first argument, unchanged
-    FOR_TRAINING = "for training"  # its first argument, wrapped unless its argument `training` is false
+    FOR_TRAINING = "for training"  # its first argument, wrapped unless the argument `training` is false
     FOR_GENERATION = "for generation"  # the bare model of its first argument, which has to be the wrapped one
-    METRIC = "metric"  # a metric that is fed batch by batch
-    MOVED = "moved"  # its first argument, on this process's own device
+    METRIC = "metric"  # a metric that is updated batch by batch
+    MOVED = "moved"  # its first argument, on the device of this process
     PREPARED = "prepared"  # as `Accelerator.prepare`
     PURE = "pure"  # computed from its arguments alone
     ON_SOME_RANKS = "on some ranks"  # its first argument, a function, to be run on some ranks only: None on the others
-    ADAPTED = "adapted"  # its first argument, with something added that is trained
+    ADAPTED = "adapted"  # its first argument, with a trained part added
     SECOND = "second"  # its second argument, unchanged
     SHARD = "shard"  # a piece of its first argument per rank
     UNWRAPPED = "unwrapped"  # the bare model of its first argument
@@ -62,10 +62,10 @@ class Transfer(str, Enum):
 class Synchronisation(NamedTuple):
     """What all ranks do together in a call that is no collective itself.
 
-    kind: calls of one kind match each other. engines: those under which alone they meet, such as FSDP and DeepSpeed
-    ZeRO-3, as parameters are gathered there; none for calls that always do. symmetric: whether every rank may make the
-    call wherever one does, as the main process alone writes and reports what comes of it, or each rank its own part.
-    unless: a keyword that, given as true, leaves the other ranks out of it.
+    kind: calls of one kind match each other. engines: the engines under which alone it synchronises, such as FSDP and
+    DeepSpeed ZeRO-3, as parameters are gathered there; empty for calls that always do. symmetric: whether every rank
+    may make the call wherever one does: the main process alone writes or reports the result, or each rank its own part.
+    unless: a keyword that, if true, makes the call one of this rank alone.
     """
 
     kind: str
@@ -75,16 +75,16 @@ class Synchronisation(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """A change of what all ranks share: files, runs of a tracker, the hub.
+    """A change of something that all ranks share: files, runs of a tracker, the hub.
 
-    does: what every rank does, for a message. path: the parameter that says where, or None where all ranks mean the
-    same thing anyway. fails: whether the ranks that come second get an exception. unless: keywords, or parameters, that
-    make it right on all ranks. shown: it is for a reader, and no other rank needs it. instead: how it is done right on
-    all ranks, if that is simpler than to do it on one. optional: without a path it is the same one everywhere, too.
-    apart: any argument that differs between ranks tells theirs apart. makes: it makes what is there for good, so that
-    few come to it before that is. given: a keyword that must be true, or nothing is done. looks: it asks first whether
-    this has been done, so that it is right where one rank is first. consequence: what comes of it where none fails.
-    in_hooks: the same in a class that a library runs, if it is another one there.
+    does: what every rank does, for a message. path: the parameter for the place, or None if all ranks mean the same one
+    anyway. fails: whether the ranks that come second get an exception. unless: keywords, or parameters, that make it
+    correct on all ranks. shown: it is for a reader, and no other rank needs it. instead: how to do it correctly on all
+    ranks, if that is simpler than to do it on one. optional: without a path it is also the same one everywhere. apart:
+    any argument that differs between ranks makes their effects different. makes: it creates what then exists for good,
+    so that only few ranks reach it before. given: a keyword that must be true, or nothing is done. looks: it first
+    tests whether this has been done, so that it is correct if one rank is first. consequence: the result if no rank
+    fails. in_hooks: the result in a class that a library runs, if it is another one there.
     """
 
     does: str
@@ -106,7 +106,7 @@ class Effect(NamedTuple):
 class Row:
     """What every row has.
 
-    synchronises: what all ranks do together in the call, besides the collectives, which say it by their results.
+    synchronises: what all ranks do together in the call, except for collectives, whose result says it.
     effect: what the call changes that all ranks share.
     """
 
@@ -120,9 +120,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpaqueCall(Row):
-    """A call of which nothing more is known than what every row says.
+    """A call of which only what every row says is known.
 
-    Its result, and what becomes of its arguments, is that of a call without a row.
+    Its result, and its effect on its arguments, is that of a call without a row.
     """
 
 
@@ -130,15 +130,14 @@ class OpaqueCall(Row):
 class Collective(Row):
     """A call that every rank must make.
 
-    operand: the parameter it communicates. result: what the call does to the operand's facts ("gathered",
-    "reduced", "broadcast", "padded", "scattered", "objects", "messages", "barrier"). into: the parameter that receives
-    the result in place (for `all_reduce` the operand itself), else it is returned; returned: with `into`, it
-    is returned as well. lists: whether a list or tuple of Python objects is right. fails: when a Python
-    number makes it raise, "group" (once a process group exists), "always" (on bare python too) or "" (it
-    takes any object). reduction: the parameter that names the reduction, and its default. objects: the
-    parameter that, when true, makes it communicate Python objects. root: the parameter that names the one
-    rank the result is on, and its default (None: the result is on all ranks). groups: the parameters that name
-    the process group, if it may be given one.
+    operand: the parameter it communicates. result: what the call does to the operand's facts ("gathered", "reduced",
+    "broadcast", "padded", "scattered", "objects", "messages", "barrier"). into: the parameter that receives the result
+    in place (for `all_reduce` the operand itself), else it is returned; returned: with `into`, it is returned as well.
+    lists: whether a list or tuple of Python objects is correct. fails: when a Python number makes it raise, "group"
+    (once a process group exists), "always" (with bare python as well) or "" (it accepts any object). reduction: the
+    parameter that names the reduction, and its default. objects: the parameter that, when true, makes it communicate
+    Python objects. root: the parameter that names the one rank that gets the result, and its default (None: all ranks
+    get it). groups: the parameters that name the process group, if it accepts one.
     """
 
     operand: Parameter = (0, "tensor")
@@ -157,17 +156,16 @@ class Collective(Row):
 class Function(Row):
     """A function, method or constructor whose result is known.
 
-    returns: the value it returns, or the name of a transfer: "pure" (as its arguments), "first" (its first
-    argument, unchanged), "second", "adapted" (with something added that is trained), "copied" (a copy of it),
-    "fields" (what it is given by keyword, under these names), "moved" (it, on this process's own device), "prepared"
-    (as `Accelerator.prepare`), "unwrapped" (the bare model of its first), "shard" (its first argument, a piece of it
-    per rank).
-    yields: for a context manager, what `with f(...) as x` binds to `x` (a value or a transfer).
-    switch: a parameter that, when true, makes it return `switched` instead; when it is not known whether it
-    is true, neither is the result. in_turn: one rank after the other runs the body of its `with` statement,
-    on each node by itself ("node") or in the whole job ("job"). frozen: nothing is trained in that body, where
-    a model is its own reference. seeds: parameters of a call that draws, one of which makes the ranks draw alike.
-    registers: the method that calls the function that this one is given, with a list of each of `lists` and a folder.
+    returns: the value it returns, or the name of a transfer: "pure" (as its arguments), "first" (its first argument,
+    unchanged), "second", "adapted" (with a trained part added), "copied" (a copy of it), "fields" (its keyword
+    arguments, under these names), "moved" (it, on the device of this process), "prepared" (as `Accelerator.prepare`),
+    "unwrapped" (the bare model of its first), "shard" (its first argument, a piece of it per rank). yields: for a
+    context manager, what `with f(...) as x` binds to `x` (a value or a transfer). switch: a parameter that, when true,
+    makes it return `switched` instead; if it is not known whether it is true, the result is not known either.
+    first_rank: the ranks run the body of its `with` statement one after the other, per node ("node") or in the whole
+    job ("job"). frozen: nothing is trained in that body, as a model is its own reference there. seeds: parameters of a
+    call that draws, one of which makes all ranks draw the same. registers: the method that calls the function that is
+    passed to this one, with a list of each of `lists` and a folder.
     """
 
     returns: Value | str = "pure"
@@ -183,10 +181,10 @@ class Function(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparation(Function):
-    """A call that computes a whole data set, and writes it to a file that the next one reads instead.
+    """A call that computes a whole data set, and writes it to a file that the next such call reads instead.
 
-    work: the parameter that is the work to do, without which it does nothing. uncached: parameters that, when
-    given so, keep it from writing the file, or from reading it.
+    work: the parameter for the work to do, without which it does nothing. uncached: parameters that, with this value,
+    prevent it from writing or reading the file.
     """
 
     work: Parameter = (0, "function")
@@ -197,8 +195,8 @@ class Preparation(Function):
 class Attribute(Row):
     """An attribute of an instance whose value is known.
 
-    at_first: whether it is so once the instance is made, whatever was given. Where a file assigns another, it is a
-    setting as others are.
+    at_first: whether it has the value after the instance was created, whatever the arguments. If a file assigns another
+    value, it is a setting like others.
     """
 
     value: Value
@@ -207,15 +205,14 @@ class Attribute(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hook(Row):
-    """A method that a library calls, or lets its subclasses inherit.
+    """A method that a library calls, or that subclasses inherit.
 
-    parameters: the facts of what it is called with, in the order of the signature from the first one on (an
-    override may name them otherwise); for `TrainerCallback` hooks what is handed over by keyword follows.
-    returns: what the library's own method returns, for `super().hook(...)` and inherited calls. stored: the
-    part of its return value that its caller logs, as an index into the returned tuple. gathered: the parts that its
-    caller hands to a collective, by name. called: False for
-    helpers of the library that are no entry points of their own. trains: whether what it computes is trained with.
-    yields, switch, switched: as for `Function`.
+    parameters: the facts of its arguments, in the order of the signature from the first one on (an override may use
+    other names); for `TrainerCallback` hooks the keyword arguments follow. returns: what the library's own method
+    returns, for `super().hook(...)` and inherited calls. stored: the part of its return value that its caller logs, as
+    an index into the returned tuple. gathered: the parts that its caller passes to a collective, by name. called: False
+    for helpers of the library that are no entry points. trains: whether its result is trained with. yields, switch,
+    switched: as for `Function`.
     """
 
     parameters: Mapping[str, Value] = field(default_factory=dict)
@@ -231,9 +228,9 @@ class Hook(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sink(Row):
-    """A call that shows metrics to the user.
+    """A call that logs metrics.
 
-    form: "mapping" (a dict of them), "value" (one, behind its name) or "below" (a dict, behind the name of all).
+    form: "mapping" (a dict of them), "value" (one, after its name) or "below" (a dict, after a name for all of them).
     """
 
     payload: Parameter = (0, "data")
@@ -242,18 +239,18 @@ class Sink(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store(Row):
-    """A container on a trainer (`Class.attribute`) whose contents the class's own `log` shows unreduced."""
+    """A container on a trainer (`Class.attribute`) whose contents the class's own `log` logs without a reduction."""
 
-    # How deep the lists of values lie: self._metrics[mode][key] is 2, self.stats[key] is 1.
+    # How deep the lists of values are nested: self._metrics[mode][key] is 2, self.stats[key] is 1.
     depth: int = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Class(Row):
-    """A class of a library: its bases (canonical names), and what calling it makes.
+    """A class of a library: its bases (canonical names), and the result of calling it.
 
     makes: a value, the name of a transfer (see `Function`), or "" for an instance of the class.
-    others: the value of every attribute that has no row, and of what every method without a row returns
+    others: the value of every attribute that has no row, and the result of every method without a row
     (None: nothing is known of them).
     """
 
@@ -264,7 +261,7 @@ class Class(Row):
     callbacks: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
 
 
-# --- the values rows speak of ---------------------------------------------------------------------------
+# --- values for rows ------------------------------------------------------------------------------------
 
 
 def tensor(rank: ranks.Rank, *, scalar: bool = False, dtype: str = "") -> Value:
@@ -280,12 +277,12 @@ def instance(name: str, rank: ranks.Rank = ranks.SAME) -> LibraryInstance:
     return LibraryInstance(name, rank)
 
 
-# The device of this process: of one kind on all ranks, but its text and its index are this rank's own.
+# The device of this process: its type is the same on all ranks, but its name and its index differ.
 OWN_DEVICE = instance("torch.device")
 
 
 def on_one_rank(name: str) -> LibraryInstance:
-    """An instance of a library's class on one rank, for which something else stands in on the others."""
+    """An instance of a library's class on one rank, which is another object on the others."""
     return instance(name, ranks.RANK_LOCAL).replace(const=WORLD_TRUE)
 
 
@@ -307,7 +304,7 @@ SETTING_OF_TEXTS = IterableValue(ranks.SAME, StringValue(ranks.SAME), ranks.SAME
 NOTHING = NoneValue(ranks.SAME, const=None)
 BATCH = BatchValue(ranks.SHARD)
 LOADED_BATCH = BATCH.replace(grad=False)
-# Accelerate knows where in its loader a batch stands: `gather_for_metrics` cuts what lies behind the last sample off.
+# Accelerate knows the position of a batch in its loader: `gather_for_metrics` cuts off what follows the last sample.
 PREPARED_BATCH = LOADED_BATCH.replace(wrapping=Wrapping.WRAPPED)
 LOADER = LoaderValue(ranks.SAME, PREPARED_BATCH)
 LOCAL_LOSS = tensor(ranks.LOCAL_MEAN, scalar=True, dtype="float")
@@ -320,7 +317,7 @@ SAME_METRICS = BatchValue(ranks.SAME, BatchRole.METRICS)
 SAME_NUMBER = number(ranks.SAME)
 GRADIENT_NORM = tensor(ranks.REDUCED, scalar=True, dtype="float")
 RANK_INDEX = NumberValue(ranks.RANK_LOCAL, alone=ALONE_FIRST, scalar=True, dtype="int")
-# The number of this process in the whole job.
+# The rank of this process in the whole job.
 GLOBAL_RANK_INDEX = RANK_INDEX.replace(device=GLOBAL_RANK)
 RANK_GUARD = NumberValue(ranks.RANK_LOCAL, alone=ALONE_TRUE, scalar=True, dtype="bool")
 WORLD = NumberValue(ranks.SAME, const=WORLD_SIZE, scalar=True, dtype="int")
@@ -329,21 +326,21 @@ DISTRIBUTED = NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool
 WRAPPED_MODEL = ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED)
 REPLICATED_MODEL = ModelValue(
     ranks.SAME, role=ModelRole.REPLICATED, wrapping=Wrapping.WRAPPED
-)  # each rank has all of its parameters
+)  # each rank has all parameters
 TRAINED_MODEL = ModelValue(ranks.SAME, role=ModelRole.TRAINED, wrapping=Wrapping.WRAPPED)
 BARE_MODEL = ModelValue(ranks.SAME, wrapping=Wrapping.BARE)
-# The bare form of the one that is trained: what the wrapper holds.
+# The bare form of the trained model: the module in the wrapper.
 OWN_MODEL = ModelValue(ranks.SAME, role=ModelRole.TRAINED, wrapping=Wrapping.UNWRAPPED)
 SOME_MODEL = ModelValue(ranks.SAME, wrapping=Wrapping.UNKNOWN)
-# What ranks do together: DDP reduces the gradients in a backward pass.
+# DDP reduces the gradients in a backward pass.
 BACKWARD = Synchronisation("backward")
 BARRIER = Synchronisation("barrier")
-# A wrapper compares the ranks' parameters and hands out those of the first.
+# A wrapper compares the parameters of the ranks and broadcasts those of the first.
 WRAP = Synchronisation("wrap")
 # A model is saved from its gathered parameters, and with its optimizer by all ranks together.
 SAVE = Synchronisation("save", SHARDS_PARAMETERS, symmetric=True)
 SAVE_CHECKPOINT = Synchronisation("save", SHARDS_CHECKPOINTS, symmetric=True)
-# In the `with` statement of such a call the ranks put a state dict together, if they ask for one.
+# In the `with` statement of such a call the ranks assemble a state dict, if they request one.
 STATE_OF_BLOCK = Synchronisation("state dict", symmetric=True)
 # A callable object that only computes: a data collator, a tokenizer, a label smoother.
 PURE = PureObject(ranks.SAME)

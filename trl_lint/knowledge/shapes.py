@@ -1,4 +1,4 @@
-"""Which tensors have a dimension that this rank's own data decide on, and which functions pad.
+"""Which tensors have a dimension whose size depends on this rank's data, and which functions pad.
 
 Read from transformers 5.23.0 (data/data_collator.py, tokenization_utils_base.py, generation/utils.py), trl 0.7 to
 1.16 (the collators of its trainers) and the documentation of torch 2.13.
@@ -13,16 +13,16 @@ from __future__ import annotations
 
 # Arguments of a forward that only models of tokens take.
 TOKEN_ARGUMENTS = frozenset({"decoder_input_ids", "logits_to_keep", "num_logits_to_keep"})
-# Trainers whose model gives one row of logits per token.
+# Trainers whose model returns one row of logits per token.
 TOKEN_TRAINERS = frozenset(
     f"trl.{name}" for name in (
         "BCOTrainer", "CPOTrainer", "DPOTrainer", "GKDTrainer", "GRPOTrainer", "IterativeSFTTrainer", "KTOTrainer",
         "NashMDTrainer", "ORPOTrainer", "OnlineDPOTrainer", "PPOTrainer", "RLOOTrainer", "SFTTrainer", "XPOTrainer",
     )
 ) | {"transformers.Seq2SeqTrainer"}
-# … and trainers whose model gives one per sample.
+# … and trainers whose model returns one per sample.
 SAMPLE_TRAINERS = frozenset({"trl.RewardTrainer"})
-# Functions and methods that give tokens up to the longest completion of this rank.
+# Functions and methods that return tokens up to the longest completion of this rank.
 GENERATES = frozenset({"generate", "batch_generate"})
 
 # --- tensors ------------------------------------------------------------------------------------------------

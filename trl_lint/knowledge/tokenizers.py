@@ -1,4 +1,4 @@
-"""Tokenizers that a program trains itself, and what writes them. Read from tokenizers 0.21."""
+"""Tokenizers that a program trains itself, and calls that write them. Read from tokenizers 0.21."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from trl_lint.knowledge.schema import NOTHING, Class, Effect, Function, Paramete
 _BASE = "tokenizers.BaseTokenizer"
 _BASE_SOURCE = "implementations/base_tokenizer.py::BaseTokenizer"
 _TOKENIZER_SOURCE = "__init__.pyi::Tokenizer"
-# Whichever of these it is, it is saved as the others are.
+# All of these are saved in the same way.
 _IMPLEMENTATIONS = (
     "BertWordPieceTokenizer",
     "ByteLevelBPETokenizer",

@@ -1,7 +1,7 @@
-"""What functions of torch, numpy and Python do that are no tensor operations (these are in `torch_ops.py`).
+"""Functions of torch, numpy and Python that are no tensor operations (these are in `torch_ops.py`).
 
-Plain data: the interpreter looks names up in these sets; what writes files has rows. Read from the documentation
-of torch 2.13, numpy 2 and Python.
+Plain data: the interpreter looks up names in these sets; functions that write files have rows. Read from the
+documentation of torch 2.13, numpy 2 and Python.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ ROWS: tuple[Row, ...] = (
     OpaqueCall(name="torch.onnx.export", source="torch/onnx/__init__.py::export",
                effect=Effect("writes the same file", (2, "f"))),
 )
-# What the devices of all ranks have alike.
+# Attributes that are the same for the devices of all ranks.
 ALIKE_OF_DEVICES = frozenset({"type"})
-# Methods that take a device, and functions whose first argument (of `torch.device` the second, too) is one.
+# Methods that take a device, and functions whose first argument (for `torch.device` also the second) is one.
 TAKE_A_DEVICE = frozenset({"device", "set_device", "set_device_index"}) | {
     row.name for row in OPERATIONS if row.device in _ASKS_FOR_DEVICE
 }
@@ -136,20 +136,20 @@ PURE_ROOTS = frozenset({
     "torch",
     "torch.nn", "torch.nn.functional", "torchvision", "typing",
 })
-# Of a text that has the rank in it, what a pattern finds may be of another part: `step_100` in `step_100_rank_3.pt`.
+# In a text that contains the rank, a pattern may match another part: `step_100` in `step_100_rank_3.pt`.
 FIND_PARTS = "re."
-# Under those, calls that are not: what they do depends on more than their arguments.
+# Under those, calls that are not pure: they depend on more than their arguments.
 IMPURE = frozenset({
     "torch.distributed", "torch.hub", "torch.load", "torch.multiprocessing", "torch.nn.parallel",
     "torch.nn.utils",
     "torch.ops", "torch.optim", "torch.profiler", "torch.save", "torch.utils", "json.load", "numpy.load",
 })
-# Of the impure ones, functions that do nothing but compute. Gradient norms are equal: gradients are.
+# Of the impure ones, functions that only compute. Gradient norms are equal on all ranks, as gradients are.
 PURE_FUNCTIONS = frozenset({
     "torch.nn.utils.rnn.pad_sequence", "torch.nn.utils.parameters_to_vector",
     "torch.utils.checkpoint.checkpoint",
 })
-# Where one of these stands in a loop, it trains.
+# A loop with one of these calls trains.
 STEPS_OF_TRAINING = frozenset({"backward", "step", "zero_grad"})
 GRADIENT_NORMS = frozenset({"torch.nn.utils.clip_grad_norm_", "torch.nn.utils.get_total_norm"})
 
@@ -161,7 +161,7 @@ PURE_BUILTINS = frozenset({
     "oct", "ord", "pow", "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum",
     "tuple", "zip",
 })
-# Of these, the ones that make a Python number of a tensor.
+# Of these, the ones that convert a tensor to a Python number.
 HOST_BUILTINS: dict[str, str] = {"bool": "bool", "float": "float", "int": "int"}
 # Of these, the ones that reduce an iterable.
 REDUCING_BUILTINS: dict[str, str] = {"all": "all", "any": "any", "max": "max", "min": "min", "sum": "sum"}
@@ -169,7 +169,7 @@ REDUCING_BUILTINS: dict[str, str] = {"all": "all", "any": "any", "max": "max", "
 # Context managers and decorators under which nothing gets a gradient.
 WITHOUT_GRADIENTS = frozenset({"inference_mode", "no_grad"})
 
-# How gradients are reduced by hand: what gives the parameters, what reduces a gradient, what copies one.
+# How gradients are reduced by hand: calls that return the parameters, reduce a gradient, copy one.
 GIVES_PARAMETERS = frozenset({"named_parameters", "parameters"})
 REDUCES_GRADIENTS = frozenset({"all_reduce", "reduce"})
 KEEPS_GRADIENT = frozenset({"clone", "contiguous", "detach", "flatten", "float", "reshape", "to", "view"})

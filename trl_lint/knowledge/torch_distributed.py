@@ -1,4 +1,4 @@
-"""Collectives of torch.distributed, and what wraps models and shards data. Read from torch 2.13.0."""
+"""Collectives of torch.distributed, and calls that wrap models and shard data. Read from torch 2.13.0."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FSDP = "torch/distributed/fsdp/fully_sharded_data_parallel.py::FullyShardedData
 _FSDP2 = "torch/distributed/fsdp/_fully_shard/_fully_shard.py"
 _SAMPLER = "torch/utils/data/distributed.py::DistributedSampler"
 
-# Its iteration gives each rank its own indices.
+# Iterating over it yields different indices on each rank.
 _SHARDED_SAMPLER = LibraryInstance("torch.utils.data.DistributedSampler")
 
 
@@ -149,7 +149,7 @@ _FUNCTIONS: tuple[Row, ...] = (
         Function(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", returns=DISTRIBUTED)
         for name in ("is_initialized", "is_nccl_available", "is_torchelastic_launched")
     ),
-    # Asked for in order to wrap the model when there is more than one.
+    # Code tests it in order to wrap the model if there are several.
     Function(name="torch.cuda.device_count", source="torch/cuda/__init__.py::device_count", returns=WORLD),
     Function(name="torch.utils.data.DistributedSampler.set_epoch", source=f"{_SAMPLER}.set_epoch",
              returns=NOTHING),
@@ -162,13 +162,13 @@ _ATTRIBUTES: tuple[Row, ...] = (
               value=RANK_INDEX),
 )
 
-# A state dict that is put together of what each rank has; under DDP each rank has all of it.
+# A state dict that is assembled from the parts of all ranks; with DDP each rank has all of it.
 _STATE = Synchronisation("state dict", symmetric=True)
 _STATE_OF_SHARDS = Synchronisation("state dict", frozenset({TrainingEngine.FSDP}), symmetric=True)
-# What is called in such a block where a state dict is wanted, and where one is loaded: each rank does so for itself.
+# The calls in such a block that request a state dict, and those that load one: each rank loads for itself.
 ASKS_FOR_STATE = frozenset({"state_dict"})
 LOADS_STATE = frozenset({"load", "load_sharded_optimizer_state_dict", "load_state_dict"})
-# What gathers the parameters, and what writes and reads them in parts.
+# Calls that gather the parameters, and that write and read them in parts.
 _CALLS: tuple[Row, ...] = (
     OpaqueCall(name="deepspeed.zero.GatheredParameters",
                source="deepspeed/runtime/zero/partition_parameters.py::GatheredParameters",
@@ -179,7 +179,7 @@ _CALLS: tuple[Row, ...] = (
     OpaqueCall(name="torch.distributed.checkpoint.save",
                source="torch/distributed/checkpoint/state_dict_saver.py::save",
                synchronises=Synchronisation("save", symmetric=True)),
-    # By these the ranks put the pieces of a model together, or take those of an optimizer apart.
+    # By these the ranks assemble the pieces of a model, or distribute those of an optimizer.
     *(
         OpaqueCall(name=f"torch.distributed.checkpoint.state_dict.{name}",
                    source=f"torch/distributed/checkpoint/state_dict.py::{name}", synchronises=_STATE_OF_SHARDS)
@@ -199,7 +199,7 @@ _CALLS: tuple[Row, ...] = (
 )
 
 
-# What is put together, or dealt out, of the pieces that the ranks have of a tensor: all of these communicate.
+# Calls that assemble or distribute the pieces of a tensor that the ranks have: all of these communicate.
 # Source: torch/distributed/tensor/_api.py, `DTensor.full_tensor`, `DTensor.redistribute`, `distribute_tensor`.
 _DTENSOR = "torch.distributed.tensor.DTensor"
 _SHARDED: tuple[Row, ...] = (
@@ -209,10 +209,10 @@ _SHARDED: tuple[Row, ...] = (
     OpaqueCall(name="torch.distributed.tensor.distribute_tensor",
                source="torch/distributed/tensor/_api.py::distribute_tensor", synchronises=Synchronisation("tensor")),
 )
-# Methods that only these have, whatever is known of what they are called on.
+# Methods that only these classes have, whatever is known of the receiver.
 UNIQUE: dict[str, str] = {"full_tensor": _DTENSOR}
 
-# What scales a loss hands it on.
+# Scaling a loss passes it on.
 _SCALERS: tuple[Row, ...] = tuple(
     row
     for module in ("torch.amp", "torch.cuda.amp")
@@ -238,7 +238,7 @@ RANK_VARIABLES = frozenset({
     "RANK",
     "ROLE_RANK", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_PROCID",
 })
-# Of these, the ones that count the processes of the whole job.
+# Of these, the ones for the global rank.
 GLOBAL_RANK_VARIABLES = frozenset({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"})
 WORLD_VARIABLES = frozenset({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE"})
 
@@ -292,7 +292,7 @@ _DISTRIBUTED_DATA_PARALLEL = frozenset({
     "_sync_module_buffers",
     "_update_process_group", "_use_python_reducer",
 })
-# What DataParallel adds: no `device`. What one of the two wrappers has counts as there (silent side).
+# What DataParallel adds: no `device`. An attribute of one of the two wrappers counts as existing (no finding).
 _DATA_PARALLEL = frozenset({
     "device_ids", "dim", "gather", "module", "output_device", "parallel_apply", "replicate", "scatter",
     "src_device_obj",

@@ -1,9 +1,9 @@
-"""One row per tensor operation: what each domain makes of it, and what a fix may do with it.
+"""One row per tensor operation: its transfer function in each domain, and what a fix may do with it.
 
 An operation is a method of a tensor or an array, and the function of the same name under a pure root (`x.sum()`,
-`torch.sum(x)`, `numpy.sum(x)`). What there is only as a function of one library has its dotted name. The analysis
-looks the row up once per call; each domain goes by its own column, of which the first member is what holds of names
-that have no row. Read from the documentation of torch 2.13, numpy 2 and Python.
+`torch.sum(x)`, `numpy.sum(x)`). Operations that are functions of one library only have their dotted name. The analysis
+looks up the row once per call; each domain uses its own column, whose first member is the default for names without a
+row. Read from the documentation of torch 2.13, numpy 2 and Python.
 
     >>> row = of_method("sum")
     >>> row.rank.value, row.reduction
@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 
 class RankTransfer(str, Enum):
-    """What becomes of the rank fact, and of what kind the result is."""
+    """The rank fact and the kind of the result."""
 
     __hash__ = str.__hash__  # an enum's own is slow, and rows are looked up all the time
 
@@ -54,7 +54,7 @@ class RankTransfer(str, Enum):
 
 
 class InPlace(str, Enum):
-    """What the tensor itself is afterwards."""
+    """The tensor itself after the operation."""
 
     __hash__ = str.__hash__
 
@@ -66,7 +66,7 @@ class InPlace(str, Enum):
 
 
 class ShapeTransfer(str, Enum):
-    """What becomes of the dimensions."""
+    """The dimensions of the result."""
 
     __hash__ = str.__hash__
 
@@ -111,7 +111,7 @@ class DtypeTransfer(str, Enum):
     BOOL = "bool"
 
     def of(self, before: str) -> str:
-        """The dtype after it."""
+        """The dtype after the operation."""
         if self is DtypeTransfer.KEEPS:
             return before
         if self is DtypeTransfer.COUNTS:
@@ -158,7 +158,7 @@ class AveragingTransfer(str, Enum):
 
 
 class HandsOn(str, Enum):
-    """What a method hands on that changes nothing of a tensor but where and as what it is."""
+    """What a method returns that changes only where a tensor is, or its dtype or type."""
 
     __hash__ = str.__hash__
 
@@ -175,18 +175,17 @@ class HandsOn(str, Enum):
 class Operation(NamedTuple):
     """One tensor operation.
 
-    reduction: the kind of partial result that a shard becomes. Some kinds ("median", "std", …) no collective can
-    complete: they are told apart so that no fix claims to.
-    in_place: what it makes of the tensor itself.
-    has_order: the first argument is which quantile, or which norm.
-    has_other: with another tensor, it is the larger or the smaller of each two.
+    reduction: the kind of partial result that a shard becomes. Some kinds ("median", "std", …) cannot be completed by a
+    collective: they are distinguished so that no fix claims to.
+    in_place: what it does to the tensor itself.
+    has_order: the first argument selects the quantile, or the norm.
+    has_other: with another tensor, it is the element-wise maximum or minimum.
     detaches: the result has no gradient.
     grows: one element becomes several.
-    takes_batches: batches and texts have it, too, and stay what they are.
-    is_method: the function of the name does something else (`re.split`).
-    again: it computes and does nothing else, by whatever object's method of that name: evaluating it again gives the
-    same again.
-    repeats: it commutes with gathering, and is repeated on what was gathered.
+    takes_batches: batches and strings have it as well, and keep their kind.
+    is_method: the function of this name does something else (`re.split`).
+    again: it only computes, whichever object's method of that name it is: evaluating it again gives the same result.
+    repeats: it commutes with gathering, and is repeated on the gathered values.
     """
 
     name: str
@@ -261,13 +260,13 @@ def _computed(
 
 
 def _made(name: str, rank: RankTransfer, shape: ShapeTransfer, dtype: DtypeTransfer = T.KEEPS) -> Iterable[Operation]:
-    """A maker of torch and the one of numpy."""
+    """A constructor of torch and the one of numpy."""
     yield Operation(f"torch.{name}", rank, "", shape, dtype, D.MADE)
     yield Operation(f"numpy.{name}", rank, "", shape, dtype)
 
 
 def _alike(row: Operation, names: str) -> Iterable[Operation]:
-    """Operations that have nothing but their names of their own."""
+    """Operations that differ in their names only."""
     return (row._replace(name=name) for name in names.split())
 
 
@@ -472,12 +471,12 @@ OPERATIONS: tuple[Operation, ...] = (
 # fmt: on
 
 _BY_NAME = {row.name: row for row in OPERATIONS}
-# Of which nothing is said: it computes from all that goes in.
+# An operation without a row: it computes from all its arguments.
 PLAIN = Operation("")
 
 
 def operation(name: str) -> Operation | None:
-    """The row of a method, or of what is only a function, by its dotted name."""
+    """The row of a method, or, by its dotted name, of a function of one library."""
     return _BY_NAME.get(name)
 
 
@@ -486,5 +485,5 @@ def of_method(name: str) -> Operation:
 
 
 def of_function(dotted: str) -> Operation:
-    """A function has a row of its own, or that of the method of its name."""
+    """The row of a function: its own, or that of the method of the same name."""
     return _BY_NAME.get(dotted) or _BY_NAME.get(dotted.rpartition(".")[2], PLAIN)

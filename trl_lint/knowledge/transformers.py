@@ -1,4 +1,4 @@
-"""What Trainer hands to its hooks, what they return, and what it logs itself.
+"""What Trainer passes to its hooks, what they return, and what it logs itself.
 
 Read from transformers 4.40.2, 4.46.0, 4.47.1, 4.51.3,
 5.0.0 and 5.23.0. The loop calls hooks with the wrapped model
@@ -63,11 +63,11 @@ _CONTROL = instance("transformers.TrainerControl")
 _EVAL_PREDICTION = BatchValue(ranks.SAME)
 # Namedtuples of gathered arrays and metrics.
 _LOOP_OUTPUT = BatchValue(ranks.SAME)
-# What `evaluation_loop` gathers, as it is, of what a step returns.
+# The parts of a step's result that `evaluation_loop` gathers unchanged.
 _STEP_PARTS = ("loss", "logits", "labels")
 _STEP_OUTPUT = items(LOCAL_LOSS, LOCAL_TENSOR, LOCAL_TENSOR)
 
-# Functions handed to the constructor, and what they are called with.
+# Functions that are passed to the constructor, and the facts of their arguments.
 CALLBACKS: dict[str, dict[str, Value]] = {
     "compute_loss_func": {"outputs": BATCH, "labels": LOCAL_TENSOR, "num_items_in_batch": UNKNOWN},
     "compute_metrics": {"eval_prediction": _EVAL_PREDICTION},
@@ -75,7 +75,7 @@ CALLBACKS: dict[str, dict[str, Value]] = {
     "preprocess_logits_for_metrics": {"logits": LOCAL_TENSOR, "labels": LOCAL_TENSOR},
 }
 
-# Methods of a Trainer that call others of it, which a subclass may have written, before they return.
+# Methods of a Trainer that call other methods, which a subclass may override, before they return.
 CALLS_HOOKS = frozenset({
     "_inner_training_loop", "compute_loss", "evaluate", "evaluation_loop", "predict", "prediction_loop",
     "prediction_step", "train", "training_step",
@@ -88,7 +88,7 @@ _CLASSES: tuple[Row, ...] = (
         for name in ("CallbackHandler", "DefaultFlowCallback", "EarlyStoppingCallback", "PrinterCallback",
                      "ProgressCallback")
     ),
-    # A dict of tensors, as a tokenizer or a processor makes it.
+    # A dict of tensors, as a tokenizer or a processor returns it.
     Class(name="transformers.BatchEncoding", source="tokenization_utils_base.py::BatchEncoding", makes="first"),
     Class(name="transformers.BatchFeature", source="feature_extraction_utils.py::BatchFeature", makes="first"),
     Class(name="transformers.EvalLoopOutput", source="trainer_utils.py::EvalLoopOutput", makes="fields"),
@@ -148,7 +148,7 @@ _ATTRIBUTES: tuple[Row, ...] = (
     Attribute(name="transformers.Trainer.processing_class", source=f"{_TRAINER}.__init__", since="4.46",
               value=LOADED),
     Attribute(name="transformers.Trainer.tokenizer", source=f"{_TRAINER}.tokenizer", until="5.0", value=LOADED),
-    # Only ever fed with losses that were gathered at a log step.
+    # The sum of losses that were gathered at a log step.
     Attribute(name="transformers.Trainer._total_loss_scalar", source=f"{_TRAINER}._maybe_log_save_evaluate",
               value=SAME),
     # A local count; `store_flos` sums it over the ranks into the state.
@@ -185,16 +185,16 @@ _EVALUATION_LOOP = {
     "dataloader": LOADER, "description": SAME, "prediction_loss_only": SAME, "ignore_keys": SAME,
     "metric_key_prefix": SAME,
 }
-# Wrapped where DataParallel is (bare python, several GPUs); else evaluation runs the bare model.
+# Wrapped if DataParallel is used (bare python, several GPUs); else evaluation runs the bare model.
 _PREDICTION_STEP = {"model": TRAINED_MODEL, "inputs": BATCH, "prediction_loss_only": SAME,
                     "ignore_keys": SAME}
-# The norm is a tensor, or a number of DeepSpeed's or Apex' making.
+# The norm is a tensor, or a number from DeepSpeed or Apex.
 _LOG_SAVE_EVALUATE = {
     "tr_loss": LOCAL_LOSS, "grad_norm": SAME, "model": TRAINED_MODEL, "trial": SAME, "epoch": SAME,
     "ignore_keys_for_eval": SAME,
 }
 
-# Every rank its own part of the data.
+# Every rank processes its own part of the data.
 _EVALUATES = Synchronisation("evaluate", symmetric=True)
 _PREDICTS = Synchronisation("predict", symmetric=True)
 
@@ -230,7 +230,7 @@ _HOOKS: tuple[Row, ...] = (
          parameters={"inputs": BATCH}, returns="moved"),
     Hook(name="transformers.Trainer._save", source=f"{_TRAINER}._save",
          parameters={"output_dir": SAME, "state_dict": SAME}, returns=NOTHING,
-         # Its callers ask who saves, and it does not.
+         # Its callers test which rank saves; it does not.
          effect=Effect("writes the same files", (0, "output_dir"))),
     Hook(name="transformers.Trainer._save_checkpoint", source=f"{_TRAINER}._save_checkpoint",
          parameters={"model": TRAINED_MODEL, "trial": SAME}, returns=NOTHING,
@@ -299,7 +299,7 @@ _HOOKS: tuple[Row, ...] = (
          parameters=_PREDICTION_STEP, returns=_STEP_OUTPUT, gathered=_STEP_PARTS),
 )
 
-# --- hooks of TrainerCallback: the three positional parameters, then what is handed over by keyword -------
+# --- hooks of TrainerCallback: the three positional parameters, then the keyword arguments ----------------
 
 _EVENT = {
     "args": _ARGS, "state": _STATE, "control": _CONTROL, "model": OWN_MODEL, "processing_class": LOADED,
@@ -338,7 +338,7 @@ _COLLECTIVES: tuple[Row, ...] = (
                until="5.0", operand=(0, "tensors")),
     Collective(name="transformers.Trainer._nested_gather", source=f"{_TRAINER}._nested_gather", until="5.2",
                operand=(0, "tensors")),
-    # An attribute: the accelerator's `gather_for_metrics`, or `gather` where a loop asks for every sample.
+    # An attribute: the accelerator's `gather_for_metrics`, or `gather` if a loop needs every sample.
     Collective(name="transformers.Trainer.gather_function",
                source=f"{_TRAINER}.create_accelerator_and_postprocess", operand=(0, "input_data"),
                lists=True),
@@ -368,7 +368,7 @@ _FUNCTIONS: tuple[Row, ...] = (
             "remove_callback", "store_flos",
         )
     ),
-    # It saves the model before it asks who uploads it.
+    # It saves the model before it tests which rank uploads it.
     Function(name="transformers.Trainer.push_to_hub", source=f"{_TRAINER}.push_to_hub", returns=NOTHING,
              synchronises=SAVE),
     *(
@@ -442,10 +442,10 @@ UNIQUE: dict[str, str] = {
 # The hooks whose result a backward pass starts from.
 LOSSES = frozenset({"compute_loss", "training_step"})
 
-# What callbacks are given that are made for one trainer, by parameter.
+# The constructor arguments of callbacks for a single trainer, by parameter.
 CONSTRUCTOR_OF_CALLBACK: dict[str, Value] = {"trainer": instance("transformers.Trainer")}
 
-# What the constructor of Trainer, and those of trainers built on it, are given, by parameter.
+# The constructor arguments of Trainer, and of trainers that derive from it, by parameter.
 CONSTRUCTOR: dict[str, Value] = {
     "args": _ARGS,
     "data_collator": PURE,
@@ -460,10 +460,10 @@ CONSTRUCTOR: dict[str, Value] = {
     "train_dataset": DATASET,
 }
 
-# Hooks that work on the batches of an evaluation.
+# Hooks that process the batches of an evaluation.
 EVALUATION_HOOKS = frozenset({"evaluation_loop", "prediction_loop", "prediction_step"})
 
-# Methods of the classes of models that make a bare model, and of others something that all ranks have alike.
+# Class methods that return a bare model for model classes, and for others an object that is the same on all ranks.
 MODEL_MAKERS = frozenset({"_from_config", "from_config", "from_pretrained"})
 
 # All names that Trainer and Seq2SeqTrainer define on themselves, in any release from 4.31.0 to 5.23.0: methods,

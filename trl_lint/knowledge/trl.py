@@ -1,10 +1,9 @@
 """TRL's trainers over their generations, from 0.4 to 1.16.
 
-Spans are read from the releases around them. Up to 0.11 `PPOTrainer` had a loop of its own and no `Trainer`
-under it; so do `DDPOTrainer` and `AlignPropTrainer`. All others derive from `transformers.Trainer`, from 0.24
-on through a class between (`BaseTrainer`, from 1.0 on `_BaseTrainer`). The metrics that
-`get_batch_loss_metrics` returns are this rank's own up to 0.13 in DPO, CPO and ORPO; they are the same on all
-ranks from 0.14 on, and in KTO and BCO.
+Spans are read from the releases around them. Up to 0.11 `PPOTrainer` had its own loop and did not derive from
+`Trainer`; nor do `DDPOTrainer` and `AlignPropTrainer`. All others derive from `transformers.Trainer`, from 0.24 on
+through an intermediate class (`BaseTrainer`, from 1.0 on `_BaseTrainer`). The metrics that `get_batch_loss_metrics`
+returns are rank-local up to 0.13 in DPO, CPO and ORPO; they are the same on all ranks from 0.14 on, and in KTO and BCO.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ _UTILS = "trainer/utils.py"
 
 _PRINTS = Effect("prints the same table", shown=True, consequence=Consequence.WASTE)
 
-# A reward function gets the columns of this rank's samples; `**` stands for any other name.
+# A reward function is passed the columns of this rank's samples; `**` is any other name.
 _REWARD_FUNCTION = {
     "prompts": BATCH, "completions": BATCH, "completion_ids": BATCH,
     "trainer_state": instance("transformers.TrainerState"),
@@ -83,7 +82,7 @@ def _generations(
     name: str, file: str, *, since: str, until: str = "",
     callbacks: dict[str, dict[str, Value]] = transformers.CALLBACKS,
 ) -> tuple[Class, ...]:
-    """A trainer that was there before 0.24: one row for each class that it derived from."""
+    """A trainer that existed before 0.24: one row for each class that it derived from."""
     rows = [_trainer(name, file, since=since, until="0.24", callbacks=callbacks)]
     if until != "0.24":
         rows.append(_trainer(name, file, since="0.24", until="1.0", base="trl.BaseTrainer",
@@ -104,7 +103,7 @@ _CLASSES: tuple[Row, ...] = (
     _trainer("AsyncGRPOTrainer", "experimental/async_grpo/async_grpo_trainer.py", since="1.0", base=_BASE,
              callbacks=_WITH_REWARDS),
     *_generations("BCOTrainer", "trainer/bco_trainer.py", since="0.10", until="1.14"),
-    # The base class of PPOTrainer and DDPOTrainer while they had their own loops; another of the same name.
+    # The base class of PPOTrainer and DDPOTrainer while they had their own loops; another class of the same name.
     Class(name="trl.BaseTrainer", source="trainer/base.py::BaseTrainer", until="0.14"),
     Class(name="trl.BaseTrainer", source="trainer/base_trainer.py::BaseTrainer", since="0.24", until="1.0",
           bases=(_TRAINER,)),
@@ -161,7 +160,7 @@ _CLASSES: tuple[Row, ...] = (
     _trainer("XPOTrainer", "trainer/xpo_trainer.py", since="0.11", until="1.14", base="trl.OnlineDPOTrainer",
              callbacks=_WITH_REWARDS),
     _trainer("_BaseTrainer", "trainer/base_trainer.py", since="1.0"),
-    # Arguments: the same on all ranks, but for what TrainingArguments has.
+    # Arguments: the same on all ranks, except for what TrainingArguments has.
     *(
         Class(name=f"trl.{name}Config", source=f"trainer/{name.lower()}_config.py::{name}Config",
               bases=("transformers.TrainingArguments",), others=SETTING)
@@ -179,7 +178,7 @@ _CLASSES: tuple[Row, ...] = (
         Class(name=f"trl.{name}Config", source=f"trainer/{name.lower()}_config.py::{name}Config", others=SETTING)
         for name in ("AlignProp", "DDPO")
     ),
-    # It has the wrapper's own forward run another method of the module: DDP's and FSDP's hooks run around it.
+    # It makes the wrapper's own forward run another method of the module, so that the hooks of DDP and FSDP run.
     Class(name="trl._ForwardRedirection", source="models/utils.py::_ForwardRedirection", since="0.18"),
     Class(name="trl.ModelConfig", source="trainer/model_config.py::ModelConfig", others=SETTING),
     Class(name="trl.ScriptArguments", source="scripts/utils.py::ScriptArguments", others=SETTING),
@@ -261,7 +260,7 @@ def _loss_metrics(name: str, *, since: str, until: str, reduced: bool, last: str
 
 
 def _compute_loss(name: str, *, since: str, until: str, reduced: bool) -> Hook:
-    """It returns those metrics beside the loss if asked."""
+    """It returns these metrics with the loss if `return_outputs` is set."""
     return Hook(trains=True, name=f"trl.{name}.compute_loss", source=f"{name}.compute_loss", since=since, until=until,
                 parameters=_MODEL_INPUTS | {"return_outputs": UNKNOWN}, returns=LOCAL_LOSS,
                 switch=(2, "return_outputs"), switched=_REDUCED_PAIR if reduced else _LOCAL_PAIR)
@@ -296,7 +295,7 @@ _PREFERENCE_HOOKS: tuple[Row, ...] = (
     Hook(trains=True, name="trl.KTOTrainer._compute_loss", source=f"{_KTO}._compute_loss", since="1.6",
          parameters=_MODEL_INPUTS | {"return_outputs": UNKNOWN}, returns=LOCAL_LOSS,
          switch=(2, "return_outputs"), switched=items(LOCAL_LOSS, BATCH)),
-    # The fused loss: from 1.9 on it gets the bare model, inside the wrapper's own forward where that matters.
+    # The fused loss: from 1.9 on it is passed the bare model, inside the wrapper's own forward where that matters.
     Hook(trains=True, name="trl.DPOTrainer._compute_loss_liger", source=f"{_DPO}._compute_loss_liger", since="0.19",
          until="0.29", parameters=_MODEL_BATCH, returns=UNKNOWN),
     Hook(trains=True, name="trl.DPOTrainer._compute_loss_liger", source=f"{_DPO}._compute_loss_liger", since="0.29",
@@ -462,7 +461,7 @@ _ONLINE_HOOKS: tuple[Row, ...] = (
          until="0.18", parameters=_MODEL_INPUTS, returns=LOCAL_LOSS),
     Hook(trains=True, name="trl.GRPOTrainer.compute_liger_loss", source=f"{_GRPO}.compute_liger_loss", since="0.18",
          until="1.14", parameters={"unwrapped_model": BARE_MODEL, "inputs": BATCH}, returns=LOCAL_LOSS),
-    # A list of samples goes in, and comes out as a batch of completions with their scores.
+    # They take a list of samples, and return a batch of completions with their scores.
     *(
         Hook(name="trl.GRPOTrainer._prepare_inputs", source=f"{_GRPO}._prepare_inputs", since=since,
              until=until, parameters={own: BATCH}, returns=BATCH)
@@ -508,7 +507,7 @@ _ONLINE_HOOKS: tuple[Row, ...] = (
              source="trainer/gkd_trainer.py::GKDTrainer.generalized_jsd_loss", since="0.11"),
 )
 
-# --- PPO in the days of its own loop ------------------------------------------------------------------
+# --- PPO while it had its own loop --------------------------------------------------------------------
 
 _OLD_PPO: tuple[Row, ...] = (
     Attribute(name="trl.PPOTrainer.dataloader", source=f"{_PPO}.__init__", until="0.12", value=LOADER),
@@ -521,7 +520,7 @@ _OLD_PPO: tuple[Row, ...] = (
                      "tokenizer")
     ),
     Attribute(name="trl.PPOTrainer.ref_model", source=f"{_PPO}.__init__", until="0.12", value=SOME_MODEL),
-    # Statistics of one step: some reduced, some this rank's own.
+    # Statistics of one step: some reduced, some rank-local.
     Function(name="trl.PPOTrainer.step", source=f"{_PPO}.step", until="0.12", returns=UNKNOWN),
     Function(name="trl.PPOTrainer.generate", source=f"{_PPO}.generate", until="0.12", returns=BATCH),
     Hook(trains=True, name="trl.PPOTrainer.batched_forward_pass", source=f"{_PPO}.batched_forward_pass", since="0.3",
@@ -544,7 +543,7 @@ _OLD_PPO: tuple[Row, ...] = (
 # --- attributes ---------------------------------------------------------------------------------------
 
 _ATTRIBUTES: tuple[Row, ...] = (
-    # Trainers that prepare the model themselves: theirs is wrapped.
+    # Trainers that prepare the model themselves: their `model` is wrapped.
     Attribute(name="trl.IterativeSFTTrainer.model", source="IterativeSFTTrainer.__init__", since="0.7.3",
               until="0.24", value=WRAPPED_MODEL),
     Attribute(name="trl.PPOTrainer.model", source=f"{_PPO}.__init__", until="1.13", value=WRAPPED_MODEL),
@@ -552,7 +551,7 @@ _ATTRIBUTES: tuple[Row, ...] = (
               value=WRAPPED_MODEL),
     Attribute(name="trl.RLOOTrainer.model", source=f"{_RLOO}.__init__", since="0.9", until="0.22",
               value=WRAPPED_MODEL),
-    # Prepared for evaluation only, which puts no DDP around it.
+    # Prepared for evaluation only, without DDP.
     *(
         Attribute(name=f"trl.{name}.ref_model", source=f"{name}.__init__", since=since, until=until,
                   value=BARE_MODEL)
@@ -592,7 +591,7 @@ _FUNCTIONS: tuple[Row, ...] = (
                until="1.14", operand=(0, "xs"), result="reduced", fails="always"),
     Collective(name="trl.trainer.utils.get_global_statistics", source=f"{_UTILS}::get_global_statistics",
                since="0.6", until="1.14", operand=(1, "xs"), result="reduced", fails="always"),
-    # Pure, or as good as.
+    # Pure, or nearly so.
     *(
         Function(name=f"trl.core.{name}", source=f"core.py::{name}", until=until)
         for name, until in (
@@ -625,7 +624,7 @@ _FUNCTIONS: tuple[Row, ...] = (
             ("truncate_response", "0.9", "1.13"), ("truncate_right", "0.10", ""),
         )
     ),
-    # What a batch looks like is decided by the data set.
+    # The format of a batch depends on the data set.
     Function(name="trl.data_utils.is_conversational", source="data_utils.py::is_conversational", since="0.11",
              returns=SAME),
     *(
@@ -666,11 +665,11 @@ ROWS: tuple[Row, ...] = (
     *_CLASSES, *_STORES, *_SINKS, *_PREFERENCE_HOOKS, *_ONLINE_HOOKS, *_OLD_PPO, *_ATTRIBUTES, *_FUNCTIONS,
 )
 
-# What modules of its trainers have from Accelerate (trainer/grpo_trainer.py, trainer/online_dpo_trainer.py): a trainer
-# that is made of a copy imports it from there.
+# What modules of its trainers import from Accelerate (trainer/grpo_trainer.py, trainer/online_dpo_trainer.py): a
+# trainer that was copied from one imports it from that module.
 FROM_ACCELERATE = frozenset({"broadcast", "broadcast_object_list", "gather", "gather_object"})
 
-# Names by which a trainer of TRL keeps something on itself, in some release, and a config of transformers as well.
+# Names of attributes that both a trainer of TRL, in some release, and a config of transformers have.
 CONFIG_NAMES_IN_TRAINERS = frozenset({
     "aux_loss_coef", "beta", "dataset", "decoder_start_token_id", "eos_token_id", "image_token_id",
     "is_encoder_decoder", "label_smoothing", "loss", "mask_ratio", "mask_type", "max_length", "pad_token_id",

@@ -1,6 +1,6 @@
-"""Bugs of released trainers that a later release mended, by the function that had them.
+"""Bugs of released trainers that a later release fixed, by the function that had them.
 
-`evaluation/upstream.py` makes the table from TRL's history and the releases, and says where it is out of date.
+`evaluation/upstream.py` creates the table from TRL's history and the releases, and reports where it is out of date.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 
 class Mended(NamedTuple):
-    """A function of a release, the bug it had, and the release that mended it.
+    """A function of a release, the bug it had, and the release that fixed it.
 
-    last: the last release with the bug. pull: the pull request that mended it. digests: those of the function's text
+    last: the last release with the bug. pull: the pull request that fixed it. digests: those of the function's text
     (`trl_lint.linter.upstream.digest`) in all releases that had the bug.
     """
 

@@ -1,12 +1,12 @@
-"""Functions of libraries that write a file to the path that they are given.
+"""Functions of libraries that write a file to the path that they are passed.
 
-Read from the source of batchgenerators 0.25 and ASE 3.26 (`ase.io.formats.write`: its `parallel` asks MPI, which
+Read from the source of batchgenerators 0.25 and ASE 3.26 (`ase.io.formats.write`: its `parallel` uses MPI, which
 torchrun and accelerate do not start, so that each of their processes counts as the first one), and from the
 documentation of diffusers 0.35, faiss 1.12, gdown 5.2, imageio 2.37, joblib 1.5, matplotlib 3.10, mediapy 1.2, mmcv
 2.2, mmengine 0.10, nibabel 5.3, NLTK 3.9, OmegaConf 2.3, OpenCV 4.12, pandas 2.3, pyarrow 21, Python, safetensors 0.6,
 scikit-image 0.25, SciPy 1.16, sentencepiece 0.2, SimpleITK 2.5, soundfile 0.13, tifffile 2025.10, torch 2.9,
-torchaudio 2.8, torchvision 0.24, wget 3.2 and zarr 3.1. What each of them does to the file is the same: it is opened
-anew and filled, so that ranks which do so at the same time leave a mixture, or fail.
+torchaudio 2.8, torchvision 0.24, wget 3.2 and zarr 3.1. Each of them opens and rewrites the whole file, so that ranks
+which do so at the same time leave a mixture, or fail.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trl_lint.knowledge.schema import Effect, OpaqueCall, Parameter, Row
 # The layout of a table is by hand: one line per row.
 # fmt: off
 
-# Each function with the parameter that is the path.
+# Each function with the parameter for the path.
 _WRITES: dict[str, Parameter] = {
     "ase.io.write": (0, "filename"),
     **{
@@ -69,8 +69,8 @@ _WRITES: dict[str, Parameter] = {
     "torchvision.utils.save_image": (1, "fp"),
     "zarr.save": (0, "store"),
 }
-# What fetches a file, with the parameter that says where it is put, and what comes of it where all ranks do so: those
-# that write to a file of another name first, and rename that, do no more than the same work once per rank.
+# Calls that download a file, with the parameter for its place, and the consequence if all ranks do so: those that write
+# to a file of another name first, and rename it, only do the same work once per rank.
 _FETCHES: dict[str, tuple[Parameter, Consequence]] = {
     "gdown.download": ((1, "output"), Consequence.WASTE),
     "gdown.download_folder": ((2, "output"), Consequence.WASTE),
@@ -80,9 +80,9 @@ _FETCHES: dict[str, tuple[Parameter, Consequence]] = {
     "urllib.request.urlretrieve": ((1, "filename"), Consequence.RACE),
     "wget.download": ((1, "out"), Consequence.WASTE),
 }
-# Data sets of torchvision and torchaudio that fetch and unpack their files where these are not there, if they are told
-# to. On the first start of a program all ranks do so, one over what another has half written
-# (torchvision/datasets/utils.py `download_url` writes to the file itself); later ones find the files.
+# Data sets of torchvision and torchaudio that download and unpack missing files, if an argument says so. On the first
+# start of a program all ranks do so, and overwrite files that others have half written (torchvision/datasets/utils.py
+# `download_url` writes to the file itself); later starts find the files.
 _FETCHED = {
     "torchaudio.datasets": ("LIBRISPEECH", "LIBRITTS", "LJSPEECH", "SPEECHCOMMANDS", "TEDLIUM", "VCTK_092", "YESNO"),
     "torchvision.datasets": (
@@ -107,7 +107,7 @@ ROWS: tuple[Row, ...] = (
         )
         for name, (path, consequence) in _FETCHES.items()
     ),
-    # It looks first whether the package is there already, and is whole.
+    # It first tests whether the package exists already, and is complete.
     OpaqueCall(
         name="nltk.download",
         source="documentation",
