@@ -2,7 +2,8 @@
 
 The class of a data frame, a figure, a config or a bare model is usually not known, as its source is not available: so
 methods are recognised by their own names. The effect of `open` depends on its mode. All other calls have an `Effect` in
-their rows. Read from the documentation of Python, pandas, matplotlib, datasets and transformers.
+their rows. Read from the documentation of Python, pandas, polars, numpy, matplotlib, plotly, moviepy, torch
+(`profile.export_chrome_trace`), datasets and transformers.
 """
 
 from __future__ import annotations
