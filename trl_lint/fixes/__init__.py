@@ -1,6 +1,6 @@
-"""How findings are mended: for each rule that can be, a module of the rule's own name plans it.
+"""Fixes for findings: each rule that has one is planned by a module of the same name.
 
-Nothing of this package is imported before there is a finding.
+Nothing in this package is imported before there is a finding.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @cache
 def fix_of(module: str) -> RuleFix[Any] | None:
-    """The fix in a module, which is named in full (`BaseRule.fix_module`); None where the rule only hints."""
+    """The fix in a module, given by its full name (`BaseRule.fix_module`); None if the rule has only hints."""
     from trl_lint.fixes.base import RuleFix
 
     if not has_module(module):

@@ -1,4 +1,4 @@
-"""What a fix is: the plan for the event of a violation, and what may be said of it."""
+"""The base class of fixes: the plan for the event of a violation, and the fix's properties."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from trl_lint.fixes.support.edits import FixPlan, NoFix
 
 
 class RuleFix(Generic[EventT]):
-    """How one rule's violations are mended: `class MyFix(RuleFix[CollectiveCalled])` plans it for events of that class.
+    """The fix for violations of one rule: `class MyFix(RuleFix[CollectiveCalled])` plans it for events of that class.
 
-    Of the rule's other events it is for the author to mend them.
+    Violations with other events of the rule are left to the author.
     """
 
-    # The classes of the events that it mends.
+    # The classes of the events that it fixes.
     events: ClassVar[tuple[type[Event], ...]]
     # What it does, in a few words.
     title: ClassVar[str] = ""
-    # Whether its new code is a collective where the event is, so that all ranks have to get there together. One that is
-    # none is as safe on some ranks as on all, or its plan looks at the place itself.
+    # Whether the new code contains a collective at the place of the event, so that all ranks have to reach it together.
+    # Otherwise the fix is as safe on some ranks as on all, or its plan checks the place itself.
     is_collective: ClassVar[bool] = True
-    # What communicates in the new code, where that does not go without saying.
+    # What communicates in the new code, if that is not obvious.
     communication: ClassVar[str] = ""
-    # How far it may be trusted, by its own plans and by the places where it is made.
+    # The applicabilities it can have, depending on its plans and on the places where it is applied.
     applicabilities: ClassVar[tuple[Applicability, ...]] = tuple(Applicability)
-    # The codes of other rules' findings that were there before, on the same value, and are only seen once it is made.
+    # The codes of other rules' findings on the same value that existed before but become visible only after the fix.
     uncovers: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
@@ -35,12 +35,12 @@ class RuleFix(Generic[EventT]):
         cls.events = types_of(cls)
 
     def plan(self, event: EventT) -> FixPlan | NoFix:
-        """How to mend it, or why that is left to the author."""
+        """The plan of the fix, or why it is left to the author."""
         raise NotImplementedError
 
     def title_for(self, event: EventT) -> str:
         return self.title
 
     def uniformity(self, event: EventT) -> Uniformity:
-        """Whether all ranks get together to the collective in its new code."""
+        """Whether all ranks reach the collective in the new code together."""
         return event.control.uniformity if self.is_collective else Uniformity.UNIFORM

@@ -1,4 +1,4 @@
-"""The plan for a forward of the module inside a wrapper: the wrapped model is called, if it has a name in reach."""
+"""The fix for a forward of the module inside a wrapper: call the wrapped model, if a name for it is available."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class BypassedWrapperFix(RuleFix[ModelCalled]):
     applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
 
     def plan(self, event: ModelCalled) -> FixPlan | NoFix:
-        """How to call the wrapped model instead, or why that is left to the author."""
+        """The plan to call the wrapped model instead, or why that is left to the author."""
         if event.path or not isinstance(event.node, cst.Call):
             return NoFix(_PART)
         callee = _callee(event.node)
@@ -44,13 +44,13 @@ class BypassedWrapperFix(RuleFix[ModelCalled]):
         return FixPlan((Replace(event.node.func, cst.Name(wrapped)), *drop), caution=_CHANGES_TRAINING)
 
     def uniformity(self, event: ModelCalled) -> Uniformity:
-        """A training step is run by all ranks, unless it is known that it isn't."""
+        """All ranks run a training step, unless it is known that they do not."""
         found = event.control.uniformity
         return found if found is Uniformity.DIVERGENT else Uniformity.UNIFORM
 
 
 def _wrapped_name(event: ModelCalled, root: Scope, callee: cst.BaseExpression) -> str | None:
-    """The name of the model that holds the one that is called."""
+    """The name of the wrapped model that contains the called one."""
     known = dict(event.names)
     source = _source(root, callee)
     holder = _holder(source)
@@ -63,27 +63,27 @@ def _wrapped_name(event: ModelCalled, root: Scope, callee: cst.BaseExpression) -
 
 
 def _left_over(root: Scope, callee: cst.BaseExpression) -> tuple[Drop, ...] | NoFix:
-    """The line that gives the module inside a name, to be taken out where nothing else needs the name."""
+    """The edit that removes the line binding the inner module to a name, if nothing else needs the name."""
     bound = sole_binding(root, callee)
     line = None if bound is None else own_line(root, bound.assign)
     if bound is None or line is None or not _is_only_called(root, bound.name):
         return ()
     if has_comment(line.statement):
         return NoFix(_COMMENTED, help=f"call the wrapped model, and remove `{bound.name.value}`")
-    # What a module binds others may import.
+    # Other files may import names that a module binds.
     may_go = isinstance(root, cst.FunctionDef) and len(line.siblings) > 1
     return (Drop(line.statement, bound.name.value, root),) if may_go else ()
 
 
 def _is_only_called(root: Scope, name: cst.Name) -> bool:
-    """Whether a name is only there to be called, so that nothing needs it once other names are called instead."""
+    """Whether a name is only ever called, so that it is unused once other names are called instead."""
     spelled = [each for each in names_spelled(root, name.value) if each is not name]
     callees = {id(_callee(node)) for node in nodes(root) if isinstance(node, cst.Call)}
     return all(id(each) in callees for each in spelled)
 
 
 def _callee(call: cst.Call) -> cst.BaseExpression:
-    """What is called, of `model(…)` and of `model.forward(…)`."""
+    """The object that is called, in `model(…)` and in `model.forward(…)`."""
     callee = call.func
     if isinstance(callee, cst.Attribute) and callee.attr.value in models.FORWARDS:
         return callee.value
@@ -91,13 +91,13 @@ def _callee(call: cst.Call) -> cst.BaseExpression:
 
 
 def _source(root: Scope, callee: cst.BaseExpression) -> cst.BaseExpression:
-    """The expression that a name was bound to, if that was done once; else the expression as it is."""
+    """The expression that a name is bound to, if it is bound once; otherwise the expression itself."""
     bound = sole_binding(root, callee)
     return callee if bound is None else bound.value
 
 
 def _times_bound(root: Scope, name: str) -> int:
-    """How often a function or module binds a name, its parameters apart."""
+    """How often a function or module binds a name, not counting parameters."""
     return len(binders(root, [name]))
 
 
@@ -112,7 +112,7 @@ def _holder(source: cst.BaseExpression) -> str | None:
 
 
 def _is_whole(root: Scope, callee: cst.BaseExpression) -> bool:
-    """Whether it may be a whole model that is called, and not a part of one."""
+    """Whether the called object may be a whole model, and not a part of one."""
     source = _source(root, callee)
     is_named_so = last_name(source) in ("model", models.INNER_MODEL)
     return is_named_so or _holder(source) is not None or isinstance(source, cst.Name)

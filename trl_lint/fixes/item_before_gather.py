@@ -1,4 +1,4 @@
-"""The plan for a collective that got a Python number: which tensor goes in, and how the result is reduced."""
+"""The fix for a collective that gets a Python number: which tensor to pass, and how to reduce the result."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from trl_lint.knowledge.torch_ops import HandsOn, of_method
 
 _AS_LIST = "the result is used as a list of one value per rank"
 _HELP_AS_LIST = "pass it as a tensor of one element, and call `.tolist()` on the result"
-# Functions that take a tensor to the host.
+# Functions that move a tensor to the host.
 _HOST_FUNCTIONS = frozenset({"float", "int"})
-# Around the call: uses of the result as one value per rank.
+# Calls around the collective that use the result as one value per rank.
 _TAKES_LISTS = frozenset(
     {"len", "list", "sum", "sorted", "max", "min", "enumerate", "zip", "tuple", "set", "any", "all"}
 )
-# Not in torch_ops: names as they are written, of any object that takes a list.
+# Not in torch_ops: names as written, of any object that takes a list.
 _TAKES_TENSORS = frozenset({"extend", "stack", "cat", "mean", "sum", "array"})
 
 
@@ -56,10 +56,10 @@ _TAKES_TENSORS = frozenset({"extend", "stack", "cat", "mean", "sum", "array"})
 class _Plan:
     """What to write.
 
-    tensor: what goes into the collective. factory: whether it is a number that becomes a tensor first. device: the
-    text of the device that it is made on, or moved to from the CPU. cast: whether it is made a float. reduction:
-    repeated outside, or "" where nothing is. host: whether `.item()` ends the new expression (or `convert`, `int` or
-    `float`, is around it).
+    tensor: what to pass to the collective. factory: whether it is a number that has to become a tensor first. device:
+    the text of the device to create it on, or to move it to from the CPU. cast: whether to convert it to float.
+    reduction: repeated on the result, or "" for none. host: whether the new expression ends in `.item()` (or has
+    `convert`, `int` or `float`, around it).
     """
 
     tensor: cst.BaseExpression
@@ -75,7 +75,7 @@ class ItemBeforeGatherFix(RuleFix[CollectiveCalled]):
     uncovers = frozenset({"TRL014"})
 
     def plan(self, event: CollectiveCalled) -> FixPlan | NoFix:
-        """How to mend a collective that is given a Python number, or why that is left to the author."""
+        """The plan to pass a tensor instead of a Python number, or why that is left to the author."""
         plan = _plan(event)
         if isinstance(plan, NoFix):
             return plan
@@ -123,7 +123,7 @@ def _plan(event: CollectiveCalled) -> _Plan | NoFix:
 
 
 def _unsuitable(event: CollectiveCalled) -> str:
-    """Why this call is not mended, whatever it is given; "" if it may be."""
+    """Why this call is not fixed, whatever it is passed; "" if it may be."""
     call, row = event.node, event.row
     if event.numbers or event.operand.kind is not Kind.NUMBER:
         return "a container of numbers: the code does not show how to combine them"
@@ -144,7 +144,7 @@ def _unsuitable(event: CollectiveCalled) -> str:
 
 
 def _peel(node: cst.BaseExpression, value: Value) -> tuple[cst.BaseExpression, Value]:
-    """Take the host tail (`.item()`, `.cpu()`, `float(…)`, …) off: the tensor under it and its facts."""
+    """Strip the conversions to the host (`.item()`, `.cpu()`, `float(…)`, …); return the tensor and its facts."""
     while True:
         method = method_call(node)
         if method is not None and goes_to_host(method.name) and not method.args:
@@ -160,7 +160,7 @@ def _peel(node: cst.BaseExpression, value: Value) -> tuple[cst.BaseExpression, V
 
 
 def _converted_by(node: cst.BaseExpression) -> str:
-    """The function around an argument that decides on the type of the number: `int` or `float`."""
+    """The function around an argument that determines the type of the number: `int` or `float`."""
     match node:
         case cst.Call(func=cst.Name(value=name)) if name in _HOST_FUNCTIONS:
             return name
@@ -168,21 +168,21 @@ def _converted_by(node: cst.BaseExpression) -> str:
 
 
 def _source(value: Value, step: str) -> Value:
-    """The facts of what a step to the host, such as `.item()`, was made of."""
+    """The facts of the receiver of a step to the host, such as `.item()`."""
     if step in ("cpu", "numpy"):
-        return value.replace(device="")  # it was somewhere else before
+        return value.replace(device="")  # it was on another device before
     return read_from(value) or value
 
 
 def _from_tensor(value: Value) -> bool:
-    """Whether a number is known to have been a tensor."""
+    """Whether a number is known to come from a tensor."""
     while isinstance(value, NumberValue) and value.source is not None:
         value = value.source
     return value.kind in (Kind.TENSOR, Kind.BATCH)
 
 
 def _reduction(tensor: cst.BaseExpression, operand: Value, source: Value) -> str:
-    """The reduction to repeat: the one in the text, else the one the facts know."""
+    """The reduction to repeat: the one written in the code, otherwise the one in the facts."""
     written = written_reduction(tensor)
     if written is not None:
         return REPEATED.get(written, "")
@@ -193,14 +193,14 @@ def _reduction(tensor: cst.BaseExpression, operand: Value, source: Value) -> str
 
 
 def _is_product(node: cst.BaseExpression) -> bool:
-    """Whether a number may be weighted, as a loss is by the length of its batch: a mean would be wrong."""
+    """Whether a number may be weighted, as a loss by the length of its batch, so that a mean would be wrong."""
     if not isinstance(node, cst.BinaryOperation) or not isinstance(node.operator, cst.Multiply):
         return False
     return not any(isinstance(side, cst.BaseNumber) for side in (node.left, node.right))
 
 
 def _mode(event: CollectiveCalled) -> str:
-    """How a `reduce` is told to reduce: its own argument, else its default."""
+    """The reduction of a `reduce` call: its argument, otherwise the default."""
     _, _, default = event.row.reduction or (0, "", "")
     for index, arg in enumerate(event.node.args):
         is_mode = keyword_of(arg) == "reduction" or (arg.keyword is None and index == 1)
@@ -210,7 +210,7 @@ def _mode(event: CollectiveCalled) -> str:
 
 
 def _device(event: CollectiveCalled) -> str:
-    """The text of the device that belongs to the collective's owner."""
+    """The text of the device of the object whose collective is called."""
     func = event.node.func
     if not isinstance(func, cst.Attribute):
         return ""
@@ -226,9 +226,9 @@ def _device(event: CollectiveCalled) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """How a result is used: methods of a tensor follow (`tail`), and one of them reduces it by `reduction`.
+    """How a result is used: tensor methods follow (`tail`), and one of them reduces it by `reduction`.
 
-    floats: it is made a float before that.
+    floats: it is converted to float before that.
     """
 
     tail: bool = False
@@ -237,7 +237,7 @@ class _Use:
 
 
 def _use_of_result(event: CollectiveCalled) -> _Use | None:
-    """How the result is used where it stands, or else through the name it is bound to; None: per rank."""
+    """How the result is used in place, or otherwise through the name it is bound to; None: per rank."""
     around = ancestors(scope_of(event.function, event.module), event.node)
     here = _use_of((*around, event.node))
     if here != _Use():
@@ -248,13 +248,13 @@ def _use_of_result(event: CollectiveCalled) -> _Use | None:
     reducing = [use for use in uses if use is not None and use.reduction]
     if len(reducing) < len(uses):
         return None
-    # The name stays the tensor that all of its uses reduce.
+    # The name stays bound to the tensor that all of its uses reduce.
     means = [use for use in reducing if is_mean(use.reduction) and not use.floats]
     return (means or reducing)[0]
 
 
 def _use_of(chain: Path) -> _Use | None:
-    """What the methods called on the innermost node of a chain make of it."""
+    """How the methods called on the innermost node of a chain use it."""
     tail = floats = False
     while len(chain) >= 3:
         node, attribute, outer = chain[-1], chain[-2], chain[-3]
@@ -272,7 +272,7 @@ def _use_of(chain: Path) -> _Use | None:
 
 
 def _bound_names(around: Path) -> list[str]:
-    """The names that a call is assigned to, as it is."""
+    """The names that a call's result is directly assigned to."""
     bound: list[cst.BaseExpression]
     match around[-1] if around else None:
         case cst.Assign(targets=targets):
@@ -285,13 +285,13 @@ def _bound_names(around: Path) -> list[str]:
 
 
 def _later_uses(event: CollectiveCalled, around: Path) -> list[Path]:
-    """The uses of these names in the text after the call, with the nodes around them."""
+    """The uses of these names after the call, each with the nodes around it."""
     root = scope_of(event.function, event.module)
     return [chain for name in _bound_names(around) for chain in uses_of(root, name, after=event.node)]
 
 
 def _used_as_list(event: CollectiveCalled) -> bool:
-    """Whether the result, here or by its name, is taken for one value per rank: indexed, unpacked, looped over."""
+    """Whether the result, directly or by name, is used as one value per rank: indexed, unpacked, or iterated."""
     around = ancestors(scope_of(event.function, event.module), event.node)
     if not around:
         return False
@@ -304,7 +304,7 @@ def _used_as_list(event: CollectiveCalled) -> bool:
 
 
 def _takes_list(chain: Path) -> bool:
-    """Whether the innermost node of a chain is used as a sequence by what is around it."""
+    """Whether the surrounding code uses the innermost node of a chain as a sequence."""
     node, parents = chain[-1], chain[:-1][::-1]
     if not parents:
         return False
@@ -329,7 +329,7 @@ def _takes_list(chain: Path) -> bool:
 
 
 def _rewritten(call: cst.Call, argument: cst.Arg, plan: _Plan) -> cst.Call:
-    """The collective with a tensor inside, reduced again outside, on the host last."""
+    """The collective with a tensor as argument, reduced again outside, and moved to the host last."""
     tensor = plan.tensor
     if plan.factory:
         tensor = tensor_of(tensor, cst.parse_expression(plan.device))
@@ -349,7 +349,7 @@ def _rewritten(call: cst.Call, argument: cst.Arg, plan: _Plan) -> cst.Call:
 
 
 def _named_mode(call: cst.Call, args: Sequence[cst.Arg]) -> Sequence[cst.Arg]:
-    """`reduce(x, "mean")` says which reduction by name: next to a tensor, a bare string reads badly."""
+    """Pass the reduction of `reduce(x, "mean")` by keyword: next to a tensor, a bare string reads badly."""
     if last_name(call.func) != "reduce" or len(args) < 2 or args[1].keyword is not None:
         return args
     named = keyword_argument("reduction", args[1].value)

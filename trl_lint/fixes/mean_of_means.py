@@ -1,7 +1,7 @@
-"""The plan for an average of the ranks' means: their sums and counts are added up, and divided once.
+"""The fix for an average of the ranks' means: add up their sums and counts, and divide once.
 
-`accelerator.gather(x.sum() / n).mean()` becomes `x_sum / n_sum`, of
-`x_sum, x_count = accelerator.reduce(torch.stack([x.sum(), n]), reduction="sum")` in the line before.
+`accelerator.gather(x.sum() / n).mean()` becomes `x_sum / n_sum`, with
+`x_sum, x_count = accelerator.reduce(torch.stack([x.sum(), n]), reduction="sum")` on the line before.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from trl_lint.fixes.support.tree import call_of, in_parentheses, method_call, us
 from trl_lint.knowledge.torch_ops import HandsOn, of_method
 
 _GATHERS = frozenset({"gather", "gather_for_metrics"})
-# Heads of a mean's name that its sum does not keep.
+# Prefixes of a mean's name that the name of its sum drops.
 _HEADS = ("mean_", "avg_", "average_")
 
 
 @dataclass(frozen=True, slots=True)
 class _Average:
-    """An average over the ranks: the collective, what it is given, and the name its result is bound to, if it is."""
+    """An average over the ranks: the collective, its operand, and the name that the result is bound to, if any."""
 
     collective: cst.BaseExpression
     operand: cst.BaseExpression
@@ -59,10 +59,10 @@ class _Average:
 
 class MeanOfMeansFix(RuleFix[Averaged]):
     title = "Divide the sums over all ranks once"
-    is_collective = False  # `placed` looks at where it is logged
+    is_collective = False  # `placed` checks the place where it is logged
 
     def plan(self, event: Averaged) -> FixPlan | NoFix:
-        """How to divide the sums over all ranks instead, or why that is left to the author."""
+        """The plan to divide the sums over all ranks instead, or why that is left to the author."""
         if event.handed:
             return NoFix("a helper computes the average")
         if event.control.uniformity is Uniformity.DIVERGENT:
@@ -107,7 +107,7 @@ def _divided_once(place: LogSite, node: cst.Call, average: _Average, wanted: cst
     statement = place.statement if average.binding is None else average.binding.assign
     mean = None if average.binding is not None else _needed_for_it_alone(place, average.operand, wanted)
     if mean is not None:
-        # The name stands for the mean of all ranks then.
+        # The name is then bound to the mean of all ranks.
         statement, operand = mean.assign, wanted
     else:
         operand = average.operand
@@ -139,12 +139,12 @@ def _divided_once(place: LogSite, node: cst.Call, average: _Average, wanted: cst
 def _ratio(
     place: LogSite, operand: cst.BaseExpression, wanted: cst.BaseExpression, statement: cst.CSTNode
 ) -> tuple[cst.BinaryOperation | None, bool]:
-    """The division behind what is gathered, with its count where that is bound to a name; whether it is detached."""
+    """The division behind the gathered value, with its count resolved from a name; and whether it is detached."""
     detached = False
     while operand is not wanted:
         method = method_call(operand)
         if method is not None and of_method(method.name).hands_on is HandsOn.ALIKE and not method.args:
-            # What is divided anew has no need of it.
+            # the new division does not need it
             detached = detached or method.name == "detach"
             operand = method.receiver
             continue
@@ -166,7 +166,7 @@ def _ratio(
 def _behind(
     place: LogSite, node: cst.BaseExpression, statement: cst.CSTNode, wanted: cst.BaseExpression | None = None
 ) -> cst.BaseExpression | None:
-    """What a name is bound to, if computing it again before a statement gives the same; None when it may not."""
+    """What a name is bound to, if computing it again before a statement yields the same; otherwise None."""
     if not isinstance(node, cst.Name):
         return None
     binding = only_binding(place, node) or _binding_of(place, wanted, node.value, statement)
@@ -176,9 +176,9 @@ def _behind(
 
 
 def _binding_of(place: LogSite, wanted: cst.BaseExpression | None, name: str, statement: cst.CSTNode) -> Binding | None:
-    """The assignment that binds a name to the mean itself, which is bound to others elsewhere; None if there is none.
+    """The assignment that binds a name to the mean itself, although others bind it too; None if there is none.
 
-    It has to stand in the block of the statement that averages, before which the name is not bound again.
+    It has to be in the block of the statement that averages, and the name must not be bound again in between.
     """
     around = () if wanted is None else ancestors(place.root, wanted)
     assign = around[-1] if around else None
@@ -191,13 +191,13 @@ def _binding_of(place: LogSite, wanted: cst.BaseExpression | None, name: str, st
 
 
 def _is_in_block_of(place: LogSite, statement: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """Whether two statements stand in one block."""
+    """Whether two statements are in the same block."""
     here, there = enclosing_statement(place.root, statement), enclosing_statement(place.root, other)
     return here is not None and there is not None and here.block is there.block
 
 
 def _is_unchanged(place: LogSite, node: cst.BaseExpression, since: cst.CSTNode, statement: cst.CSTNode) -> bool:
-    """Whether nothing between two places changes what an expression is computed from, by its names."""
+    """Whether nothing between two places changes the inputs of an expression, judged by their names."""
     if not is_pure(node):
         return False
     rebound, changed = _between(place, since, statement)
@@ -205,7 +205,7 @@ def _is_unchanged(place: LogSite, node: cst.BaseExpression, since: cst.CSTNode, 
 
 
 def _between(place: LogSite, since: cst.CSTNode, statement: cst.CSTNode) -> tuple[set[str], set[str]]:
-    """The names that are bound between two places, and those of what is changed in place there."""
+    """The names that are bound between two places, and the names of objects that are changed in place there."""
     text = list(nodes(place.root))
     start, end = (next(index for index, each in enumerate(text) if each is mark) for mark in (since, statement))
     between = text[start + len(list(nodes(since))) : end]
@@ -214,7 +214,7 @@ def _between(place: LogSite, since: cst.CSTNode, statement: cst.CSTNode) -> tupl
 
 
 def _changed(node: cst.CSTNode) -> cst.BaseExpression | None:
-    """What a node changes in place: the target of an item or an attribute, the receiver of `x.add_(…)`."""
+    """What a node changes in place: the target of an item or attribute assignment, the receiver of `x.add_(…)`."""
     if isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign)):
         return node.target
     method = method_call(node) if works_in_place(node) else None
@@ -222,30 +222,30 @@ def _changed(node: cst.CSTNode) -> cst.BaseExpression | None:
 
 
 def _needed_for_it_alone(place: LogSite, operand: cst.BaseExpression, wanted: cst.BaseExpression) -> Binding | None:
-    """The assignment of this rank's mean, where nothing but the average over the ranks needs it."""
+    """The assignment of this rank's mean, if only the average over the ranks uses it."""
     mean = only_binding(place, operand) or binding_in_with(place, operand)
     return mean if mean is not None and mean.value is wanted and _is_only_use(place, mean) else None
 
 
 def _is_only_use(place: LogSite, binding: Binding) -> bool:
-    """Whether a name is read just once."""
+    """Whether a name is read exactly once."""
     paths = uses_of(place.root, binding.name.value, after=binding.assign)
     return sum(not (isinstance(path[-2], cst.Attribute) and path[-2].attr is path[-1]) for path in paths) == 1
 
 
 def _bare(node: cst.BaseExpression) -> cst.BaseExpression:
-    """A division without parentheses around it; any other expression as it is."""
+    """A division without the parentheses around it; any other expression unchanged."""
     return node.with_changes(lpar=[], rpar=[]) if isinstance(node, cst.BinaryOperation) else node
 
 
 def _is_inside(place: LogSite, node: cst.BaseExpression) -> bool:
-    """Whether an operator or a method takes the expression, so that a division needs parentheses there."""
+    """Whether an operator or a method is applied to the expression, so that a division there needs parentheses."""
     around = ancestors(place.root, node)
     return bool(around) and isinstance(around[-1], (cst.Attribute, cst.BinaryOperation, cst.UnaryOperation))
 
 
 def _name(place: LogSite, average: _Average) -> str:
-    """What the sums are called after: the name of the mean, else the metric it is stored as."""
+    """The base for the names of the sums: the name of the mean, otherwise the metric that it is stored as."""
     operand = average.operand
     while (method := method_call(operand)) is not None:
         operand = method.receiver

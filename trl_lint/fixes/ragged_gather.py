@@ -1,4 +1,4 @@
-"""The plan for a tensor of a ragged shape in a collective: it is reduced before it travels, or padded."""
+"""The fix for a tensor with a ragged shape in a collective: reduce it before it is sent, or pad it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trl_lint.fixes.support.scope import names_spelled, scope_of
 from trl_lint.fixes.support.tree import call_of, has_comment, keyword_argument, method_on, with_argument
 from trl_lint.knowledge.torch_ops import HandsOn, of_method
 
-# What may stand between the collective and the reduction, and does not change which elements there are.
+# Methods between the collective and the reduction that do not change the set of elements.
 _BETWEEN = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.MOVED})
 _GATHERS = {"accelerate.Accelerator.gather", "accelerate.Accelerator.gather_for_metrics"}
 
@@ -26,7 +26,7 @@ class RaggedGatherFix(RuleFix[CollectiveCalled]):
     uncovers = frozenset({"TRL007", "TRL014"})
 
     def plan(self, event: CollectiveCalled) -> FixPlan | NoFix:
-        """How to give a collective the same shape on all ranks, or why that is left to the author."""
+        """The plan to give the tensor the same shape on all ranks, or why that is left to the author."""
         call = event.node
         if event.parts != (event.operand,) or not isinstance(event.argument, cst.Arg) or event.argument.star:
             return NoFix("a container of tensors: the code does not show how each must be padded")
@@ -43,20 +43,20 @@ class RaggedGatherFix(RuleFix[CollectiveCalled]):
 
 
 def _reduced_by(event: CollectiveCalled) -> tuple[str, bool]:
-    """The reduction over all elements that is made of the result at once, and whether it is made a float before."""
+    """The reduction over all elements applied to the result, and whether it is converted to float before that."""
     root = scope_of(event.function, event.module)
     reduction, floats = _reduction_of((*ancestors(root, event.node), event.node))
     return (reduction, floats) if reduction else (reduction_of_all(root, event.node, _exact_reduction_of), False)
 
 
 def _exact_reduction_of(chain: Path) -> str:
-    """The reduction of one use of a name, if it may be made twice: a mean of means is another one."""
+    """The reduction in one use of a name, if repeating it is exact: a mean of means differs from the mean."""
     reduction, _ = _reduction_of(chain)
     return "" if is_mean(reduction) else reduction
 
 
 def _reduction_of(chain: Path) -> tuple[str, bool]:
-    """The reduction that methods, or a function, make of the innermost node of a chain; whether of floats."""
+    """The reduction that methods, or a function, apply to the innermost node of a chain; and whether to floats."""
     floats = False
     while (method := method_on(chain)) is not None:
         row = of_method(method.name)
@@ -70,7 +70,7 @@ def _reduction_of(chain: Path) -> tuple[str, bool]:
 
 
 def _by_function(chain: Path) -> str:
-    """The `mean` of `torch.mean(gather(x))`."""
+    """`mean`, for `torch.mean(gather(x))`."""
     match chain[-3:-1]:
         case [
             cst.Call(func=cst.Attribute(value=cst.Name(value="torch"), attr=cst.Name(value=name)), args=[only]),
@@ -86,13 +86,13 @@ def _reduced_first(event: CollectiveCalled, reduction: str, floats: bool) -> Fix
     tensor = event.argument.value
     if is_mean(reduction) and (floats or needs_cast(value, reduction, None)) and value.dtype in ("int", "bool"):
         tensor = call_of(tensor, "float")
-    # A mean of what is already gathered has a sum and a count of its own on each rank.
+    # A mean of ragged tensors has another count on each rank.
     caution = "the mean of the ranks' means weighs them equally, however many elements each has" * is_mean(reduction)
     return FixPlan((_given(event, call_of(tensor, REPEATED[reduction])),), caution=caution)
 
 
 def _padded(event: CollectiveCalled) -> FixPlan | NoFix:
-    """`gather(pad_across_processes(x))`, where the padding is left out by what follows."""
+    """`gather(pad_across_processes(x))`, if the code after it ignores the padding."""
     shape = shape_of(event.operand)
     if shape is None or len(shape.ragged) != 1:
         return NoFix("several dimensions differ between ranks")
@@ -112,5 +112,5 @@ def _padded(event: CollectiveCalled) -> FixPlan | NoFix:
 
 
 def _given(event: CollectiveCalled, value: cst.BaseExpression) -> Replace:
-    """The edit by which the collective is given another tensor."""
+    """The edit that passes another tensor to the collective."""
     return Replace(event.node, with_argument(event.node, event.argument, value))

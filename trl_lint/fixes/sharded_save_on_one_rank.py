@@ -1,4 +1,4 @@
-"""The plan for a save of a sharded model on the main process only: every rank makes it, before the condition."""
+"""The fix for a save of a sharded model on the main process only: all ranks call it, before the condition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trl_lint.fixes.support.for_all_ranks import for_all_ranks
 
 
 class ShardedSaveOnOneRankFix(RuleFix[Divergence]):
-    is_collective = False  # where it does, all ranks get to: that is what it is for
+    is_collective = False  # the fix makes all ranks reach it; that is its purpose
     applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
 
     def plan(self, event: Divergence) -> FixPlan | NoFix:

@@ -1,4 +1,4 @@
-"""The plan for `gather_for_metrics` of one value per rank: `gather`, and nothing else changes."""
+"""The fix for `gather_for_metrics` of one value per rank: `gather`, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class TruncatedGatherFix(RuleFix[CollectiveCalled]):
     title = "Gather all ranks' values"
 
     def plan(self, event: CollectiveCalled) -> FixPlan | NoFix:
-        """How to gather the values of all ranks, or why that is left to the author."""
+        """The plan to gather the values of all ranks, or why that is left to the author."""
         match event.node:
             case cst.Call(func=cst.Attribute(attr=cst.Name(value="gather_for_metrics")) as func, args=[arg]):
                 pass

@@ -1,4 +1,4 @@
-"""The plan for a side effect of every rank: a guard that lets the main process through, or what all of them may do."""
+"""The fix for a side effect on every rank: a guard for the main process, or a form that all ranks may execute."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from trl_lint.knowledge.effects import OF_PATHS
 from trl_lint.knowledge.heuristics import READS_FILE
 from trl_lint.wording import Surroundings, surroundings_of
 
-# Modules whose objects are handed to a tracker: what they make meets nobody.
+# Modules whose objects are passed to a tracker: creating them involves no collective.
 _TABLES = frozenset({"pandas", "trackio", "wandb"})
 _WAITED_FOR = "it is not known whether other processes need it and have to wait for it"
 _MAY_MEET = "a call inside it may have to be made by all processes"
 _THERE = "an existing one is no longer an error, on one process as well"
 _EXIST_OK = "exist_ok"
-# How many arguments are given by their position where that one is, too.
+# With this many positional arguments, `exist_ok` may be one of them.
 _BY_POSITION = 3
 
 
@@ -31,7 +31,7 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
     is_collective = False
 
     def plan(self, event: SideEffect) -> FixPlan | NoFix:
-        """How to put a call whose result nobody uses under `is_main_process`."""
+        """The plan to put a call whose result is unused under `is_main_process`, or why that is left to the author."""
         if _is_for_all(event):
             return _for_all(event)
         if event.looked:
@@ -55,7 +55,7 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
 
 
 def _is_for_all(event: SideEffect) -> bool:
-    """Whether an argument makes it right on all ranks, which need what it makes."""
+    """Whether an argument makes the call correct on all ranks, which need its result."""
     return _EXIST_OK in event.effect.unless
 
 
@@ -67,7 +67,7 @@ def _for_all(event: SideEffect) -> FixPlan | NoFix:
 
 
 def _main(event: SideEffect) -> str:
-    """What is true on the main process; a Trainer has said so before it had an accelerator."""
+    """The condition for the main process; a Trainer had `is_world_process_zero` before it had an accelerator."""
     owner, _, own = event.accelerator.rpartition(".")
     of_trainer = surroundings_of(event.module, event.function) is Surroundings.TRAINER and own == "accelerator"
     if of_trainer and owner and not event.module.mentions(rb"\.accelerator\b"):
@@ -76,7 +76,7 @@ def _main(event: SideEffect) -> str:
 
 
 def _needed_by_others(event: SideEffect, found: StatementInBlock[cst.SimpleStatementLine]) -> str:
-    """Why the other ranks may not be without it, as far as the function shows; "" if it does not."""
+    """Why the other ranks need its effect, as far as the function shows; "" if nothing shows that they do."""
     root = scope_of(event.function, event.module)
     path = _path_of(event)
     if not path:
@@ -96,7 +96,7 @@ def _names(test: cst.BaseExpression, path: str) -> bool:
 
 
 def _path_of(event: SideEffect) -> str:
-    """The text of the path that a call is given, or is a method of; "" without one."""
+    """The text of the path that a call is passed, or is a method of; "" if there is none."""
     parameter = event.effect.path
     if parameter is None:
         func = event.node.func
@@ -107,13 +107,13 @@ def _path_of(event: SideEffect) -> str:
 
 
 def _caution_for_arguments(event: SideEffect) -> str:
-    """Why it matters what the arguments call; "" if they call nothing that all processes may have to."""
+    """Why the calls in the arguments matter; "" if none of them may have to be made by all processes."""
     inner = [each for arg in event.node.args for each in nodes(arg) if isinstance(each, cst.Call)]
     return "" if all(_makes_a_table(event.module, each.func) for each in inner) else _MAY_MEET
 
 
 def _makes_a_table(module: Module, func: cst.BaseExpression) -> bool:
-    """Whether it is a function of a module that only makes what is handed to a tracker."""
+    """Whether a function belongs to a module that only creates objects for a tracker."""
     if not (isinstance(func, cst.Attribute) and isinstance(func.value, cst.Name)):
         return False
     return library_name_of(module.names.get(func.value.value)).partition(".")[0] in _TABLES

@@ -1,4 +1,4 @@
-"""The plan for a data set that ranks compute at the same time: one rank of the whole job goes first."""
+"""The fix for a data set that ranks compute at the same time: one rank of the whole job goes first."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SMALL = (cst.Assign, cst.AnnAssign, cst.Expr, cst.Return)
 
 
 class UnorderedPreprocessingFix(RuleFix[DatasetPrepared]):
-    is_collective = False  # every rank is known to get there
+    is_collective = False  # all ranks are known to reach it
     applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
 
     def plan(self, event: DatasetPrepared) -> FixPlan | NoFix:
@@ -41,7 +41,7 @@ class UnorderedPreprocessingFix(RuleFix[DatasetPrepared]):
 
 
 def _for_everybody(event: DatasetPrepared) -> FixPlan | NoFix:
-    """How to let the main process run a statement first."""
+    """The plan to let the main process run a statement first."""
     found = own_line(scope_of(event.function, event.module), event.node)
     if found is None:
         return NoFix("the data set is computed in a larger statement")
@@ -61,14 +61,14 @@ def _for_everybody(event: DatasetPrepared) -> FixPlan | NoFix:
 
 
 def _accelerator(event: DatasetPrepared) -> str:
-    """The accelerator there, unless it is only made by the time `__init__` is done."""
+    """The accelerator there, unless it exists only once `__init__` is done."""
     if event.in_trainer and event.function is not None and event.function.name == "__init__":
         return ""
     return event.accelerator
 
 
 def _state_in_reach(module: Module, statement: cst.CSTNode) -> tuple[str, tuple[Edit, ...]] | NoFix:
-    """How `PartialState` is called at a statement, and what has to be imported for that."""
+    """The expression for `PartialState` at a statement, and the import that it needs."""
     needed = Import("accelerate", _STATE)
     name = bound_at_top(module, needed, statement)
     if name and _is_only_imported(module.tree, name):
@@ -84,14 +84,14 @@ def _state_in_reach(module: Module, statement: cst.CSTNode) -> tuple[str, tuple[
 
 
 def _is_only_imported(tree: cst.Module, name: str) -> bool:
-    """Whether a name means what the imports of a module say wherever it is used."""
+    """Whether a name always has the meaning that the module's imports give it."""
     parameters = {node.name.value for node in nodes(tree) if isinstance(node, cst.Param)}
     bound = binders(tree, [name])
     return name not in parameters and all(isinstance(each, (cst.ImportAlias, cst.AsName)) for each in bound)
 
 
 def _for_each_node(first_rank: FirstRank, event: DatasetPrepared) -> FixPlan | NoFix:
-    """How to have one rank of the job go first instead of one of each node."""
+    """The plan to let one rank of the job go first, instead of one per node."""
     call = first_rank.node.item
     if first_rank.module is event.module and _is_meant_for_nodes(event.module.tree, call):
         return NoFix("the comment above says that each node is meant to compute it")
@@ -103,7 +103,7 @@ def _for_each_node(first_rank: FirstRank, event: DatasetPrepared) -> FixPlan | N
 
 
 def _is_meant_for_nodes(tree: cst.Module, call: cst.CSTNode) -> bool:
-    """Whether the comment above a `with` speaks of nodes, so that it would be wrong of another one."""
+    """Whether the comment above a `with` mentions nodes, so that it would contradict the new code."""
     blocks = [each for each in ancestors(tree, call) if isinstance(each, cst.With)]
     lines = blocks[-1].leading_lines if blocks else ()
     return any(line.comment is not None and _NODES.search(line.comment.value) for line in lines)

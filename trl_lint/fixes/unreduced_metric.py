@@ -1,7 +1,7 @@
-"""The plan for a metric that one rank computed: gather it where it is logged, and repeat its reduction.
+"""The fix for a metric that one rank computed: gather it where it is logged, and repeat its reduction.
 
-`x.mean().cpu()` becomes `accelerator.gather(x.mean()).mean().cpu()`: what is gathered has one element, so its
-shape is the same on all ranks, and the tail of the expression stays what it was.
+`x.mean().cpu()` becomes `accelerator.gather(x.mean()).mean().cpu()`: the gathered value has one element, so its shape
+is the same on all ranks, and the end of the expression stays as it was.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from trl_lint.wording import Surroundings, surroundings_of
 
 _UNKNOWN_REASON = "it is not known how to combine the ranks' values"
 _EVERY_ROUND = "it is gathered where it is computed, in every iteration, so that all ranks take part"
-# Why a reduction can't be repeated over the ranks' own results. Not in torch_ops: kinds of reductions.
+# Why a reduction can't be repeated over the ranks' results. Not in torch_ops: kinds of reductions.
 _NOT_REPEATED = {
     METRIC: "the metric over all samples can't be computed from the ranks' own",
     "std": "the deviation over all ranks is not a mean of the ranks' deviations",
@@ -52,23 +52,23 @@ _NOT_REPEATED = {
     "median": "the median over all ranks can't be computed from the ranks' medians",
     "quantile": "a quantile over all ranks can't be computed from the ranks' quantiles",
 }
-# Around the expression: it is not evaluated exactly once there.
+# Nodes around the expression because of which it is not evaluated exactly once.
 _CONDITIONAL = (cst.Lambda, cst.CompFor, cst.IfExp, cst.BooleanOperation, cst.DictComp, cst.ListComp, cst.SetComp,
                 cst.GeneratorExp)  # fmt: skip
 
 
 class UnreducedMetricFix(RuleFix[Logged]):
     title = "Gather it over the ranks"
-    is_collective = False  # `placed` looks at where it is logged
+    is_collective = False  # `placed` checks the place where it is logged
     uncovers = frozenset({"TRL007"})
 
     def plan(self, event: Logged) -> FixPlan | NoFix:
-        """How to mend a metric where the one statement of the event puts it into the log."""
+        """The plan to gather a metric in the statement of the event that logs it, or why that is left to the author."""
         (write,) = event.writes
         payload = write.payload
         if payload is None:
             return NoFix("what is logged is not one expression there")
-        assert isinstance(write.module, Module)  # only files of the project are written to
+        assert isinstance(write.module, Module)  # only files of the project are edited
         root = scope_of(payload.function, write.module)
         place = LogSite(write.module, root, write.node, payload, write.what)
         problem = _unsuitable(place)
@@ -93,7 +93,7 @@ def _plan(place: LogSite) -> FixPlan | NoFix:
 
 
 def _where_bound(place: LogSite, binding: LogSite | None) -> FixPlan | None:
-    """How to gather a value where it is bound; None where that can't be done."""
+    """The plan to gather a value where it is bound; None if that is impossible."""
     better = None if binding is None else _gathered(binding)
     if binding is None or not isinstance(better, Gathered) or better.is_number:
         return None
@@ -105,7 +105,7 @@ def _where_bound(place: LogSite, binding: LogSite | None) -> FixPlan | None:
 
 
 def _needed_for_more(place: LogSite) -> str:
-    """Why what is handed on here may not be a gathered value, if it may not."""
+    """Why the value passed on here must not be replaced by a gathered one; "" if it may be."""
     if place.payload.value.kind is Kind.NUMBER:
         return ""
     if place.payload.handed is not None:
@@ -116,7 +116,7 @@ def _needed_for_more(place: LogSite) -> str:
 
 
 def _unsuitable(place: LogSite) -> str:
-    """Why nothing can be gathered where it is logged, whatever it is; "" if something may be."""
+    """Why nothing can be gathered where it is logged, whatever it is; "" if it may be possible."""
     owner, payload = place.payload.function, place.payload
     if isinstance(place.root, cst.Lambda):
         return "it is in a lambda"
@@ -136,7 +136,7 @@ def _help(place: LogSite) -> str:
 
 
 def _text(place: LogSite) -> str:
-    """What the author may write where the tool can't: the expression, gathered by some accelerator."""
+    """What the author may write if the tool can't: the expression, gathered by an accelerator."""
     found = _gathered(with_accelerator(place, "accelerator"))
     if isinstance(found, NoFix) or found.lines or len(found.replaced) != 1:
         return ""
@@ -144,7 +144,7 @@ def _text(place: LogSite) -> str:
 
 
 def _gathered(place: LogSite) -> Gathered | NoFix:
-    """The expression that gathers what is logged, and repeats its reduction; why there is none."""
+    """The expression that gathers the logged value and repeats its reduction; or why there is none."""
     payload = place.payload
     if Origin.RANK in payload.value.rank.origins:
         return NoFix("it depends on the rank")
@@ -170,12 +170,12 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
     if reduced is None:
         return NoFix("no reducer available here computes this")
     gathered, imports = reduced
-    # An array's own `.item()` or `float(…)` takes the tensor to the host as well.
+    # `.item()` or `float(…)` of an array also moves the tensor to the host.
     ends_here = value.kind is Kind.NUMBER or (numeric and not proven)
     if ends_here:
         gathered = call_of(gathered, "item")
     if may_be_cpu(value) and not numeric and not proven:
-        gathered = call_of(gathered, "cpu")  # what was on the CPU stays there
+        gathered = call_of(gathered, "cpu")  # a value on the CPU stays there
     if numeric:
         torch = torch_in_reach(place.module, place.root, place.statement)
         if isinstance(torch, NoFix):
@@ -185,7 +185,7 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
 
 
 def _no_tensor(place: LogSite, core: cst.BaseExpression, value: Value) -> str:
-    """Why no tensor may be there to gather; "" if there is one, or a number to make one of."""
+    """Why there may be no tensor to gather; "" if there is one, or a number to create one from."""
     if value.kind not in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER):
         return "it is not known whether it is a tensor"
     if may_be_constant(place, core):
@@ -196,5 +196,5 @@ def _no_tensor(place: LogSite, core: cst.BaseExpression, value: Value) -> str:
 
 
 def _spells(written: str, how: str) -> bool:
-    """Whether a reduction, as it is written, is the one that the facts know."""
+    """Whether a reduction as written is the one in the facts."""
     return of_method(written).reduction == how or (written == "nanmean" and how == "mean")

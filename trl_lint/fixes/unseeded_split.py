@@ -1,4 +1,4 @@
-"""The plan for a draw that each rank makes for itself: it is given a seed that is the same on all of them."""
+"""The fix for a random draw on each rank: pass a seed that is the same on all ranks."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class UnseededSplitFix(RuleFix[DatasetDrawn]):
     title = "Draw with the same seed on all ranks"
     is_collective = False
     applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
-    # Without a seed no rank can read what another one has computed.
+    # Without a seed, no rank can reuse what another one has computed.
     uncovers = frozenset({"TRL012"})
 
     def plan(self, event: DatasetDrawn) -> FixPlan | NoFix:
-        """How to draw with the same seed on all ranks."""
+        """The plan to draw with the same seed on all ranks, or why that is left to the author."""
         if not event.is_here:
             return NoFix("it is drawn in another file")
         if event.is_apart:
@@ -42,7 +42,7 @@ class UnseededSplitFix(RuleFix[DatasetDrawn]):
 
 
 def _seeds(event: DatasetDrawn, root: Scope, statement: cst.CSTNode) -> Iterator[str]:
-    """The texts of seeds that are there at a statement and the same on all ranks, the trainer's own first."""
+    """The texts of seeds available at a statement and the same on all ranks, the trainer's own first."""
     if isinstance(event.arguments, cst.Name) and event.arguments.value in event.names:
         yield from _there(root, statement, f"{event.arguments.value}.seed")
     for text in event.seeds:
@@ -60,7 +60,7 @@ def _there(root: Scope, statement: cst.CSTNode, text: str) -> Iterator[str]:
 
 
 def _with_keyword(event: DatasetDrawn, root: Scope, seed: str) -> FixPlan | NoFix:
-    """The call with one more argument, in place of one of that name that says nothing."""
+    """Add the keyword argument to the call, or replace an existing one."""
     edits: list[Edit] = []
     if event.how.needs:
         needed = torch_in_reach(event.module, root, event.node)
@@ -81,7 +81,7 @@ def _with_keyword(event: DatasetDrawn, root: Scope, seed: str) -> FixPlan | NoFi
 
 
 def _with_receiver(event: DatasetDrawn, seed: str) -> FixPlan | NoFix:
-    """The same method of a generator of its own: `random.Random(seed).shuffle(rows)`."""
+    """The same method of a separate generator: `random.Random(seed).shuffle(rows)`."""
     func = event.node.func if isinstance(event.node, cst.Call) else None
     if not isinstance(func, cst.Attribute):
         return NoFix("the function is imported by name, so its generator is not available here")

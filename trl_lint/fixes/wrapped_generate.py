@@ -1,7 +1,7 @@
-"""The plans for models that generate: a wrapped one is unwrapped, and it is the wrapped one that is prepared for it.
+"""The fixes for models that generate: unwrap a wrapped one, or pass the wrapped one where the library unwraps it.
 
-`model.generate(…)` becomes `accelerator.unwrap_model(model).generate(…)`, and `unwrap_model_for_generation(self.model,
-…)` becomes `unwrap_model_for_generation(self.model_wrapped, …)`.
+`model.generate(…)` becomes `accelerator.unwrap_model(model).generate(…)`, and
+`unwrap_model_for_generation(self.model, …)` becomes `unwrap_model_for_generation(self.model_wrapped, …)`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class WrappedGenerateFix(RuleFix[AttributeRead | UnwrappedForGeneration]):
     applicabilities = (Applicability.SAFE, Applicability.DISPLAY)
 
     def plan(self, event: AttributeRead | UnwrappedForGeneration) -> FixPlan | NoFix:
-        """How the model that generates is given to those who ask for it, or why that is left to the author."""
+        """The plan to unwrap the model, or pass the wrapped one, or why that is left to the author."""
         return _unwrapped(event) if isinstance(event, AttributeRead) else _wrapped(event)
 
     def title_for(self, event: AttributeRead | UnwrappedForGeneration) -> str:
@@ -53,7 +53,7 @@ def _unwrapped(event: AttributeRead) -> FixPlan | NoFix:
 
 
 def _wrapped(event: UnwrappedForGeneration) -> FixPlan | NoFix:
-    """`self.model` becomes `self.model_wrapped` in a trainer; elsewhere the author has to say where it is."""
+    """`self.model` becomes `self.model_wrapped` in a trainer; elsewhere the author has to find the wrapped model."""
     model = event.argument.value
     owner = event.function
     if not isinstance(event.cls, ClassInfo) or not is_trainer(event.cls) or owner is None or not owner.parameters:

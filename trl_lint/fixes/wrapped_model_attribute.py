@@ -1,4 +1,4 @@
-"""The plan for an attribute that is read from a wrapped model: cached in `__init__`, or read from the bare model."""
+"""The fix for an attribute read from a wrapped model: cache it in `__init__`, or read it from the bare model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from trl_lint.fixes.support.scope import (
 from trl_lint.fixes.support.tree import has_comment, in_parentheses_of
 from trl_lint.knowledge import models
 
-# The hooks that every run of a trainer gets to: what they read in any case can be read before.
+# The hooks that every run of a trainer calls: what they always read can be read earlier.
 _EVERY_RUN = frozenset({"compute_loss", "training_step"})
 _WRITES = frozenset({"setattr", "delattr", "update"})
 
@@ -51,12 +51,12 @@ _WRITTEN_NEAR = "the same function writes it through the wrapper, and reads and 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A read and what is around it.
+    """A read and its surroundings.
 
-    node: `model.x` or `getattr(model, "x")`. model: the expression of the wrapped model. whole: what a fix replaces,
-    the read with the next attribute of its chain (`model.config.vocab_size`), which is `further`, "" without one.
-    path: the nodes around `whole`, from the function (or module) inwards. accelerator: the text by which the
-    Accelerator is reached.
+    node: `model.x` or `getattr(model, "x")`. model: the expression of the wrapped model. whole: what a fix replaces:
+    the read with the next attribute of its chain (`model.config.vocab_size`), which is `further` ("" if there is none).
+    path: the nodes around `whole`, from the function (or module) inwards. accelerator: the expression for the
+    Accelerator.
     """
 
     event: AttributeRead
@@ -69,7 +69,7 @@ class _Read:
 
     @property
     def root(self) -> cst.CSTNode:
-        """The function or module that it stands in."""
+        """The function or module that contains it."""
         return self.path[0]
 
 
@@ -78,7 +78,7 @@ class WrappedModelAttributeFix(RuleFix[AttributeRead]):
     applicabilities = (Applicability.SAFE, Applicability.DISPLAY)
 
     def plan(self, event: AttributeRead) -> FixPlan | NoFix:
-        """How to read the attribute from the bare model, or why that is left to the author."""
+        """The plan to read the attribute from the bare model, or why that is left to the author."""
         read = _read(event)
         if isinstance(read, NoFix):
             return read
@@ -96,7 +96,7 @@ class WrappedModelAttributeFix(RuleFix[AttributeRead]):
 
 
 def _read(event: AttributeRead) -> _Read | NoFix:
-    """The read as far as a fix has to know it, or why there is none."""
+    """The read in the form that a fix needs, or why there is none."""
     reason = _unsuitable(event)
     if reason:
         return NoFix(reason)
@@ -119,7 +119,7 @@ def _read(event: AttributeRead) -> _Read | NoFix:
 
 
 def _unsuitable(event: AttributeRead) -> str:
-    """Why what is read is not for the bare model, however it is read; "" if it may be."""
+    """Why the attribute should not be read from the bare model; "" if it may be."""
     name = event.attribute
     if event.called:
         return _CALLED
@@ -155,7 +155,7 @@ def _kept_before(read: _Read) -> str:
 
 
 def _root_name(text: str) -> str:
-    """The name that the text of a chain of attributes starts with."""
+    """The name that a chain of attributes starts with."""
     return text.partition(".")[0]
 
 
@@ -163,7 +163,7 @@ def _root_name(text: str) -> str:
 
 
 def _cached(read: _Read) -> Cached | None:
-    """The attribute of `self` that can stand for a plain `config.<attribute>` of the model that is trained."""
+    """The attribute of `self` that can replace a plain `config.<attribute>` of the trained model."""
     event = read.event
     if event.attribute != "config" or not read.further or not isinstance(event.cls, ClassInfo):
         return None
@@ -178,7 +178,7 @@ def _cached(read: _Read) -> Cached | None:
 
 
 def _is_plain(read: _Read) -> bool:
-    """Whether nothing but the value itself is asked for: no attribute of it, no method."""
+    """Whether only the value itself is used: no attribute or method of it."""
     outer = read.path[-1] if read.path else None
     if isinstance(outer, cst.Attribute):
         return False
@@ -186,7 +186,7 @@ def _is_plain(read: _Read) -> bool:
 
 
 def _is_trained(read: _Read) -> bool:
-    """Whether it is the trained model's config that is read, however the method is called in sight."""
+    """Whether the config is that of the trained model, in all known calls of the method."""
     if not is_trained(read.event.model):
         return False
     owner, cls = read.event.function, read.event.cls
@@ -202,7 +202,7 @@ def _is_trained(read: _Read) -> bool:
 
 
 def _is_always_read(read: _Read) -> bool:
-    """Whether a config without the attribute would fail as it is: then `__init__` may ask for it, too."""
+    """Whether a config without the attribute would fail anyway, so that `__init__` may read it, too."""
     if read.further in models.EVERY_CONFIG_HAS:
         return True
     owner = read.event.function
@@ -210,7 +210,7 @@ def _is_always_read(read: _Read) -> bool:
 
 
 def _from_cache(read: _Read, found: Cached) -> FixPlan:
-    assert read.event.function is not None  # what `self` keeps is read in a method
+    assert read.event.function is not None  # attributes of `self` are read in a method
     this = read.event.function.parameters[0].name
     new = cst.Attribute(cst.Name(this), cst.Name(found.name))
     edits: list[Edit] = [Replace(read.whole, in_parentheses_of(read.whole, new))]
@@ -228,7 +228,7 @@ def _in_place(read: _Read) -> FixPlan:
 
 
 def _before_loop(read: _Read) -> FixPlan | None:
-    """The attribute is bound once, before the outermost loop that it stays the same in."""
+    """The plan to bind the attribute once, before the outermost loop in which it stays the same."""
     attribute = read.event.attribute
     if attribute not in models.LASTING or not isinstance(read.node, cst.Attribute):
         return None
@@ -245,7 +245,7 @@ def _before_loop(read: _Read) -> FixPlan | None:
 
 
 def _loop_around(read: _Read, index: int) -> cst.For | cst.While | None:
-    """A node of the path, if it is a loop that gets to the read in every round, and changes none of its parts."""
+    """A node of the path, if it is a loop that reads the attribute in every iteration and rebinds no part of it."""
     loop, inside = read.path[index], read.path[index + 1 :]
     if not isinstance(loop, (cst.For, cst.While)) or is_nested(inside):
         return None
@@ -264,7 +264,7 @@ def _loop_around(read: _Read, index: int) -> cst.For | cst.While | None:
 
 
 def _free_name(read: _Read, model: str) -> str:
-    """A name for the bare model's attribute that the function (or module) does not use for anything else."""
+    """A name for the bare model's attribute that the function (or module) does not use otherwise."""
     attribute = read.event.attribute
     taken = used_names(read.root)
     first: tuple[str, ...] = (attribute,) if model == "model" else ()

@@ -1,4 +1,4 @@
-"""The plan for a tensor that is not where a collective needs it: it is made, or moved to, the accelerator's device."""
+"""The fix for a tensor on the wrong device for a collective: create it on, or move it to, the accelerator's device."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class WrongDeviceCollectiveFix(RuleFix[CollectiveCalled | StepReturned]):
         return f"Pass `{event.row.name.rpartition('.')[2]}` a tensor on the accelerator's device"
 
     def uniformity(self, event: CollectiveCalled | StepReturned) -> Uniformity:
-        """What a step returns is gathered by its caller, whatever is done here."""
+        """The caller gathers what a step returns, whatever happens here."""
         return event.control.uniformity if isinstance(event, CollectiveCalled) else Uniformity.UNIFORM
 
 
 def _for_collective(event: CollectiveCalled, made_by: Step | None) -> FixPlan | NoFix:
-    """How to hand a collective a tensor on the accelerator's device."""
+    """The plan to pass a collective a tensor on the accelerator's device."""
     call = event.node
     argument = event.argument
     if event.parts != (event.operand,) or not isinstance(argument, cst.Arg) or argument.star:
@@ -69,7 +69,7 @@ def _for_collective(event: CollectiveCalled, made_by: Step | None) -> FixPlan | 
 
 
 def _for_step(event: StepReturned, made_by: Step | None) -> FixPlan | NoFix:
-    """How to make what a hook returns on the accelerator's device."""
+    """The plan to create the tensor that a hook returns on the accelerator's device."""
     if not event.accelerator:
         return NoFix("no accelerator is available here for the device of the tensor")
     root = scope_of(event.function, event.module)
@@ -82,7 +82,7 @@ def _for_step(event: StepReturned, made_by: Step | None) -> FixPlan | NoFix:
 
 
 def device_text(event: CollectiveCalled) -> str:
-    """The text of the device that belongs to the collective's owner, or else to the accelerator in reach."""
+    """The text of the device of the collective's object, otherwise of the available accelerator."""
     func = event.node.func
     cls = event.row.name.rpartition(".")[0]
     if isinstance(func, cst.Attribute):
@@ -95,7 +95,7 @@ def device_text(event: CollectiveCalled) -> str:
 
 
 def _is_factory(node: cst.CSTNode) -> TypeGuard[cst.Call]:
-    """Whether it is a call of a function that makes a tensor where it is told to (a method moves one)."""
+    """Whether it calls a function that creates a tensor on a given device (a method moves one)."""
     if not isinstance(node, cst.Call) or not node.args or any(arg.star for arg in node.args):
         return False
     name = last_name(node.func)
@@ -104,7 +104,7 @@ def _is_factory(node: cst.CSTNode) -> TypeGuard[cst.Call]:
 
 
 def _becomes_an_array(event: CollectiveCalled) -> bool:
-    """Whether the result is made an array of NumPy before it is moved to the CPU."""
+    """Whether the result becomes a NumPy array before it is moved to the CPU."""
     around = ancestors(scope_of(event.function, event.module), event.node)
     node: cst.CSTNode = event.node
     for parent in reversed(around):
@@ -121,7 +121,7 @@ def _becomes_an_array(event: CollectiveCalled) -> bool:
 
 
 def _only_returned(root: cst.CSTNode, around: Path, node: cst.CSTNode) -> bool:
-    """Whether the name a tensor is bound to is used in nothing but `return`."""
+    """Whether the name that a tensor is bound to is used only in `return`."""
     parent = around[-1]
     if not isinstance(parent, cst.Assign) or len(parent.targets) != 1:
         return any(isinstance(each, cst.Return) for each in around)

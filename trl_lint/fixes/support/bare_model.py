@@ -1,6 +1,6 @@
-"""The bare model in the place of the wrapped one that is read from: `accelerator.unwrap_model(model)`.
+"""Read from the bare model instead of the wrapped one: `accelerator.unwrap_model(model)`.
 
-It is the model itself on one process, and where an engine of DeepSpeed or FSDP 1 stands around it, what that hands on.
+On one process that is the model itself; with an engine of DeepSpeed or FSDP 1, it is the model inside the engine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TOO_EARLY = "there is no accelerator yet: `super().__init__` comes later"
 
 
 def receiver(node: cst.CSTNode) -> cst.BaseExpression | None:
-    """The model in `model.x` and `getattr(model, "x")`; None where it is read in another way."""
+    """The model in `model.x` and `getattr(model, "x")`; None if it is read in another way."""
     match node:
         case cst.Attribute(value=model):
             return model
@@ -29,9 +29,9 @@ def receiver(node: cst.CSTNode) -> cst.BaseExpression | None:
 
 
 def accelerator_of(event: AttributeRead, model: cst.BaseExpression) -> str:
-    """The text by which the Accelerator is reached that can unwrap a model; "" where none is in reach.
+    """The expression for the Accelerator that can unwrap a model; "" if none is available.
 
-    A trainer whose `model_wrapped` is read from somewhere else has one, as `self.trainer.accelerator`.
+    A trainer whose `model_wrapped` is read from elsewhere has one, as in `self.trainer.accelerator`.
     """
     if event.accelerator:
         return event.accelerator
@@ -42,7 +42,7 @@ def accelerator_of(event: AttributeRead, model: cst.BaseExpression) -> str:
 
 
 def is_too_early(event: AttributeRead, accelerator: str, read: cst.CSTNode) -> bool:
-    """Whether a read stands in an `__init__`, before what gives `self` its accelerator."""
+    """Whether a read is in an `__init__`, before `self` has its accelerator."""
     owner = event.function
     if owner is None or owner.name != "__init__" or owner.cls is None or not owner.parameters:
         return False
@@ -63,7 +63,7 @@ def is_too_early(event: AttributeRead, accelerator: str, read: cst.CSTNode) -> b
 def read_from_bare(
     node: cst.Attribute | cst.Call, model: cst.BaseExpression, accelerator: str
 ) -> cst.Attribute | cst.Call:
-    """The same read, of the bare model."""
+    """The same read from the bare model."""
     bare = cst.Call(cst.parse_expression(f"{accelerator}.unwrap_model"), [cst.Arg(model)])
     if isinstance(node, cst.Attribute):
         return node.with_changes(value=bare)

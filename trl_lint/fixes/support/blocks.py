@@ -1,4 +1,4 @@
-"""Blocks: the statement around a node, and which names surely have a value before a statement."""
+"""Blocks: the statement around a node, and which names certainly have a value before a statement."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Kind = TypeVar("_Kind", bound=cst.BaseStatement)
 
 @dataclass(frozen=True, slots=True)
 class StatementInBlock(Generic[_Kind]):
-    """A statement that new ones can be put before. around: the nodes around it, of which the block is the last."""
+    """A statement that new ones can be put before. around: the nodes around it, the last of which is the block."""
 
     statement: _Kind
     block: Block
@@ -38,7 +38,7 @@ class StatementInBlock(Generic[_Kind]):
 
     @property
     def index(self) -> int:
-        """Which of the statements of the block it is."""
+        """The index of the statement in its block."""
         return _index_in(self.block, self.statement)
 
 
@@ -47,7 +47,7 @@ def _index_in(block: Block, statement: cst.CSTNode) -> int:
 
 
 def enclosing_statement(root: cst.CSTNode, node: cst.CSTNode) -> StatementInBlock[cst.BaseStatement] | None:
-    """The innermost statement around a node (or the node itself) that new ones can be put before; None without one."""
+    """The innermost statement around a node, or the node itself, that new ones can be put before; None without one."""
     chain = (*ancestors(root, node), node)
     for index in range(len(chain) - 1, 0, -1):
         statement, block = chain[index], chain[index - 1]
@@ -57,7 +57,7 @@ def enclosing_statement(root: cst.CSTNode, node: cst.CSTNode) -> StatementInBloc
 
 
 def own_line(root: cst.CSTNode, node: cst.CSTNode) -> StatementInBlock[cst.SimpleStatementLine] | None:
-    """The statement around a node, if it is a line of its own: a line put before it is run just before the node."""
+    """The statement around a node if it is on a line by itself: a line inserted before it runs just before the node."""
     found = enclosing_statement(root, node)
     if found is None or not isinstance(found.statement, cst.SimpleStatementLine) or len(found.statement.body) > 1:
         return None
@@ -65,7 +65,7 @@ def own_line(root: cst.CSTNode, node: cst.CSTNode) -> StatementInBlock[cst.Simpl
 
 
 def torch_in_reach(module: Module, root: Scope, node: cst.CSTNode) -> tuple[Import, ...] | NoFix:
-    """The import that makes `torch` mean the library at a node (none if it does), or why it can't."""
+    """The import that makes `torch` mean the library at a node (none if it does already), or why that is impossible."""
     tree = module.tree
     if not all(_imports_torch(tree, each) for each in binders(tree, ["torch"])) or "torch" in _parameter_names(tree):
         return NoFix("`torch` may mean something else here")
@@ -79,7 +79,7 @@ def torch_in_reach(module: Module, root: Scope, node: cst.CSTNode) -> tuple[Impo
 
 
 def _imports_torch(tree: cst.Module, node: cst.CSTNode) -> bool:
-    """Whether a node binds `torch` to the library: in an `import`, not in a `from … import`."""
+    """Whether a node binds `torch` to the library, by `import` and not by `from … import`."""
     around = ancestors(tree, node)
     return isinstance(node, cst.ImportAlias) and isinstance(around[-1], cst.Import)
 
@@ -90,9 +90,9 @@ def _parameter_names(tree: cst.Module) -> set[str]:
 
 
 def certainly_bound(root: cst.CSTNode, name: str, before: cst.CSTNode) -> bool:
-    """Whether a name has a value on every way to a statement of a function.
+    """Whether a name has a value on every path to a statement of a function.
 
-    True for names that the function does not bind at all: they live outside of it.
+    True for names that the function does not bind at all: they are defined outside it.
     """
     if not binders(root, [name]):
         return True
@@ -122,14 +122,14 @@ def _as_names(item: cst.WithItem) -> set[str]:
 
 
 def _always_binds(statement: cst.CSTNode, name: str) -> bool:
-    """Whether a statement that has been run has bound the name."""
+    """Whether a statement always binds the name when it runs."""
     match statement:
         case cst.SimpleStatementLine() | cst.SimpleStatementSuite():
             return any(name in binds(node) for node in nodes(statement) if not isinstance(node, cst.CompFor))
         case cst.With(items=items, body=body):
             return any(name in _as_names(item) for item in items) or _block_binds(body, name)
         case cst.If(body=body, orelse=orelse):
-            # An arm that leaves is not followed by what comes next.
+            # A branch that leaves does not reach what comes next.
             other = orelse.body if isinstance(orelse, cst.Else) else orelse
             return other is not None and all(ends_outside(arm) or _block_binds(arm, name) for arm in (body, other))
         case cst.FunctionDef(name=own) | cst.ClassDef(name=own):
@@ -138,7 +138,7 @@ def _always_binds(statement: cst.CSTNode, name: str) -> bool:
 
 
 def _block_binds(block: cst.BaseSuite | cst.If, name: str) -> bool:
-    """Whether a block, or an `elif` with all that follows it, has bound the name once it has been run."""
+    """Whether a block, or an `elif` with all its branches, always binds the name when it runs."""
     if isinstance(block, cst.If):
         return _always_binds(block, name)
     return any(_always_binds(each, name) for each in block.body) or (

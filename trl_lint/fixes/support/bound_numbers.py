@@ -1,12 +1,12 @@
-"""A number that is taken from a tensor, bound to a name, and shown or kept under that name: where it is bound.
+"""Gather a number where it is bound: one that is taken from a tensor, bound to a name, and then shown or kept.
 
     value = loss.item()          # gathered here, `value` is the ranks' mean in all that follows
     recorder.add(step, value)
     total += value
     if accelerator.trackers: accelerator.log({"loss": value})
 
-There the tensor is still at hand, and one collective serves all of it. To make a tensor of the number again where it
-is logged is a detour, and is done twice where two statements log it.
+There the tensor is still available, and one collective serves all uses. Creating a tensor from the number again where
+it is logged is a detour, and has to be repeated in each statement that logs it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from trl_lint.fixes.support.tree import keyword_of
 from trl_lint.fixes.support.uses import is_shown
 from trl_lint.knowledge.heuristics import RECORDS
 
-# What a condition of its own may stand in, so that a line in it is not reached whenever the function is run.
+# Nodes because of which a line may not run every time the function runs.
 _OPTIONAL = (cst.If, cst.While, cst.Try, cst.TryStar, cst.Match, cst.FunctionDef, cst.Lambda, cst.ClassDef)
 
 
 def bound_number(place: LogSite) -> LogSite | None:
-    """The place where the number that is logged is taken from a tensor, if all that is done with it is to show it."""
+    """The place where a logged number is taken from a tensor, if the number is only shown."""
     core, value, _ = core_of(place, place.expression, place.payload.value)
     if value.kind is not Kind.NUMBER or not isinstance(core, cst.Name):
         return None
@@ -48,7 +48,7 @@ def bound_number(place: LogSite) -> LogSite | None:
     elif guard is not None or not _is_beside(place.root, bound, core):
         return None
     number = None if bound is None else place.value_of(bound.value)
-    # What is computed from this rank's sum may not go with one of all ranks: `total / count`.
+    # A value computed from this rank's sum must not be combined with a sum over all ranks: `total / count`.
     if bound is None or number is None or number.kind is not Kind.NUMBER or number.rank.how != "mean":
         return None
     if not numbers.only_shown(bound):
@@ -62,7 +62,7 @@ _UNKNOWN = Control(Uniformity.UNKNOWN)
 
 
 def _outside(control: Control) -> Control:
-    """Who gets to the guard: the conditions before the first that not all ranks agree on."""
+    """The control at the guard: the conditions before the first one on which ranks differ."""
     outside = UNIFORM
     for each in control.conditions:
         if each.uniformity is Uniformity.DIVERGENT:
@@ -72,13 +72,13 @@ def _outside(control: Control) -> Control:
 
 
 def _comes_before(root: cst.CSTNode, bound: Binding, guard: cst.If | cst.For) -> bool:
-    """Whether whoever gets to a guard has come by an assignment, and all ranks that get to the one get to the other."""
+    """Whether every path to a guard runs an assignment, and the same ranks reach both."""
     line = enclosing_statement(root, bound.assign)
     return line is not None and is_before(root, bound.assign, guard) and _holds(line, root, guard)
 
 
 def _is_beside(root: cst.CSTNode, bound: Binding, use: cst.CSTNode) -> bool:
-    """Whether an assignment stands in the block of a use, or in one that the use is in a `with` of."""
+    """Whether an assignment is in the block of a use, or in one that contains the use inside a `with`."""
     here, line = enclosing_statement(root, use), enclosing_statement(root, bound.assign)
     if here is None or line is None or line.block not in here.around:
         return False
@@ -87,26 +87,26 @@ def _is_beside(root: cst.CSTNode, bound: Binding, use: cst.CSTNode) -> bool:
 
 
 def _holds(line: StatementInBlock[cst.BaseStatement], root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether a node stands in the block of a line."""
+    """Whether a node is inside the block of a line."""
     return any(each is line.block for each in ancestors(root, node))
 
 
 @dataclass(slots=True)
 class _Numbers:
-    """What a function (or module, `root`) in a file (`tree`) does with numbers. seen: the names that were followed."""
+    """How a function (or module, `root`) in a file (`tree`) uses numbers. seen: the names followed so far."""
 
     root: cst.CSTNode
     tree: cst.Module
     seen: set[str] = field(default_factory=set)
 
     def reaching(self, use: cst.Name) -> Binding | None:
-        """The assignment that a use of a name has its value of, where it can be no other one."""
+        """The assignment that gives a use of a name its value, if it can be no other one."""
         return next((bound for each, bound in self._uses(use.value) if each is use), None)
 
     def added_up(self, use: cst.Name) -> Binding | None:
-        """The assignment of the number of which a sum is made, if that is shown by itself as well.
+        """The assignment of the number that is added up in a sum, if the number is also shown by itself.
 
-        `total = 0`, then `total += value`: where `value` is gathered, its sum needs no more.
+        `total = 0`, then `total += value`: if `value` is gathered, its sum needs nothing else.
         """
         makers = [assignment(self.root, each) for each in binders(self.root, [use.value])]
         added = [each.value for each in makers if isinstance(each, cst.AugAssign)]
@@ -120,7 +120,7 @@ class _Numbers:
         return bound if len([each for each, other in self._uses(bound.name.value) if other == bound]) > 1 else None
 
     def only_shown(self, bound: Binding) -> bool:
-        """Whether all uses of what is bound there show it, or keep it."""
+        """Whether all uses of the bound value show it or keep it."""
         uses = [each for each, other in self._uses(bound.name.value) if other == bound]
         return bool(uses) and all(self._is_shown(each) for each in uses)
 
@@ -128,7 +128,7 @@ class _Numbers:
         return is_shown(ancestors(self.root, use), use, True, self._is_shown_on)
 
     def _is_shown_on(self, outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
-        """Whether a number is shown that gets another name, or that a call is given."""
+        """Whether a number that is bound to another name, or passed to a call, is only shown."""
         match outer:
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
                 return self._is_name_shown(name)
@@ -139,7 +139,7 @@ class _Numbers:
         return False
 
     def _is_name_shown(self, name: str) -> bool:
-        """Whether all uses of a name show it, however often it is bound."""
+        """Whether all uses of a name show its value, however often it is bound."""
         if name in self.seen:
             return True
         self.seen.add(name)
@@ -152,7 +152,7 @@ class _Numbers:
         return is_statement and isinstance(call.func, cst.Attribute) and RECORDS.fits(last_name(call.func))
 
     def _is_argument_shown(self, call: cst.Call, argument: cst.Arg) -> bool:
-        """Whether a function of this file that is given a number only shows it."""
+        """Whether a function of this file only shows the number it is passed."""
         function = _function(self.tree, call.func)
         name = "" if function is None else _parameter(function, call, argument)
         if function is None or not name:
@@ -162,11 +162,11 @@ class _Numbers:
         return bool(uses) and all(inside._is_shown(use) for use in uses)
 
     def _uses(self, name: str) -> Iterator[tuple[cst.Name, Binding]]:
-        """All uses of a name, each with the assignment it has its value of; none where one may have another value."""
+        """All uses of a name, each with the assignment of its value; none if one of them may have another value."""
         found: list[tuple[cst.Name, Binding]] = []
         bound = set(map(id, bound_targets(self.root)))
         last: Binding | None = None
-        before: Binding | None = None  # that which is there until the last one has been made: `x = x.item()`
+        before: Binding | None = None  # the value until the last binding is complete: `x = x.item()`
         for each in names_spelled(self.root, name):
             around = ancestors(self.root, each)
             if _is_label(around[-1], each):
@@ -184,7 +184,7 @@ class _Numbers:
         yield from found
 
     def _always_has(self, use: cst.Name, last: Binding) -> bool:
-        """Whether a use of a name has come by the last assignment before it in the text."""
+        """Whether every path to a use of a name runs the last assignment before it in the text."""
         around = ancestors(self.root, use)
         line = enclosing_statement(self.root, last.assign)
         nested = any(isinstance(node, (cst.FunctionDef, cst.Lambda)) for node in around[1:])
@@ -192,7 +192,7 @@ class _Numbers:
 
 
 def _is_label(parent: cst.CSTNode, name: cst.Name) -> bool:
-    """Whether a name is that of an attribute or of an argument, and no variable's."""
+    """Whether a name is that of an attribute or of a keyword argument, not a variable."""
     return (isinstance(parent, cst.Attribute) and parent.attr is name) or (
         isinstance(parent, cst.Arg) and parent.keyword is name
     )
@@ -207,7 +207,7 @@ def _is_optional(around: tuple[cst.CSTNode, ...]) -> bool:
 
 
 def _function(tree: cst.Module, func: cst.BaseExpression) -> cst.FunctionDef | None:
-    """The function of a file that is called by its name, or as a method of `self`; None unless there is just one."""
+    """The function of a file that is called by name, or as a method of `self`; None unless there is exactly one."""
     match func:
         case cst.Name(value=name) | cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=name)):
             found = [each for each in nodes(tree) if isinstance(each, cst.FunctionDef) and each.name.value == name]
@@ -216,7 +216,7 @@ def _function(tree: cst.Module, func: cst.BaseExpression) -> cst.FunctionDef | N
 
 
 def _parameter(function: cst.FunctionDef, call: cst.Call, argument: cst.Arg) -> str:
-    """The name by which a function gets an argument; "" where that is not plain."""
+    """The parameter that receives an argument; "" if that is not obvious."""
     if any(each.star for each in call.args) or argument not in call.args:
         return ""
     if argument.keyword is not None:

@@ -1,4 +1,4 @@
-"""Break lines of a statement at the brackets in them, for what `wrapping` has no way of its own.
+"""Break the lines of a statement at brackets, where `wrapping` has no rule for them.
 
     metrics = {                                         metrics = {
         "loss": accelerator.gather(loss).mean(),   ->       "loss": accelerator.gather(
@@ -6,7 +6,7 @@
                                                             ).mean(),
                                                         }
 
-The brackets that hold most of a line are opened first, until every line fits.
+The brackets that contain most of a line are opened first, until every line fits.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ import libcst as cst
 from libcst._nodes.internal import CodegenState
 
 _Line: TypeAlias = cst.SimpleStatementLine
-# What lists its elements.
+# Literals that list their elements.
 Display: TypeAlias = cst.Dict | cst.List | cst.Set | cst.Tuple
 _Bracket: TypeAlias = cst.Call | Display
-# How wide ruff takes a tab to be.
+# The tab width of ruff.
 TAB = 4
-# More brackets than this make nothing that anybody wants to read.
+# With more brackets than this, the result is not readable.
 _MOST = 8
 
 
 class _Content(NamedTuple):
-    """What brackets hold, and where in a text."""
+    """The contents of brackets, and their position in a text."""
 
     bracket: _Bracket
     start: int
@@ -40,7 +40,7 @@ class _Content(NamedTuple):
 
 
 class _Spans(CodegenState):
-    """Notes as which tokens the arguments and the elements of brackets are written."""
+    """Records the tokens that the arguments and elements in brackets are written as."""
 
     def __init__(self) -> None:
         super().__init__("    ", "\n")
@@ -56,10 +56,10 @@ class _Spans(CodegenState):
 
 
 def broken(line: _Line, limit: int, indent: str, unit: str, known: Collection[str] = ()) -> _Line | None:
-    """The statement with brackets opened until its lines fit; None where there is no such way.
+    """The statement with brackets opened until its lines fit; None if that is impossible.
 
-    limit: the longest that the project's lines are. indent: what stands before it. unit: one level of indentation.
-    known: lines that may stay as they are.
+    limit: the line length of the project. indent: the text before it. unit: one level of indentation. known: lines that
+    may stay as they are.
     """
     bare = line.with_changes(leading_lines=[], trailing_whitespace=cst.TrailingWhitespace())
     now = bare
@@ -93,7 +93,7 @@ def _rendered(line: _Line) -> tuple[str, list[_Content]]:
 
 
 def _brackets(node: cst.CSTNode) -> Iterator[tuple[_Bracket, cst.CSTNode, cst.CSTNode]]:
-    """The brackets below a node that hold something, each with the first and the last of that; none in a text."""
+    """The non-empty brackets below a node, each with its first and last element; none in f-strings."""
     match node:
         case cst.FormattedString():
             return
@@ -110,7 +110,7 @@ def _brackets(node: cst.CSTNode) -> Iterator[tuple[_Bracket, cst.CSTNode, cst.CS
 
 
 def _first_too_long(text: str, limit: int, indent: str, known: Collection[str]) -> tuple[int, int] | None:
-    """From where to where the first line is that is too long."""
+    """The start and end of the first line that is too long."""
     start = 0
     for each in text.split("\n"):
         if each not in known and len(f"{indent}{each}".expandtabs(TAB)) > limit:
@@ -131,24 +131,24 @@ def _comments(text: str) -> Iterator[str]:
 
 
 def _opened(bracket: _Bracket, margin: str, unit: str, *, in_one: bool) -> cst.BaseExpression:
-    """Brackets with what they hold in lines of its own. margin: what the line with the bracket begins with."""
+    """Brackets with their contents on separate lines. margin: the indentation of the line with the bracket."""
     if isinstance(bracket, cst.Call):
         return arguments_apart(bracket, margin, unit) if in_one else arguments_below(bracket, margin, unit)
     return elements_below(bracket, margin, unit)
 
 
 def arguments_apart(call: cst.Call, margin: str, unit: str) -> cst.Call:
-    """`f(`, all arguments in a line of their own, `)`."""
+    """`f(`, all arguments on one line, `)`."""
     *first, last = call.args
     end = last.with_changes(comma=cst.MaybeSentinel.DEFAULT, whitespace_after_arg=new_line(margin))
     return call.with_changes(args=[*first, end], whitespace_before_args=new_line(margin + unit))
 
 
 def arguments_below(call: cst.Call, margin: str, unit: str) -> cst.Call:
-    """`f(`, each argument in a line of its own, `)`."""
+    """`f(`, each argument on a line, `)`."""
     *first, last = call.args
     if not first:
-        return arguments_apart(call, margin, unit)  # formatters put no comma behind a single one
+        return arguments_apart(call, margin, unit)  # formatters put no comma after a single one
     end = cst.Comma(whitespace_after=new_line(margin))
     args = [each.with_changes(comma=cst.Comma(whitespace_after=new_line(margin + unit))) for each in first]
     args.append(last.with_changes(comma=end, whitespace_after_arg=cst.SimpleWhitespace("")))
@@ -156,7 +156,7 @@ def arguments_below(call: cst.Call, margin: str, unit: str) -> cst.Call:
 
 
 def elements_below(value: Display, margin: str, unit: str) -> Display:
-    """The bracket, each element in a line of its own, the other bracket."""
+    """The opening bracket, each element on a line, the closing bracket."""
     *first, last = value.elements
     start, end = new_line(margin + unit), cst.Comma(whitespace_after=new_line(margin))
     elements = [each.with_changes(comma=cst.Comma(whitespace_after=start)) for each in first]
@@ -172,5 +172,5 @@ def elements_below(value: Display, margin: str, unit: str) -> Display:
 
 
 def new_line(before: str) -> cst.ParenthesizedWhitespace:
-    """The end of a line, and what the next one begins with."""
+    """A line end, and the start of the next line."""
     return cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(before))

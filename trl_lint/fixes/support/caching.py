@@ -1,4 +1,4 @@
-"""An attribute that a Trainer's `__init__` takes from the config of the bare model: where one is, or can be put."""
+"""Attributes that a Trainer's `__init__` takes from the config of the bare model: find one, or add one."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from trl_lint.knowledge.transformers import TRAINER_NAMES
 from trl_lint.knowledge.trl import CONFIG_NAMES_IN_TRAINERS
 
 TRAINER = "transformers.Trainer"
-# Bases that add nothing to an instance.
+# Base classes that add nothing to an instance.
 _PLAIN_BASES = frozenset({"abc.ABC", "typing.Generic"})
 _WITHOUT_SELF = frozenset({"classmethod", "staticmethod"})
 
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """The attribute of `self` that holds a config's attribute.
+    """The attribute of `self` that contains a config's attribute.
 
-    anchor, code: the statement of `__init__` that the assignment goes behind, and its text; None and "" where the
-    attribute is there already.
+    anchor, code: the statement of `__init__` after which the assignment goes, and its text; None and "" if the
+    attribute exists already.
     """
 
     name: str
@@ -40,10 +40,10 @@ class Cached:
 
 
 def cached(owner: FunctionInfo, cls: ClassInfo, attribute: str) -> Cached | None:
-    """The attribute by which a method reads `config.<attribute>` of the bare model.
+    """The attribute by which a method can read `config.<attribute>` of the bare model.
 
-    None where `self.model` is not known to be the bare model, the config may change later, or there is no
-    `__init__` of the class itself that certainly ends up in Trainer's.
+    None if `self.model` is not known to be the bare model, the config may change later, or the class has no `__init__`
+    that certainly calls Trainer's.
     """
     home = owner.cls
     if home is None or not owner.parameters or owner.name == "__init__" or owner.decorators & _WITHOUT_SELF:
@@ -69,19 +69,19 @@ def cached(owner: FunctionInfo, cls: ClassInfo, attribute: str) -> Cached | None
     return Cached(name, own_call.statement, f"{this}.{name} = {this}.model.config.{attribute}")
 
 
-# Functions that change nothing about a model they are given.
+# Functions that do not change a model they are passed.
 _LOOKS_ONLY = frozenset({"getattr", "hasattr", "id", "isinstance", "is_peft_model", "len", "print", "repr", "type"})
 
 
 def _hands_on(constructor: FunctionInfo, model: str) -> bool:
-    """Whether a constructor gives the model to code that may change its config (`setup_chat_format(self.model)`)."""
+    """Whether a constructor passes the model to code that may change its config (`setup_chat_format(self.model)`)."""
     calls = (node for node in nodes(constructor.node.body) if isinstance(node, cst.Call))
     handed = (call for call in calls if any(dotted(arg.value) == model for arg in call.args))
     return any(last_name(call.func) not in _LOOKS_ONLY for call in handed)
 
 
 def _constructors(cls: ClassInfo) -> Iterator[tuple[FunctionInfo, ConstructorCall]]:
-    """The `__init__` of a class and of its bases in sight, with the call that runs the next one."""
+    """The `__init__` of a class and of its bases whose source is available, with the call that runs the next one."""
     for each in cls.in_sight():
         constructor = each.methods.get("__init__")
         if constructor is not None and (call := constructor_call(constructor)) is not None:
@@ -89,13 +89,13 @@ def _constructors(cls: ClassInfo) -> Iterator[tuple[FunctionInfo, ConstructorCal
 
 
 def _family(home: ClassInfo, cls: ClassInfo) -> tuple[ClassInfo, ...]:
-    """The class a method stands in, the one it was run for, and the other classes of the file that inherit it."""
+    """The class that defines a method, the one that it was analysed for, and their subclasses in the same file."""
     below = (each for each in home.module.classes if home in each.in_sight())
     return tuple(dict.fromkeys((home, cls, *below)))
 
 
 def _lineages(family: Iterable[ClassInfo]) -> tuple[ClassInfo, ...]:
-    """All classes in sight that these are or inherit from."""
+    """These classes and their bases, as far as the source is available."""
     return tuple(dict.fromkeys(base for cls in family for base in cls.in_sight()))
 
 
@@ -103,7 +103,7 @@ def _lineages(family: Iterable[ClassInfo]) -> tuple[ClassInfo, ...]:
 
 
 def _has_bare_model(cls: ClassInfo) -> bool:
-    """Whether `self.model` is the bare model, by what is in sight and in every release that the tables know."""
+    """Whether `self.model` is the bare model, by the available source and in every release that the tables know."""
     if not is_trainer(cls) or not all(_is_known(base) for base in cls.lineage()):
         return False
     own = cls.attribute("model")
@@ -120,19 +120,19 @@ def _is_bare(model: Value) -> bool:
 
 
 def is_trainer(cls: ClassInfo) -> bool:
-    """Whether it is a Trainer by the tables (what the settings say of a base leaves open who its model is)."""
+    """Whether it is a Trainer by the tables (a base declared in the settings says nothing about the model)."""
     return any(library.is_subclass(base, TRAINER) for base in cls.library_bases())
 
 
 def _is_known(base: ClassInfo | str | None) -> bool:
-    """Whether a base is in sight, or a class of a library that the tables have."""
+    """Whether the source of a base is available, or it is a library class in the tables."""
     if base is None or isinstance(base, ClassInfo):
         return base is not None
     return base in _PLAIN_BASES or any(isinstance(row, Class) for row in library.rows(base))
 
 
 def _model_rows(base: str) -> list[Attribute]:
-    """What the tables say of `model` on instances of a library class, release by release."""
+    """The rows for `model` on instances of a library class, in all releases."""
     for current in library.mro(base):
         rows = [row for row in library.rows(f"{current}.model") if isinstance(row, Attribute)]
         if rows:
@@ -144,7 +144,7 @@ def _model_rows(base: str) -> list[Attribute]:
 
 
 def _may_change(family: Iterable[ClassInfo], attribute: str) -> bool:
-    """Whether the attribute of a config may be another one by the time it is read."""
+    """Whether the attribute of a config may have changed by the time it is read."""
     if attribute in models.CHANGED_CONFIG:
         return True
     trees = dict.fromkeys(each.module.tree for each in _lineages(family))
@@ -153,7 +153,7 @@ def _may_change(family: Iterable[ClassInfo], attribute: str) -> bool:
 
 @lru_cache(maxsize=32)
 def changed_config(tree: cst.Module) -> frozenset[str]:
-    """The attributes of configs that a file writes; "*" where it may be any of them."""
+    """The attributes of configs that a file writes; "*" if it may be any of them."""
     found = set()
     aliases = _aliases_of_configs(tree)
     for target in bound_targets(tree):
@@ -164,7 +164,7 @@ def changed_config(tree: cst.Module) -> frozenset[str]:
             elif target.attr.value == "config" and MODEL_OBJECT.fits(receiver):
                 found.add("*")
             elif target.attr.value == "model" and dotted(target.value) != "self":
-                found.add("*")  # somebody gives an object another model
+                found.add("*")  # an object may get another model
     for node in nodes(tree):
         if isinstance(node, cst.Call):
             found.update(_changed_by(node))
@@ -174,7 +174,7 @@ def changed_config(tree: cst.Module) -> frozenset[str]:
 
 
 def _aliases_of_configs(tree: cst.Module) -> set[str]:
-    """The names that a file gives to what ends in `.config`."""
+    """The names that a file binds to expressions ending in `.config`."""
     assigned = [node for node in nodes(tree) if isinstance(node, cst.Assign)]
     configs = (node for node in assigned if isinstance(node.value, cst.Attribute) and last_name(node.value) == "config")
     return {name for node in configs for target in node.targets for name in binds(target)}
@@ -198,14 +198,14 @@ def _changed_by(call: cst.Call) -> Iterator[str]:
 
 
 class ConstructorCall(NamedTuple):
-    """`super().__init__(…)`, and the line that holds nothing else."""
+    """`super().__init__(…)`, and the line that consists of it."""
 
     statement: cst.SimpleStatementLine
     call: cst.Call
 
 
 def constructor_call(function: FunctionInfo) -> ConstructorCall | None:
-    """The one call `super().__init__(…)` directly in the body of an `__init__` that always gets to it."""
+    """The only `super().__init__(…)`, if it is directly in the body of an `__init__` and always reached."""
     own_class = function.cls.name if function.cls is not None else ""
     calls = [node for node in nodes(function.node.body) if _is_constructor_call(node, own_class)]
     for statement in _plain_statements(function) if len(calls) == 1 else ():
@@ -226,7 +226,7 @@ def _plain_statements(function: FunctionInfo) -> Iterator[cst.BaseStatement]:
 
 
 def _is_constructor_call(node: cst.CSTNode, own_class: str) -> bool:
-    """`super().__init__(…)`; `super(Other, self)` would jump over a class."""
+    """Whether it is `super().__init__(…)`; `super(Other, self)` would skip a class."""
     match node:
         case cst.Call(func=cst.Attribute(value=cst.Call(func=cst.Name("super"), args=args), attr=cst.Name("__init__"))):
             return not args or dotted(args[0].value) == own_class
@@ -234,7 +234,7 @@ def _is_constructor_call(node: cst.CSTNode, own_class: str) -> bool:
 
 
 def _passes_through(cls: ClassInfo, method: str) -> bool:
-    """Whether whoever builds the class runs each `__init__` in sight, and the method only once Trainer's is done."""
+    """Whether creating the class runs each known `__init__`, and the method runs only after Trainer's `__init__`."""
     for each in cls.in_sight():
         constructor = each.methods.get("__init__")
         if constructor is None:
@@ -248,7 +248,7 @@ def _passes_through(cls: ClassInfo, method: str) -> bool:
 
 
 def _called_early(constructor: FunctionInfo, last: cst.BaseStatement | None, cls: ClassInfo) -> set[str]:
-    """What an `__init__` asks of `self`, itself or through methods, up to a statement (None: to its end)."""
+    """The attributes of `self` that an `__init__` uses, itself or in methods, up to a statement (None: its end)."""
     early = []
     body = constructor.node.body
     for statement in body.body if isinstance(body, cst.BaseSuite) else ():
@@ -297,7 +297,7 @@ def _assigned(
 
 
 def _handed_on(constructor: FunctionInfo, call: cst.Call) -> Iterator[str]:
-    """The parameter of an `__init__` that is handed on as the model, if it stays what it is."""
+    """The parameter of an `__init__` that is passed on as the model, if it is not rebound."""
     named = [arg.value for arg in call.args if keyword_of(arg) == "model"]
     first = [arg.value for arg in call.args[:1] if arg.keyword is None and not arg.star]
     own = {parameter.name for parameter in constructor.parameters} - bound_names(constructor.node.body)
@@ -307,7 +307,7 @@ def _handed_on(constructor: FunctionInfo, call: cst.Call) -> Iterator[str]:
 
 
 def _takes_model_first(constructor: FunctionInfo) -> bool:
-    """Whether the next `__init__` has the model as its first parameter, as Trainer's and those of TRL have."""
+    """Whether the first parameter of the next `__init__` is the model, as in Trainer and in those of TRL."""
     assert constructor.cls is not None  # it is an `__init__`
     above = constructor.cls.find_above("__init__")
     return above is None or [parameter.name for parameter in above.parameters[1:2]] == ["model"]
@@ -329,7 +329,7 @@ def _taken_from(statement: cst.BaseStatement, this: str, sources: set[str]) -> s
 
 
 def _is_assigned_once(name: str, family: Iterable[ClassInfo]) -> bool:
-    """Whether one statement, in all the files of these classes, gives an attribute of that name its value."""
+    """Whether exactly one statement in the files of these classes assigns an attribute of that name."""
     lineages = _lineages(family)
     if any(name in cls.methods or name in cls.variables for cls in lineages):
         return False
@@ -342,7 +342,7 @@ def _is_assigned_once(name: str, family: Iterable[ClassInfo]) -> bool:
 
 
 def _free_name(attribute: str, family: Iterable[ClassInfo]) -> str:
-    """A name for the new attribute that means nothing yet on instances of these classes."""
+    """A name for the new attribute that has no meaning yet on instances of these classes."""
     taken = _taken(family)
     plain = attribute.lstrip("_")
     other = plain if plain.startswith("model_") else f"model_{plain}"
@@ -351,14 +351,14 @@ def _free_name(attribute: str, family: Iterable[ClassInfo]) -> str:
 
 
 def _spelled(tree: cst.Module) -> set[str]:
-    """The words in a file by which an attribute may be asked for: `getattr(trainer, "name")`."""
+    """Strings in a file that may name an attribute (`getattr(trainer, "name")`), and the attributes it assigns."""
     texts = (node.raw_value for node in nodes(tree) if isinstance(node, cst.SimpleString))
     stored = (target.attr.value for target in bound_targets(tree) if isinstance(target, cst.Attribute))
     return {text for text in texts if isinstance(text, str) and text.isidentifier()} | set(stored)
 
 
 def _taken(family: Iterable[ClassInfo]) -> set[str]:
-    """All names that mean something on `self`, in the classes in sight and in the tables of their bases."""
+    """All names that have a meaning on `self`, in the known classes and in the tables of their bases."""
     taken = set(TRAINER_NAMES)
     for tree in dict.fromkeys(cls.module.tree for cls in _lineages(family)):
         taken |= _spelled(tree)

@@ -1,4 +1,4 @@
-"""Expressions that bring a value of all ranks together: by the user's own helper, else by the accelerator."""
+"""Expressions that combine a value of all ranks: by the user's own helper, otherwise by the accelerator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from trl_lint.fixes.support.tree import (
 def collected(
     place: LogSite, tensor: cst.BaseExpression, reduction: str
 ) -> tuple[cst.BaseExpression, tuple[Import, ...]] | None:
-    """The tensor reduced over the ranks, by the user's own helper where there is one, and what that imports."""
+    """The tensor reduced over the ranks, by the user's own helper if there is one, and the imports it needs."""
     for wanted, repeated in ((reduction, ""), ("gather", reduction)):
         for text, name, reduces_by in place.payload.reducers:
             if reduces_by == wanted and (imports := _import_of(place, text, name)) is not None:
@@ -35,7 +35,7 @@ def collected(
 
 
 def summed(place: LogSite, stacked: cst.BaseExpression) -> tuple[cst.BaseExpression, tuple[Import, ...]]:
-    """Several sums in one tensor, added up over the ranks element by element."""
+    """Several sums in one tensor, summed over the ranks element by element."""
     for text, name, reduces_by in place.payload.reducers:
         if reduces_by == "sum" and (imports := _import_of(place, text, name)) is not None:
             return cst.Call(cst.parse_expression(text), [cst.Arg(stacked)]), imports
@@ -44,7 +44,7 @@ def summed(place: LogSite, stacked: cst.BaseExpression) -> tuple[cst.BaseExpress
 
 
 def _import_of(place: LogSite, text: str, name: str) -> tuple[Import, ...] | None:
-    """What makes a helper callable by its own name in this file; None if there is no place for that."""
+    """The import that makes a helper callable by its own name in this file; None if there is no place for it."""
     module, _, function = name.rpartition(".")
     if text != function or module == place.module.name:
         return ()
@@ -53,7 +53,7 @@ def _import_of(place: LogSite, text: str, name: str) -> tuple[Import, ...] | Non
 
 
 def before_cpu(place: LogSite, core: cst.BaseExpression) -> cst.BaseExpression:
-    """The expression without the `.cpu()` in it that took the tensor off the device: gathered it is where it was."""
+    """The expression without its `.cpu()`: the tensor is gathered on the device where it was."""
     node = core
     while (method := method_call(node)) is not None:
         is_move = method.name == "cpu" or (method.name == "to" and goes_to_cpu(method.args))

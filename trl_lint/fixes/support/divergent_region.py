@@ -1,4 +1,4 @@
-"""The lines that only some ranks get to, with what is planned for them, and why a plan may come to nothing."""
+"""The lines that only some ranks reach, with the edits planned for them, and the reason if there is no plan."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 class LeftToAuthor(Exception):
-    """Why a fix is left to the author, in words for the hint."""
+    """The reason why a fix is left to the author, worded for the hint."""
 
 
 @dataclass(slots=True)
 class DivergentRegion:
-    """What only some ranks get to: lines of one block of `root`, in the module `tree`.
+    """Code that only some ranks reach: lines of one block of `root`, in the module `tree`.
 
-    guard: the statement before which all ranks get. test: what decides there who gets to the lines. reads: the names
-    and attributes that it reads, less those that say which rank this is. called: the collectives there, by the id of
-    their node. ends: whether all ranks come together again behind these lines. shared: what of the condition goes on to
-    be asked around the lines that all ranks get. moved, edits, names: what is planned for them so far, and the names
-    that are new.
+    guard: the statement that all ranks reach, before which calls are put. test: the condition that decides which ranks
+    reach the lines. reads: the names and attributes that it reads, except those that identify the rank. called: the
+    collectives there, by the id of their node. ends: whether all ranks continue together after these lines. shared: the
+    part of the condition that is kept around the lines for all ranks. moved, edits, names: what is planned so far, and
+    the new names.
     """
 
     tree: cst.Module

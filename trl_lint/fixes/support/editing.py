@@ -1,4 +1,4 @@
-"""Make the edits that are planned for findings: in the statements they change, and nowhere else."""
+"""Apply the edits planned for findings: in the statements they change, and nowhere else."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from trl_lint.fixes.support.wrapping import fits, lines_of, wrapped
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
 
-# What statements that new ones are put beside are in LibCST, of which each has its leading lines.
+# The LibCST types of statements that new ones are put next to; each has leading lines.
 _Statement: TypeAlias = cst.SimpleStatementLine | cst.BaseCompoundStatement
-# What lines are put into, and what no such block begins with.
+# The blocks that lines are put into, and a head that none of them has.
 _MADE = (cst.With, cst.If)
 _NO_HEAD = "pass"
 # A new line: its text, or a line that was moved there.
@@ -28,7 +28,7 @@ _New: TypeAlias = str | cst.SimpleStatementLine
 
 
 def all_edits(module: Module, rewrites: Iterable[FixPlan]) -> list[Edit]:
-    """The edits of these rewrites of one file, and those that import what they need."""
+    """The edits of these rewrites of one file, and those for the imports they need."""
     edits = edits_of(rewrites)
     edits = [edit for edit in edits if not isinstance(edit, Drop) or _is_left_over(edit, edits)]
     needed = [edit for edit in edits if isinstance(edit, Import)]
@@ -37,27 +37,27 @@ def all_edits(module: Module, rewrites: Iterable[FixPlan]) -> list[Edit]:
 
 
 def mended_tree(tree: cst.Module, edits: Iterable[Edit], limit: int) -> cst.Module:
-    """The tree with these edits made. What none of them touches is the very node that it was.
+    """The tree with these edits applied. A node that no edit touches is the same object as before.
 
-    limit: how long the project's lines may be, in characters.
+    limit: the line length of the project, in characters.
     """
     return tree.visit(Editing(tree, edits, limit))
 
 
 class Editing(cst.CSTTransformer):
-    """Makes edits of nodes of a tree, and looks only into what lies around these nodes."""
+    """Applies edits to nodes of a tree, and visits only the ancestors of these nodes."""
 
     def __init__(self, tree: cst.Module, edits: Iterable[Edit], limit: int) -> None:
         super().__init__()
         self.limit = limit
         self.default = tree.default_indent
         self.indents = [""]
-        self.units: list[str] = []  # what each block around is indented by
+        self.units: list[str] = []  # the indentation of each block around
         self.replaced: dict[int, cst.BaseExpression | cst.ImportFrom] = {}
         self.before: dict[int, list[_New]] = {}
         self.behind: dict[int, list[_New]] = {}
         self.enclosed: dict[int, str] = {}
-        self.blocks: dict[int, str] = {}  # the head of each block that was made around a line
+        self.blocks: dict[int, str] = {}  # the head of each block that was created around a line
         self.moved: set[int] = set()
         self.splits: dict[int, Part] = {}
         self.around: set[int] = set()
@@ -75,7 +75,7 @@ class Editing(cst.CSTTransformer):
 
     @property
     def unit(self) -> str:
-        """What a block is indented by that is made here: as much as the one around it."""
+        """The indentation of a block created here: the same as that of the block around it."""
         return self.units[-1] if self.units else self.default
 
     def _note(self, edit: Edit) -> None:
@@ -96,7 +96,7 @@ class Editing(cst.CSTTransformer):
             case Part(statement):
                 self.splits[id(statement)] = edit
 
-    # LibCST has no type for a node that takes the place of one of another kind.
+    # LibCST has no type for a node that replaces one of another kind.
     def on_leave(self, original_node: cst.CSTNode, updated_node: Any) -> Any:
         key = id(original_node)
         if key in self.around and isinstance(original_node, cst.IndentedBlock):
@@ -126,7 +126,7 @@ class Editing(cst.CSTTransformer):
         return cst.FlattenSentinel([*_placed_before(before, updated_node), *behind])
 
     def _lines(self, lines: Sequence[_New]) -> list[_Statement]:
-        """New lines of these texts, and copies of those that have been moved."""
+        """New lines for these texts, and copies of the moved lines."""
         return [self._line(each) if isinstance(each, str) else each.deep_clone() for each in lines]
 
     def _line(self, text: str) -> _Statement:
@@ -138,14 +138,14 @@ class Editing(cst.CSTTransformer):
     def _wrapped(
         self, before: cst.SimpleStatementLine, line: cst.SimpleStatementLine, indent: str
     ) -> cst.SimpleStatementLine:
-        """A changed line, in several if it was short enough before and is no more."""
+        """A changed line, broken into several if it was short enough before and is too long now."""
         old = lines_of(before)
         if len(old) == 1 and not fits(before, self.limit, self.indents[-1]):
             return line
         return wrapped(line, self.limit, indent, self.unit, () if len(old) == 1 else frozenset(old))
 
     def _neighbours_joined(self, statements: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
-        """The statements, with one block for neighbours that were put into blocks with the same head."""
+        """The statements, with adjacent new blocks joined that have the same head."""
         joined: list[cst.BaseStatement] = []
         head = _NO_HEAD
         for each in statements:
@@ -160,7 +160,7 @@ class Editing(cst.CSTTransformer):
 
 
 def _with_more(block: cst.With | cst.If, other: cst.With | cst.If) -> cst.With | cst.If:
-    """A block that was made around a line, and behind it what another one was made around."""
+    """A block that was created around a line, extended by the contents of another one."""
     first, *rest = other.body.body
     leading = [_inside(line) for line in other.leading_lines]
     return block.with_deep_changes(
@@ -169,7 +169,7 @@ def _with_more(block: cst.With | cst.If, other: cst.With | cst.If) -> cst.With |
 
 
 def _touched(edit: Edit) -> list[cst.CSTNode]:
-    """The nodes that an edit changes, or puts something beside; none where it only says what is imported."""
+    """The nodes that an edit changes, or puts something next to; none if it only requests an import."""
     match edit:
         case Replace(node) | ExtendImport(node) | Insert(node) | Enclose(node) | Drop(node) | Part(node):
             return [node]
@@ -179,7 +179,7 @@ def _touched(edit: Edit) -> list[cst.CSTNode]:
 
 
 def _is_left_over(drop: Drop, edits: Iterable[Edit]) -> bool:
-    """Whether nothing reads a name any more but what these edits replace, and nothing that they put in does."""
+    """Whether a name is read only in code that these edits replace, and not in the code that they insert."""
     gone = {id(node) for edit in edits if isinstance(edit, Replace) for node in nodes(edit.node)}
     gone.update(map(id, nodes(drop.statement)))
     new = (name.value for edit in edits if isinstance(edit, Replace) for name in value_names(edit.by))
@@ -187,7 +187,7 @@ def _is_left_over(drop: Drop, edits: Iterable[Edit]) -> bool:
 
 
 def _enclosed(line: cst.SimpleStatementLine, head: str, indent: str | None) -> cst.BaseStatement:
-    """The line in a block, behind the comments that stand above it. indent: None for that of the file."""
+    """The line in a new block, after the comments above it. indent: None for that of the file."""
     block = cst.IndentedBlock([line.with_changes(leading_lines=[])], indent=indent)
     around = cst.parse_statement(f"{head}:\n    pass\n")
     return around.with_changes(body=block, leading_lines=line.leading_lines)
@@ -209,13 +209,13 @@ def _split(block: cst.If, part: Part, before: list[_Statement], behind: list[_St
 
 
 def _in_place_of(block: cst.If, lines: list[_Statement]) -> list[_Statement]:
-    """The lines that are left of a block, with what stood above it."""
+    """The lines that remain of a block, with what was above it."""
     first, *rest = lines
     return [first.with_changes(leading_lines=[*block.leading_lines, *first.leading_lines]), *rest]
 
 
 def _placed_before(lines: list[_Statement], statement: _Statement) -> list[_Statement]:
-    """New lines and the statement they stand before, which keeps its comments; the blank lines come first."""
+    """New lines before a statement, which keeps its comments; blank lines above it come first."""
     if not lines:
         return [statement]
     comments = _comments(statement)
@@ -229,7 +229,7 @@ def _placed_before(lines: list[_Statement], statement: _Statement) -> list[_Stat
 
 
 def _comments(line: _Statement) -> list[cst.EmptyLine]:
-    """What stands above a line, from its first comment on."""
+    """The leading lines of a statement, from the first comment on."""
     leading = list(line.leading_lines)
     comment = next((index for index, each in enumerate(leading) if each.comment is not None), len(leading))
     return leading[comment:]

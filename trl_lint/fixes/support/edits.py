@@ -1,7 +1,7 @@
-"""What a fix does to a tree: few primitive edits, which are all made in the same way.
+"""How fixes change a tree: a few primitive edits, all applied in the same way.
 
-A planner (one module of this package per rule) builds them from the nodes a rule found; `editing` makes them
-and knows nothing else.
+A planner (one module of this package per rule) builds them from the nodes that a rule found; `editing` applies them and
+knows nothing else.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trl_lint.fixes.support.tree import with_replaced
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replace:
-    """An expression takes the place of another one."""
+    """Replace an expression by another one."""
 
     node: cst.BaseExpression
     by: cst.BaseExpression
@@ -29,9 +29,9 @@ class Replace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Insert:
-    """A statement is put before a statement of the tree, or behind it. The same text is put there only once.
+    """Put a statement before or after a statement of the tree. The same text is put there only once.
 
-    root: if the statement binds new names, the function (or module) in which they are free.
+    root: if the statement binds new names, the function (or module) in which they are unused.
     """
 
     anchor: cst.BaseStatement
@@ -47,7 +47,7 @@ class Insert:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Enclose:
-    """A line of its own is put into a block that begins so: `with lock()`, `if first`."""
+    """Put a line into a block with this head: `with lock()`, `if first`."""
 
     statement: cst.SimpleStatementLine
     head: str
@@ -55,9 +55,9 @@ class Enclose:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Move:
-    """A line is taken out of its place and put before an `if`, or behind it, as it is.
+    """Move a line, unchanged, before or after an `if`.
 
-    An `if` whose last line is taken goes with it.
+    An `if` whose last line is moved is removed.
     """
 
     statement: cst.SimpleStatementLine
@@ -67,9 +67,9 @@ class Move:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drop:
-    """The line that binds a name is taken out, if nothing in a function or module (`root`) reads it any more.
+    """Remove the line that binds a name, if nothing in a function or module (`root`) reads it any more.
 
-    That is so once all that reads it is in what other edits replace. The line is not the only one of its block.
+    That is the case once other edits replace everything that reads it. The line is not the only one of its block.
     """
 
     statement: cst.SimpleStatementLine
@@ -79,7 +79,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """An `if` without other arms becomes two: `inner` around what is left in it, `outer` around that and new lines."""
+    """Split an `if` without other branches: `inner` around what is left in it, `outer` around that and new lines."""
 
     statement: cst.If
     outer: cst.BaseExpression
@@ -96,7 +96,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExtendImport:
-    """An import that is there takes in more names."""
+    """Add names to an existing import."""
 
     node: cst.ImportFrom
     by: cst.ImportFrom
@@ -107,10 +107,10 @@ Edit = Replace | Insert | Enclose | Move | Drop | Part | Import | ExtendImport
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduced:
-    """A value that a rewrite reduces in place, so that another one of the same value can use the result.
+    """A value that a rewrite reduces in place, so that another rewrite of the same value can use the result.
 
-    root: the function (or module) it is in. replace: the edit. tensor: what `replace` puts there, as a tensor.
-    name: what the result may be called.
+    root: the function (or module) that contains it. replace: the edit. tensor: what `replace` puts there, as a tensor.
+    name: a possible name for the result.
     """
 
     root: cst.CSTNode
@@ -121,9 +121,9 @@ class Reduced:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixPlan:
-    """How to mend one finding.
+    """How to fix one finding.
 
-    reduced: what of it may be shared with other findings' rewrites. caution: why it is not safe in itself, if so, and
+    reduced: values that other findings' rewrites may share. caution: why the plan itself is not safe, if so, and
     conditions: the places that make it so.
     """
 
@@ -137,7 +137,7 @@ class FixPlan:
 class NoFix:
     """Why there is only a hint, and the places that make it so (conditions).
 
-    help: what the author may do instead, where that is known better than in general.
+    help: what the author may do instead, if that is more specific than the general help.
     """
 
     reason: str
@@ -146,7 +146,7 @@ class NoFix:
 
 
 def with_distinct_names(rewrites: Iterable[FixPlan]) -> list[FixPlan]:
-    """The rewrites with new names that do not collide: each was made as if there were no other."""
+    """The rewrites with new names that do not collide, because each was planned independently."""
     taken: dict[tuple[int, str], tuple[int, str]] = {}
     found = []
     for rewrite in rewrites:
@@ -165,7 +165,7 @@ def with_distinct_names(rewrites: Iterable[FixPlan]) -> list[FixPlan]:
 
 
 def _bound_by(edit: Insert) -> tuple[int, str]:
-    """What tells the statement that binds new names from others: the same text is put in one place only once."""
+    """Identifies the statement that binds new names: the same text is put in one place only once."""
     return id(edit.anchor), edit.code
 
 
@@ -194,7 +194,7 @@ def _renamed(rewrite: FixPlan, names: dict[str, str]) -> FixPlan:
 
 
 def merged(rewrites: Iterable[FixPlan]) -> FixPlan | None:
-    """One rewrite that does all of these; None when two of them put different things in one place."""
+    """One rewrite that does all of these; None if two of them replace a node differently."""
     edits: list[Edit] = []
     reduced: list[Reduced] = []
     replaced: dict[int, cst.BaseExpression] = {}
@@ -212,7 +212,7 @@ def merged(rewrites: Iterable[FixPlan]) -> FixPlan | None:
 
 
 def independent(rewrites: Iterable[FixPlan]) -> list[bool]:
-    """For each rewrite, in order, whether it can be made together with those before it that can."""
+    """For each rewrite, in order, whether it can be applied together with the accepted ones before it."""
     taken: dict[int, cst.BaseExpression] = {}
     around: set[int] = set()
     verdicts = []

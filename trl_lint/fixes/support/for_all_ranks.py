@@ -1,8 +1,8 @@
-"""The plan for calls that a condition on the rank keeps from the other ranks: they are made before the condition.
+"""The plan for calls that a condition on the rank keeps from the other ranks: move them before the condition.
 
-What the condition lets through stands in one block, line by line: the body of the `if`, or what follows one that
-returns. Which lines these are is found here; `rank_conditions.py` parts the condition, `hoisting.py` moves the calls,
-and `hoistable.py` says whether that may be done.
+The code under the condition is one block, line by line: the body of the `if`, or what follows one that returns. This
+module finds these lines; `rank_conditions.py` splits the condition, `hoisting.py` moves the calls, and `hoistable.py`
+decides whether that is allowed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def for_all_ranks(event: Divergence) -> FixPlan | NoFix:
-    """How to have all ranks make the calls that a condition on the rank keeps some of them from."""
+    """The plan that makes all ranks execute the calls that a condition on the rank keeps some of them from."""
     if event.origins != Origin.RANK or event.by is DividedBy.SEQUENTIAL or not event.missing:
         return NoFix("the code before the call may not work on every rank")
     if not all(point.symmetric and point.certain for point in event.missing):
@@ -59,13 +59,13 @@ def for_all_ranks(event: Divergence) -> FixPlan | NoFix:
 
 
 def _is_kept_away_by(test: cst.CSTNode, point: SyncPoint) -> bool:
-    """Whether the condition is the outermost that keeps ranks from a call."""
+    """Whether the condition is the outermost one that keeps ranks from a call."""
     divergent = [each for each in point.control.conditions if each.uniformity is Uniformity.DIVERGENT]
     return not divergent or (divergent[0].provenance is not None and divergent[0].provenance.node is test)
 
 
 def _helpers(point: SyncPoint) -> Iterator[Step]:
-    """The places inside of helpers, down to the call itself."""
+    """The call sites inside helpers, down to the call itself."""
     step = point.via
     while step is not None:
         yield step
@@ -73,7 +73,7 @@ def _helpers(point: SyncPoint) -> Iterator[Step]:
 
 
 def _leaves_no_trace(step: Step) -> bool:
-    """Whether a helper that makes the call does nothing to what others see: it computes, and shows."""
+    """Whether a helper that makes the call has no other visible effect: it only computes, and shows."""
     around = [node for node in ancestors(step.module.tree, step.node) if isinstance(node, cst.FunctionDef)]
     if not around:
         return False
@@ -91,7 +91,7 @@ def _leaves_no_trace(step: Step) -> bool:
 
 
 def _region(event: Divergence) -> DivergentRegion:
-    """The lines that only some ranks get to.
+    """The lines that only some ranks reach.
 
     Raises:
         LeftToAuthor: they are not lines of one block, or all ranks may have to run them.
@@ -115,7 +115,7 @@ def _region(event: Divergence) -> DivergentRegion:
 def _in_expression(
     event: Divergence, test: cst.BaseExpression, choice: cst.IfExp | cst.BooleanOperation
 ) -> DivergentRegion:
-    """`gather(x) if main else None`, `main and gather(x)`: the line that it stands in."""
+    """`gather(x) if main else None`, `main and gather(x)`: the line that contains it."""
     root = scope_of(event.function, event.module)
     own = own_line(root, choice)
     if own is None or not always_reached((own.statement, *ancestors(own.statement, choice)[1:]), choice):
@@ -130,7 +130,7 @@ def _in_expression(
 
 
 def _inside(event: Divergence, test: cst.BaseExpression, guard: cst.If) -> DivergentRegion:
-    """The arm of an `if` that has the calls."""
+    """The branch of an `if` that contains the calls."""
     holds = contains(guard.body, event.missing[0].node)
     arm = guard.body if holds else guard.orelse.body if guard.orelse is not None else None
     if not isinstance(arm, cst.IndentedBlock):
@@ -148,7 +148,7 @@ def _inside(event: Divergence, test: cst.BaseExpression, guard: cst.If) -> Diver
 def _behind(
     event: Divergence, test: cst.BaseExpression, guard: cst.If, line: StatementInBlock[cst.BaseStatement]
 ) -> DivergentRegion:
-    """What follows an `if` that returns."""
+    """The lines after an `if` that returns."""
     if guard.orelse is not None or not _returns(guard.body) or _is_in_loop(line.around):
         raise LeftToAuthor("the code after it may be meant for all ranks")
     shared_conjuncts(event, test, False)

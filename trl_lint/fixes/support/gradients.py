@@ -1,4 +1,4 @@
-"""Gradients: a gathered tensor has none, so it may not take the place of one that a loss is computed from."""
+"""Gradients: a gathered tensor has none, so it must not replace a tensor that a loss is computed from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 
 def may_have_gradient(place: LogSite) -> bool:
-    """Whether a loss may be computed from what is logged."""
+    """Whether a loss may be computed from the logged value."""
     value = place.payload.value
     if value.kind is Kind.NUMBER or not value.grad or value.dtype in ("bool", "int"):
         return False
@@ -28,12 +28,12 @@ def may_have_gradient(place: LogSite) -> bool:
 
 
 def _is_inside_no_grad(place: LogSite) -> bool:
-    """Whether it is computed in a `with torch.no_grad():` or the like."""
+    """Whether it is computed in a `with torch.no_grad():` or a similar block."""
     return bool(WITHOUT_GRADIENTS & contexts_around(place.root, place.payload.expression))
 
 
 def may_reach_a_loss(place: LogSite) -> bool:
-    """Whether what is logged has a gradient, and is put where a loss may be computed from it."""
+    """Whether the logged value has a gradient, and is stored where a loss may be computed from it."""
     if not may_have_gradient(place) or place.payload.handed is not None or _is_log(place.statement):
         return False
     base = container_of(place.statement)
@@ -45,7 +45,7 @@ def may_reach_a_loss(place: LogSite) -> bool:
 
 
 def _is_log(statement: cst.CSTNode) -> bool:
-    """Whether a statement is a call that only shows what it is given."""
+    """Whether a statement is a call that only shows its arguments."""
     call = statement.value if isinstance(statement, cst.Expr) else None
     return isinstance(call, cst.Call) and SHOWS.fits(last_name(call.func))
 
@@ -61,7 +61,7 @@ def _is_store(place: LogSite, base: cst.Attribute) -> bool:
 
 @lru_cache(maxsize=16)
 def _made_numbers(root: cst.CSTNode) -> frozenset[str]:
-    """The dicts of all whose entries a function makes numbers: `for k, v in d.items(): d[k] = v.item()`."""
+    """The dicts all of whose entries a function converts to numbers: `for k, v in d.items(): d[k] = v.item()`."""
     found = set()
     for node in nodes(root):
         match node:

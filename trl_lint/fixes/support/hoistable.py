@@ -1,4 +1,4 @@
-"""Whether a call that only some ranks get to can be made before the condition by all of them, to the same effect."""
+"""Whether a call that only some ranks reach can be made by all of them before the condition, with the same result."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from trl_lint.knowledge.schema import Function, Transfer
 
 
 class Inputs(NamedTuple):
-    """What a call is given: the names that it reads, and the lines under the condition that make them, last first."""
+    """The inputs of a call: the names it reads, and the lines under the condition that compute them, last first."""
 
     names: set[str]
     makers: list[cst.SimpleStatementLine]
 
 
 def inputs_of(region: DivergentRegion, index: int, call: cst.Call) -> Inputs:
-    """What a call in a line of the region is given, which is the same before the condition once the makers are there.
+    """The inputs of a call in the region, which are the same before the condition once the makers are moved there.
 
     Raises:
-        LeftToAuthor: it may be another thing there, or making it may do more.
+        LeftToAuthor: an input may differ there, or computing it may have other effects.
     """
     if not all(_is_plain(region, arg.value) for arg in call.args):
         raise LeftToAuthor("an argument is computed by a call that may do more")
@@ -64,7 +64,7 @@ def inputs_of(region: DivergentRegion, index: int, call: cst.Call) -> Inputs:
 
 
 def check_bound(region: DivergentRegion, names: set[str]) -> None:
-    """These names have a value before the condition on every rank, once the lines that were moved are there."""
+    """Check that these names have a value before the condition on every rank, once the moved lines are there."""
     made = {name for line in region.moved for name in bound_names(line)}
     for name in names - made - {"self"}:
         if not certainly_bound(region.root, name, region.guard) or may_be_none(region.root, name):
@@ -72,7 +72,7 @@ def check_bound(region: DivergentRegion, names: set[str]) -> None:
 
 
 def check_order(region: DivergentRegion, line: cst.SimpleStatementLine, call: cst.Call) -> None:
-    """A call that is taken out of its line is always made there, and nothing before it in the line has an effect."""
+    """Check that a call is always made in its line, and that nothing before it in the line has an effect."""
     entered = ancestors(line, region.test)[-1] if region.guard is line else line
     inside = ancestors(entered, call)[1:]
     if not contains(entered, call) or (inside and not always_reached(inside, call)):
@@ -88,7 +88,7 @@ def check_order(region: DivergentRegion, line: cst.SimpleStatementLine, call: cs
 
 
 def check_alone(region: DivergentRegion) -> None:
-    """An `if` that goes with its last line takes nothing else with it."""
+    """Check that an `if` that is removed with its last line takes nothing else with it."""
     guard = region.guard
     if not isinstance(guard, cst.If) or len(region.moved) < len(region.lines):
         return
@@ -103,7 +103,7 @@ def check_alone(region: DivergentRegion) -> None:
 
 
 def is_private(region: DivergentRegion, line: cst.SimpleStatementLine) -> bool:
-    """Whether a line binds one name that nothing outside of the region reads or binds."""
+    """Whether a line binds one name that nothing outside the region reads or binds."""
     match line.body:
         case [cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]), *_]:
             inside = sum(len(names_spelled(each, name)) for each in region.lines)
@@ -126,7 +126,7 @@ def _operands(region: DivergentRegion, call: cst.Call) -> list[cst.CSTNode]:
 
 
 def _less(node: cst.CSTNode, left_out: Container[int]) -> list[cst.CSTNode]:
-    """A node, or its parts without some of the nodes below it."""
+    """The node, or its parts without the excluded nodes below it."""
     if id(node) in left_out:
         return []
     if not any(id(each) in left_out for each in nodes(node)):
@@ -135,7 +135,7 @@ def _less(node: cst.CSTNode, left_out: Container[int]) -> list[cst.CSTNode]:
 
 
 def _maker(region: DivergentRegion, line: cst.BaseStatement) -> cst.SimpleStatementLine:
-    """The line itself, which makes what a call is given, if it can be moved with the call."""
+    """The line that computes an input of a call, if it can be moved with the call."""
     match line:
         case cst.SimpleStatementLine(body=[cst.Assign(value=value)]) if is_private(region, line) and _is_plain(
             region, value
@@ -145,7 +145,7 @@ def _maker(region: DivergentRegion, line: cst.BaseStatement) -> cst.SimpleStatem
 
 
 def _reads(node: cst.CSTNode) -> Iterator[str]:
-    """The `a.b.c` below a node, each as far as it goes."""
+    """The `a.b.c` below a node, each as long as possible."""
     if text := dotted(node):
         yield text
     else:
@@ -154,7 +154,7 @@ def _reads(node: cst.CSTNode) -> Iterator[str]:
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Whether one of `a.b` and `a.b.c` is, or is a part of, the other."""
+    """Whether one of `a.b` and `a.b.c` is equal to, or part of, the other."""
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
@@ -162,7 +162,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _is_plain(region: DivergentRegion, node: cst.CSTNode) -> bool:
-    """Whether an expression only computes: its calls are pure, or are themselves to be made by all ranks."""
+    """Whether an expression only computes: its calls are pure, or all ranks have to make them anyway."""
     inside = list(nodes(node))
     if any(isinstance(each, (cst.NamedExpr, cst.Await, cst.Yield)) for each in inside):
         return False
@@ -170,21 +170,21 @@ def _is_plain(region: DivergentRegion, node: cst.CSTNode) -> bool:
 
 
 def _only_computes(call: cst.Call) -> bool:
-    """Whether a function, whatever its arguments do, computes something new and no more."""
+    """Whether a function, whatever its arguments do, only computes something new."""
     if works_in_place(call):
         return False
     return COMPUTES_ONLY.fits(root_name(call.func)) or is_pure(call.with_changes(args=[]))
 
 
 def _unwraps(call: cst.Call) -> bool:
-    """Whether it is a library's method that only looks for the bare model."""
+    """Whether it is a library's method that only looks up the bare model."""
     name = last_name(call.func)
     rows = library.rows(f"{library.unique_method(name)}.{name}")
     return any(isinstance(row, Function) and row.returns == Transfer.UNWRAPPED for row in rows)
 
 
 def _leaves_alone(line: cst.BaseStatement, names: set[str]) -> bool:
-    """Whether a line that stays leaves what these names hold as it is."""
+    """Whether a line that stays does not change the objects of these names."""
     if may_change_objects(line):
         return not names & used_names(line)
     calls = [node for node in nodes(line) if isinstance(node, cst.Call) and names & used_names(node)]
@@ -192,21 +192,21 @@ def _leaves_alone(line: cst.BaseStatement, names: set[str]) -> bool:
 
 
 def _may_do_more(region: DivergentRegion, call: cst.Call) -> bool:
-    """Whether a call in a condition that goes away may have been there for more than its answer."""
+    """Whether a call in a removed condition may have had other effects."""
     name = last_name(call.func)
     own = [node for node in nodes(region.tree) if isinstance(node, cst.FunctionDef) and node.name.value == name]
     return any(not _only_answers(function) for function in own)
 
 
 def _only_answers(function: cst.FunctionDef) -> bool:
-    """Whether a function changes nothing: it binds no more than names of its own, and calls nothing for its effect."""
+    """Whether a function changes nothing: it binds only local names, and calls nothing for its effect."""
     stored = any(not isinstance(each, cst.Name) for each in bound_targets(function.body))
     lone = (node.value for node in nodes(function.body) if isinstance(node, cst.Expr))
     return not stored and not declared_names(function) and not any(isinstance(each, cst.Call) for each in lone)
 
 
 def _has_comment_of_its_own(body: cst.BaseSuite) -> bool:
-    """Whether a comment stands behind the colon of a block, or below its last line."""
+    """Whether there is a comment after the colon of a block, or below its last line."""
     if not isinstance(body, cst.IndentedBlock):
         return False
     return body.header.comment is not None or any(each.comment is not None for each in body.footer)

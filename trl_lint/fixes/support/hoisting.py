@@ -1,7 +1,7 @@
-"""Collectives that only some ranks get to are hoisted out of the condition, so that all ranks make them.
+"""Hoist collectives that only some ranks reach out of the condition, so that all ranks make them.
 
-Lines that all ranks need are moved before the condition as they are; of a line that only one rank may run, the
-collective becomes a name of its own. On one process the same is done in the same order.
+Lines that all ranks need are moved before the condition unchanged; from a line that only one rank may run, the
+collective is moved and bound to a name. On one process, the same is done in the same order.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def hoisted(region: DivergentRegion) -> FixPlan:
     """The plan by which all ranks make the calls of a region.
 
     Raises:
-        LeftToAuthor: it might do something else than the code does now.
+        LeftToAuthor: it might change what the code does.
     """
     for index, line in enumerate(region.lines):
         calls = _calls(region, line)
@@ -47,7 +47,7 @@ def hoisted(region: DivergentRegion) -> FixPlan:
 
 
 def _calls(region: DivergentRegion, line: cst.BaseStatement) -> list[cst.Call]:
-    """The outermost of the calls in a line that all ranks have to make, in order."""
+    """The outermost calls in a line that all ranks have to make, in order."""
     found: list[cst.Call] = []
     for node in nodes(line):
         if id(node) in region.called and not any(contains(outer, node) for outer in found):
@@ -79,7 +79,7 @@ def _hoist(region: DivergentRegion, index: int, line: cst.SimpleStatementLine, c
 
 
 def _move_statement(region: DivergentRegion, index: int, line: cst.SimpleStatementLine, call: cst.Call) -> None:
-    """A call whose result nobody uses keeps its place among the others: it is the first, or the last."""
+    """Plan the move of a call whose result is unused. It keeps its order: it has to be the first or the last."""
     stay = [each for each in region.lines[:index] if not region.is_moved(each)]
     if not stay:
         _move_inputs(region, index, call)
@@ -95,7 +95,7 @@ def _move_statement(region: DivergentRegion, index: int, line: cst.SimpleStateme
 
 
 def _move_inputs(region: DivergentRegion, index: int, call: cst.Call) -> None:
-    """Have what a call is given before the condition on all ranks, the same as in its place."""
+    """Plan that the inputs of a call exist before the condition on all ranks, with the same values."""
     inputs = inputs_of(region, index, call)
     for line in reversed(inputs.makers):
         _move(region, line)

@@ -1,4 +1,4 @@
-"""Where an import goes that new code needs: into the imports that it belongs to, in isort's order.
+"""Where to put an import that new code needs: among related imports, in the order of isort.
 
 What a script sets up before it imports a library (`os.environ[…] = …`, `sys.path.insert(…)`) stays before it.
 """
@@ -28,7 +28,7 @@ _Order: TypeAlias = Callable[[cst.SimpleStatementLine], tuple[bool, str] | tuple
 
 
 class _Section(IntEnum):
-    """isort's sections, in their order."""
+    """isort's sections, in order."""
 
     FUTURE = 0
     STANDARD = 1
@@ -36,12 +36,12 @@ class _Section(IntEnum):
     LOCAL = 3
 
 
-# Libraries that import another one themselves: behind them it is there, whatever a script sets up later.
+# Libraries that import another one themselves: after them it is imported already, whatever a script sets up later.
 _IMPORTED_BY = {
     "accelerate": frozenset({"accelerate", "transformers", "trl"}),
     "torch": frozenset({"accelerate", "peft", "torch", "transformers", "trl"}),
 }
-# Libraries that change others when they are imported, and have to come before them.
+# Libraries that patch others when imported, and have to come first.
 _COMES_FIRST = frozenset({"unsloth"})
 # What sets up the environment of later imports: calls by their last name, and methods of these objects.
 _SETUP_FUNCTIONS = frozenset({"addsitedir", "load_dotenv", "putenv"})
@@ -57,7 +57,7 @@ def has_place(module: Module, needed: Import, node: cst.CSTNode) -> bool:
 
 
 def edits_for(module: Module, needed: Iterable[Import], used: Iterable[cst.CSTNode]) -> list[Edit]:
-    """The edits that import these for code at these nodes; each of them has a place for its own."""
+    """The edits that import these for code at these nodes; each import must have a place by itself."""
     grouped: dict[str, dict[Import, None]] = {}
     for each in needed:
         grouped.setdefault(each.module if each.name else f"{each.module} itself", {})[each] = None
@@ -66,7 +66,7 @@ def edits_for(module: Module, needed: Iterable[Import], used: Iterable[cst.CSTNo
 
 
 def bound_at_top(module: Module, wanted: Import, *used: cst.CSTNode) -> str:
-    """The name that a module's own imports, before the code at these nodes, give what is wanted; "" for none."""
+    """The name by which a module's imports before the code at these nodes provide what is wanted; "" for none."""
     lines = _before(module.tree, used)
     found = (
         _name_of(small, alias, wanted) for line in lines for small in _imports_of(line) for alias in _aliases(small)
@@ -75,7 +75,7 @@ def bound_at_top(module: Module, wanted: Import, *used: cst.CSTNode) -> str:
 
 
 def _edits_for_module(module: Module, needed: Sequence[Import], used: Sequence[cst.CSTNode]) -> list[Edit] | None:
-    """The edits for imports from one module; None when there is no place for them."""
+    """The edits for imports from one module; None if there is no place for them."""
     missing = [each for each in needed if bound_at_top(module, each, *used) != _name_bound_by(each)]
     if not missing:
         return []
@@ -95,7 +95,7 @@ def _name_bound_by(needed: Import) -> str:
 
 
 def _name_of(small: _ImportStatement, alias: cst.ImportAlias, wanted: Import) -> str:
-    """By which name an import makes what is wanted known, if it does."""
+    """The name by which an import provides what is wanted; "" if it does not."""
     if isinstance(small, cst.ImportFrom):
         if wanted.name is None or _module_of(small) != wanted.module or alias.evaluated_name != wanted.name:
             return ""
@@ -115,7 +115,7 @@ def _aliases(small: _ImportStatement) -> Sequence[cst.ImportAlias]:
 
 
 def _before(tree: cst.Module, used: Sequence[cst.CSTNode]) -> Sequence[cst.BaseStatement]:
-    """The statements of a module that come before all code at these nodes."""
+    """The statements of a module before all code at these nodes."""
     inside = {id((*ancestors(tree, node), node)[1]) if node is not tree else 0 for node in used}
     for index, statement in enumerate(tree.body):
         if id(statement) in inside:
@@ -124,7 +124,7 @@ def _before(tree: cst.Module, used: Sequence[cst.CSTNode]) -> Sequence[cst.BaseS
 
 
 def _imports_of(statement: cst.BaseStatement) -> Sequence[_ImportStatement]:
-    """The imports of a line that holds nothing else."""
+    """The imports of a line that contains nothing else."""
     if not isinstance(statement, cst.SimpleStatementLine):
         return ()
     found = [each for each in statement.body if isinstance(each, (cst.Import, cst.ImportFrom))]
@@ -132,7 +132,7 @@ def _imports_of(statement: cst.BaseStatement) -> Sequence[_ImportStatement]:
 
 
 def _import_blocks(statements: Sequence[cst.BaseStatement]) -> list[list[cst.SimpleStatementLine]]:
-    """The runs of lines that import."""
+    """The groups of adjacent lines that import."""
     blocks: list[list[cst.SimpleStatementLine]] = [[]]
     for statement in statements:
         if isinstance(statement, cst.SimpleStatementLine) and _imports_of(statement):
@@ -143,7 +143,7 @@ def _import_blocks(statements: Sequence[cst.BaseStatement]) -> list[list[cst.Sim
 
 
 def _module_of(small: _ImportStatement) -> str:
-    """The module that an import names first, with the dots of a relative one."""
+    """The first module that an import names, with the dots of a relative import."""
     if isinstance(small, cst.Import):
         return small.names[0].evaluated_name
     return "." * len(small.relative) + dotted(small.module)
@@ -155,7 +155,7 @@ def _package_of(line: cst.SimpleStatementLine) -> str:
 
 
 def _section(module: Module, root: str) -> _Section:
-    """The section that imports of a top-level package belong to in this file."""
+    """The section of imports from a top-level package in this file."""
     if root == "__future__":
         return _Section.FUTURE
     if root in sys.stdlib_module_names:
@@ -164,7 +164,7 @@ def _section(module: Module, root: str) -> _Section:
 
 
 def _is_near(module: Module, root: str) -> bool:
-    """Whether a module of that name lies beside the file, or beside the package that it is in."""
+    """Whether a module of that name is next to the file, or next to the package that contains it."""
     folders = (module.path.parent, module.top)
     return any(os.path.isdir(folder / root) or os.path.isfile(folder / f"{root}.py") for folder in folders)
 
@@ -173,7 +173,7 @@ def _is_near(module: Module, root: str) -> bool:
 
 
 def _new_line(module: Module, statements: Sequence[cst.BaseStatement], needed: Import, line: str) -> list[Edit] | None:
-    """The edit that puts a line into the block that it belongs to."""
+    """The edit that puts a line into the right block."""
     root = needed.module.partition(".")[0]
     section = _section(module, root)
     blocks = _import_blocks(statements)
@@ -191,7 +191,7 @@ def _new_line(module: Module, statements: Sequence[cst.BaseStatement], needed: I
 
 
 def _sets_up(tree: cst.Module) -> bool:
-    """Whether code changes the environment or the path that later imports go by."""
+    """Whether code changes the environment or the path of later imports."""
     for node in nodes(tree):
         match node:
             case cst.Call(func=func) if last_name(func) in _SETUP_FUNCTIONS:
@@ -206,7 +206,7 @@ def _sets_up(tree: cst.Module) -> bool:
 
 
 def _at_the_top(tree: cst.Module, line: str) -> list[Edit] | None:
-    """Before the first statement of a file without imports, behind its docstring."""
+    """Before the first statement of a file without imports, after its docstring."""
     start = 1 if tree.get_docstring() is not None else 0
     if len(tree.body) > start:
         return [Insert(tree.body[start], line)]
@@ -214,7 +214,7 @@ def _at_the_top(tree: cst.Module, line: str) -> list[Edit] | None:
 
 
 def _in_block(module: Module, block: list[cst.SimpleStatementLine], section: _Section, line: str) -> Insert:
-    """The line among those of its section; else between the sections before and behind it."""
+    """Put the line among those of its section, otherwise between the neighbouring sections."""
     alike = [each for each in block if _section(module, _package_of(each)) is section]
     if alike and _order_of(alike) is None:
         alike = _sorted_part(alike, _package_of(_line_of(line))) or alike
@@ -234,9 +234,9 @@ def _line_of(text: str) -> cst.SimpleStatementLine:
 
 
 def _sorted_part(lines: Sequence[cst.SimpleStatementLine], root: str) -> list[cst.SimpleStatementLine]:
-    """Of lines that blank lines part, those that are sorted and import what itself imports this package.
+    """Of lines separated by blank lines, the sorted group that contains a library which imports this package.
 
-    A project's own package often stands behind the libraries, in a part of its own.
+    A project's own package is often in a separate group after the libraries.
     """
     parts: list[list[cst.SimpleStatementLine]] = [[]]
     for line in lines:
@@ -248,7 +248,7 @@ def _sorted_part(lines: Sequence[cst.SimpleStatementLine], root: str) -> list[cs
 
 
 def _order_of(lines: Sequence[cst.SimpleStatementLine]) -> _Order | None:
-    """The key by which lines of one section are sorted; None when they are not, or may not be."""
+    """The key by which lines of one section are sorted; None if they are not, or may not be."""
     if any(_package_of(line) in _COMES_FIRST for line in lines):
         return None
     orders: tuple[_Order, ...] = (_straight_first, _by_module)
@@ -270,7 +270,7 @@ def _by_module(line: cst.SimpleStatementLine) -> tuple[str, bool]:
 
 
 def _noqa_of(line: cst.SimpleStatementLine) -> str:
-    """The comment that a neighbour has where linters would have all imports at the top."""
+    """The comment of a neighbour for linters that want all imports at the top."""
     comment = line.trailing_whitespace.comment
     return f"  {comment.value}" if comment is not None and _NOQA.fullmatch(comment.value) else ""
 
@@ -279,7 +279,7 @@ def _noqa_of(line: cst.SimpleStatementLine) -> str:
 
 
 def _merged(statements: Sequence[cst.BaseStatement], needed: Sequence[Import]) -> ExtendImport | None:
-    """The last import from the same module, with the names that are missing."""
+    """The last import from the same module, with the missing names."""
     for line in reversed([line for block in _import_blocks(statements) for line in block]):
         for small in _imports_of(line):
             if isinstance(small, cst.ImportFrom) and needed[0].name and _module_of(small) == needed[0].module:
@@ -288,7 +288,7 @@ def _merged(statements: Sequence[cst.BaseStatement], needed: Sequence[Import]) -
 
 
 def _extended(line: cst.SimpleStatementLine, small: cst.ImportFrom, names: Iterable[str]) -> ExtendImport | None:
-    """A line's import with more names, in its order; None where that would be too long, or loses a comment."""
+    """An import with more names, in its order; None if that would be too long or lose a comment."""
     aliases = list(_aliases(small))
     if not aliases or "#" in text_of(small) or "\\" in text_of(small):
         return None

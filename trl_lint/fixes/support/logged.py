@@ -1,4 +1,4 @@
-"""What a statement logs: the expression, its parts and their facts, and where a name for it is bound."""
+"""What a statement logs: the expression, its parts and their facts, and where a name in it is bound."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     pass
 
 _HOST_FUNCTIONS = frozenset({"float", "int", "round"})
-# Steps that only a tensor of one element survives. Not in torch_ops: a method, and functions of Python.
+# Steps that work only on a tensor with one element. Not in torch_ops: a method, and Python functions.
 _PROVES_ONE = frozenset({"item", "float", "int", "round"})
 
 
 @dataclass(frozen=True, slots=True)
 class LogSite:
-    """What is logged, and the statement and the function (or module) it stands in."""
+    """What is logged, and the statement and the function (or module) that log it."""
 
     module: Module
     root: Scope
@@ -39,27 +39,27 @@ class LogSite:
     what: str
 
     def value_of(self, node: cst.CSTNode) -> Value | None:
-        """The facts of an expression that the statement is computed from, where they are known."""
+        """The facts of an expression used in the statement, if known."""
         return self.payload.node_values.get(id(node))
 
     @property
     def expression(self) -> cst.BaseExpression:
-        """What is logged."""
+        """The logged expression."""
         assert isinstance(self.payload.expression, cst.BaseExpression)
         return self.payload.expression
 
     @property
     def accelerator(self) -> cst.BaseExpression:
-        """The expression by which the Accelerator is reached here."""
+        """The expression for the Accelerator here."""
         return cst.parse_expression(self.payload.accelerator)
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The new code before it has a place: what takes the place of which nodes.
+    """The new code before it has a place: which nodes are replaced by what.
 
-    is_number: a Python number becomes a tensor. ends_here: the new code ends in `.item()`. moves: a tensor that
-    had been moved to the CPU goes back to the device. reduction: how one value is reduced ("" for a ratio).
+    is_number: a Python number becomes a tensor. ends_here: the new code ends in `.item()`. moves: a tensor that had
+    been moved to the CPU goes back to the device. reduction: how one value is reduced ("" for a ratio).
     """
 
     replaced: tuple[Replacement, ...]
@@ -73,14 +73,14 @@ class Gathered:
 
 
 def with_expression(place: LogSite, expression: cst.BaseExpression, value: Value) -> LogSite:
-    """The same place, where another expression is logged."""
+    """The same place, but for another logged expression."""
     old = place.payload
     reach = (old.accelerator, old.reducers, old.handed)
     return replace(place, payload=Payload(expression, value, old.node_values, old.control, old.function, *reach))
 
 
 def with_accelerator(place: LogSite, accelerator: str) -> LogSite:
-    """The same place, where an Accelerator is reached by this text."""
+    """The same place, but with another expression for the Accelerator."""
     old = place.payload
     reach = (accelerator, old.reducers, old.handed)
     return replace(
@@ -89,7 +89,10 @@ def with_accelerator(place: LogSite, accelerator: str) -> LogSite:
 
 
 def core_of(place: LogSite, node: cst.BaseExpression, value: Value) -> tuple[cst.BaseExpression, Value, bool]:
-    """Take off what only hands the reduced value on: the part to gather, its facts, whether it has one element."""
+    """Strip steps that only pass the reduced value on.
+
+    Return the expression to gather, its facts, and whether it has one element.
+    """
     proven = False
     while True:
         inner, step = _inner(place, node, value)
@@ -120,7 +123,7 @@ def _inner(place: LogSite, node: cst.BaseExpression, value: Value) -> tuple[cst.
 
 
 def _one_side(place: LogSite, node: cst.BinaryOperation, value: Value) -> cst.BaseExpression | None:
-    """The side of an operation that carries the reduction, when the other is the same on all ranks."""
+    """The side of an operation that contains the reduction, if the other is the same on all ranks."""
     for side, other in ((node.left, node.right), (node.right, node.left)):
         mine, theirs = place.value_of(side), place.value_of(other)
         if mine is None or theirs is None or theirs.rank.state is not State.SAME:
@@ -132,14 +135,14 @@ def _one_side(place: LogSite, node: cst.BinaryOperation, value: Value) -> cst.Ba
 
 
 def is_number(value: Value) -> bool:
-    """Not a tensor of torch, so that it has to be made one."""
+    """Whether it is not a torch tensor, so that it has to become one."""
     return value.kind is Kind.NUMBER or value.device == "host"
 
 
 def may_be_constant(place: LogSite, core: cst.BaseExpression) -> bool:
-    """Whether a name has a number of Python's on some way to a log: `if warm: loss = f(x)`, `else: loss = 0`."""
+    """Whether a name is a Python number on some path to a log: `if warm: loss = f(x)`, `else: loss = 0`."""
     if not isinstance(core, cst.Name) or isinstance(ancestors(place.statement, core)[-1], cst.Attribute):
-        return False  # what a number has no method for would fail as it is
+        return False  # a method that a number lacks would fail anyway
     around = set(map(id, ancestors(place.root, core)))
     made = [assignment(place.root, each) for each in binders(place.root, [core.value])]
     for index, each in enumerate(made):
@@ -160,16 +163,16 @@ def assignment(root: cst.CSTNode, binder: cst.CSTNode) -> cst.CSTNode:
 
 
 def identifier(what: str) -> str:
-    """A metric's key as the head of a name: `eval/token_accuracy` gives `token_accuracy`."""
+    """A metric's key as the start of a name: `token_accuracy` for `eval/token_accuracy`."""
     last = what.replace("…", "").rstrip("/").rpartition("/")[2]
     cleaned = "".join(char if char.isalnum() else "_" for char in last).strip("_").lower()
     return cleaned if cleaned.isidentifier() else ""
 
 
 def binding_of(place: LogSite) -> LogSite | None:
-    """The place where a logged name is bound, if it is bound once and used for nothing but logs.
+    """The place where a logged name is bound, if it is bound once and used only for logs.
 
-    There the tensor is still at hand, and a value with several sinks is gathered once.
+    There the tensor is still available, and a value with several sinks is gathered once.
     """
     core, _, _ = core_of(place, place.expression, place.payload.value)
     bound = only_binding(place, core)
@@ -182,7 +185,7 @@ def binding_of(place: LogSite) -> LogSite | None:
 
 
 def only_binding(place: LogSite, name: cst.CSTNode) -> Binding | None:
-    """The assignment that alone binds a name, on the way to the statement; None when there is none."""
+    """The only assignment of a name, if it is on the path to the statement; None if there is none."""
     bound = sole_binding(place.root, name)
     if bound is None:
         return None
@@ -191,9 +194,9 @@ def only_binding(place: LogSite, name: cst.CSTNode) -> Binding | None:
 
 
 def binding_in_with(place: LogSite, name: cst.CSTNode) -> Binding | None:
-    """The assignment that alone binds a name, in the block of its use or in a `with` in there; None if there is none.
+    """The only assignment of a name, in the block of its use or in a `with` of that block; None if there is none.
 
-    It is always reached before the name is read; but what it is computed under (`with torch.no_grad():`) has ended.
+    It always runs before the name is read, but the context of its computation (`with torch.no_grad():`) has ended.
     """
     bound = sole_binding(place.root, name)
     if bound is None:
@@ -203,7 +206,7 @@ def binding_in_with(place: LogSite, name: cst.CSTNode) -> Binding | None:
 
 
 def _same_block(inner: Path, outer: Path) -> bool:
-    """Whether a statement with these nodes around it stands in the block of another, or in a `with` in it."""
+    """Whether a statement, given its ancestors, is in the block of another one, or in a `with` of that block."""
     if len(inner) < len(outer) or inner[len(outer) - 1] is not outer[-1]:
         return False
     return all(isinstance(node, (cst.With, cst.IndentedBlock)) for node in inner[len(outer) :])

@@ -1,7 +1,7 @@
-"""How a function uses what a collective gives it: whether padding in it would be counted, and what to pad with.
+"""How a function uses the result of a collective: whether it would count padding, and what to pad with.
 
-Padding is only written where each use in sight is shown to leave it out: sums, to which zeros add nothing, and
-selections of what differs from one value, which then is the padding.
+Padding is only added if every known use provably ignores it: sums, which zeros do not change, and selections of what
+differs from one value, which is then the padding.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trl_lint.fixes.support.tree import keyword_of, method_on
 from trl_lint.knowledge.heuristics import COMPUTES_ONLY
 from trl_lint.knowledge.torch_ops import AveragingTransfer, HandsOn, of_method
 
-# Methods that hand the same elements on.
+# Methods that return the same elements.
 _HANDS_ON = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.INTEGERS, HandsOn.MOVED, HandsOn.AWAY})
 _DIVISIONS = (cst.Divide, cst.FloorDivide, cst.Modulo)
 
@@ -26,7 +26,7 @@ UNKNOWN_USE = "it is not known whether the code after it leaves the padding out"
 
 
 def padding_for(root: cst.CSTNode, node: cst.CSTNode, dim: int) -> int | str:
-    """What a value may be padded with along a dimension, as a function (or module) uses it, or why it may not be."""
+    """The value to pad with along a dimension, given how a function (or module) uses the result, or why none."""
     uses = _uses(root, node)
     if uses is None:
         return UNKNOWN_USE
@@ -42,7 +42,7 @@ def padding_for(root: cst.CSTNode, node: cst.CSTNode, dim: int) -> int | str:
 
 
 def reduction_of_all(root: cst.CSTNode, node: cst.CSTNode, reduction_of: Callable[[Path], str]) -> str:
-    """The reduction that is made at once of the name a call is bound to, wherever that is used; "" for none."""
+    """The reduction that every use of the name bound to a call applies directly; "" if there is none."""
     if _bound_name(root, node) is None:
         return ""
     found = {reduction_of(chain) for chain in _uses(root, node) or ()}
@@ -50,7 +50,7 @@ def reduction_of_all(root: cst.CSTNode, node: cst.CSTNode, reduction_of: Callabl
 
 
 def _uses(root: cst.CSTNode, node: cst.CSTNode) -> list[Path] | None:
-    """Each use of a value: the nodes around it and itself last. None where it goes out of sight."""
+    """Each use of a value, with the nodes around it; None if its uses are unknown."""
     around = ancestors(root, node)
     parent = around[-1] if around else None
     if isinstance(parent, cst.Expr):
@@ -65,7 +65,7 @@ def _uses(root: cst.CSTNode, node: cst.CSTNode) -> list[Path] | None:
 
 
 def _only_names(parent: cst.CSTNode, name: cst.CSTNode) -> bool:
-    """Whether a name is that of a target, a keyword or an attribute, and no use of a value."""
+    """Whether a name is that of a target, a keyword or an attribute, and not a use of a value."""
     match parent:
         case cst.AssignTarget():
             return True
@@ -75,7 +75,7 @@ def _only_names(parent: cst.CSTNode, name: cst.CSTNode) -> bool:
 
 
 def _bound_name(root: cst.CSTNode, node: cst.CSTNode) -> str | None:
-    """The name that a value is assigned to, as it is."""
+    """The name that a value is directly assigned to."""
     around = ancestors(root, node)
     match around[-1] if around else None:
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]):
@@ -84,7 +84,7 @@ def _bound_name(root: cst.CSTNode, node: cst.CSTNode) -> str | None:
 
 
 def _padding_of(root: cst.CSTNode, chain: Path, dim: int) -> int | str:
-    """What one use lets a value be padded with, or why it lets it not."""
+    """The padding value that one use permits, or why it permits none."""
     while True:
         node, parent = chain[-1], chain[-2]
         outer = chain[-3] if len(chain) > 2 else None
@@ -111,18 +111,18 @@ def _padding_of(root: cst.CSTNode, chain: Path, dim: int) -> int | str:
 
 
 def _adds_up(reduction: str) -> bool:
-    """Whether zeros change nothing of a reduction. Another method, or another function, may count them."""
+    """Whether zeros do not change a reduction. Another method or function may count them."""
     return of_method(reduction).averages is AveragingTransfer.SUM
 
 
 def _is_sum(call: cst.Call) -> bool:
-    """Whether it is `torch.sum(x)` or the like."""
+    """Whether it is `torch.sum(x)` or similar."""
     func = call.func
     return isinstance(func, cst.Attribute) and _adds_up(func.attr.value) and _is_call_of_torch(call)
 
 
 def _is_call_of_torch(node: cst.CSTNode | None) -> bool:
-    """Whether a function of a library, or a builtin, is called that would go through the padding as well."""
+    """Whether it calls a library function or builtin that would process the padding as well."""
     match node:
         case cst.Call(func=cst.Attribute(value=cst.Name(library))):
             return COMPUTES_ONLY.fits(library)
@@ -132,7 +132,7 @@ def _is_call_of_torch(node: cst.CSTNode | None) -> bool:
 
 
 def _summed(root: cst.CSTNode, chain: Path, dim: int, args: Sequence[cst.Arg]) -> int | str:
-    """A sum over what is padded is right with zeros, unless it is divided: whether by what counts them is open."""
+    """The padding for a sum over the padded dimension: zero, unless it is divided by what may count the padding."""
     over = next((arg.value for arg in args if keyword_of(arg) in ("", "axis", "dim")), None)
     if over is not None and _integer(over) != dim:
         return UNKNOWN_USE
@@ -148,7 +148,7 @@ def _summed(root: cst.CSTNode, chain: Path, dim: int, args: Sequence[cst.Arg]) -
 
 
 def _is_divided(root: cst.CSTNode, name: str) -> bool:
-    """Whether a function divides what it calls by this name, or by it."""
+    """Whether a function divides the value of this name, or divides by it."""
     for node in nodes(root):
         match node:
             case cst.BinaryOperation(operator=operator) if isinstance(operator, _DIVISIONS):
@@ -163,7 +163,7 @@ def _is_divided(root: cst.CSTNode, name: str) -> bool:
 
 
 def _selected(value: cst.CSTNode, selection: cst.Subscript) -> int | str:
-    """`x[x != 3]` leaves out what is padded with 3."""
+    """The padding for a selection: `x[x != 3]` drops padding with 3."""
     match selection.slice:
         case [cst.SubscriptElement(slice=cst.Index(value=cst.Comparison(left=left, comparisons=[target])))]:
             if isinstance(target.operator, cst.NotEqual) and left.deep_equals(selection.value):
@@ -174,7 +174,7 @@ def _selected(value: cst.CSTNode, selection: cst.Subscript) -> int | str:
 
 
 def _integer(node: cst.CSTNode) -> int | None:
-    """The number that is written there, if it is a whole one."""
+    """The value of an integer literal; None for any other node."""
     match node:
         case cst.Integer():
             return node.evaluated_value

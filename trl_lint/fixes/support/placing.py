@@ -1,4 +1,4 @@
-"""Where a reduction is put: in place of what is logged, or before the condition on the rank around it."""
+"""Where to put a reduction: in place of the logged value, or before the condition on the rank around it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trl_lint.fixes.support.policy import DIVERGENT, NOT_KNOWN, dividing
 from trl_lint.fixes.support.scope import binders, binds, free_name, is_before, is_pure, may_change_objects, nodes
 from trl_lint.fixes.support.tree import call_of, method_call, text_of
 
-# What a value can be gathered before: all ranks get to it, and not all of them into it.
+# Statements before which a value can be gathered: all ranks reach them, but not all enter them.
 _Guard: TypeAlias = cst.If | cst.For
 
 
@@ -51,7 +51,7 @@ def _changes_something(statement: cst.BaseStatement) -> bool:
 
 
 def _outermost_guard(place: LogSite, conditions: tuple[Control, ...]) -> _Guard | NoFix | None:
-    """The `if` or `for` before which the value has to be gathered; None when it can be gathered where it is."""
+    """The `if` or `for` before which the value has to be gathered; None if it can be gathered where it is."""
     divergent = [index for index, each in enumerate(conditions) if each.uniformity is Uniformity.DIVERGENT]
     if not divergent:
         return None
@@ -71,22 +71,22 @@ def _outermost_guard(place: LogSite, conditions: tuple[Control, ...]) -> _Guard 
     if not isinstance(guard, (cst.If, cst.For)):
         return NoFix("not all ranks call the function that logs it")
     while isinstance(outer := around[around.index(guard) - 1], cst.If):
-        guard = outer  # an `elif` has no place before it
+        guard = outer  # nothing can be put before an `elif`
     return guard
 
 
 def guard_of(place: LogSite) -> _Guard | NoFix | None:
-    """The `if` or `for` that keeps some ranks from where something is logged; None where nothing does."""
+    """The `if` or `for` that keeps some ranks from a log; None if there is none."""
     return _outermost_guard(place, place.payload.control.conditions)
 
 
 def _test_of(guard: _Guard) -> cst.BaseExpression:
-    """What decides who gets into the block of an `if` or a `for`."""
+    """The expression that decides whether the block of an `if` or a `for` is entered."""
     return guard.test if isinstance(guard, cst.If) else guard.iter
 
 
 def _before_guard(place: LogSite, found: Gathered, guard: _Guard) -> FixPlan | NoFix:
-    """The reduction stands before the guard, where all ranks get to; what is logged is its result."""
+    """The plan to reduce before the guard, which all ranks reach, and to log the result."""
     reason = _why_not_before(place, found, guard)
     if reason:
         return NoFix(reason)
@@ -106,7 +106,7 @@ def _before_guard(place: LogSite, found: Gathered, guard: _Guard) -> FixPlan | N
 
 
 def _as_tensor(found: Gathered, by: cst.BaseExpression) -> cst.BaseExpression:
-    """The new code without the `.item()` that it ends in, if it does."""
+    """The new code without its final `.item()`, if it has one."""
     method = method_call(by) if found.ends_here else None
     return by if method is None else method.receiver
 
@@ -118,7 +118,7 @@ def _shareable(place: LogSite, found: Gathered, edit: Replace) -> Reduced:
 
 
 def _why_not_before(place: LogSite, found: Gathered, guard: _Guard) -> str:
-    """Why what is logged can't be gathered before a guard; "" if it can."""
+    """Why the logged value can't be gathered before a guard; "" if it can."""
     data = set().union(*(used_names(node) for node, _ in found.replaced)) - {"self"}
     names = data | (used_names(place.accelerator) if place.payload.accelerator else set())
     line = enclosing_statement(place.root, guard)
@@ -159,7 +159,7 @@ def _lines_between(place: LogSite, guard: _Guard) -> list[cst.SimpleStatementLin
 
 
 def _asks_for(node: cst.CSTNode, names: set[str]) -> bool:
-    """Whether a condition may be there to tell whether what is logged has a value at all."""
+    """Whether a condition may check whether the logged value exists at all."""
     if isinstance(node, cst.Match):
         return True
     return isinstance(node, cst.If) and bool(names & used_names(node.test))
@@ -172,7 +172,7 @@ def _reduced_name(node: cst.BaseExpression, reduction: str, what: str) -> str:
 
 
 def base_name(node: cst.BaseExpression) -> str:
-    """What an expression is about, as a name: `loss` for `self.loss.mean().item()`; "" for what has none."""
+    """The name of what an expression is about: `loss` for `self.loss.mean().item()`; "" if it has none."""
     own = node
     while (method := method_call(own)) is not None:
         is_function = isinstance(method.receiver, cst.Name) and method.receiver.value in ("torch", "np")

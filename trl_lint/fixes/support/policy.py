@@ -1,4 +1,4 @@
-"""How far a fix may be trusted: the one place where that is decided."""
+"""The applicability of fixes: the only place where it is decided."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _BY_UNIFORMITY = {
 
 
 def dividing(control: Control, uniformity: Uniformity) -> tuple[Step, ...]:
-    """The conditions by which it is not sure, or not known, that all ranks get to a point together."""
+    """The conditions because of which ranks may not, or are not known to, reach a point together."""
     return tuple(
         each.provenance for each in control.conditions if each.uniformity is uniformity and each.provenance is not None
     )
 
 
 def conditions_of(plan: FixPlan | NoFix, control: Control, uniformity: Uniformity) -> tuple[Step, ...]:
-    """The places that make a plan no safer than it is; see `trust`."""
+    """The places because of which a plan is not safer; see `trust`."""
     if isinstance(plan, NoFix) or uniformity is Uniformity.UNIFORM:
         return plan.conditions
     return dividing(control, uniformity)
@@ -33,10 +33,10 @@ def conditions_of(plan: FixPlan | NoFix, control: Control, uniformity: Uniformit
 def trust(
     plan: FixPlan | NoFix, uniformity: Uniformity = Uniformity.UNIFORM, communication: str = ""
 ) -> tuple[Applicability, str]:
-    """How far a plan may be trusted, and why no further ("" for one that is safe).
+    """The applicability of a plan, and why it is not higher ("" if it is safe).
 
-    uniformity: of the place of its collective; uniform for a plan without. communication: what makes it one, if
-    that does not go without saying.
+    uniformity: that of the place of its collective; uniform for a plan without one. communication: why the plan
+    communicates, if that is not obvious.
     """
     if isinstance(plan, NoFix):
         return Applicability.DISPLAY, plan.reason

@@ -1,7 +1,7 @@
-"""What of a condition says which rank this is, and what else it asks.
+"""Which part of a condition identifies the rank, and what else it tests.
 
-`if due and accelerator.is_main_process:` is split: `if due:` goes on to be asked of all ranks, and only what is the
-main process's alone stays under the rest. On one process the rank's part always lets it through, or never does.
+`if due and accelerator.is_main_process:` is split: all ranks still test `if due:`, and only what is for the main
+process stays under the rest. On one process, the part about the rank is always true, or always false.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from trl_lint.fixes.support.tree import has_comment, text_of, without_parenthese
 if TYPE_CHECKING:
     from trl_lint.domain.sync_points import SyncPoint
 
-# Collectives of which one process alone sees nothing.
+# Collectives that have no effect on a single process.
 _WITHOUT_EFFECT = frozenset({"barrier", "broadcast", "gathered", "objects", "padded", "reduced"})
 
 
 def conjuncts(test: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """What has to hold for a condition to hold: `a`, `b` and `c` of `a and b and c`."""
+    """The operands of a conjunction: `a`, `b` and `c` of `a and b and c`."""
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
         return [*conjuncts(test.left), *conjuncts(test.right)]
     return [test]
 
 
 def shared_conjuncts(event: Divergence, test: cst.BaseExpression, holds: bool) -> list[cst.BaseExpression]:
-    """The parts of a condition that go on to be asked around what only some ranks get to, where it is `holds`.
+    """The parts of a condition to keep around code that only some ranks reach if the condition is `holds`.
 
-    On one process the rank's part lets it through: without that, it does what it did before.
+    On one process, the part about the rank lets it through: without it, the code does the same as before.
 
     Raises:
-        LeftToAuthor: what the condition says on one process, or besides the rank, is not known or not the same.
+        LeftToAuthor: the value of the condition on one process, or of its other parts, is unknown or differs.
     """
     if any(isinstance(node, (cst.NamedExpr, cst.Await, cst.Yield)) for node in nodes(test)):
         raise LeftToAuthor("the condition does more than test something")
@@ -57,10 +57,10 @@ def shared_conjuncts(event: Divergence, test: cst.BaseExpression, holds: bool) -
 
 
 def split(guard: cst.If, shared: Sequence[cst.BaseExpression]) -> Part:
-    """How an `if` is split into what all ranks ask, and what tells one from the others.
+    """Split an `if` into what all ranks test, and what distinguishes them.
 
     Raises:
-        LeftToAuthor: it can't be written as two conditions that ask the same in the same order.
+        LeftToAuthor: it can't be written as two conditions that test the same in the same order.
     """
     if guard.orelse is not None:
         raise LeftToAuthor("the condition has an `else`")
@@ -80,7 +80,7 @@ def without(parts: Sequence[cst.BaseExpression], others: Sequence[cst.BaseExpres
 
 
 def other_reads(node: cst.CSTNode, seen: Mapping[int, Value]) -> Iterator[str]:
-    """What a condition reads, as `a.b.c`, less the attributes and methods that say which rank this is."""
+    """What a condition reads, as `a.b.c`, without the attributes and methods that identify the rank."""
     value = seen.get(id(node))
     tells_rank = value is not None and value.kind is Kind.NUMBER and value.rank.origins == Origin.RANK
     if isinstance(node, cst.Attribute) and tells_rank:
@@ -99,10 +99,10 @@ def _is_one_of(part: cst.BaseExpression, others: Sequence[cst.BaseExpression]) -
 
 
 def _on_one_process(seen: Mapping[int, Value], test: cst.BaseExpression) -> bool | None:
-    """What a condition says where there is one process only; None if something else than the rank decides on it.
+    """The value of a condition if there is only one process; None if it does not depend on the rank alone.
 
     Raises:
-        LeftToAuthor: it is not known to be the same on all ranks but for their number.
+        LeftToAuthor: apart from the rank, it is not known to be the same on all ranks.
     """
     if isinstance(test, cst.BooleanOperation):
         answers = [_on_one_process(seen, test.left), _on_one_process(seen, test.right)]
@@ -121,7 +121,7 @@ def _on_one_process(seen: Mapping[int, Value], test: cst.BaseExpression) -> bool
 
 
 def _reads_rank(seen: Mapping[int, Value], test: cst.BaseExpression) -> bool:
-    """Whether the rank has a say in a condition at all."""
+    """Whether a condition depends on the rank at all."""
     if isinstance(test, cst.BooleanOperation):
         return _reads_rank(seen, test.left) or _reads_rank(seen, test.right)
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
@@ -130,7 +130,7 @@ def _reads_rank(seen: Mapping[int, Value], test: cst.BaseExpression) -> bool:
 
 
 def _check_without_effect(collectives: Sequence[SyncPoint], parts: Sequence[cst.BaseExpression]) -> None:
-    """Where nothing of it is done on one process, only what has no effect there may be done by all."""
+    """If one process skips the code today, check that the collectives have no effect on one process."""
     plain = all(each.via is None and each.kind in _WITHOUT_EFFECT for each in collectives)
     mixed = any(isinstance(node, cst.BooleanOperation) for part in parts for node in nodes(part))
     if not plain or mixed:
@@ -138,14 +138,14 @@ def _check_without_effect(collectives: Sequence[SyncPoint], parts: Sequence[cst.
 
 
 def _only(test: cst.BaseExpression, kept: Sequence[cst.BaseExpression]) -> cst.BaseExpression:
-    """A condition with some of its conjuncts and no others."""
+    """A condition with only some of its conjuncts."""
     rest = _left_of(test, kept)
     assert rest is not None  # there is at least one of them
     return without_parentheses(rest)
 
 
 def _left_of(test: cst.BaseExpression, kept: Sequence[cst.BaseExpression]) -> cst.BaseExpression | None:
-    """What is left of a condition; None if that is nothing."""
+    """What is left of a condition; None if nothing is."""
     if not (isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And)):
         return test if _is_one_of(test, kept) else None
     left, right = _left_of(test.left, kept), _left_of(test.right, kept)
@@ -154,4 +154,4 @@ def _left_of(test: cst.BaseExpression, kept: Sequence[cst.BaseExpression]) -> cs
     only = left if right is None else right
     if only is None or only.lpar or not (isinstance(only, cst.BooleanOperation) or "\n" in text_of(only)):
         return only
-    return only.with_changes(lpar=test.lpar, rpar=test.rpar)  # else it may no longer be one expression
+    return only.with_changes(lpar=test.lpar, rpar=test.rpar)  # otherwise it may no longer be one expression

@@ -1,4 +1,4 @@
-"""`(x * m).sum() / m.sum()`: the sums over all ranks are added up and divided once."""
+"""`(x * m).sum() / m.sum()`: sum both over all ranks, and divide once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trl_lint.fixes.support.tree import call_of, in_parentheses, keyword_of, tex
 
 
 def ratio_of(place: LogSite, node: cst.BaseExpression) -> Gathered | None:
-    """`(x * m).sum() / m.sum()`: the sums over all ranks are divided once."""
+    """The code for `(x * m).sum() / m.sum()` that sums over all ranks and divides once."""
     if isinstance(node, cst.Name):
         return _ratio_behind(place, node)
     if not isinstance(node, cst.BinaryOperation) or not isinstance(node.operator, cst.Divide):
@@ -53,7 +53,7 @@ def ratio_of(place: LogSite, node: cst.BaseExpression) -> Gathered | None:
 
 
 def _ratio_behind(place: LogSite, name: cst.Name) -> Gathered | None:
-    """A name for a ratio that is needed as it is elsewhere: its sums are added up anew for the log."""
+    """The same for a name bound to a ratio that is also needed unchanged: its sums are computed again for the log."""
     bound = only_binding(place, name)
     if bound is None or _may_have_changed(place, bound):
         return None
@@ -65,7 +65,7 @@ def _ratio_behind(place: LogSite, name: cst.Name) -> Gathered | None:
 
 
 def _may_have_changed(place: LogSite, bound: Binding) -> bool:
-    """Whether a part of what was assigned may be another one, or do more, when it is computed again."""
+    """Whether computing an assigned expression again may yield another value or have an effect."""
     if not is_pure(bound.value) or may_change_objects(place.root):
         return True
     binding = binders(place.root, used_names(bound.value))
@@ -73,7 +73,7 @@ def _may_have_changed(place: LogSite, bound: Binding) -> bool:
 
 
 def _without_floor(node: cst.BaseExpression) -> cst.BaseExpression:
-    """`count.clamp(min=1)`, `max(count, 1)`: the count itself; what keeps it from zero is done after the sum."""
+    """`count.clamp(min=1)`, `max(count, 1)`: the count itself; the lower bound is applied after the sum."""
     match node:
         case cst.Call(func=cst.Attribute(value=count, attr=cst.Name("clamp")), args=[arg]):
             return count if keyword_of(arg) in ("", "min") and _is_floor(arg.value) else node
@@ -89,17 +89,17 @@ def _without_floor(node: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def _is_floor(node: cst.BaseExpression) -> bool:
-    """A number up to one: a larger bound is meant for the count of one rank."""
+    """Whether it is a number up to one: a larger bound is meant for the count of one rank."""
     return isinstance(node, (cst.Integer, cst.Float)) and float(node.value) <= 1
 
 
 def _stacked(place: LogSite, sides: list[tuple[cst.BaseExpression, Value]], numbers: bool) -> cst.BaseExpression:
-    """Sum and count in one tensor, so that they are added up together."""
+    """Sum and count in one tensor, so that one collective sums both."""
     if numbers:
         return on_device(place, _list([core for core, _ in sides]), NumberValue())
     tensors = [on_device(place, core, value) for core, value in sides]
     if [value.dtype for _, value in sides] == ["float", "int"]:
-        tensors[1] = call_of(tensors[1], "float")  # in a half precision sum's own dtype the count would be rounded
+        tensors[1] = call_of(tensors[1], "float")  # the dtype of a half-precision sum would round the count
     return torch_function("stack", cst.Arg(_list(tensors)))
 
 

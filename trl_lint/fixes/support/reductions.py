@@ -1,4 +1,4 @@
-"""Reductions: which of them may be repeated over the ranks, and how an expression names its own."""
+"""Reductions: which may be repeated over the ranks, and which one an expression ends in."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from trl_lint.domain.values import Value
 from trl_lint.fixes.support.tree import MethodCall, keyword_of, method_call
 from trl_lint.knowledge.torch_ops import OPERATIONS, AveragingTransfer, DeviceTransfer, HandsOn, of_method
 
-# Reductions that commute with gathering, and the method that repeats them on what was gathered: methods, and the one
-# kind of reduction in the facts that is no method.
+# Reductions that commute with gathering, and the method that repeats them on the gathered tensor: methods, and the one
+# kind of reduction in the facts that is not a method.
 REPEATED = {row.name: row.name for row in OPERATIONS if row.repeats} | {"count": "sum"}
-# What a reduced tensor stays one in.
+# What keeps a reduced tensor reduced.
 _TRANSPARENT = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.INTEGERS, HandsOn.MOVED, HandsOn.NUMBER})
 _TO_HOST = frozenset({HandsOn.NUMBER, HandsOn.NUMBERS})
 _HOST_PLACES = frozenset({DeviceTransfer.CPU, DeviceTransfer.HOST})
@@ -19,18 +19,18 @@ _MEANS = frozenset({AveragingTransfer.MEAN, AveragingTransfer.MEAN_OF_NUMBERS})
 
 
 def is_transparent(method: str) -> bool:
-    """Whether a method hands a reduced tensor on."""
+    """Whether a method passes a reduced tensor on."""
     return of_method(method).hands_on in _TRANSPARENT
 
 
 def goes_to_host(method: str) -> bool:
-    """Whether a method takes a tensor to the host, or to its memory."""
+    """Whether a method moves a tensor to the host or to its memory."""
     row = of_method(method)
     return row.hands_on in _TO_HOST or row.device in _HOST_PLACES
 
 
 def written_reduction(node: cst.BaseExpression) -> str | None:
-    """The reduction an expression ends in; None when it does not end in one."""
+    """The reduction that an expression ends in; None if it does not end in one."""
     while True:
         method = method_call(node)
         if method is None:
@@ -43,14 +43,14 @@ def written_reduction(node: cst.BaseExpression) -> str | None:
 
 
 def _is_over_all(reduction: MethodCall) -> bool:
-    """Whether `x.sum()` or `torch.sum(x)` is made over all elements."""
+    """Whether `x.sum()` or `torch.sum(x)` is over all elements."""
     if isinstance(reduction.receiver, cst.Name) and reduction.receiver.value in ("torch", "np", "numpy"):
         return len(reduction.args) == 1
     return not any(keyword_of(arg) in ("", "dim", "axis") for arg in reduction.args)
 
 
 def needs_cast(value: Value, reduction: str, written: str | None) -> bool:
-    """`mean` of integers raises, so what is not known to be a float is made one (`written`: it is a mean already)."""
+    """Whether to convert to float, because `mean` of integers raises. written: the reduction in the code, if any."""
     return is_mean(reduction) and value.dtype != "float" and not is_mean(written or "")
 
 

@@ -1,4 +1,4 @@
-"""What code binds and reads: names, attributes, and where a place is only reached under a condition."""
+"""What code binds and reads: names and attributes; and whether a place is only reached under a condition."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from trl_lint.knowledge.torch_ops import of_method
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
 
-# What is inside runs at other times, or in a scope of its own.
+# Nodes whose contents run at other times, or in a separate scope.
 _SCOPES = (cst.FunctionDef, cst.Lambda, cst.BaseComp)
 
 
-# Whose contents the plans of many findings ask for: they are worked out once.
+# Nodes whose contents many plans need, so they are computed once.
 _LARGE = (cst.Module, cst.ClassDef, cst.FunctionDef)
 
 
 def scope_of(owner: FunctionInfo | None, module: SourceModule) -> Scope:
-    """The function that a place stands in (`owner`), or the module where it is in none."""
+    """The function that contains a place (`owner`), or the module if there is none."""
     scope: Scope = module.tree if owner is None else owner.node
     return scope
 
 
 def nodes(root: cst.CSTNode) -> Iterable[cst.CSTNode]:
-    """A node and all below it but blanks and punctuation, in the order of the text."""
+    """A node and everything below it except whitespace and punctuation, in the order of the text."""
     return _kept_nodes(root) if isinstance(root, _LARGE) else below(root)
 
 
-# Trees are never changed, and their nodes are told apart by what they are, not by what they say.
+# Trees are never changed, and their nodes are compared by identity.
 @lru_cache(maxsize=16)
 def _kept_nodes(root: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     return tuple(below(root))
 
 
 def contains(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether a node is this one, or stands below it."""
+    """Whether a node is the root or below it."""
     return any(each is node for each in nodes(root))
 
 
 def names_spelled(root: cst.CSTNode, name: str) -> Sequence[cst.Name]:
-    """The nodes below another one that spell a name, whatever they are there: read, bound, an attribute, a keyword."""
+    """The nodes below a root that spell a name in any role: read, bound, attribute, keyword."""
     return _names(root).get(name, ())
 
 
@@ -66,15 +66,15 @@ def is_before(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
     return order[node] < order[other]
 
 
-# Loops are asked about for each finding in them.
+# Loops are queried for each finding in them.
 @lru_cache(maxsize=256)
 def bound_targets(root: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
-    """All that is assigned to, deleted or otherwise bound below a node: names, attributes and items."""
+    """All names, attributes and items assigned to, deleted or otherwise bound below a node."""
     return tuple(part for node in nodes(root) for target in _targets(node) for part in _parts(target))
 
 
 def _targets(node: cst.CSTNode) -> list[cst.BaseExpression]:
-    """What a node itself binds, as it is written."""
+    """What a node itself binds, as written."""
     part = _BOUND.get(type(node))
     if part is not None:
         target = getattr(node, part)
@@ -87,7 +87,8 @@ def _targets(node: cst.CSTNode) -> list[cst.BaseExpression]:
     return []
 
 
-# What binds something, and the field that holds it. Looked up by class: this is asked of each node of a function.
+# Nodes that bind something, and the field with the target. A lookup by class, because it runs for each node of a
+# function.
 _BOUND: dict[type[cst.CSTNode], str] = {
     cst.AnnAssign: "target",
     cst.AsName: "name",
@@ -108,7 +109,7 @@ _BOUND: dict[type[cst.CSTNode], str] = {
 
 
 def _parts(target: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """The targets in a tuple or list of them, however deep."""
+    """The targets in nested tuples or lists of targets."""
     if isinstance(target, (cst.Tuple, cst.List)):
         for element in target.elements:
             yield from _parts(element.value)
@@ -117,7 +118,7 @@ def _parts(target: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 
 
 def is_pure(node: cst.CSTNode) -> bool:
-    """Whether an expression gives the same whenever it is evaluated with the same values, and does nothing else."""
+    """Whether an expression always has the same value for the same inputs, and no effects."""
     return not any(_has_effects(each) for each in nodes(node))
 
 
@@ -138,7 +139,7 @@ _PURE_BUILTINS = frozenset({"abs", "float", "int", "len", "max", "min", "round"}
 
 
 def may_change_objects(root: cst.CSTNode) -> bool:
-    """Whether code below a node changes an object in place: by an item, an attribute, or a method that says so."""
+    """Whether code below a node changes an object in place: through an item, an attribute, or a method named so."""
     for node in nodes(root):
         if any(isinstance(part, (cst.Attribute, cst.Subscript)) for each in _targets(node) for part in _parts(each)):
             return True
@@ -148,18 +149,18 @@ def may_change_objects(root: cst.CSTNode) -> bool:
 
 
 def works_in_place(node: cst.CSTNode) -> bool:
-    """Whether a node is a call of a method that by its name changes its object: `x.add_(…)`."""
+    """Whether a node calls a method that by its name changes its object: `x.add_(…)`."""
     method = node.func if isinstance(node, cst.Call) else None
     return isinstance(method, cst.Attribute) and CHANGES_IN_PLACE.fits(method.attr.value)
 
 
 def binds(node: cst.CSTNode) -> set[str]:
-    """The names that a node itself binds, whatever is below it."""
+    """The names that a node itself binds, not what is below it."""
     return {each.value for target in _targets(node) for each in _parts(target) if isinstance(each, cst.Name)}
 
 
 def binders(root: cst.CSTNode, names: Iterable[str]) -> list[cst.CSTNode]:
-    """The nodes below a function or module that bind one of these names; its parameters are not among them."""
+    """The nodes below a function or module that bind one of these names, except parameters."""
     wanted = set(names)
     if isinstance(root, _LARGE):
         found = {id(node): node for name in wanted for node in _kept_binders(root).get(name, ())}
@@ -201,7 +202,7 @@ def as_binding(node: cst.CSTNode) -> Binding | None:
 
 
 def sole_binding(root: cst.CSTNode, name: cst.CSTNode) -> Binding | None:
-    """The assignment that alone binds a name in a function or module, its parameters apart; None without one."""
+    """The only assignment of a name in a function or module, not counting parameters; None if there is none."""
     found = binders(root, [name.value]) if isinstance(name, cst.Name) else []
     only = found[0] if len(found) == 1 else None
     return as_binding(ancestors(root, only)[-1]) if isinstance(only, cst.AssignTarget) else None
@@ -209,7 +210,7 @@ def sole_binding(root: cst.CSTNode, name: cst.CSTNode) -> Binding | None:
 
 @lru_cache(maxsize=256)
 def bound_names(root: cst.CSTNode) -> frozenset[str]:
-    """The names that code below a node binds (those that it declares `global` or `nonlocal` as well)."""
+    """The names that code below a node binds (including those declared `global` or `nonlocal`)."""
     return frozenset(each.value for each in bound_targets(root) if isinstance(each, cst.Name))
 
 
@@ -219,7 +220,7 @@ def declared_names(root: cst.CSTNode) -> set[str]:
 
 
 def free_name(root: cst.CSTNode, wished: str, also_taken: Iterable[str] = ()) -> str:
-    """A name that nothing in a function or module uses: the wished one, or it with a number."""
+    """A name that is unused in a function or module: the wished one, possibly with a number."""
     taken = {node.value for node in nodes(root) if isinstance(node, cst.Name)} | set(also_taken)
     name, number = wished, 2
     while name in taken:
@@ -228,7 +229,7 @@ def free_name(root: cst.CSTNode, wished: str, also_taken: Iterable[str] = ()) ->
 
 
 def dotted(node: cst.CSTNode | None) -> str:
-    """`a.b.c` of a chain of attributes that starts with a name; "" for any other expression."""
+    """`a.b.c` for a chain of attributes that starts with a name; "" for any other expression."""
     parts = []
     while isinstance(node, cst.Attribute):
         parts.append(node.attr.value)
@@ -244,16 +245,16 @@ def root_name(node: cst.CSTNode | None) -> str:
 
 
 def always_reached(path: Path, node: cst.CSTNode, *, through_loops: bool = False) -> bool:
-    """Whether whoever enters the outermost node of a path gets to the node at its end, unless it raises.
+    """Whether entering the outermost node of a path always leads to the node at its end, unless it raises.
 
-    through_loops: whether a loop counts as entered. The outermost node may be a function, a loop or a module.
+    through_loops: whether loops count as entered. The outermost node may be a function, a loop or a module.
     """
     steps = (*path[1:], node)
     return not any(_is_optional(outer, inner, through_loops) for outer, inner in zip(path, steps, strict=True))
 
 
 def _is_optional(outer: cst.CSTNode, inner: cst.CSTNode, through_loops: bool) -> bool:
-    """Whether one gets to the outer node and may not get to the inner one, which is a child of it."""
+    """Whether the outer node may run without its child, the inner node."""
     match outer:
         case cst.If() | cst.IfExp():
             return inner is not outer.test
@@ -283,7 +284,7 @@ def _first_to_leave(block: cst.IndentedBlock | cst.Module) -> cst.CSTNode | None
 
 
 def leaves(node: cst.CSTNode, in_loop: bool = False) -> bool:
-    """Whether a `return` stands below a node, or a `break` or `continue` of a loop around it."""
+    """Whether there is a `return` below a node, or a `break` or `continue` of a loop around it."""
     match node:
         case cst.Return():
             return True
@@ -297,5 +298,5 @@ def leaves(node: cst.CSTNode, in_loop: bool = False) -> bool:
 
 
 def is_nested(path: Path) -> bool:
-    """Whether a comprehension, a lambda or a function stands on a path."""
+    """Whether there is a comprehension, a lambda or a function on a path."""
     return any(isinstance(each, _SCOPES) for each in path)

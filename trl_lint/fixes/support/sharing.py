@@ -1,4 +1,4 @@
-"""A value that several statements log is reduced once: bound before the first of them, and used in all."""
+"""Reduce a value that several statements log only once: bind it before the first of them, and use it in all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trl_lint.fixes.support.tree import call_of, text_of
 
 
 def edits_of(rewrites: Iterable[FixPlan]) -> list[Edit]:
-    """All edits of these rewrites of one file, with what they reduce alike reduced once."""
+    """All edits of these rewrites of one file, with equal reductions done only once."""
     rewrites = with_distinct_names(rewrites)
     edits = [edit for rewrite in rewrites for edit in rewrite.edits]
     for group in _alike([each for rewrite in rewrites for each in rewrite.reduced]):
@@ -27,7 +27,7 @@ def edits_of(rewrites: Iterable[FixPlan]) -> list[Edit]:
 
 
 def _alike(reduced: Sequence[Reduced]) -> list[list[Reduced]]:
-    """Those that put the same code into different places of one function."""
+    """Groups of reductions that put the same code into different places of one function."""
     groups: dict[tuple[int, str], dict[int, Reduced]] = {}
     for each in reduced:
         key = (id(each.root), text_of(each.replace.by))
@@ -36,9 +36,9 @@ def _alike(reduced: Sequence[Reduced]) -> list[list[Reduced]]:
 
 
 def _bound_once(group: list[Reduced], taken: set[str]) -> list[Edit]:
-    """The edits that bind the value once; none where it might be another one from statement to statement.
+    """The edits that bind the value once; none if it may change from statement to statement.
 
-    Only statements that follow each other share it, and only what can be computed again without a difference.
+    Only adjacent statements share it, and only if computing it again makes no difference.
     """
     root = group[0].root
     found = [own_line(root, each.replace.node) for each in group]
@@ -62,5 +62,5 @@ def _bound_once(group: list[Reduced], taken: set[str]) -> list[Edit]:
 
 
 def _changes_in_place(line: cst.CSTNode) -> bool:
-    """Whether a statement calls a method that changes its object (to write into a store changes no value)."""
+    """Whether a statement calls a method that changes its object (writing to a store changes no value)."""
     return any(isinstance(node, cst.Call) and may_change_objects(node) for node in nodes(line))

@@ -1,4 +1,4 @@
-"""Small questions about nodes that a rewrite asks, and the nodes that it is made of."""
+"""Simple queries on nodes, and helpers that build nodes for rewrites."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ class MethodCall(NamedTuple):
 
 
 def method_call(node: cst.CSTNode | None) -> MethodCall | None:
-    """A call by an attribute; None for any other node."""
+    """A call through an attribute; None for any other node."""
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         return MethodCall(node, node.func.value, node.func.attr.value, node.args)
     return None
 
 
 def method_on(chain: Path) -> MethodCall | None:
-    """The call of a method of the innermost node of a chain; None where something else is done with it."""
+    """The method call on the innermost node of a chain; None if it is used differently."""
     method = method_call(chain[-3]) if len(chain) > 2 else None
     return method if method is not None and method.node.func is chain[-2] and method.receiver is chain[-1] else None
 
 
 def call_of(receiver: cst.BaseExpression, name: str, *args: cst.Arg) -> cst.Call:
-    """`receiver.name(args)`; an operator as receiver gets its parentheses."""
+    """`receiver.name(args)`; an operator as receiver gets parentheses."""
     if not isinstance(receiver, _BINDS_TIGHTLY) and not receiver.lpar:
         receiver = in_parentheses(receiver)
     return cst.Call(cst.Attribute(receiver, cst.Name(name)), args)
@@ -78,9 +78,9 @@ def with_argument(call: cst.Call, argument: cst.Arg, value: cst.BaseExpression) 
 
 
 def with_keyword(call: cst.Call, name: str, value: cst.BaseExpression) -> cst.Call:
-    """A call that is given `name=value`: in place of what it is given by that name, else behind its other arguments.
+    """A call with `name=value`: in place of an argument of that name, otherwise after its other arguments.
 
-    The new argument is laid out as they are: on a line of its own where they have theirs.
+    The new argument is formatted like the others: on a separate line if they are.
     """
     given = next((arg for arg in call.args if keyword_of(arg) == name), None)
     if given is not None:
@@ -90,7 +90,7 @@ def with_keyword(call: cst.Call, name: str, value: cst.BaseExpression) -> cst.Ca
         return call.with_changes(args=[added])
     *others, last = call.args
     blank = _blank_between(call)
-    if isinstance(last.comma, cst.Comma):  # a comma at the end stays at the end
+    if isinstance(last.comma, cst.Comma):  # a trailing comma stays at the end
         blank, end = _with_comment_of(blank, last.comma.whitespace_after)
         added = added.with_changes(comma=last.comma.with_changes(whitespace_after=end))
     else:
@@ -101,7 +101,7 @@ def with_keyword(call: cst.Call, name: str, value: cst.BaseExpression) -> cst.Ca
 
 
 def _blank_between(call: cst.Call) -> cst.BaseParenthesizableWhitespace:
-    """What stands between two arguments of a call, comments apart: of a single one a line break, if it has its own."""
+    """The whitespace between two arguments, without comments; for a single argument on its own line, a line break."""
     comma = call.args[-2].comma if len(call.args) > 1 else None
     if isinstance(comma, cst.Comma):
         return _without_comments(comma.whitespace_after)
@@ -118,19 +118,19 @@ def _without_comments(blank: cst.BaseParenthesizableWhitespace) -> cst.BaseParen
 def _with_comment_of(
     blank: cst.BaseParenthesizableWhitespace, end: cst.BaseParenthesizableWhitespace
 ) -> tuple[cst.BaseParenthesizableWhitespace, cst.BaseParenthesizableWhitespace]:
-    """What stands behind the argument that was the last, with the comment it has, and behind the new one, without."""
+    """The whitespace after the previously last argument, with its comment, and after the new one, without."""
     if not isinstance(blank, cst.ParenthesizedWhitespace) or not isinstance(end, cst.ParenthesizedWhitespace):
         return blank, end
     return blank.with_changes(first_line=end.first_line), end.with_changes(first_line=cst.TrailingWhitespace())
 
 
 def keyword_of(argument: cst.Arg) -> str:
-    """The name that an argument is given by; "" for one that is given by its position."""
+    """The keyword of an argument; "" for a positional one."""
     return argument.keyword.value if argument.keyword is not None else ""
 
 
 def goes_to_cpu(args: Sequence[cst.Arg]) -> bool:
-    """Whether `x.to(args)` is `x.to("cpu")`, in whatever way it is said."""
+    """Whether `x.to(args)` means `x.to("cpu")`, in any spelling."""
     target = next((arg.value for arg in args if keyword_of(arg) in ("", "device")), None)
     others = {keyword_of(arg) for arg in args} - {"", "device", "non_blocking", "copy"}
     if others or sum(arg.keyword is None for arg in args) > 1:
@@ -141,7 +141,7 @@ def goes_to_cpu(args: Sequence[cst.Arg]) -> bool:
 class _Replacer(cst.CSTTransformer):
     def __init__(self, replaced: Iterable[Replacement]) -> None:
         super().__init__()
-        # LibCST has no type for a node that takes the place of one of another kind.
+        # LibCST has no type for a node that replaces one of another kind.
         self.by_node: dict[int, Any] = {id(node): by for node, by in replaced}
 
     def on_leave(self, original_node: _Node, updated_node: _Node) -> _Node:
@@ -150,9 +150,9 @@ class _Replacer(cst.CSTTransformer):
 
 
 def with_replaced(whole: cst.BaseExpression, replaced: Iterable[Replacement]) -> cst.BaseExpression:
-    """A copy of an expression in which these of its nodes have become others."""
+    """A copy of an expression in which these nodes are replaced."""
     new = whole.visit(_Replacer(replaced))
-    assert isinstance(new, cst.BaseExpression)  # none of its nodes goes
+    assert isinstance(new, cst.BaseExpression)  # none of its nodes is removed
     return new
 
 
@@ -162,12 +162,12 @@ def in_parentheses(expression: _Expression) -> _Expression:
 
 
 def in_parentheses_of(other: cst.BaseExpression, expression: _Expression) -> _Expression:
-    """An expression with the parentheses that another one has around it, and no others."""
+    """An expression with exactly the parentheses that another one has around it."""
     return expression.with_changes(lpar=other.lpar, rpar=other.rpar)
 
 
 def without_parentheses(expression: _Expression) -> _Expression:
-    """An expression without the parentheses around it, unless they hold several lines together."""
+    """An expression without the parentheses around it, unless they join several lines."""
     bare = expression.with_changes(lpar=[], rpar=[])
     return expression if "\n" in text_of(bare) else bare
 
@@ -178,7 +178,7 @@ def text_of(node: cst.CSTNode) -> str:
 
 
 def has_comment(node: cst.CSTNode) -> bool:
-    """Whether a comment stands somewhere inside the node."""
+    """Whether there is a comment inside the node."""
     return "#" in text_of(node) and _CommentFinder.find(node)
 
 

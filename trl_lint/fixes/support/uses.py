@@ -1,7 +1,7 @@
-"""How a function uses a value: only to show it, or for more, where one that is gathered could not take its place.
+"""How a function uses a value: only to show it, or in a way that a gathered value could not replace.
 
-A gathered tensor has no gradient, and a condition on it is another one than before. So it takes the place of a local
-one only where that is shown; a Python number may be kept as well.
+A gathered tensor has no gradient, and a condition on it may have another result. So it replaces a local one only if
+that is just shown; a Python number may also be kept.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from trl_lint.fixes.support.tree import text_of
 from trl_lint.knowledge.heuristics import COMPUTES_ONLY, KEEPS, SHOWS
 from trl_lint.knowledge.torch_ops import DeviceTransfer, HandsOn, Operation, of_method
 
-# Methods that show no more of a tensor than it is, and functions that make it a number.
+# Methods that keep the value of a tensor, and functions that convert it to a number.
 _HANDS_ON = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.NUMBER})
 _TO_NUMBER_FUNCTIONS = frozenset({"float", "int", "round"})
-# What only holds a value, on its way to a call or a name.
+# Nodes that only contain a value, on its way to a call or a name.
 _HOLDERS = (cst.Arg, cst.Dict, cst.DictElement, cst.FormattedString, cst.FormattedStringExpression, cst.List,
             cst.Element, cst.Tuple)  # fmt: skip
 # What may be computed from a number that is shown.
 _COMPUTED = (cst.BinaryOperation, cst.UnaryOperation)
 
 
-# Whether what a statement binds to a name, or a call is given, is shown: the outer node, and the one in it.
+# Whether a value that is bound to a name, or passed to a call, is only shown: the outer node, and the one inside it.
 _Followed: TypeAlias = Callable[[cst.CSTNode, cst.CSTNode], bool]
 
 
 def only_shown(root: cst.CSTNode, name: str, binder: cst.CSTNode | None = None, *, numeric: bool) -> bool:
-    """Whether every use of a name in a function shows its value (or keeps it, where it is a Python number).
+    """Whether every use of a name in a function shows its value (or keeps it, if it is a Python number).
 
-    binder: the node by which it is bound, which is no use.
+    binder: the node that binds it, which is not a use.
     """
     uses = [node for node in names_spelled(root, name) if node is not binder]
     return bool(uses) and all(is_shown(ancestors(root, node), node, numeric) for node in uses)
 
 
 def is_shown(around: Path, node: cst.CSTNode, numeric: bool, followed: _Followed | None = None) -> bool:
-    """Whether a use shows a value, or keeps it where it is a number by then (`numeric`: from the start).
+    """Whether a use shows a value, or keeps it once it is a number (`numeric`: it is one from the start).
 
-    followed: says it of a number that gets another name, or that a call is given. Without, such a use is another one.
+    followed: decides for a number that is bound to another name or passed to a call. Without it, these are not shown.
     """
     inner = node
     for outer in reversed(around):
@@ -84,12 +84,12 @@ def is_shown(around: Path, node: cst.CSTNode, numeric: bool, followed: _Followed
 
 
 def _shows_as_much(row: Operation) -> bool:
-    """Whether a method shows no more of a tensor than it is."""
+    """Whether a method keeps the value of a tensor."""
     return row.hands_on in _HANDS_ON or row.device is DeviceTransfer.CPU
 
 
 def read_again(root: cst.CSTNode, statement: cst.CSTNode) -> bool:
-    """Whether a function reads what a statement puts into a dict or a list, other than to show it.
+    """Whether a function reads, other than to show it, what a statement puts into a dict or list.
 
     The statement is `d[key] = x`, `d = {…}`, `d.update(…)` or `d.append(x)`, also on an entry of `d`.
     """
@@ -99,7 +99,7 @@ def read_again(root: cst.CSTNode, statement: cst.CSTNode) -> bool:
     return _is_read(root, text_of(base), is_name=isinstance(base, cst.Name))
 
 
-# All that is logged in a function is asked about, one entry after the other, and trees are never changed.
+# All logs of a function are queried, entry by entry, and trees are never changed.
 @lru_cache(maxsize=64)
 def _is_read(root: cst.CSTNode, text: str, *, is_name: bool) -> bool:
     uses = names_spelled(root, text) if is_name else _attributes(root)[text]
@@ -108,7 +108,7 @@ def _is_read(root: cst.CSTNode, text: str, *, is_name: bool) -> bool:
 
 @lru_cache(maxsize=16)
 def _attributes(root: cst.CSTNode) -> Mapping[str, Sequence[cst.Attribute]]:
-    """The attributes below a node, by how they are spelled."""
+    """The attributes below a node, by their spelling."""
     found: dict[str, list[cst.Attribute]] = {}
     for node in of_class(root, cst.Attribute):
         found.setdefault(text_of(node), []).append(node)
@@ -116,7 +116,7 @@ def _attributes(root: cst.CSTNode) -> Mapping[str, Sequence[cst.Attribute]]:
 
 
 def container_of(statement: cst.CSTNode) -> cst.Name | cst.Attribute | None:
-    """The dict or list that a statement puts something into: a name or an attribute; None when it is not that plain."""
+    """The dict or list that a statement puts something into, as a name or attribute; None if that is not obvious."""
     match statement:
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript(value=base))]):
             pass
@@ -133,13 +133,13 @@ def container_of(statement: cst.CSTNode) -> cst.Name | cst.Attribute | None:
 
 @lru_cache(maxsize=64)
 def stays_shown(root: cst.CSTNode, name: str) -> bool:
-    """Whether a dict or list that a function calls `name` is written to and shown there, and goes nowhere else."""
+    """Whether the dict or list `name` of a function is only written to and shown there."""
     uses = names_spelled(root, name)
     return all(_is_written_or_shown(ancestors(root, node), node) for node in uses)
 
 
 def _is_written_or_shown(around: Path, node: cst.CSTNode) -> bool:
-    """Whether a use of a dict or list puts something into it, or shows what is in it."""
+    """Whether a use of a dict or list puts something into it, or shows its contents."""
     parent = around[-1] if around else None
     match parent:
         case cst.AssignTarget():
@@ -158,13 +158,13 @@ def _is_written_or_shown(around: Path, node: cst.CSTNode) -> bool:
     return False
 
 
-# What takes the elements of a container to compute with them. Not in torch_ops: names as they are written.
+# Functions that take the elements of a container to compute with them. Not in torch_ops: names as written.
 _COMPUTING = frozenset({"backward", "cat", "mean", "stack", "sum", "tensor"})
 _TAKING = frozenset({"get", "pop", "values"})
 
 
 def _reads(around: Path, node: cst.CSTNode) -> bool:
-    """Whether a use of a dict or list takes out what is in it, other than to show it."""
+    """Whether a use of a dict or list takes out its contents, other than to show them."""
     parent = around[-1] if around else None
     match parent:
         case cst.Subscript(value=value) if value is node:

@@ -1,4 +1,4 @@
-"""Break a changed line that has become longer than the project's lines are, the way black and ruff would."""
+"""Break a changed line that has become longer than the project's lines, as black and ruff would."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _WithValue: TypeAlias = cst.Assign | cst.AugAssign | cst.Expr | cst.Return
 
 
 def wrapped(line: _Line, limit: int, indent: str, unit: str, known: Collection[str] = ()) -> _Line:
-    """The line in several, if it is too long and fits that way; else the line.
+    """The line broken into several, if it is too long and fits that way; otherwise the line itself.
 
-    limit: the longest that the project's lines are. indent: what stands before it. unit: one level of indentation.
-    known: of a statement of several lines, those that may stay as they are.
+    limit: the line length of the project. indent: the text before it. unit: one level of indentation. known: lines of a
+    multi-line statement that may stay as they are.
     """
     if fits(line, limit, indent):
         return line
@@ -29,12 +29,12 @@ def wrapped(line: _Line, limit: int, indent: str, unit: str, known: Collection[s
 
 
 def lines_of(line: _Line) -> list[str]:
-    """The lines of a statement, as they stand in a block without indentation."""
+    """The lines of a statement, as in a block without indentation."""
     return _text(line).split("\n")
 
 
 def fits(line: _Line, limit: int, indent: str) -> bool:
-    """Whether a line is no longer than the project's lines are; the comment behind it does not count."""
+    """Whether a line is short enough for the project; a comment after it does not count."""
     return max(len(f"{indent}{each}".expandtabs(TAB)) for each in _text(line).splitlines()) <= limit
 
 
@@ -43,7 +43,7 @@ def _text(line: _Line) -> str:
 
 
 def _ways(line: _Line, unit: str) -> Iterator[_Line]:
-    """The line in several, in the order in which formatters try."""
+    """The broken line in the forms that formatters try, in order."""
     match line.body:
         case [cst.Assign() | cst.AugAssign() | cst.Expr() | cst.Return() as small]:
             value = small.value
@@ -53,7 +53,7 @@ def _ways(line: _Line, unit: str) -> Iterator[_Line]:
         for call in (arguments_apart(value, "", unit), arguments_below(value, "", unit)):
             yield line.with_changes(body=[small.with_changes(value=call)])
     elif isinstance(value, (cst.Dict, cst.List, cst.Set, cst.Tuple)) and value.elements and not has_comment(value):
-        # Parentheses that a tuple has stand where the new ones would.
+        # The parentheses of a tuple are where the new ones would be.
         if not isinstance(small, cst.Expr) and (not value.lpar or isinstance(value, cst.Tuple)):
             yield line.with_changes(body=[_with_value(small, elements_below(value, "", unit))])
     elif value is not None and not value.lpar and not isinstance(small, cst.Expr):
@@ -61,14 +61,14 @@ def _ways(line: _Line, unit: str) -> Iterator[_Line]:
 
 
 def _has_call(node: cst.BaseExpression) -> bool:
-    """Whether a chain of attributes calls something on its way."""
+    """Whether a chain of attributes contains a call."""
     while isinstance(node, (cst.Attribute, cst.Subscript)):
         node = node.value
     return isinstance(node, cst.Call)
 
 
 def _in_parentheses(small: _WithValue, value: cst.BaseExpression, unit: str) -> _WithValue:
-    """`x = (`, what is assigned in a line of its own, `)`."""
+    """`x = (`, the value on a line by itself, `)`."""
     inside = value.with_changes(
         lpar=[cst.LeftParen(whitespace_after=new_line(unit))],
         rpar=[cst.RightParen(whitespace_before=new_line(""))],
