@@ -1,7 +1,7 @@
 """trl-lint: find, rewrite and prove the bugs that only show up on more than one GPU.
 
-`check` is the Python interface, and what it takes and gives stands beside it. They are loaded when they are first asked
-for: importing `trl_lint` alone imports nothing, not even `typing`.
+`check` is the Python interface; its argument and result types are here, too. They are loaded on first use: importing
+`trl_lint` alone imports nothing, not even `typing`.
 """
 
 TYPE_CHECKING = False  # as type checkers read it
@@ -23,7 +23,7 @@ _HOMES = {
     "check": "trl_lint.api",
 }
 
-if not TYPE_CHECKING:  # a type checker is to see that other names are not there
+if not TYPE_CHECKING:  # type checkers must report unknown names
 
     def __getattr__(name):
         if name not in _HOMES:

@@ -1,4 +1,4 @@
-"""What `trl-lint` and `python -m trl_lint` run: nothing is imported before an interrupt is one line."""
+"""The entry point of `trl-lint` and `python -m trl_lint`: interrupts are handled before anything is imported."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def main() -> NoReturn:
         from trl_lint.frontends.cli import main as command
 
         command()
-    except KeyboardInterrupt:  # of a command that has ended what it had started
+    except KeyboardInterrupt:  # from a command that has ended the processes it had started
         ending.interrupted()
     except ModuleNotFoundError as error:
         sys.stderr.write(f"{ending.lacks(error)}\n")
         sys.exit(2)
     finally:
-        ending.take_signals()  # the interpreter still has to take itself down
+        ending.take_signals()  # the interpreter still has to shut down
     raise AssertionError("a command ends in SystemExit")
 
 

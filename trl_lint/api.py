@@ -18,8 +18,8 @@ StrPath = str | os.PathLike[str]
 class LintError(Exception):
     """Some files could not be linted.
 
-    `problems` has one line for each of them, as the terminal shows it: a file that was named or matters and can't be
-    read, decoded or parsed, or one on which the tool itself failed. `findings` are those in the other files.
+    `problems` has one line for each of them, as the terminal shows it: a file that was named or that matters and can't
+    be read, decoded or parsed, or one on which the tool itself failed. `findings` are those in the other files.
     """
 
     def __init__(self, problems: Iterable[str], findings: Iterable[Finding]) -> None:
@@ -29,23 +29,22 @@ class LintError(Exception):
 
 
 def check(paths: StrPath | Iterable[StrPath], settings: Settings | None = None) -> list[Finding]:
-    """Lint files and folders, and give what `trl-lint PATHS` reports, in the same order.
+    """Lint files and folders, and return what `trl-lint PATHS` reports, in the same order.
 
     Nothing is changed, imported or run. Comments (`# noqa`), `per-file-ignores` and a `baseline` are obeyed, and below
-    a folder what git ignores is left out. All files of a call are analysed together, as one may matter for another. No
-    result is kept on the disk, nor is one of an earlier run looked up.
+    a folder, files that git ignores are skipped. All files of a call are analysed together, because one may matter for
+    another. Results are not cached.
 
     Args:
         paths: a file or a folder, or several.
-        settings: which rules run, and how. Without any, those that hold for the first path, from the nearest
-            file that has some.
+        settings: which rules run, and how. Default: the settings for the first path, from the nearest settings file.
 
     Returns:
-        The findings, in the order of the files and their lines. `Finding.path` is absolute. A fix makes its edits when
-        `finding.fix.edits()` is called, which is work.
+        The findings, in the order of the files and their lines. `Finding.path` is absolute. The edits of a fix are
+        computed when `finding.fix.edits()` is called, which takes time.
 
     Raises:
-        ConfigError: settings that nobody can act on, such as an unknown rule or a baseline that is not there.
+        ConfigError: invalid settings, such as an unknown rule or a missing baseline.
         LintError: some files could not be linted.
     """
     named = [Path(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
@@ -57,10 +56,10 @@ def check(paths: StrPath | Iterable[StrPath], settings: Settings | None = None) 
 
 
 def _checked(settings: Settings) -> Settings:
-    """Settings that were made in Python, which no file's reader has looked at.
+    """Validate settings that were created in Python, not read from a file.
 
     Raises:
-        ConfigError: they name something that can't be.
+        ConfigError: they contain an invalid name.
     """
     for wrong in wrong_names(settings):
         raise ConfigError(wrong)
@@ -98,9 +97,9 @@ def _findings(paths: list[Path], settings: Settings) -> list[Finding]:
 
 @contextmanager
 def _nothing_stays_frozen() -> Iterator[None]:
-    """The linter takes what it has parsed out of the collector's sight, for a process that ends soon. This one may not.
+    """Undo the linter's `gc.freeze`, which assumes that the process ends soon.
 
-    What the caller has frozen itself stays so.
+    Objects that the caller has frozen stay frozen.
     """
     frozen = gc.get_freeze_count()
     try:

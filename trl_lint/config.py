@@ -1,4 +1,4 @@
-"""Which rules run, and how: `[tool.trl-lint]`, the command line laid over it, and what they select."""
+"""Which rules run, and how: `[tool.trl-lint]`, the command line that overrides it, and what they select."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KEYS = tuple(field.name.replace("_", "-") for field in fields(Settings) if field
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean …?` for the known word closest to `word`, else nothing."""
+    """`; did you mean …?` with the known word closest to `word`, or nothing."""
     from difflib import get_close_matches
 
     spelled = {candidate.lower(): candidate for candidate in known}
@@ -42,13 +42,13 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def load_settings(start: Path, config: Path | None = None, *, isolated: bool = False) -> Settings:
-    """The settings that hold for `start`.
+    """The settings for `start`.
 
-    They come from `config` when it is given, else from the nearest file that has some at or above `start`; see
+    They come from `config` if it is given, otherwise from the nearest settings file at or above `start`; see
     `setting_files.py`.
 
     Raises:
-        ConfigError: a file that can't be read or a table that says something unknown.
+        ConfigError: a file can't be read, or its table has unknown content.
     """
     if isolated:
         return Settings()
@@ -74,13 +74,13 @@ def _settings(file: SettingFile, root: Path | None) -> Settings:
 
 
 def _where(settings: Settings, key: str) -> str:
-    """The file that a key comes from, as the beginning of what is said of it; "" where none has it."""
+    """The file that a key comes from, as the beginning of a message; "" if no file has it."""
     path = dict(settings.sources).get(key)
     return SettingFile(Path(path), {}).where if path else ""
 
 
 def _values(file: SettingFile) -> dict[str, object]:
-    """What a file says, by the attributes of `Settings`."""
+    """The values in a file, by the attributes of `Settings`."""
     import msgspec
 
     for key in file.table:
@@ -97,7 +97,7 @@ def _values(file: SettingFile) -> dict[str, object]:
 
 
 def _dotted(value: Toml) -> Toml:
-    """A table from dotted names, which TOML takes for tables in tables where they are not quoted."""
+    """A table keyed by dotted names, which TOML reads as nested tables if they are not quoted."""
     return dict(_flattened(value)) if isinstance(value, dict) else value
 
 
@@ -110,19 +110,19 @@ def _flattened(table: Table) -> Iterator[tuple[str, Toml]]:
 
 
 def _bases(value: Toml) -> Toml:
-    """A list of trainer bases is a table of plain trainers."""
+    """Turn a list of trainer bases into a table of plain trainers."""
     names = [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
     if isinstance(value, list) and len(names) == len(value):
         return dict.fromkeys(names, "transformers.Trainer")
     return _dotted(value)
 
 
-# Keys that may be written in more than one way.
+# Keys that can be written in more than one form.
 _WRITTEN_OUT = {"reducers": _dotted, "trainer-bases": _bases}
 
 
 def wrong_names(settings: Settings) -> Iterator[str]:
-    """What is wrong about the words of the user's own, each in one line."""
+    """Errors in the names and words of custom settings, one line each."""
     seen: dict[str, str] = {}
     for key in OWN_NAMES:
         shown = key.replace("_", "-")
@@ -168,7 +168,7 @@ def _wrong_bases(settings: Settings) -> Iterator[str]:
 
 
 def schema() -> type:
-    """What each key may hold. Built on demand, as msgspec is only worth importing when there is a table."""
+    """The type of each key. Built on demand, because msgspec is only imported if there is a table."""
     from typing import Annotated, Literal
 
     import msgspec
@@ -207,10 +207,10 @@ def schema() -> type:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which findings the settings ask for. The longer selector wins; in a draw, `ignored` does.
+    """Which findings the settings ask for. The longer selector wins; on a tie, `ignored` wins.
 
-    A consequence is as long as a whole code, a severity one less. A preview rule is asked for by its own code or name,
-    or with all others by `preview`.
+    A consequence is as long as a whole code, a severity one less. A preview rule is selected by its own code or name,
+    or together with all others by `preview`.
     """
 
     wanted: tuple[str, ...]
@@ -226,17 +226,17 @@ class Selection:
 
     @property
     def rules(self) -> tuple[BaseRule, ...]:
-        """The rules that may have such findings, sorted by code."""
+        """The rules that may have wanted findings, sorted by code."""
         from trl_lint.rules import all_rules
 
         return tuple(rule for rule in all_rules(self.plugins) if any(starmap(partial(self.wants, rule), _kinds(rule))))
 
 
 def selection(settings: Settings) -> Selection:
-    """What the settings ask for.
+    """The selection in the settings.
 
     Raises:
-        ConfigError: a selector that fits nothing.
+        ConfigError: a selector matches nothing.
     """
     from trl_lint.rules import all_rules
 
@@ -255,22 +255,22 @@ def selection(settings: Settings) -> Selection:
 
 
 def selected_rules(settings: Settings) -> tuple[BaseRule, ...]:
-    """The rules that may have findings that the settings ask for, sorted by code.
+    """The rules that may have findings wanted by the settings, sorted by code.
 
     Raises:
-        ConfigError: a selector that fits nothing.
+        ConfigError: a selector matches nothing.
     """
     return selection(settings).rules
 
 
 def ignored_rules(settings: Settings, path: Path, rules: Iterable[BaseRule]) -> frozenset[BaseRule]:
-    """Of some rules, those that `per-file-ignores` keeps from reporting anything in a file."""
+    """The rules that `per-file-ignores` disables completely in a file."""
     ignores = ignored_in(settings, path)
     return frozenset(rule for rule in rules if all(ignores(rule, *kind) for kind in _kinds(rule)))
 
 
 def ignored_in(settings: Settings, path: Path) -> Callable[[BaseRule, Consequence, bool], bool]:
-    """Which findings `per-file-ignores` keeps from being reported in a file."""
+    """Decides which findings `per-file-ignores` suppresses in a file."""
     root = settings.root or Path.cwd()
     selectors = [
         word for pattern, each in settings.per_file_ignores if _speaks_of(pattern, path, root) for word in each
@@ -283,9 +283,9 @@ def _fits_any(selectors: Iterable[str], rule: BaseRule, consequence: Consequence
 
 
 def _speaks_of(pattern: str, path: Path, root: Path) -> bool:
-    """Whether a pattern, as ruff and flake8 read it, fits a file: its path below `root`, or its own name.
+    """Whether a pattern, as in ruff and flake8, matches a file: its path below `root`, or its name.
 
-    `*` stands for any characters, `/` among them, and `**/` for any folders or none; `!` turns the answer round.
+    `*` matches any characters, including `/`; `**/` matches any folders or none; `!` negates the pattern.
     """
     if pattern.startswith("!"):
         return not _speaks_of(pattern[1:], path, root)
@@ -307,12 +307,12 @@ def rule_words(plugins: tuple[str, ...] = ()) -> list[str]:
 
 
 def selector_words(plugins: tuple[str, ...] = ()) -> list[str]:
-    """The words that a user may mean who selects something."""
+    """All words that can be used as a selector."""
     return [*rule_words(plugins), *(each.value for each in (*Consequence, *Severity)), EVERY_RULE, DEFAULT_SET]
 
 
 def _kinds(rule: BaseRule) -> Iterator[tuple[Consequence, bool]]:
-    """What findings of a rule there may be: their consequence, and whether they are in the default set."""
+    """The possible kinds of a rule's findings: their consequence, and whether they are in the default set."""
     return product(rule.consequences, (True, False))
 
 
@@ -321,7 +321,7 @@ def _best(selectors: Iterable[str], rule: BaseRule, consequence: Consequence, by
 
 
 def _fit(selector: str, rule: BaseRule, consequence: Consequence, by_default: bool) -> int:
-    """How closely a selector names a finding: the length of the code it spells out, -1 for not at all."""
+    """How specifically a selector matches a finding: the length of the code it spells, -1 for no match."""
     word = selector.strip().upper()
     if word == EVERY_RULE:
         return 0
@@ -335,5 +335,5 @@ def _fit(selector: str, rule: BaseRule, consequence: Consequence, by_default: bo
 
 
 def _names(selector: str, rule: BaseRule) -> bool:
-    """Whether a selector is the very code or name of a rule."""
+    """Whether a selector is exactly the code or name of a rule."""
     return selector.strip().upper() in (rule.code, rule.name.upper())

@@ -1,8 +1,8 @@
-"""Reading what lies on the disk, whoever put it there.
+"""Read files on disk safely, whoever created them.
 
-Links and names in a linted tree may lead anywhere, and what is there may be a pipe, a device, or without end. A path
-that can't be looked at is no file and no folder: `os.path.isfile` says so, where `Path.is_file` raises for a name that
-is too long or a folder without permission. What is read is a regular file of bounded size.
+Links and names in a linted tree may point anywhere: to a pipe, a device, or an endless file. A path that can't be
+inspected counts as no file and no folder: `os.path.isfile` returns False where `Path.is_file` raises, for a name that
+is too long or a folder without permission. Only regular files of bounded size are read.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import os
 import stat
 from collections.abc import Iterator
 
-# Nothing that is read for its text is larger.
+# No larger file is read as text.
 LARGEST = 100_000_000
 PIECE = 1_000_000
-# A pipe that took a file's place after it was looked at must not be waited for.
+# Do not block on a pipe that replaced a file after the check.
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
@@ -23,7 +23,7 @@ Path = str | os.PathLike[str]
 
 
 def size(path: Path) -> int:
-    """How many bytes a file has, 0 where none can be seen."""
+    """The size of a file in bytes; 0 if it can't be determined."""
     try:
         return os.stat(path).st_size
     except (OSError, ValueError):
@@ -38,10 +38,10 @@ def head(path: Path, length: int) -> bytes:
 def read(path: Path, limit: int = LARGEST, *, follow: bool = True) -> bytes:
     """The content of a regular file.
 
-    It has no more bytes than its size says: those of the kernel's own files say 0, and reading some of these waits.
+    At most as many bytes as its size says are read: kernel files report 0, and reading some of these blocks.
 
     Raises:
-        OSError: it can't be read, is no regular file, is a link (unless `follow`), or is larger than `limit` bytes.
+        OSError: it can't be read, is not a regular file, is a link (unless `follow`), or is larger than `limit` bytes.
     """
     return b"".join(pieces(path, limit, follow=follow))
 
@@ -60,10 +60,10 @@ def pieces(path: Path, limit: int = LARGEST, *, follow: bool = True, most: int =
 
 
 def _check(found: os.stat_result, limit: int) -> int:
-    """The size of what was found.
+    """The size of the file.
 
     Raises:
-        OSError: it is not to be read.
+        OSError: it must not be read.
     """
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))

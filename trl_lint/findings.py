@@ -1,4 +1,4 @@
-"""What the tool reports: a finding, the places that explain it, and the fix it may carry."""
+"""What the tool reports: a finding, the places that explain it, and its fix."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
-# Where the documentation is published, with a `/` at the end; nowhere yet.
+# Where the documentation is published, with a final `/`; None while it is not.
 DOCS_URL: str | None = None
 
 
 class Applicability(str, Enum):
-    """How far a fix may be trusted, in ruff's words.
+    """How safe it is to apply a fix, in ruff's terms.
 
-    SAFE fixes are applied by `--fix`; UNSAFE ones only with `--unsafe-fixes`; DISPLAY ones are hints that
-    are shown and never applied.
+    SAFE fixes are applied by `--fix`; UNSAFE ones only with `--unsafe-fixes`; DISPLAY ones are hints that are shown and
+    never applied.
     """
 
     SAFE = "safe"
@@ -23,7 +23,7 @@ class Applicability(str, Enum):
 
 
 class Severity(str, Enum):
-    """How much a finding matters, in the words that editors and services for reviews have for it."""
+    """How serious a finding is, in the terms of editors and code review services."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -31,7 +31,7 @@ class Severity(str, Enum):
 
 
 class Consequence(str, Enum):
-    """What comes of a finding on several processes, from the worst to the least."""
+    """The effect of a finding on several processes, from the worst to the least serious."""
 
     CRASH = "crash"
     DEADLOCK = "deadlock"
@@ -43,12 +43,12 @@ class Consequence(str, Enum):
 
     @property
     def meaning(self) -> str:
-        """What it says, for users."""
+        """A description for users."""
         return _MEANINGS[self]
 
     @property
     def severity(self) -> Severity:
-        """How bad it is, for those who know no more than three grades."""
+        """The severity, for tools that have only three levels."""
         return _SEVERITIES[self]
 
     @property
@@ -81,7 +81,7 @@ _SEVERITIES = {
 class Position:
     """A place in a file. `line` and `column` both count from 1, as ruff and editors print them.
 
-    cell: of a notebook, the cell in which they are counted, itself counted from 1 among all cells; 0 in other files.
+    cell: in a notebook, the cell that they are relative to, counted from 1 among all cells; 0 in other files.
     """
 
     cell: int = field(default=0, kw_only=True)
@@ -99,9 +99,9 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One step of the chain that explains a finding: what happened there, and where.
+    """One step of the chain that explains a finding: what happens there, and where.
 
-    hands_on: whether all that happens is that a function returns the value to its caller.
+    hands_on: whether the step is only a function that returns the value to its caller.
     """
 
     text: str
@@ -112,9 +112,9 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What keeps some ranks away: the text of its step in the chain, and from where to where it stands.
+    """What keeps some ranks away: the text of its step in the chain, and its start and end.
 
-    meaning: what it makes of the place of the finding, in a few words.
+    meaning: its effect on the place of the finding, in a few words.
     """
 
     text: str
@@ -126,7 +126,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another place that a finding speaks for, as both have one cause, and the code of the rule that found it."""
+    """Another place with the same cause, which is merged into a finding, and the code of the rule that found it."""
 
     code: str
     message: str
@@ -145,12 +145,13 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A rewrite. `edits` builds its edits on demand, as that is work only a report or `--fix` needs."""
+    """A rewrite. `edits` computes its edits on demand, because only some reports and `--fix` need them."""
 
     applicability: Applicability
     title: str
     edits: Callable[[], tuple[Edit, ...]] = field(compare=False, repr=False, default=tuple)
-    # Why the fix is not safe, or why there is only a hint; empty for a safe fix. And the places that make it so.
+    # Why the fix is not safe, or why there is only a hint; empty for a safe fix. conditions: the places that make it
+    # so.
     reason: str = ""
     conditions: tuple[Note, ...] = ()
 
@@ -159,11 +160,11 @@ class Fix:
 class Finding:
     """One bug at one place.
 
-    `message` is one line: what is wrong and on which launch it shows. `because` leads from the source of the
-    fact to the place of the finding. `help` says how to mend it. `consequence` is what comes of it, and `also` are the
-    other places of the same cause. `by_default`: it is in the default set of findings; others have to be asked for.
-    `branches`: where some ranks turn off to the statement by which they leave, if it stands there. `guard`: what keeps
-    ranks away from a call that all of them have to make; it is a step of `because` as well.
+    `message` is one line: what is wrong and on which launch it shows. `because` leads from the source of the fact to
+    the place of the finding. `help` says how to fix it. `consequence` is its effect, and `also` are the other places of
+    the same cause. `by_default`: it is in the default set of findings; others have to be selected. `branches`: where
+    some ranks branch off to the statement by which they leave, if that is the place of the finding. `guard`: what keeps
+    ranks away from a call that all of them have to make; it is also a step of `because`.
     """
 
     code: str
@@ -187,25 +188,25 @@ class Finding:
 
     @property
     def advice(self) -> str:
-        """What to write instead, or what the fix does; "" where neither is known."""
+        """What to write instead, or what the fix does; "" if neither is known."""
         return self.help or (self.fix.title if self.fix else "")
 
     @property
     def lines(self) -> tuple[int, ...]:
-        """The lines that it is told by, its own first: a comment on any of them silences it.
+        """The lines on which a comment silences it, its own first.
 
-        The condition under which ranks `return` is as good a place as the `return` to say that all is well.
+        The condition under which ranks `return` is as good a place for such a comment as the `return`.
         """
         return (self.start.line, *(each.line for each in self.branches))
 
     @property
     def url(self) -> str | None:
-        """The rule's page, where the documentation is published."""
+        """The rule's page, if the documentation is published."""
         return f"{DOCS_URL}rules/{self.name}/" if DOCS_URL else None
 
     @property
     def headline(self) -> str:
-        """What all formats of one line say behind the code."""
+        """The text after the code in all one-line formats."""
         places = sum(each.code == self.code for each in self.also)
         rules = sorted({each.code for each in self.also if each.code != self.code})
         more = [f"and {places} more place{'s' * (places > 1)}"] * bool(places) + [f"also {', '.join(rules)}"] * bool(

@@ -1,7 +1,7 @@
-"""Text on its way out: paths, messages and pieces of code come from whoever wrote the linted files.
+"""Safe output: paths, messages and pieces of code come from whoever wrote the linted files.
 
-A file name may hold a line end, a string of the code the sequences that clear a screen: what is said must neither
-forge a line of its own nor be obeyed by a terminal. JSON must be one for strict readers, too.
+A file name may contain a line end, and a string in the code may contain control sequences that clear the screen. Output
+must neither forge a line nor control the terminal. JSON must be valid for strict readers, too.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-# What JSON can say. Sequences and mappings stand for lists and objects of any more particular kind.
+# JSON values. Sequences and mappings cover lists and objects of more specific types.
 Json: TypeAlias = "str | int | float | Sequence[Json] | Mapping[str, Json] | None"
 
 _LETTERS = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-# How Python keeps the bytes of a file name that are no UTF-8.
+# How Python represents the bytes of a file name that are not UTF-8.
 _FIRST_BYTE, _LAST_BYTE = 0xDC80, 0xDCFF
 
 
 def line(text: str) -> str:
-    """A text on one line with nothing in it that a terminal obeys; what can't be shown is written as Python does."""
+    """A text on one line without control characters; what can't be printed is escaped as in Python."""
     return text if text.isprintable() else "".join(char if char.isprintable() else _written(char) for char in text)
 
 
@@ -32,7 +32,7 @@ def _written(char: str) -> str:
 
 
 def in_json(value: Json) -> Json:
-    """A value for JSON whose strings hold no half of a surrogate pair, which is no character to others than Python."""
+    """A JSON value whose strings contain no lone surrogates, which are not characters outside Python."""
     if isinstance(value, str):
         return _whole(value)
     if isinstance(value, dict):
@@ -45,7 +45,7 @@ def _whole(text: str) -> str:
 
 
 def in_diff(name: bytes) -> bytes:
-    """A file name for the head of a diff, where needed quoted as git does and as `patch` and `git apply` read it."""
+    """A file name for the header of a diff, quoted if needed as git does, and as `patch` and `git apply` read it."""
     try:
         shown = name.decode()
     except UnicodeDecodeError:

@@ -1,11 +1,11 @@
 """What other packages add: rules with their fixes, and rows about libraries.
 
-A package says so by an entry point in the group `trl_lint.plugins`, which names a module, and a project uses it by
-that entry point's name (`plugins = ["our-rules"]` in `[tool.trl-lint]`): what is reported must not depend on what
-happens to be installed. In that package stand, as far as it has them, the same parts as in this one:
+A package declares this by an entry point in the group `trl_lint.plugins`, which names a package. A project enables it
+by the name of that entry point (`plugins = ["our-rules"]` in `[tool.trl-lint]`): the findings must not depend on what
+happens to be installed. The plugin may have the same parts as this package:
 
-    our_rules/rules/odd_root.py     one rule in each module, as in `trl_lint/rules/`
-    our_rules/fixes/odd_root.py     how it is mended, in a module of the rule's name
+    our_rules/rules/odd_root.py     one rule per module, as in `trl_lint/rules/`
+    our_rules/fixes/odd_root.py     its fix, in a module with the name of the rule
     our_rules/rows.py               ROWS: what calls of a library do, as in `trl_lint/knowledge/`
     our_rules/reports/table.py      an output format: a class `Report`
 """
@@ -30,7 +30,7 @@ GROUP = "trl_lint.plugins"
 
 @cache
 def has_module(name: str) -> bool:
-    """Whether there is such a module, here or in a plugin, which need not have the package that it would be in."""
+    """Whether a module exists, here or in a plugin, even if the plugin lacks the package that would contain it."""
     try:
         return find_spec(name) is not None
     except ModuleNotFoundError:
@@ -49,7 +49,7 @@ def modules_in(plugin: str, part: str) -> Iterator[ModuleType]:
 
 
 def rows_of(plugins: tuple[str, ...]) -> tuple[object, ...]:
-    """What plugins say of libraries.
+    """The rows about libraries in plugins.
 
     Raises:
         ConfigError: there is no such plugin, or it can't be imported.
@@ -75,7 +75,7 @@ def report_of(name: str, plugins: tuple[str, ...]) -> type[object]:
 
 
 def folders_of(plugins: tuple[str, ...]) -> list[str]:
-    """Where the code of plugins lies: all of the package that theirs is in, as they may use the rest of it."""
+    """The folders with the code of plugins: the whole top-level package, because a plugin may use the rest of it."""
     tops = [_imported(plugin, _entry(plugin).value.partition(".")[0]) for plugin in plugins]
     return [folder for top in tops for folder in getattr(top, "__path__", ())]
 

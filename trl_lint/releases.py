@@ -1,4 +1,4 @@
-"""Which releases of the libraries are in use: those that the settings name, else those that are installed."""
+"""Which releases of the libraries are in use: those in the settings, otherwise the installed ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _Default = TypeVar("_Default")
 
 
 def installed(name: str) -> str:
-    """The installed release of a distribution; "" when there is none."""
+    """The installed release of a distribution; "" if there is none."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -19,9 +19,9 @@ def installed(name: str) -> str:
 
 
 class Releases(Mapping[str, str]):
-    """The releases in use: configured ones first, then what is installed. Metadata is read only when asked.
+    """The releases in use: configured ones first, then installed ones. Metadata is read only when needed.
 
-    asked: the installed releases that somebody has asked for.
+    asked: the installed releases that were looked up.
     """
 
     def __init__(self, configured: Mapping[str, str]) -> None:

@@ -1,10 +1,10 @@
-"""The files that settings come from: which of them hold for a folder, and what each says.
+"""The files that settings come from: which of them apply to a folder, and what each contains.
 
     .trl-lint.toml, trl-lint.toml    all of the file
     pyproject.toml                   its table [tool.trl-lint]
 
-The nearest one counts, of one folder the first in this order. With `extend` a file takes over what another one says and
-it does not say itself.
+The nearest one applies; within a folder, the first in this order. With `extend`, a file inherits the keys of another
+one that it does not set itself.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ NAMES = (*OWN_FILES, PROJECT)
 
 @dataclass(frozen=True, slots=True)
 class SettingFile:
-    """A file and the keys that it has."""
+    """A file and its keys."""
 
     path: Path
     table: Table
 
     @property
     def where(self) -> str:
-        """Where a key of it stands, as the beginning of what is said of one."""
+        """The location of a key in it, as the beginning of a message."""
         return f"{self.path}: [tool.trl-lint] " if self._is_shared else f"{self.path}: "
 
     @property
@@ -45,16 +45,18 @@ class SettingFile:
 
 
 def is_own(path: Path) -> bool:
-    """Whether a file holds nothing but settings of this tool."""
+    """Whether a file contains only settings of this tool."""
     return path.name.endswith("trl-lint.toml")
 
 
 def nearest(start: Path) -> tuple[SettingFile | None, Path | None]:
-    """The file that holds for a folder or file, and the folder of the project: without such a file that of the nearest
-    pyproject.toml, which as in ruff does not hide one above it when it has no table.
+    """The settings file that applies to a folder or file, and the folder of the project.
+
+    If there is no such file, the project is the folder of the nearest pyproject.toml. As in ruff, one without a table
+    does not hide another one above it.
 
     Raises:
-        ConfigError: a file that can't be read.
+        ConfigError: a file can't be read.
     """
     project = None
     for folder in (start, *start.parents):
@@ -71,7 +73,7 @@ def nearest(start: Path) -> tuple[SettingFile | None, Path | None]:
 
 
 def named(path: Path) -> SettingFile:
-    """A file that somebody has named.
+    """A file that the user named.
 
     Raises:
         ConfigError: it can't be read, or has no settings.
@@ -83,10 +85,10 @@ def named(path: Path) -> SettingFile:
 
 
 def extended(file: SettingFile) -> list[SettingFile]:
-    """A file behind those that it extends: what stands later counts.
+    """The files that a file extends, followed by the file itself: later values override earlier ones.
 
     Raises:
-        ConfigError: one of them can't be read, or they go round in a circle.
+        ConfigError: one of them can't be read, or they extend each other in a cycle.
     """
     chain = [file]
     while (base := chain[0].table.get("extend")) is not None:
@@ -104,7 +106,7 @@ def extended(file: SettingFile) -> list[SettingFile]:
 
 
 def table_of(path: Path) -> Table | None:
-    """The settings in a TOML file; None when it has none.
+    """The settings in a TOML file; None if it has none.
 
     Raises:
         ConfigError: it can't be read.
@@ -121,7 +123,7 @@ def table_of(path: Path) -> Table | None:
 
 
 def _own_table(path: Path, document: Table) -> Table | None:
-    """Our table of a file that others have theirs in."""
+    """This tool's table in a file shared with other tools."""
     tool = document.get("tool", {})
     table = tool.get("trl-lint") if isinstance(tool, dict) else None
     misspelled = next(_misspelled(document), None)
@@ -133,7 +135,7 @@ def _own_table(path: Path, document: Table) -> Table | None:
 
 
 def _misspelled(document: Table) -> Iterator[str]:
-    """The tables of a TOML file that can only be meant for this tool, as their names stand in it."""
+    """The tables of a TOML file that can only be misspellings of this tool's table, by their names."""
     tool = document.get("tool")
     tables = (("", document), ("tool.", tool if isinstance(tool, dict) else {}))
     for above, names in tables:
@@ -144,11 +146,11 @@ def _misspelled(document: Table) -> Iterator[str]:
 
 
 def _is_nearly(word: str, name: str) -> bool:
-    """Whether a name, whatever its case and its punctuation, is a word or a slip of one or two letters away."""
+    """Whether a name, ignoring case and punctuation, equals a word or is one or two letters off."""
     plain = "".join(char for char in name.lower() if char.isalnum())
     if plain == word:
         return True
-    # Most tables are far from it: only for those that are near is it worth an import.
+    # Most tables are not similar at all; only for similar names is the import worthwhile.
     if abs(len(plain) - len(word)) > 2 or not plain.startswith(word[:2]):
         return False
     from difflib import SequenceMatcher

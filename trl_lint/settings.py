@@ -1,4 +1,4 @@
-"""What one run was asked to do: the keys of `[tool.trl-lint]`."""
+"""The settings of a run: the keys of `[tool.trl-lint]`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 EVERY_RULE = "ALL"
-# Of every rule, the findings that somebody who has not asked for more is glad to have.
+# The findings of all rules that a user wants to see without selecting more.
 DEFAULT_SET = "DEFAULT"
 
 OUTPUT_FORMATS = ("text", "concise", "grouped", "json", "json-lines", "sarif", "github", "gitlab", "junit")
@@ -17,19 +17,19 @@ ENGINES = ("ddp", "fsdp", "deepspeed", "deepspeed-zero3")
 _T = TypeVar("_T")
 
 
-# A table of a settings file, which must be hashable here.
+# A table of a settings file, in hashable form.
 Pairs = tuple[tuple[str, _T], ...]
 
 
 class ConfigError(Exception):
-    """A setting nobody can act on. Its text is one line for the user."""
+    """An invalid setting. Its text is one line for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What one run was asked to do: the keys of `[tool.trl-lint]`, with `_` for `-` and pairs for a table.
+    """The settings of a run: the keys of `[tool.trl-lint]`, with `_` for `-` and pairs for a table.
 
-    The text below each of them is its description in the documentation. `root` is the project's folder; None when there
+    The text below each of them is its description in the documentation. `root` is the project's folder; None if there
     is no project file.
     """
 
@@ -82,22 +82,22 @@ class Settings:
     sources: Pairs[str] = field(default=(), compare=False, repr=False)
 
     def own_names(self) -> tuple[str, ...]:
-        """All dotted names of the user's own that the settings speak of."""
+        """All dotted names of the user's own that the settings mention."""
         return tuple(name for key in OWN_NAMES for name in names_in(getattr(self, key)))
 
     def reducers_for(self, reduction: str) -> tuple[tuple[str, str], ...]:
-        """The user's own reducers by which a value can be reduced over the ranks, as (dotted name, word).
+        """The user's own reducers that can reduce a value over the ranks, as (dotted name, word).
 
-        reduction: "mean", "sum", "max" or "min". Those that reduce so themselves come first, in the order of the
-        settings; then those that only gather (word "gather"), whose result is still to be reduced.
+        reduction: "mean", "sum", "max" or "min". Those that reduce this way come first, in the order of the settings;
+        then those that only gather (word "gather"), whose result still has to be reduced.
         """
         return tuple(pair for word in (reduction, "gather") for pair in self.reducers if pair[1] == word)
 
 
-# Of the settings, those that teach the analysis dotted names.
+# The settings that add dotted names to the analysis.
 OWN_NAMES = ("reducers", "guards", "sinks", "unwrappers", "trainer_bases")
 
 
 def names_in(setting: Pairs[object] | tuple[str, ...]) -> Iterator[str]:
-    """The names that a setting lists, or that its table gives a meaning to."""
+    """The names that a setting lists, or the keys of its table."""
     return (each if isinstance(each, str) else each[0] for each in setting)

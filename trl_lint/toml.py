@@ -1,4 +1,4 @@
-"""TOML, and what it may hold."""
+"""Parse TOML, and types for its values."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Table: TypeAlias = dict[str, Toml]
 
 
 def parse(text: str) -> Table:
-    """The top table of a document.
+    """The top-level table of a document.
 
     Raises:
-        ValueError: it is no TOML.
+        ValueError: it is not valid TOML.
         RecursionError: it is nested too deeply.
     """
     if sys.version_info >= (3, 11):

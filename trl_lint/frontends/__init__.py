@@ -1,1 +1,1 @@
-"""How the linter is called: the command line and the flake8 plugin."""
+"""The ways to run the linter: the command line, the flake8 plugin, and the language server."""

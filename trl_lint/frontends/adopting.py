@@ -1,4 +1,4 @@
-"""Taking an old code base on: comments for what is found today, or a baseline that hides it."""
+"""Adopt an old code base: add comments that silence its findings, or write a baseline that hides them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def add_noqa(results: Sequence[FileResult]) -> int:
-    """Say what was silenced and what could not be, and give the exit code."""
+    """Report what was silenced and what could not be, and return the exit code."""
     from trl_lint import plain, reports
 
     tally = reports.Tally()
@@ -35,12 +35,12 @@ def add_noqa(results: Sequence[FileResult]) -> int:
 
 
 def write_baseline(options: Options, settings: Settings, run: Iterable[FileResult], linter: Linter) -> int:
-    """Put what is found today into the baseline, and give the exit code.
+    """Write the current findings to the baseline, and return the exit code.
 
-    run: the results, which are not worked out before it is known that there is a place for them.
+    run: the results, which are not computed before it is clear that the baseline can be written.
 
     Raises:
-        ConfigError: what is there is no baseline, or it is not said where it is to be.
+        ConfigError: the existing file is not a baseline, or no path is given.
     """
     from trl_lint import plain, reports
     from trl_lint.linter.files.discovery import display_path
@@ -71,12 +71,12 @@ def write_baseline(options: Options, settings: Settings, run: Iterable[FileResul
 
 
 def unknown(options: Options, settings: Settings, run: Iterable[FileResult], linter: Linter) -> list[FileResult]:
-    """The results without what the baseline knows. What is mended leaves it after a run on the whole project.
+    """The results without those in the baseline. After a run on the whole project, fixed findings are removed from it.
 
     run: see `write_baseline`.
 
     Raises:
-        ConfigError: there is no such baseline.
+        ConfigError: the baseline can't be read.
     """
     from trl_lint import reports
     from trl_lint.linter.files.discovery import around_project, display_path
@@ -101,5 +101,5 @@ def unknown(options: Options, settings: Settings, run: Iterable[FileResult], lin
 
 
 def _is_whole(options: Options) -> bool:
-    """Whether a run does nothing but look at files."""
+    """Whether a run only checks files."""
     return options.only_checks_files

@@ -1,4 +1,4 @@
-"""What `trl-lint check` does with its options: find the files, lint or mend them, report, and give the exit code."""
+"""`trl-lint check`: find the files, lint or fix them, report, and return the exit code."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def check(options: Options, settings: Settings) -> int:
-    """Run, report, and give the exit code."""
-    # Standard output is for the code where it is the code that was asked for.
+    """Run, report, and return the exit code."""
+    # With --fix and `-`, standard output is for the fixed code.
     output = Output(options.output_file, sys.stderr if options.fixes_stdin else sys.stdout)
     report = _report(options, settings, output)
     linter = _linter(options, settings, edits=report.needs_edits)
@@ -49,7 +49,7 @@ def check(options: Options, settings: Settings) -> int:
     report.tally.left_out = len(left_out)
     report.close()
     output.close()
-    for stream in (sys.stdout, sys.stderr):  # here click still knows what to do about a closed pipe
+    for stream in (sys.stdout, sys.stderr):  # here click can still handle a closed pipe
         stream.flush()
     if not report.tally.files and not options.quiet:
         say("warning: no files to lint found under the given paths")
@@ -64,7 +64,7 @@ def _exit_code(options: Options, report: Report) -> int:
 
 
 def _judged_below(options: Options, linter: Linter) -> tuple[Path, ...]:
-    """The folders that the user has named in which comments are said to silence nothing."""
+    """The named folders in which a comment can be said to silence nothing."""
     from trl_lint.linter.files.discovery import around_project
 
     return around_project(() if options.reads_stdin else options.paths, linter.roots)
@@ -75,7 +75,7 @@ def _linter(options: Options, settings: Settings, *, edits: bool) -> Linter:
     from trl_lint.linter.files.discovery import import_roots
     from trl_lint.linter.store import cache
 
-    # A file that is named by --config has its patterns read from the current folder, but is no sign of a project.
+    # A file given by --config has its patterns relative to the current folder, but does not mark a project.
     root = None if options.config else settings.root
     wanted = selection(settings)
     asked = settings, import_roots(root, options.named), wanted.rules
@@ -91,14 +91,14 @@ def _linter(options: Options, settings: Settings, *, edits: bool) -> Linter:
 
 
 def _show(report: Report, result: FileResult) -> str | None:
-    """Hand a result to the report; give the line that says what could not be done, if there is one."""
+    """Pass a result to the report; return the line that says what could not be done, if any."""
     from trl_lint.linter.runner import internal_error
 
     try:
         report.add(result)
     except BrokenPipeError:
         raise
-    except Exception as error:  # a fix builds its edits only when a report asks for them
+    except Exception as error:  # the edits of a fix are computed only when a report needs them
         if is_full(error):
             raise
         report.tally.problems += 1
@@ -107,7 +107,7 @@ def _show(report: Report, result: FileResult) -> str | None:
 
 
 def _results(options: Options, settings: Settings, linter: Linter, left_out: list[Path]) -> Iterator[FileResult]:
-    """What came of each file; `left_out` takes those that patterns hide."""
+    """The result for each file; `left_out` collects the files that patterns hide."""
     from trl_lint.linter.runner import FileResult, run, run_one
 
     action = _action(options, settings)
@@ -133,7 +133,7 @@ def _results(options: Options, settings: Settings, linter: Linter, left_out: lis
 def files_of(
     options: Options, settings: Settings, *, launches: bool, left_out: list[Path] | None = None
 ) -> Iterator[Path | PathProblem]:
-    """The files that a run looks at. left_out: is given those that patterns leave out."""
+    """The files that a run looks at. left_out: collects those that patterns exclude."""
     from trl_lint.linter.files.discovery import find_files
 
     return find_files(
@@ -149,7 +149,7 @@ def files_of(
 
 
 def _excluded(path: Path, options: Options, settings: Settings) -> bool:
-    """Whether the code on standard input stands for a file that --force-exclude leaves out."""
+    """Whether the code on standard input is for a file that --force-exclude excludes."""
     from trl_lint.linter.files.discovery import is_excluded
 
     if not options.force_exclude or path == STDIN:
@@ -173,12 +173,12 @@ def _action(options: Options, settings: Settings) -> Action:
     return partial(runner.mend if in_place else runner.propose, unsafe=settings.unsafe_fixes)
 
 
-# How counts are shown, by the format that findings would have.
+# The report for counts, by the chosen output format.
 _STATISTICS = {"text": "statistics", "concise": "statistics", "json": "statistics_json"}
 
 
 def _format(options: Options, settings: Settings, output: Output) -> str:
-    """The report of this run."""
+    """The output format of this run."""
     if options.diff:
         return "diff"
     chosen = settings.output_format or ("text" if output.is_terminal else "concise")

@@ -1,6 +1,6 @@
-"""The command line: `trl-lint [check] PATHS`, and the other commands, most of them in modules of their own.
+"""The command line: `trl-lint [check] PATHS`, and the other commands, most of them in separate modules.
 
-Start-up is part of the tool's speed, so everything but click is imported where it is used.
+Start-up time matters, so everything but click is imported where it is used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from trl_lint.settings import OUTPUT_FORMATS, ConfigError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# Commands that stand in a module of their own, imported once they are asked for.
+# Commands in separate modules, imported when they are used.
 ELSEWHERE = {
     "explain": "trl_lint.frontends.explain_command",
     "rule": "trl_lint.frontends.rule_commands",
@@ -35,10 +35,10 @@ ELSEWHERE = {
 
 
 class Commands(click.Group):
-    """A group that runs `check` when no command is named, and never ends in a traceback."""
+    """A group that runs `check` if no command is named, and never ends in a traceback."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if ctx.resilient_parsing and not args:  # a shell asks what may stand here: a command or what `check` takes
+        if ctx.resilient_parsing and not args:  # a shell asks for completions: a command or the arguments of `check`
             return super().parse_args(ctx, args)
         if not args or args[0] not in {*self.list_commands(ctx), *self.get_help_option_names(ctx)}:
             if args:
@@ -47,7 +47,7 @@ class Commands(click.Group):
         return super().parse_args(ctx, args)
 
     def _refuse_typo(self, ctx: click.Context, word: str) -> None:
-        """Stop at a word that is no path but nearly a command: `chekc .` must not lint the current folder."""
+        """Stop at a word that is not a path but nearly a command: `chekc .` must not lint the current folder."""
         if word.startswith("-") or os.path.lexists(word):
             return
         from trl_lint.config import did_you_mean
@@ -84,11 +84,11 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except ConfigError as error:
             fail(str(error))
-        except KeyboardInterrupt:  # click would exit with 1, which here means findings
+        except KeyboardInterrupt:  # click would exit with 1, which means findings here
             say(ending.SAID)
             sys.exit(ending.INTERRUPTED)
-        except click.ClickException as error:  # it names what stood on the command line, which a shell may have found
-            # Final where click is typed, but there is no other way to change what it says.
+        except click.ClickException as error:  # it quotes the command line, which may contain any file name
+            # Final in click's types, but there is no other way to change the message.
             error.message = plain.line(error.message)  # type: ignore[misc]
             raise
         except (click.Abort, click.exceptions.Exit, BrokenPipeError, ModuleNotFoundError):
@@ -216,7 +216,7 @@ def check(paths: tuple[Path, ...], **given: Any) -> NoReturn:
 @main.command(short_help="Remove cached results.")
 @_cache_dir_option
 def clean(cache_dir: Path | None) -> None:
-    """Remove the results that were kept of the project in the current folder."""
+    """Remove the stored results of the project in the current folder."""
     from trl_lint.config import load_settings
     from trl_lint.linter.store import cache
 

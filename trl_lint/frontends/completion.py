@@ -1,4 +1,4 @@
-"""What a shell offers behind `trl-lint`: codes and names of rules, each with what it is about."""
+"""Shell completion for `trl-lint`: codes and names of rules, each with a summary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def complete_rules(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The codes and names that begin so."""
+    """The codes and names with this prefix."""
     from click.shell_completion import CompletionItem
 
     from trl_lint.rules import all_rules
@@ -21,7 +21,7 @@ def complete_rules(ctx: click.Context, parameter: click.Parameter, incomplete: s
 
 
 def complete_selectors(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The words that may stand behind `--select`, of which several are separated by commas."""
+    """The words that may follow `--select`; several are separated by commas."""
     from click.shell_completion import CompletionItem
 
     from trl_lint.config import selector_words
@@ -34,7 +34,7 @@ def complete_selectors(ctx: click.Context, parameter: click.Parameter, incomplet
 
 
 def file_names(incomplete: str) -> list[CompletionItem]:
-    """What leaves it to the shell to offer files."""
+    """Let the shell complete file names."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, type="file")]

@@ -1,4 +1,4 @@
-"""`trl-lint explain FILE:LINE`: what the analysis knows of each name on a line, and why."""
+"""`trl-lint explain FILE:LINE`: what the analysis knows about each name on a line, and why."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
     from trl_lint.settings import Settings
 
 
-# The number of a line has fewer than ten digits. A cell of a notebook is named as findings name it.
+# A line number has fewer than ten digits. A cell of a notebook is written as in findings.
 _PLACE = re.compile(r"(?s)(?P<name>.+?)(?::cell (?P<cell>\d{1,9}))?:(?P<line>\d{1,9})", re.ASCII)
 
 
 class Place(NamedTuple):
     """A line of a file: its number there, and in which cell (0: the file has none).
 
-    source: the content of the module that it is in, and inside: its number there. part: that module in a notebook.
+    source: the content of the module that contains it. inside: the line number in that module. part: that module, in a
+    notebook.
     """
 
     path: Path
@@ -75,7 +76,7 @@ def explain(place: str, paths: tuple[Path, ...], output_format: str, config: Pat
 
 
 def _place(given: str) -> Place:
-    """What the user has asked for; ends with a line that says what is wrong with it."""
+    """The place that the user asked about; exits with a message if it is invalid."""
     asked = _PLACE.fullmatch(given)
     if asked is None:
         raise click.UsageError(f"`{given}` is not FILE:LINE")
@@ -100,7 +101,7 @@ def _place(given: str) -> Place:
 
 
 def _place_in_cell(name: str, asked: Place) -> Place:
-    """A line of a notebook, with the module that its cells make."""
+    """A line of a notebook, with the module that its cells form."""
     from trl_lint.linter.cells.notebook import opened
 
     document = opened(asked.path, asked.source)

@@ -1,6 +1,6 @@
-"""The flake8 plugin: what `trl-lint` finds in the same files, under the codes TRL001 and on.
+"""The flake8 plugin: the findings of `trl-lint` in the same files, under the codes TRL001 and following.
 
-flake8 loads it for every run, so nothing heavy is imported that files without training code would have to pay for.
+flake8 loads it in every run, so nothing heavy is imported for files without training code.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ STDIN = "-"
 
 
 class Plugin:
-    """What flake8 makes for each file. All files of one run of flake8 share a session."""
+    """Created by flake8 for each file. All files of one flake8 run share a session."""
 
     name = "trl-lint"
     version = __version__
     session: ClassVar[LintSession]
 
     def __init__(self, tree: ast.AST, lines: Sequence[str], filename: str) -> None:
-        # flake8 takes a plugin that asks for the tree as one that looks at a whole file.
+        # flake8 treats a plugin that takes the tree as one for whole files.
         self.lines = lines
         self.filename = filename
 
     @classmethod
     def parse_options(cls, manager: OptionManager, options: Namespace, filenames: Sequence[str] | None = None) -> None:
-        """Called once, before flake8 starts its processes: what is worked out here, they all know."""
+        """Called once, before flake8 starts its processes: all of them share the results computed here."""
         cls.session = LintSession(options)
         if _starts_processes(options):
             cls.session.lint_all()
@@ -57,7 +57,7 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What came of a text: the findings as flake8 wants them (line, column counted from 0, code and message)."""
+    """The result for a text: the findings as flake8 wants them (line, column counted from 0, code and message)."""
 
     text: str
     findings: tuple[tuple[int, int, str], ...]
@@ -67,9 +67,8 @@ class FileOutcome:
 class LintSession:
     """One run of flake8.
 
-    What a file means for another does not depend on which process checks which, as all files that flake8 was
-    asked to check are analysed together. An unsaved buffer is analysed with the files on the disk that it imports, and
-    that import it.
+    All files that flake8 checks are analysed together, so the findings do not depend on which process checks which
+    file. An unsaved buffer is analysed with the files on disk that it imports, and that import it.
     """
 
     def __init__(self, options: Namespace) -> None:
@@ -78,7 +77,7 @@ class LintSession:
         self._begin()
 
     def _begin(self) -> None:
-        """Start afresh unless flake8 asks for what it asked before: its Python interface may change the options."""
+        """Start again if flake8 asks for something else than before: its Python interface may change the options."""
         options = self.options
         chosen = (options.select, options.extend_select, options.ignore, options.extend_ignore)
         asked = (tuple(options.filenames), *chosen, options.disable_noqa)
@@ -91,10 +90,10 @@ class LintSession:
             self._outcomes: dict[Path, FileOutcome] | None = None
 
     def lint(self, filename: str, text: str) -> Sequence[tuple[int, int, str]]:
-        """The findings in the text that flake8 has of a file.
+        """The findings in the text that flake8 has for a file.
 
         Raises:
-            flake8.exceptions.ExecutionError: the settings can't be acted on, or a package is missing.
+            flake8.exceptions.ExecutionError: the settings are invalid, or a package is missing.
         """
         try:
             return self._found(filename, text)
@@ -113,7 +112,7 @@ class LintSession:
         source = encoded(text)
         if not self._linter(path).matters(path, source):
             return ()
-        # Whoever asks for a file again has a reason to: it may have changed.
+        # If a file is requested again, it may have changed.
         outcome = (self._outcomes or {}).pop(path, None)
         if outcome is None or outcome.text != text:
             outcome = self._lint_alone(path, source)
@@ -125,8 +124,8 @@ class LintSession:
         """Lint all files that flake8 was asked to check."""
         self._outcomes = {}
         for root, paths in self._relevant_files().items():
-            with suppress(Exception):  # each file is then linted alone, and said to fail if it does
-                # The linter is done with: what it has parsed is not needed any more.
+            with suppress(Exception):  # each file is then linted alone, and reported if it fails
+                # The linter is no longer needed, nor are the trees that it parsed.
                 self._outcomes.update(self._lint_project(self._linters.pop(root), sorted(paths)))
 
     def _lint_project(self, linter: Linter, paths: Sequence[Path]) -> Iterator[tuple[Path, FileOutcome]]:
@@ -149,7 +148,7 @@ class LintSession:
 
         try:
             found = linter.check(path, source)
-        except SourceError:  # flake8 says so itself
+        except SourceError:  # flake8 reports it itself
             return FileResult(path, source)
         result = FileResult(path, source, tuple(found if self.options.disable_noqa else split(found, source)[0]))
         if linter.settings.baseline:
@@ -161,13 +160,13 @@ class LintSession:
     # --- which files, which rules, which settings ---
 
     def _relevant_files(self) -> dict[Path | None, list[Path]]:
-        """By project, the files that matter; a project none of whose files does is among them, too."""
+        """The files that matter, by project; includes projects without any."""
         projects: dict[Path | None, list[Path]] = {}
         for name in _files(self.options) if self._shows_any else ():
             path = Path(os.path.abspath(name))
             try:
                 source = files.read(path)
-            except OSError:  # flake8 says so itself
+            except OSError:  # flake8 reports it itself
                 continue
             linter = self._linter(path)
             paths = projects.setdefault(linter.settings.root, [])
@@ -176,7 +175,7 @@ class LintSession:
         return projects
 
     def _excluded(self, path: Path) -> bool:
-        """Whether the settings leave a file out; flake8 itself knows nothing of them."""
+        """Whether the settings exclude a file; flake8 does not know them."""
         from trl_lint.linter.files.discovery import matches
 
         settings = self._settings(path)
@@ -186,14 +185,14 @@ class LintSession:
         return self._settings_in(path.parent)
 
     def _settings_in(self, folder: Path) -> Settings:
-        """The settings of the files in a folder; without a project file of its own it has those of its parent."""
+        """The settings for the files in a folder; inherited from its parent unless it has a settings file."""
         if folder not in self._folders:
             inherits = folder != folder.parent and not any(os.path.isfile(folder / name) for name in NAMES)
             self._folders[folder] = self._settings_in(folder.parent) if inherits else _read_settings(folder)
         return self._folders[folder]
 
     def _linter(self, path: Path) -> Linter:
-        """The linter of the project that a file belongs to, which knows what earlier runs have found."""
+        """The linter of the project that a file belongs to, with the stored results of earlier runs."""
         root = self._settings(path).root
         if root not in self._linters:
             self._linters[root] = self._cached_linter(path)
@@ -218,7 +217,7 @@ class LintSession:
         return self._seeing(Linter(settings, roots, rules, mends=False, selection=wanted))
 
     def _seeing(self, linter: Linter) -> Linter:
-        """The linter, which is told whether flake8 checks all of its project."""
+        """Tell the linter whether flake8 checks all of its project."""
         from trl_lint.linter.files.discovery import around_project
 
         linter.sees_all = bool(around_project(self._named(), linter.roots))
@@ -228,7 +227,7 @@ class LintSession:
         return [Path(name) for name in self.options.filenames or ["."] if name != STDIN]
 
     def _asked_of(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[BaseRule], Selection]:
-        """The settings, the places to look imports up, the rules for a file, and which of their findings are wanted."""
+        """The settings, the import roots, the rules for a file, and which of their findings are wanted."""
         from trl_lint.config import selection
         from trl_lint.linter.files.discovery import import_roots
 
@@ -263,7 +262,7 @@ def _shown(options: Namespace) -> Callable[[str], bool]:
 
 
 def _known_rules() -> Iterator[BaseRule]:
-    """All rules; those of plugins, which take the settings to know, last."""
+    """All rules; those of plugins come last, because they require reading the settings."""
     from trl_lint.rules import all_rules
 
     yield from all_rules()
@@ -295,13 +294,13 @@ def _outcome(result: FileResult) -> FileOutcome:
 
 
 def _text(finding: Finding) -> str:
-    """All that flake8 says of a finding, which is one line: what to write instead stands at its end."""
+    """The text that flake8 shows for a finding: one line, which ends with what to write instead."""
     advice = f" (help: {finding.advice})" if finding.advice else ""
     return f"{finding.code} {finding.headline}{advice}"
 
 
 def _starts_processes(options: Namespace) -> bool:
-    """Whether flake8 goes on in several processes, which would each have to analyse all files."""
+    """Whether flake8 continues in several processes, which would each have to analyse all files."""
     import multiprocessing
 
     several = options.jobs.is_auto or options.jobs.n_jobs > 1
@@ -311,7 +310,7 @@ def _starts_processes(options: Namespace) -> bool:
 
 
 def _files(options: Namespace) -> Iterable[str]:
-    """The files that flake8 checks, unsaved buffers apart."""
+    """The files that flake8 checks, without unsaved buffers."""
     from flake8.discover_files import expand_paths
 
     names = expand_paths(
@@ -324,7 +323,7 @@ def _files(options: Namespace) -> Iterable[str]:
 
 
 def _stop(said: str) -> Exception:
-    """What ends flake8 with a message and a non-zero exit code."""
+    """The exception that ends flake8 with a message and a non-zero exit code."""
     from flake8.exceptions import ExecutionError
 
     return ExecutionError(said)

@@ -1,4 +1,4 @@
-"""The command line of `trl-lint check`, and the settings of the project with it laid over them."""
+"""The command line of `trl-lint check`, and the project's settings with the command line applied."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Options:
 
     @property
     def reads_stdin(self) -> bool:
-        """Whether the code is that of standard input; as in ruff, a name for it is enough to say so."""
+        """Whether the code comes from standard input; as in ruff, `--stdin-filename` is enough."""
         return self.paths == (STDIN,) or self.stdin_filename is not None
 
     @property
@@ -63,16 +63,16 @@ class Options:
 
     @property
     def only_checks_files(self) -> bool:
-        """Whether the same result may have been found by an earlier run."""
+        """Whether an earlier run may have computed the same result."""
         return not (self.fix or self.diff or self.reads_stdin)
 
     @property
     def named(self) -> tuple[Path, ...]:
-        """What the user speaks of: the paths, or what standard input stands for."""
+        """What the user named: the paths, or the file that standard input represents."""
         return (self.stdin_filename or Path.cwd(),) if self.reads_stdin else self.paths
 
     def asked_for(self, path: Path) -> bool:
-        """Whether the user wants to know of this very file, and not of what is there to be found."""
+        """Whether the user named this very file, and not a folder that contains it."""
         return not self.force_exclude and not os.path.isdir(path)
 
     @property
@@ -81,7 +81,7 @@ class Options:
         return self.named[0]
 
 
-# What only looks, or writes something else than code: (how it is asked for, what it can't be combined with).
+# Options, each with those that it can't be combined with.
 _FIXES = ("--fix", "--fix-only", "--diff")
 _CLASHES = {
     "--add-noqa": (
@@ -105,7 +105,7 @@ def refuse_clashes(options: Options) -> None:
     """Stop at options that can't be combined.
 
     Raises:
-        click.UsageError: there are such.
+        click.UsageError: there are such options.
     """
     if options.stdin_filename and options.paths not in ((Path("."),), (STDIN,)):
         raise click.UsageError("--stdin-filename can't be combined with paths: it names the code on standard input")
@@ -122,21 +122,21 @@ def _is_given(options: Options, name: str) -> bool:
 
 
 class FormatName(click.Choice):  # type: ignore[type-arg]
-    """One of the output formats, or `PLUGIN:NAME`, which only the plugin can tell."""
+    """One of the output formats, or `PLUGIN:NAME`, which is checked later."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         return value if ":" in value else super().convert(value, param, ctx)
 
 
 def words(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Comma separated values, however often the option was given."""
+    """Comma-separated values; the option may be repeated."""
     return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
 
 
 def pairs(
     ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """`PATTERN:CODE` pairs, separated by commas, by pattern."""
+    """`PATTERN:CODE` pairs, separated by commas, grouped by pattern."""
     found: dict[str, tuple[str, ...]] = {}
     for word in words(ctx, parameter, values):
         pattern, colon, selector = word.rpartition(":")
@@ -147,16 +147,16 @@ def pairs(
 
 
 def settings_of(options: Options) -> Settings:
-    """The settings of the project with the command line laid over them."""
+    """The settings of the project with the command line applied."""
     from trl_lint.config import load_settings, selection
 
     settings = load_settings(options.start, options.config, isolated=options.isolated)
-    # Looked at by itself, so that what is wrong with the rest stands in a file.
+    # Validated separately, so that any other error must be in a file.
     chosen = options.select, options.ignore, options.extend_select
     selection(Settings(None, *chosen, per_file_ignores=options.per_file_ignores, plugins=settings.plugins))
     if options.select:
         settings = replace(settings, select=options.select, ignore=(), extend_select=())
-    # What the command line asks for by name is not ignored because a file says so.
+    # A rule that the command line names is not ignored because of a settings file.
     ignore = tuple(word for word in settings.ignore if word not in options.extend_select)
     return replace(
         settings,

@@ -1,4 +1,4 @@
-"""Where a report goes: to a stream, or into a file that is written once all of it is known."""
+"""Where a report goes: to a stream, or to a file that is written once the report is complete."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trl_lint.frontends.terminal import fail, wants_colour
 class Output:
     """The stream that a report is written to, until `close`.
 
-    path: the file that it is for; without one it is for `stream`.
+    path: the file that receives it; None: it goes to `stream`.
     """
 
     def __init__(self, path: Path | None, stream: TextIO) -> None:
@@ -31,11 +31,11 @@ class Output:
         return self.stream.isatty()
 
     def wants_colour(self, choice: str) -> bool:
-        """Whether it gets colour; what the environment says is about a terminal, and not about a file."""
+        """Whether to use colour; the environment variables apply to terminals, not to files."""
         return choice == "always" if self._path is not None else wants_colour(self.stream, choice)
 
     def close(self) -> None:
-        """Write the file, if there is one: as a whole, or not at all and with a line that says why."""
+        """Write the file, if there is one; if that fails, exit with a message."""
         if self._path is None:
             return
         from trl_lint.linter.files.writing import write
@@ -47,7 +47,7 @@ class Output:
 
 
 def _refuse(path: Path) -> None:
-    """Stop at a path that can't be written, before a long analysis rather than behind it."""
+    """Exit if a path can't be written: before a long analysis, not after it."""
     if os.path.isdir(path):
         fail(f"{path}: cannot write: it is a folder")
     if not os.path.isdir(path.parent):

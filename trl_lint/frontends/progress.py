@@ -1,4 +1,4 @@
-"""How far a long run is, on a terminal: one line on standard error, which is gone once there is something to read."""
+"""The progress of a long run on a terminal: one line on standard error, cleared once there is output."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TextIO, TypeVar
 from trl_lint.linter import ending
 
 _T = TypeVar("_T")
-# Shorter runs say nothing.
+# Shorter runs show nothing.
 SECONDS = 2.0
-# Back to the beginning of the line, and nothing behind it.
+# Return to the start of the line and clear it.
 _CLEARED = "\r\x1b[K"
 
 
 class Progress:
-    """Counts the files of a run that have been analysed. Nothing is written where nobody looks."""
+    """Counts the analysed files of a run. Writes nothing if standard error is not a terminal."""
 
     def __init__(self, out: TextIO | None = None, *, wait: float = SECONDS) -> None:
         self._out = out or sys.stderr
@@ -26,15 +26,15 @@ class Progress:
         self._is_shown = False
 
     def tell(self, done: int, total: int) -> None:
-        """So many files of all have been analysed."""
+        """Report how many of all files have been analysed."""
         if self._is_seen and time.monotonic() >= self._from:
             self._is_shown = True
-            ending.clears = _CLEARED  # whoever ends the process here ends the line, too
+            ending.clears = _CLEARED  # if the process ends here, the line is cleared, too
             self._out.write(f"{_CLEARED}analysed {done} of {total} files")
             self._out.flush()
 
     def ends_with(self, results: Iterable[_T]) -> Iterator[_T]:
-        """These results; from the first one on the terminal is theirs."""
+        """These results; the progress line is cleared before the first one."""
         for result in results:
             self._stop()
             yield result

@@ -1,4 +1,4 @@
-"""`trl-lint rule CODE` and `trl-lint rules`: what there is to read about the rules."""
+"""`trl-lint rule CODE` and `trl-lint rules`: the documentation of the rules."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def rule(rule: str, output_format: str) -> None:
 def rules(output_format: str) -> None:
     """List all rules: code, name, whether there is a fix, and what it is about.
 
-    Those of plugins that the project in the current folder uses are among them.
+    This includes rules of plugins that the project in the current folder uses.
     """
     from trl_lint.rules import all_rules
 

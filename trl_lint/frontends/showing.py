@@ -1,4 +1,4 @@
-"""`--show-settings` and `--show-files`: what a run would go by, and what it would look at."""
+"""`--show-settings` and `--show-files`: which settings a run would use, and which files it would look at."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trl_lint.frontends.options import Options
 from trl_lint.frontends.terminal import CLEAN, FAILED, say
 from trl_lint.settings import Settings
 
-# By key, what on the command line stands in its place.
+# By key, the option that overrides it.
 _OPTIONS = {
     "select": "select",
     "ignore": "ignore",
@@ -29,10 +29,10 @@ _OPTIONS = {
 
 
 def show(options: Options, settings: Settings) -> int:
-    """Print what was asked for, and give the exit code.
+    """Print what was asked for, and return the exit code.
 
     Raises:
-        ConfigError: the settings can't be acted on.
+        ConfigError: the settings are invalid.
     """
     from trl_lint.config import selection
 
@@ -50,14 +50,14 @@ def show(options: Options, settings: Settings) -> int:
 
 
 def _settings(options: Options, settings: Settings) -> Iterator[str]:
-    """The settings as a table that can be pasted, each with where it comes from; what is not set is a comment."""
+    """The settings as a table that can be pasted, each with its source; keys without a value are comments."""
     yield f"# {_about(options, settings)}"
     yield "[tool.trl-lint]"
     files, tables = dict(settings.sources), []
     for field in fields(Settings):
         key = field.name.replace("_", "-")
         if key in ("extend", "root", "sources"):
-            continue  # what is taken over from there is among the others
+            continue  # inherited values are listed under their keys
         value = getattr(settings, field.name)
         source = _source(options, key, files)
         if field.name in _TABLES:
@@ -89,7 +89,7 @@ def _source(options: Options, key: str, files: Mapping[str, str]) -> str:
 
 
 def _toml(value: object) -> str:
-    """A value in TOML, whose strings are those of JSON."""
+    """A value in TOML; its strings are those of JSON."""
     if isinstance(value, dict):
         return (
             "{ " * bool(value)

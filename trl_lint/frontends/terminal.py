@@ -1,4 +1,4 @@
-"""What every command says to the terminal, and how it ends."""
+"""Messages to the terminal, and exit codes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import click
 
 from trl_lint import plain
 
-# Exit codes: nothing left to report, findings, and what could not be done.
+# Exit codes: nothing left to report, findings, failures.
 CLEAN, FINDINGS, FAILED = 0, 1, 2
 
 
 def stand_in_for_closed_streams() -> None:
-    """Without a stream (`>&-`) what goes there is lost, as nobody wants it; no file may take the stream's number."""
+    """Replace a closed stream (`>&-`) by one that discards its output, so that no file gets the stream's number."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
@@ -25,12 +25,12 @@ def stand_in_for_closed_streams() -> None:
 
 
 def is_full(error: Exception) -> bool:
-    """Whether there is no room for what goes to a stream, which has no name as files have."""
+    """Whether a stream has no space left; errors of files have a name."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename is None
 
 
 def say(text: str) -> None:
-    """One line on standard error, whatever characters the names in it have."""
+    """Print one line on standard error; unprintable characters are escaped."""
     click.echo(plain.line(text), err=True)
 
 
@@ -40,7 +40,7 @@ def fail(message: str) -> NoReturn:
 
 
 def wants_colour(out: TextIO, choice: str = "auto") -> bool:
-    """Whether a stream gets colour: what the command line chooses, else what the environment asks for."""
+    """Whether a stream gets colour: as chosen on the command line, otherwise according to the environment."""
     if choice != "auto":
         return choice == "always"
     if any(os.environ.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):

@@ -18,7 +18,7 @@ from trl_lint.settings import ConfigError
 
 @dataclass(slots=True)
 class Tally:
-    """What a run has come to so far."""
+    """The results of a run so far."""
 
     files: int = 0
     irrelevant: int = 0
@@ -48,19 +48,19 @@ class Tally:
 
     @property
     def analysed(self) -> int:
-        """How many files were looked into, and all of them."""
+        """How many files were fully analysed."""
         return self.files - self.irrelevant - self.not_understood
 
     def count(self, applicability: Applicability) -> int:
-        """How many of the findings that are left carry such a fix."""
+        """How many of the remaining findings have a fix of this applicability."""
         return sum(finding.fix is not None and finding.fix.applicability is applicability for finding in self.findings)
 
 
 class Report(ABC):
     """Shows results one by one, then closes.
 
-    `unsafe`: the user lets `--fix` apply unsafe fixes. `fixing`: this run has tried to fix. `quiet`: findings are shown
-    and nothing else. `root`: the folder of the project, if there is one.
+    `unsafe`: the user lets `--fix` apply unsafe fixes. `fixing`: this run has tried to fix. `quiet`: only findings are
+    shown. `root`: the folder of the project, if there is one.
     """
 
     # Whether the edits of fixes are shown.
@@ -86,15 +86,15 @@ class Report(ABC):
         self.begin()
 
     def begin(self) -> None:  # noqa: B027 (most formats have nothing to make ready)
-        """Make ready what is filled result by result."""
+        """Prepare what is filled result by result."""
 
     def add(self, result: FileResult) -> None:
-        """Show what is left in one file."""
+        """Show the remaining findings of one file."""
         self.tally.add(result)
         self.show(result)
 
     def say(self, text: str, out: TextIO | None = None) -> None:
-        """Print one line, whatever characters the names in it have."""
+        """Print one line; unprintable characters are escaped."""
         print(plain.line(text), file=out or self.out)
 
     @abstractmethod
@@ -103,7 +103,7 @@ class Report(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Show what stands at the end."""
+        """Show the end of the report."""
 
     @property
     def anything(self) -> bool:
@@ -111,7 +111,7 @@ class Report(ABC):
         return bool(self.tally.findings)
 
     def mends(self, finding: Finding) -> bool:
-        """Whether `--fix`, as the user has set it, would try to mend the finding."""
+        """Whether `--fix`, with the user's options, would try to fix the finding."""
         if finding.fix is None or self.fixing:
             return False
         unsafe_too = self.unsafe and finding.fix.applicability is Applicability.UNSAFE
@@ -122,7 +122,7 @@ def load(name: str, plugins: tuple[str, ...] = ()) -> type[Report]:
     """The class of an output format, imported only now.
 
     Raises:
-        ConfigError: `PLUGIN:NAME` is none of those of the plugins that the project uses.
+        ConfigError: `PLUGIN:NAME` is not a format of the plugins that the project uses.
     """
     if ":" in name:
         from trl_lint.plugins import report_of
@@ -141,18 +141,18 @@ def place(finding: Finding) -> str:
 
 
 def headline(finding: Finding, mends: bool) -> str:
-    """The one line that says it all."""
+    """The one-line form of a finding."""
     return f"{place(finding)}: {said(finding, mends)}"
 
 
 def said(finding: Finding, mends: bool) -> str:
-    """What is said of a place; `[*]` marks what `--fix` would mend."""
+    """The text of a finding without its place; `[*]` marks what `--fix` would fix."""
     mark = " [*]" * mends
     return f"{finding.code}{mark} {finding.headline}"
 
 
 def summary(tally: Tally, *, unsafe: bool, fixing: bool) -> Iterator[str]:
-    """The closing line, when there is something to sum up."""
+    """The closing line, if there is anything to sum up."""
     if not tally.findings:
         return
     safe, risky = tally.count(Applicability.SAFE), tally.count(Applicability.UNSAFE)
@@ -167,14 +167,14 @@ def summary(tally: Tally, *, unsafe: bool, fixing: bool) -> Iterator[str]:
 
 
 def closing(report: Report) -> Iterator[str]:
-    """What the formats of one line end with: what was mended, and what is left."""
+    """The end of one-line formats: what was fixed, and what remains."""
     if not report.quiet:
         yield from fixes(report.tally)
         yield from summary(report.tally, unsafe=report.unsafe, fixing=report.fixing)
 
 
 def looked_at(tally: Tally) -> str:
-    """The very last line: of how many files all that is said is said, and what is known and not said."""
+    """The very last line: how many files the report is about, and what is known but not shown."""
     said = [f"{many(tally.analysed, 'file')} analysed"]
     said += [f"{tally.irrelevant} skipped as irrelevant"] * bool(tally.irrelevant)
     said += [f"{tally.not_understood} not understood"] * bool(tally.not_understood)
@@ -184,7 +184,7 @@ def looked_at(tally: Tally) -> str:
 
 
 def untold(tally: Tally) -> Iterator[str]:
-    """What was found and is not shown, and why."""
+    """What was found but is not shown, and why."""
     if tally.silenced:
         yield f"{many(tally.silenced, 'finding')} silenced by comments"
     if tally.hidden:
@@ -192,7 +192,7 @@ def untold(tally: Tally) -> Iterator[str]:
 
 
 def fixes(tally: Tally, verb: str = "Fixed") -> Iterator[str]:
-    """What `--fix` did, at places of the files as they were, and what it did not do and why."""
+    """What `--fix` did, at places in the original files, and what it did not do and why."""
     for said, found in ((verb, tally.applied), (f"{verb} in part", tally.partly)):
         if found:
             files = len({finding.path for finding in found})

@@ -14,7 +14,7 @@ class Report(reports.Report):
             self.say(reports.headline(finding, self.mends(finding)))
 
     def close(self) -> None:
-        # Nobody is to take what a baseline hides for mended.
+        # Hidden findings must not be taken for fixed.
         hidden = [reports.looked_at(self.tally)] * bool(self.tally.hidden and not self.quiet)
         for line in (*reports.closing(self), *hidden):
             self.say(line)

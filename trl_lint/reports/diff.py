@@ -1,4 +1,4 @@
-"""What `--fix` would change, as a unified diff that `patch` and `git apply` take."""
+"""What `--fix` would change, as a unified diff for `patch` and `git apply`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trl_lint.linter.runner import FileResult
 
 
 class Report(reports.Report):
-    """Diffs on standard output, byte for byte as the files are encoded; what they mend on standard error."""
+    """Diffs on standard output, in the encoding of each file; the fixed findings on standard error."""
 
     differs = False
 
@@ -25,7 +25,7 @@ class Report(reports.Report):
         self.out.flush()
         for line in unified(result):
             self.differs = True
-            # A patch is to the byte; what is only looked at must not be obeyed by the terminal.
+            # A patch must be exact; on a terminal, control sequences must have no effect.
             self.out.buffer.write(_masked(line) if self.out.isatty() else line)
 
     def close(self) -> None:
@@ -43,7 +43,7 @@ class Report(reports.Report):
 
 
 def unified(result: FileResult) -> Iterator[bytes]:
-    """The lines of the diff between what was read and what it would become."""
+    """The lines of the diff between the original content and the fixed one."""
     if result.before is None or result.before == result.source:
         return
     name = plain.in_diff(os.fsencode(display_path(result.path)))
@@ -57,5 +57,5 @@ def _masked(line: bytes) -> bytes:
 
 
 def _lines(source: bytes) -> list[bytes]:
-    """Lines for a diff end at a newline only: `bytes.splitlines` also splits at a lone carriage return."""
+    """The lines for a diff, which end only at a newline: `bytes.splitlines` also splits at a lone carriage return."""
     return [line + b"\n" for line in source.split(b"\n")[:-1]] + [line for line in source.split(b"\n")[-1:] if line]

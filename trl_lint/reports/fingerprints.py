@@ -1,4 +1,4 @@
-"""What tells a finding from the others of its file for services that compare runs, and stays when code moves."""
+"""Identifies findings for services that compare runs, independent of moved code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHORT = 32
 
 
 def distinct(result: FileResult) -> list[str]:
-    """One for each finding of a file, no two of them alike: what a baseline knows it by, and which of these it is."""
+    """A unique identifier for each finding of a file: its fingerprint in a baseline, numbered among equal ones."""
     seen: Counter[fingerprints.Fingerprint] = Counter()
     found = []
     for each in fingerprints.fingerprints(result.findings, result.path, result.source):
@@ -22,5 +22,5 @@ def distinct(result: FileResult) -> list[str]:
 
 
 def short(text: str) -> str:
-    """A digest of a text, whatever characters it has."""
+    """A digest of a text with any characters."""
     return digest(text.encode("utf-8", "surrogatepass"))[:_SHORT]

@@ -1,4 +1,4 @@
-"""Lines of code with marks below what is meant, as the `text` format shows them."""
+"""Lines of code with underlines, as the `text` format shows them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from unicodedata import east_asian_width
 
 from trl_lint.findings import Finding, Guard, Position
 
-# A line is a list of pieces: a text and its style in rich's words.
+# A line is a list of pieces: a text and its style in rich's syntax.
 Line = list[tuple[str, str]]
 
 TAB = "    "
-WIDEST = 160  # of a line of code; beyond it only the part around the finding is shown
+WIDEST = 160  # of a line of code; beyond it, only the part around the finding is shown
 LEAD = 60
 
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """What is underlined, with what, and what is said behind that."""
+    """What is underlined, with which character and style, and the label after it."""
 
     start: Position
     end: Position
@@ -28,9 +28,9 @@ class _Mark:
 
 
 def framed(finding: Finding, lines: Sequence[str], between: Sequence[Line]) -> Iterator[Line]:
-    """The place of a finding, and before it what keeps ranks away from there, with what explains it between the two.
+    """The place of a finding, and before it its guard, with the explanation between the two.
 
-    Where nothing does, or it is in another file, the explanation stands below the place.
+    If there is no guard, or it is in another file, the explanation is below the place.
     """
     guard, width = shown_guard(finding, lines), len(margin(finding, lines))
     found = _Mark(finding.start, finding.end, "^", "bold red", guard.meaning if guard else "")
@@ -49,13 +49,13 @@ def framed(finding: Finding, lines: Sequence[str], between: Sequence[Line]) -> I
 
 
 def frame(finding: Finding, lines: Sequence[str]) -> Iterator[Line]:
-    """The line of a finding and the one above it, with carets under what is meant."""
+    """The line of a finding and the one above it, with carets under the marked code."""
     mark = _Mark(finding.start, finding.end, "^", "bold red")
     return _excerpt(lines, [mark], len(str(finding.start.line)))
 
 
 def shown_guard(finding: Finding, lines: Sequence[str]) -> Guard | None:
-    """What keeps ranks away, where it can be shown beside the place of the finding."""
+    """The guard, if it can be shown together with the place of the finding."""
     guard = finding.guard
     if guard is None or guard.path != finding.path:
         return None
@@ -63,13 +63,13 @@ def shown_guard(finding: Finding, lines: Sequence[str]) -> Guard | None:
 
 
 def margin(finding: Finding, lines: Sequence[str]) -> str:
-    """What stands below the numbers of the lines that are shown."""
+    """Blanks as wide as the line numbers that are shown."""
     guard = shown_guard(finding, lines)
     return " " * len(str(max(each.start.line for each in (finding, guard or finding))))
 
 
 def _excerpt(lines: Sequence[str], marks: Sequence[_Mark], width: int, above: bool = True) -> Iterator[Line]:
-    """The line on which all marks start, with each of them below, and the line above if that says anything."""
+    """The line on which all marks start, with each of them below, and the line above if it is not blank."""
     row = marks[0].start.line
     if not 1 <= row <= len(lines):
         return
@@ -92,7 +92,7 @@ def _below(mark: _Mark, line: str, cut: int) -> Line:
     last = mark.end.column - 1 if mark.end.line == mark.start.line else len(line)
     skipped = _width(_shown(line[cut:first]))
     length = max(_width(_shown(line[first : min(last, cut + WIDEST)])), 1)
-    # What is underlined is not named again.
+    # Do not name the underlined code again.
     said = mark.label.removeprefix(f"`{line[first:last]}` ")
     label = [(f" {said}", mark.style.removeprefix("bold "))] * bool(said)
     return [(" " + " " * skipped, ""), (mark.char * length, mark.style), *label]
@@ -104,7 +104,7 @@ def _code(gutter: str, text: str) -> Line:
 
 
 def _shown(text: str) -> str:
-    """Code as it can be shown: no tabs, and nothing that a terminal would obey."""
+    """Code in printable form: without tabs and control characters."""
     return "".join(char if char.isprintable() else "\N{MIDDLE DOT}" for char in text.replace("\t", TAB))
 
 

@@ -1,6 +1,6 @@
 """Workflow commands, which GitHub shows as annotations.
 
-The log shows only what stands behind the `::`, so the place is said there once more.
+The log shows only the text after the `::`, so that repeats the place.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from trl_lint.linter.runner import FileResult
 from trl_lint.reports.places import base_of, in_file, relative
 
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
-# What ends a property or a command, and how it is written inside.
+# Characters that end a property or a command, and their escapes.
 _IN_MESSAGE = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _IN_PROPERTY = {**_IN_MESSAGE, ":": "%3A", ",": "%2C"}
 
@@ -29,7 +29,7 @@ class Report(reports.Report):
             self._command(finding)
 
     def close(self) -> None:
-        """Nothing stands at the end: the log shows each line that is not a command as it is."""
+        """Do nothing: the log would show any line that is not a command as it is."""
 
     def _command(self, finding: Finding) -> None:
         path = relative(finding.path, self.base)
@@ -43,7 +43,7 @@ class Report(reports.Report):
 
 
 def _region(finding: Finding) -> dict[str, int]:
-    """From where to where; of several lines GitHub takes no columns."""
+    """The start and the end; GitHub does not accept columns for several lines."""
     start, end = finding.start, finding.end
     lines = {"line": start.line, "endLine": end.line}
     return lines if start.line != end.line else {**lines, "col": start.column, "endColumn": end.column}

@@ -14,7 +14,7 @@ SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.NO
 
 
 class Report(reports.Report):
-    """The list, which is empty where nothing was found. The whole report has to have no fingerprint twice."""
+    """The list, empty if nothing was found. No fingerprint may occur twice in the whole report."""
 
     def begin(self) -> None:
         self.base = base_of(self.root)

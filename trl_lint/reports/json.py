@@ -1,7 +1,7 @@
 """ruff's JSON format with additional keys.
 
-ruff's is a list, which has no room for a version of its own: each finding has it, as `version`. It is counted up when
-a key is gone or means something else, not when one is added.
+ruff's is a list, which has no room for a version, so each finding has it, as `version`. It increases when a key is
+removed or changes its meaning, not when one is added.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Report(reports.Report):
 
 
 def write(out: TextIO, document: Json) -> None:
-    """Write a document for machines."""
+    """Write a machine-readable document."""
     json.dump(plain.in_json(document), out, indent=2)
     out.write("\n")
 
@@ -95,7 +95,7 @@ def _note(note: Note | Guard) -> dict[str, Json]:
 
 def _fix(fix: Fix) -> dict[str, Json]:
     edits: list[Json] = [
-        # ruff's edits have no cell; here one fix may change several.
+        # ruff's edits have no cell; here one fix may change several
         ({"cell": edit.start.cell} if edit.start.cell else {})
         | {"content": edit.content, "location": _place(edit.start), "end_location": _place(edit.end)}
         for edit in fix.edits()

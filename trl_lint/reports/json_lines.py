@@ -10,7 +10,7 @@ from trl_lint.reports.json import rows
 
 
 class Report(reports.Report):
-    """A JSON object per finding and line, and nothing else."""
+    """One line with a JSON object per finding, and nothing else."""
 
     needs_edits = True
 
@@ -19,4 +19,4 @@ class Report(reports.Report):
             print(json.dumps(plain.in_json(row)), file=self.out)
 
     def close(self) -> None:
-        """Nothing stands at the end."""
+        """Do nothing."""

@@ -11,7 +11,7 @@ from trl_lint.reports.places import base_of, in_file, relative
 
 
 class Report(reports.Report):
-    """A file without findings is a test that passes; one that could not be looked into, an error."""
+    """A file without findings is a passing test; one that could not be analysed is an error."""
 
     def begin(self) -> None:
         self.base = base_of(self.root)
@@ -36,12 +36,12 @@ class Report(reports.Report):
         document = ElementTree.Element("testsuites", {"name": "trl-lint", **_counts(cases)})
         document.extend(self.suites)
         ElementTree.indent(document)
-        # What is not ASCII is written as a reference, so that any stream can carry it.
+        # Characters outside ASCII are written as references, so that any stream can carry them.
         print(ElementTree.tostring(document, "us-ascii", xml_declaration=True).decode("ascii"), file=self.out)
 
     def _failed(self, finding: Finding, path: str) -> ElementTree.Element:
         line, column = finding.start.line, finding.start.column
-        # Readers take two tests of one name for one.
+        # Readers treat two tests of one name as the same.
         case = _case(f"{finding.code} {finding.name} ({line}:{column})", path)
         case.set("line", str(line))
         case.set("column", str(column))

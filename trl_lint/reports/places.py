@@ -1,4 +1,4 @@
-"""Where findings are, in the words of services that know a repository and not this machine."""
+"""Where findings are, for services that know the repository and not this machine."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from trl_lint import plain
 from trl_lint.findings import Position
 from trl_lint.linter.runner import FileResult
 
-# What GitHub and GitLab call the folder that they have checked out.
+# The variables in which GitHub and GitLab put the folder that they have checked out.
 CHECKED_OUT = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 
 def base_of(root: Path | None) -> str:
-    """The folder that paths are told from: the repository that a service works in, else the project, else this one.
+    """The folder that paths are relative to: the CI service's repository, else the project, else the current folder.
 
     root: the folder of the project, if there is one.
     """
@@ -27,12 +27,12 @@ def base_of(root: Path | None) -> str:
 
 
 def relative(path: str | os.PathLike[str], base: str) -> str:
-    """A path below the base, with `/` on every system; any other one is absolute."""
+    """A path relative to the base, with `/` on every system; an absolute path if it is outside."""
     return plain.line(_told_from(path, base).replace(os.sep, "/"))
 
 
 def uri(path: str | os.PathLike[str], base: str) -> str:
-    """A path below the base as a relative reference; any other one as a URI of its own."""
+    """A path relative to the base as a relative reference; a full URI if it is outside."""
     told = _told_from(path, base)
     if os.path.isabs(told):
         return Path(told).as_uri()
@@ -45,12 +45,12 @@ def _told_from(path: str | os.PathLike[str], base: str) -> str:
 
 
 def is_below(path: str, folder: str) -> bool:
-    """Whether an absolute path is that of a folder or of something in it."""
+    """Whether an absolute path is a folder or inside it."""
     return path == folder or path.startswith(os.path.join(folder, ""))
 
 
 def in_file(result: FileResult) -> FileResult:
-    """A result with its places in the file: of a notebook, in the lines of its JSON, where no edits are told.
+    """A result with its places in the file: in a notebook, lines of the JSON, without edits.
 
     Services know the file and not its cells.
     """

@@ -1,6 +1,6 @@
 """SARIF 2.1.0, for code scanning and similar services.
 
-Findings that a comment silences are left out: SARIF could carry them as suppressed, but GitHub shows those as open.
+Findings that a comment silences are omitted: SARIF could contain them as suppressed, but GitHub shows those as open.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trl_lint.reports.places import base_of, in_file, is_below, uri
 from trl_lint.rules import find_rule
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-# What the paths of the document are told from, in its own words.
+# The base of relative paths in the document.
 BASE = "PROJECT"
 FINGERPRINT = "trlLintCode/v1"
 
@@ -78,7 +78,7 @@ class Report(reports.Report):
         }
 
     def _related(self, finding: Finding) -> list[Json]:
-        """What keeps ranks away, the source of the value, and the other places of the same cause."""
+        """The guard, the source of the value, and the other places of the same cause."""
         guard, found = finding.guard, list[Object]()
         if guard is not None:
             found.append(_saying(guard.text, self._location(guard.path, guard.start, guard.end)))
@@ -90,7 +90,7 @@ class Report(reports.Report):
         return [{"id": number, **each} for number, each in enumerate(found, 1)]
 
     def _flows(self, finding: Finding, here: Object) -> list[Json]:
-        """The chain that led to a finding, up to the finding itself."""
+        """The chain that leads to a finding, including the finding itself."""
         if not finding.because:
             return []
         steps = [_saying(each.text, self._location(each.path, each.start)) for each in finding.because]
@@ -98,7 +98,7 @@ class Report(reports.Report):
         return [{"threadFlows": [{"locations": [{"location": each} for each in steps]}]}]
 
     def _fixes(self, path: str, fix: Fix) -> list[Json]:
-        """What readers may offer to apply, which is no hint. Why it is not safe stands where they show it."""
+        """The fix, unless it is only a hint. If it is not safe, the reason is in its description."""
         edits = () if fix.applicability is Applicability.DISPLAY else fix.edits()
         if not edits:
             return []
@@ -125,7 +125,7 @@ class Report(reports.Report):
 
 
 def _descriptor(code: str, name: str) -> Object:
-    """What there is to read of a rule."""
+    """The documentation of a rule."""
     rule, about = find_rule(code), Object(id=code, name=name)
     if rule is None:
         return about

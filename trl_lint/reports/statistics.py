@@ -1,4 +1,4 @@
-"""How many findings of each rule there are, and how many of them `--fix` would mend."""
+"""The number of findings per rule, and how many of them `--fix` would fix."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trl_lint.linter.runner import FileResult
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The findings of a rule. fixable: those that `--fix`, as the user has set it, would mend."""
+    """The findings of a rule. fixable: those that `--fix`, with the user's options, would fix."""
 
     code: str
     name: str
@@ -22,10 +22,10 @@ class Count:
 
 
 class Report(reports.Report):
-    """A line for each rule, the most frequent first; `[*]` marks those of which something can be mended."""
+    """A line per rule, the most frequent first; `[*]` marks rules with fixable findings."""
 
     def show(self, result: FileResult) -> None:
-        """Nothing: all is told at the end."""
+        """Do nothing: all is shown at the end."""
 
     def counts(self) -> list[Count]:
         found = self.tally.findings

@@ -1,4 +1,4 @@
-"""The same counts for programs, in ruff's form."""
+"""The same counts in machine-readable form, as in ruff."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trl_lint.reports import statistics
 
 
 class Report(statistics.Report):
-    """A list with an object for each rule."""
+    """A list with an object per rule."""
 
     def close(self) -> None:
         rows = [

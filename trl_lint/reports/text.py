@@ -1,4 +1,4 @@
-"""For people: each finding with its code, its chain and its help, with optional colour."""
+"""For people: each finding with its code, its explanation and its help, optionally in colour."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from trl_lint.reports.frames import Line, framed, margin, shown_guard
 
 MOST_PLACES = 5  # of one cause that are listed
 
-MOST_CALLS = 3  # of those that hand a value on, one after the other, that are listed
-LAST_CALLS = 2  # that are listed where there are more
+MOST_CALLS = 3  # consecutive calls that only pass a value on, listed in full up to this number
+LAST_CALLS = 2  # how many are listed otherwise
 
 HOW_TO_FIX = {
     Applicability.UNSAFE: ("fix: ", "only with --unsafe-fixes"),
@@ -69,7 +69,7 @@ class Report(reports.Report):
         yield []
 
     def _also(self, finding: Finding, margin: str) -> Iterator[Line]:
-        """The other places of the same cause, as many as a reader looks at."""
+        """The other places of the same cause, up to a limit."""
         for each in finding.also[:MOST_PLACES]:
             place = f"{display_path(each.path)}:{each.start.row}"
             said = "the same" if each.code == finding.code else f"{each.code}: {each.message}"
@@ -80,7 +80,7 @@ class Report(reports.Report):
 
     @cached_property
     def _write(self) -> Callable[[Line], None]:
-        """How a line reaches the user: rich is only imported for colour, and only once there is a finding."""
+        """How a line is written: rich is imported only for colour, and only once there is a finding."""
         if not self.colour:
             return lambda line: print("".join(text for text, _ in line), file=self.out)
         from rich.console import Console
@@ -91,13 +91,13 @@ class Report(reports.Report):
 
 
 def _untold(because: Sequence[Note], guard: Guard | None) -> Iterator[tuple[str, str]]:
-    """The chain without the step that stands below the line of what keeps ranks away."""
+    """The chain without the step that is already shown at the guard's line."""
     shown = guard and (guard.text, guard.start)
     return shortened([each for each in because if (each.text, each.start) != shown])
 
 
 def shortened(chain_of_notes: Sequence[Note]) -> Iterator[tuple[str, str]]:
-    """The text and the place of each step; of many calls in a row that only hand a value on, the last ones."""
+    """The text and the place of each step; of many consecutive calls that only pass a value on, just the last ones."""
     for hands_on, run in groupby(chain_of_notes, key=lambda each: each.hands_on):
         steps = list(run)
         if hands_on and len(steps) > MOST_CALLS:
@@ -108,7 +108,7 @@ def shortened(chain_of_notes: Sequence[Note]) -> Iterator[tuple[str, str]]:
 
 
 def _caveat(fix: Fix, margin: str) -> Iterator[Line]:
-    """Why `--fix` would leave a finding alone."""
+    """Why `--fix` would not fix a finding."""
     how = HOW_TO_FIX.get(fix.applicability)
     if how is None:
         return

@@ -1,4 +1,4 @@
-"""What messages and help say: how to do something at a place (`places`), and which ranks diverge (`divergence`)."""
+"""Texts of messages and help: how to do something at a place (`places`), and which ranks diverge (`divergence`)."""
 
 from trl_lint.wording.places import Surroundings, model_in, owner_of, said, surroundings_of
 

@@ -1,8 +1,8 @@
-"""What is said of ranks that diverge: which of them do not reach a call, and where that is decided.
+"""Texts about ranks that diverge: which of them do not reach a call, and where that is decided.
 
-The finding stands at what its reader has to change: the call that only some ranks get to, or the `return`, `continue`
-or `break` by which some leave before it. The condition may be many lines above that statement, so the message names it,
-and its own place is in the chain.
+The finding is at the code that has to change: the call that only some ranks reach, or the `return`, `continue` or
+`break` by which some leave before it. The condition may be many lines above that statement, so the message names it,
+and its place is in the chain.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from trl_lint.analysis.events import Divergence, DividedBy, source_of
 from trl_lint.domain.provenance import Step
 
-# What holds of the ranks that leave, or that make the call.
+# Descriptions of the ranks that leave, or that make the call.
 _ON_SOME = {
     DividedBy.EXCEPTION: "ranks where the `try` fails",
     DividedBy.DECORATOR: "ranks on which the decorator runs it",
 }
-# What is said of the place itself, where it is shown beside what divides the ranks.
+# The label at the finding's place, if it is shown together with the condition.
 _HERE = {
     DividedBy.LOOP: "ranks get here a different number of times",
     DividedBy.SEQUENTIAL: "ranks get here one after the other",
@@ -23,14 +23,14 @@ _HERE = {
 
 
 def here(event: Divergence) -> str:
-    """What the division makes of the place of the finding, in a few words."""
+    """The effect of the divergence at the place of the finding, in a few words."""
     if event.way_out:
         return "some ranks may leave here" if event.may_stay else "some ranks leave here"
     return _HERE.get(event.by, "only some ranks get here")
 
 
 def missed(event: Divergence, call: str) -> str:
-    """Which ranks do not reach a call that the others wait at."""
+    """Which ranks do not reach a call at which the others wait."""
     if event.by is DividedBy.LOOP:
         source = source_of(event.condition)
         return f"{call} is in a loop that runs a different number of times on each rank (`{source}`)"
@@ -44,14 +44,14 @@ def missed(event: Divergence, call: str) -> str:
 
 
 def waiting(event: Divergence) -> str:
-    """Who waits for whom, where some ranks miss a call."""
+    """Which ranks wait for which, if some ranks miss a call."""
     if event.after:
         return "the others wait for them"
     return "some wait for the others" if event.by is DividedBy.LOOP else "they wait for the others"
 
 
 def chain(event: Divergence) -> Step | None:
-    """What divides the ranks, then the call that some of them miss."""
+    """The condition on which ranks diverge, then the call that some of them miss."""
     found: Step | None = event.condition
     if event.after:
         found = Step(event.module, event.sync_point.node, "the other ranks call it here", found)

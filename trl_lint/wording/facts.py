@@ -1,4 +1,4 @@
-"""Facts in a user's words: what `trl-lint explain` and an editor's hover say of a value, and of who comes to a place.
+"""Facts in the words of users: what `trl-lint explain` and hovers say about a value, and about who reaches a place.
 
 >>> from trl_lint.domain import ranks
 >>> from trl_lint.domain.kinds import ModelValue, NumberValue, TensorValue
@@ -46,7 +46,7 @@ _STATES = {
     State.SHARD: "differs between ranks: this rank's share of the data",
 }
 _NO_FACTS = frozenset({Kind.BOUND, Kind.CLASS, Kind.FUNCTION, Kind.MODULE, Kind.NONE})
-# What else makes a fact of which nothing is known worth saying.
+# Reasons to mention even if it is unknown whether a value differs.
 _UNKNOWN_BY = {"setting": "depends on settings, which all ranks share"}
 _REACHED = {
     Uniformity.UNIFORM: "all ranks get here together",
@@ -56,7 +56,7 @@ _REACHED = {
 
 
 def fact_of(value: Value) -> str:
-    """How a value stands to those of the other ranks, and what else is known that rules ask for."""
+    """How a value differs between ranks, and what else is known that rules use."""
     thing = _thing(value)
     if value.kind is Kind.MODEL or (thing and not value.rank.differs):
         return thing
@@ -68,17 +68,17 @@ def fact_of(value: Value) -> str:
 
 
 def tells(value: Value) -> bool:
-    """Whether there is anything to say of a value: of functions, classes and modules there is not."""
+    """Whether there are facts to show about a value: not for functions, classes and modules."""
     return value.kind not in _NO_FACTS
 
 
 def reached_of(control: Control) -> str:
-    """Which ranks come to a place."""
+    """Which ranks reach a place."""
     return _REACHED[control.uniformity]
 
 
 def _thing(value: Value) -> str:
-    """What it is, where that says more than how it stands to those of the other ranks."""
+    """What kind of thing it is, if that says more than how it differs between ranks."""
     match value:
         case ModelValue():
             return _WRAPPINGS[value.wrapping]
@@ -113,7 +113,7 @@ def _dimensions(numbers: tuple[int, ...]) -> str:
 
 
 def _place(device: str) -> str:
-    """Where a tensor is, if it is no more than the accelerator's own device."""
+    """The device of a tensor, unless it is just the accelerator's own device."""
     if device in ("", HOST, GLOBAL_RANK):
         return ""
     return (

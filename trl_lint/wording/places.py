@@ -1,7 +1,7 @@
-"""What a place offers, in the words that its author uses: one table, from which every rule takes its help.
+"""How to do something at a place, in terms of the objects available there: the table for the help of all rules.
 
-A subclass of Trainer has an accelerator of its own, a callback has the trainer's state, a loop its Accelerator, and a
-script of plain torch.distributed none of them.
+A subclass of Trainer has its own accelerator, a callback has the trainer's state, a training loop its Accelerator, and
+a script with plain torch.distributed none of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Surroundings(Enum):
 
 _TRAINER, _CALLBACK, _ACCELERATE, _TORCH = Surroundings
 
-# What is said where, by what it is about. {accelerator}, {state} and {dist} are what the place calls them.
+# The texts by topic. {accelerator}, {state} and {dist} are the names used at the place.
 _ALIKE: dict[str, str] = {
     "main": "`if {accelerator}.is_main_process:`",
     "gather mean": "`{accelerator}.gather(value).mean()`, then `.item()`",
@@ -94,15 +94,15 @@ _WORDS: dict[Surroundings, dict[str, str]] = {
 }
 
 
-# Where the context managers of TRL may be used.
+# Surroundings in which the context managers of TRL can be used.
 _HAVE_TRL = frozenset({_TRAINER, _ACCELERATE})
 
 
 def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
-    """How to do something at the place of an event. accelerator: the text by which it is reached there, if known."""
+    """How to do something at the place of an event. accelerator: the expression for it there, if known."""
     surroundings = surroundings_of(event.module, event.function, accelerator or getattr(event, "accelerator", ""))
     own = "self.accelerator" if surroundings is _TRAINER else "accelerator"
-    if about == "main" and surroundings is _ACCELERATE:  # which is there without an Accelerator, too
+    if about == "main" and surroundings is _ACCELERATE:  # it is available without an Accelerator, too
         own = "PartialState()"
     if about == "generate" and surroundings in _HAVE_TRL and _has_trl(event.module):
         about = "generate with trl"
@@ -119,12 +119,12 @@ def _has_trl(module: Any) -> bool:
 
 
 def owner_of(event: AttributeRead) -> str:
-    """What the model is called of which an attribute is read; "model" where that is no name."""
-    return model_in(event.module, getattr(event.node, "value", None))  # of `getattr(model, name)` there is none
+    """The name of the model whose attribute is read; "model" if it has no name."""
+    return model_in(event.module, getattr(event.node, "value", None))  # `getattr(model, name)` has none
 
 
 def model_in(module: Any, expression: Any) -> str:
-    """A model as an expression names it; "model" where that is no name."""
+    """A model as an expression names it; "model" if that is not a name."""
     text = "" if expression is None else shown_source(module, expression)
     return text if text and all(part.isidentifier() for part in text.split(".")) else "model"
 
@@ -142,14 +142,14 @@ def surroundings_of(module: Any, owner: Any, accelerator: str = "") -> Surroundi
 
 
 def _class_around(owner: Any) -> Any:
-    """The class of a method, also for what is defined inside of it."""
+    """The class of a method, also for functions defined inside a method."""
     while owner is not None and owner.cls is None and owner.closure is not None:
         owner = owner.closure.function
     return None if owner is None else owner.cls
 
 
 def _state(owner: Any) -> str:
-    """What a hook of a callback calls the trainer's state."""
+    """The parameter name for the trainer's state in a callback's hook."""
     is_hook = (
         owner is not None and library.hook("transformers.TrainerCallback", owner.name) and len(owner.parameters) > 2
     )
@@ -157,7 +157,7 @@ def _state(owner: Any) -> str:
 
 
 def _dist(module: Any) -> str:
-    """What a module calls torch.distributed."""
+    """The name of torch.distributed in a module."""
     names = module.names.items()
     found = (name for name, value in names if isinstance(value, LibraryName) and value.name == "torch.distributed")
     return next(found, "torch.distributed")

@@ -1,1 +1,1 @@
-"""The language server, `trl-lint server`: the linter as an editor sees it, over what is typed and not saved yet."""
+"""The language server, `trl-lint server`: lints the text in an editor while it is typed, before it is saved."""

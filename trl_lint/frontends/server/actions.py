@@ -1,4 +1,4 @@
-"""What an editor offers to do about findings: mend one, silence one, mend all that can be mended safely."""
+"""The code actions offered for findings: fix one, silence one, apply all safe fixes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = (types.CodeActionKind.QuickFix.value, FIX_ALL)
 
 
 def is_asked_for(kind: str, only: Sequence[str] | None) -> bool:
-    """Whether a kind of action is among those that an editor asks for: itself, or a kind that it is one of."""
+    """Whether an editor requests a kind of action: the kind itself, or one that includes it."""
     return not only or any(kind == each or kind.startswith(f"{each}.") for each in map(_word, only))
 
 
@@ -30,19 +30,19 @@ def has_safe_fix(linted: Linted) -> bool:
 
 
 def is_about(found: types.Diagnostic, version: Version) -> bool:
-    """Whether a diagnostic that an editor hands back is one of ours, and about the text as it is now."""
+    """Whether a diagnostic that an editor sends back is from this server, and about the current text."""
     return found.source == SOURCE and _data_of(found).get("version") == version.number
 
 
 def finding_of(found: types.Diagnostic, linted: Linted) -> Finding | None:
-    """The finding that a diagnostic tells."""
+    """The finding shown by a diagnostic."""
     place = _data_of(found).get("place")
     starts = ((each, each.start) for each in linted.findings if each.code == found.code)
     return next((each for each, start in starts if [start.cell, start.line, start.column] == place), None)
 
 
 def mending(found: types.Diagnostic, edits: Sequence[Edit], version: Version, versioned: bool) -> types.CodeAction:
-    """The action that mends one finding by these edits. versioned: as for `workspace_edit`."""
+    """The action that fixes one finding with these edits. versioned: see `workspace_edit`."""
     fix = _data_of(found).get("fix")
     assert isinstance(fix, dict)
     return types.CodeAction(
@@ -55,7 +55,7 @@ def mending(found: types.Diagnostic, edits: Sequence[Edit], version: Version, ve
 
 
 def silencing(found: types.Diagnostic, edit: Edit, version: Version, versioned: bool) -> types.CodeAction:
-    """The action that silences one finding by an edit."""
+    """The action that silences one finding with an edit."""
     return types.CodeAction(
         f"Silence {found.code} here with a `# noqa` comment",
         kind=types.CodeActionKind.QuickFix,
@@ -65,7 +65,7 @@ def silencing(found: types.Diagnostic, edit: Edit, version: Version, versioned: 
 
 
 def fix_all(version: Version) -> types.CodeAction:
-    """The action that mends all that can be mended safely; its edit is still to be made."""
+    """The action that applies all safe fixes; its edit is computed later."""
     return types.CodeAction(
         "Fix all that trl-lint can fix safely",
         kind=FIX_ALL,
@@ -74,12 +74,12 @@ def fix_all(version: Version) -> types.CodeAction:
 
 
 def rewriting(version: Version, text: str, versioned: bool) -> types.WorkspaceEdit:
-    """The edit that turns a document into a text."""
+    """The edit that replaces the text of a document."""
     return workspace_edit(version.changes_to(text), versioned)
 
 
 def workspace_edit(changes: Iterable[tuple[Version, Sequence[Edit]]], versioned: bool) -> types.WorkspaceEdit:
-    """Edits by document. versioned: whether the editor can be told which state of each they are for."""
+    """Edits by document. versioned: whether the editor supports edits for a given version of a document."""
     edits = [(each, [each.coordinates.text_edit(edit) for edit in own]) for each, own in changes]
     if not versioned:
         return types.WorkspaceEdit(changes={each.uri: own for each, own in edits})

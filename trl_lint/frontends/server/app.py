@@ -1,4 +1,4 @@
-"""The server: what it answers, and when it looks at a document."""
+"""The server: which requests it answers, and when it lints a document."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ from trl_lint.frontends.server.projects import Projects
 from trl_lint.frontends.server.worker import Worker
 from trl_lint.linter.results import SourceError
 
-# Seconds between a change and the look at it: after a pause in typing, and in the middle of it. What a change means for
-# the other open documents can wait longer, and so can another look at all of a document of which only what has changed
-# was looked at.
+# Seconds between a change and the lint: after a pause in typing, and while typing. Other open documents that the change
+# may affect can wait longer, and so can the full lint of a document after an incremental one.
 AFTER_A_PAUSE, WHILE_TYPING, FOR_OTHERS, FROM_THE_START = 0.005, 0.15, 1.0, 2.0
 _Result = TypeVar("_Result")
 
 
 class TrlLintServer(LanguageServer):
-    """Looks at the open documents, one at a time and always at the newest text."""
+    """Lints the open documents, one at a time and always in their newest version."""
 
     def __init__(self) -> None:
-        # Whole texts are sent: applied in parts, texts with form feeds in them would come out wrong, as pygls takes
-        # these for the ends of lines.
+        # Request whole texts: pygls applies partial changes incorrectly to texts with form feeds, because it treats
+        # these as line ends.
         super().__init__(
             "trl-lint",
             __version__,
             text_document_sync_kind=types.TextDocumentSyncKind.Full,
             notebook_document_sync=SYNC,
         )
-        # Of cells parts are sent all the same, at which pygls complains; their texts are kept in `notebooks`.
+        # Partial changes are sent for cells anyway, and pygls warns about them; the texts of cells are kept in
+        # `notebooks`.
         logging.getLogger("pygls.workspace.text_document").setLevel(logging.CRITICAL)
         self.documents: dict[str, Document] = {}
         self.notebooks: dict[str, Notebook] = {}
         self.worker = Worker()
-        self._texts = 0  # how many texts have come
+        self._texts = 0  # the number of texts received
         self.projects = Projects(self._complain)
         self.watched = watching.Watched(self)
         self._looks: dict[str, asyncio.Task[None]] = {}
@@ -57,7 +57,7 @@ class TrlLintServer(LanguageServer):
         self._said: set[str] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         for method, handler in self._handlers().items():
-            self.feature(method, _OPTIONS.get(method))(partial(handler))  # pygls notes something on what it is given
+            self.feature(method, _OPTIONS.get(method))(partial(handler))  # pygls sets attributes on it
 
     def _handlers(self) -> dict[str, Callable[..., object]]:
         return {
@@ -84,24 +84,24 @@ class TrlLintServer(LanguageServer):
 
     @property
     def _pulls(self) -> bool:
-        """Whether the editor asks for diagnostics: pushed as well, it would show each of them twice."""
+        """Whether the editor requests diagnostics: if they were also pushed, it would show each of them twice."""
         document = self.client_capabilities.text_document
         return document is not None and document.diagnostic is not None
 
     def _pushes(self, version: Version) -> bool:
-        """Whether diagnostics are sent unasked: not all editors that ask for those of texts do so for cells."""
+        """Whether to send diagnostics unasked: some editors request them for texts but not for cells."""
         return not self._pulls or isinstance(version, NotebookVersion)
 
     @property
     def _versioned(self) -> bool:
-        """Whether an edit can say which state of a document it is for."""
+        """Whether the editor supports edits for a given version of a document."""
         workspace = self.client_capabilities.workspace
         edit = workspace.workspace_edit if workspace else None
         return bool(edit and edit.document_changes)
 
     @property
     def _resolves(self) -> bool:
-        """Whether the edit of an action can be made once the user has chosen it."""
+        """Whether the edit of an action can be computed once the user has chosen it."""
         document = self.client_capabilities.text_document
         action = document.code_action if document else None
         return bool(action and action.resolve_support and "edit" in action.resolve_support.properties)
@@ -121,7 +121,7 @@ class TrlLintServer(LanguageServer):
         self._text_came(document.uri, document.version, self.workspace.get_text_document(document.uri).source)
 
     async def on_save(self, params: types.DidSaveTextDocumentParams) -> None:
-        # Not all editors watch files: what they save themselves may be the settings.
+        # Not all editors watch files: the saved file may contain the settings.
         self._reload(settings=True)
 
     async def on_watched_files(self, params: types.DidChangeWatchedFilesParams) -> None:
@@ -161,11 +161,11 @@ class TrlLintServer(LanguageServer):
         if self._pushes(document.now):
             for each in {*document.told, *(each.uri for each in document.now.shown)}:
                 self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(each, []))
-        self._others_after(FOR_OTHERS, document.now)  # what was not saved is gone
+        self._others_after(FOR_OTHERS, document.now)  # its unsaved text is gone
 
     @property
     def _encoding(self) -> str:
-        """In which columns are counted, as was agreed."""
+        """The agreed unit in which columns are counted."""
         encoding = self.workspace.position_encoding
         agreed = encoding.value if isinstance(encoding, types.PositionEncodingKind) else encoding
         return agreed or types.PositionEncodingKind.Utf16.value
@@ -187,13 +187,13 @@ class TrlLintServer(LanguageServer):
         self._others_after(FOR_OTHERS, version)
 
     def _others_after(self, seconds: float, changed: Version) -> None:
-        """Look at the other open documents again: they may import the one that has changed."""
+        """Lint the other open documents again: they may import the changed one."""
         for uri, document in self.documents.items():
             if uri != changed.uri and _may_concern(changed, document.now):
                 self._look_after(seconds, uri, again=True)
 
     def _reload(self, *, settings: bool) -> None:
-        """Look at all open documents again, as what is on the disk has changed."""
+        """Lint all open documents again, because files on disk have changed."""
         self._said.clear()
         self.projects.forget(settings=settings)
         for uri in self.documents:
@@ -202,9 +202,9 @@ class TrlLintServer(LanguageServer):
     # --- looking at them ---
 
     def _look_after(self, seconds: float, uri: str, *, again: bool = False) -> None:
-        """Look at a document some time later, instead of what was to be looked at before.
+        """Lint a document later, and cancel its previously scheduled lint.
 
-        again: even if its own text is as it was.
+        again: even if its own text is unchanged.
         """
         before = self._looks.get(uri)
         if before is not None:
@@ -226,7 +226,7 @@ class TrlLintServer(LanguageServer):
             await self._settle(document, linted)
 
     async def _settle(self, document: Document, linted: Linted) -> None:
-        """Once nobody types any more, see whether a look at all of a document says the same."""
+        """After a pause in typing, check whether a full lint of a document gives the same result."""
         settled = None
         while settled is None:
             await asyncio.sleep(FROM_THE_START)
@@ -239,7 +239,7 @@ class TrlLintServer(LanguageServer):
         self.worker.tidy(is_pause=True)
 
     def _show(self, document: Document, linted: Linted) -> None:
-        """Tell the editor, if that is news."""
+        """Send the diagnostics to the editor if they have changed."""
         if document.told == linted.told:
             return
         if self._pushes(linted.version):
@@ -249,19 +249,19 @@ class TrlLintServer(LanguageServer):
                     self.text_document_publish_diagnostics(
                         types.PublishDiagnosticsParams(uri, list(found), version=number)
                     )
-            for uri in before.keys() - linted.told.keys():  # cells that are gone
+            for uri in before.keys() - linted.told.keys():  # removed cells
                 self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
         elif self._refreshes:
             self.workspace_diagnostic_refresh(None)
 
     @property
     def _refreshes(self) -> bool:
-        """Whether the editor can be told to ask for diagnostics again."""
+        """Whether the server can tell the editor to request diagnostics again."""
         workspace = self.client_capabilities.workspace
         return bool(workspace and workspace.diagnostics and workspace.diagnostics.refresh_support)
 
     async def linted(self, uri: str) -> Linted | None:
-        """What a lint of the newest text of a document comes to; None when it is not open any more."""
+        """The lint result for the newest text of a document; None if it is no longer open."""
         async with self._locks.setdefault(uri, asyncio.Lock()):
             while (document := self.documents.get(uri)) is not None and not document.is_linted():
                 version = document.now
@@ -272,14 +272,14 @@ class TrlLintServer(LanguageServer):
             return document.linted if document is not None else None
 
     def _lint(self, document: Document, version: Version) -> Linted | None:
-        """What a lint comes to; None where there is a newer text by now, so that nobody waits for it."""
+        """The result of a lint; None if a newer text has made it obsolete."""
         try:
             return lint(self.projects, version, lambda: document.now is not version)
         except Interrupted:
             return None
 
     def _lint_whole(self, version: Version, texts: int) -> Linted | None:
-        """What a lint from the start comes to; None where a text has come since, of any document."""
+        """The result of a full lint; None if the text of any document has changed meanwhile."""
         try:
             return lint(self.projects, version, lambda: self._texts != texts, afresh=True)
         except Interrupted:
@@ -301,12 +301,12 @@ class TrlLintServer(LanguageServer):
             self._say(linted.trouble)
 
     def _complain(self, text: str) -> None:
-        """Say what is wrong with the settings; called in the worker's thread."""
+        """Report an error in the settings; called in the worker's thread."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._say, text)
 
     def _say(self, text: str) -> None:
-        """Show a line to the user, once until something changes on the disk."""
+        """Show a message to the user, only once until something changes on disk."""
         if text not in self._said:
             self._said.add(text)
             self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"trl-lint: {text}"))
@@ -314,7 +314,7 @@ class TrlLintServer(LanguageServer):
     # --- what the editor asks ---
 
     def _shown_in(self, uri: str) -> Document | None:
-        """What is shown in a document: its own text, or, if it is a cell, its notebook."""
+        """The document that an editor shows under a URI: the text itself or, for a cell, its notebook."""
         own = (each for each in self.documents.values() if any(shown.uri == uri for shown in each.now.shown))
         return next(own, None)
 
@@ -326,7 +326,7 @@ class TrlLintServer(LanguageServer):
         document = self.documents[uri]
         document.told = linted.told
         if not linted.settled:
-            self._look_after(0, uri)  # which goes on to see whether it holds
+            self._look_after(0, uri)  # this also checks later whether the result is still the same
         return types.RelatedFullDocumentDiagnosticReport(list(linted.diagnostics.get(uri, ())))
 
     async def on_code_action(self, params: types.CodeActionParams) -> list[types.CodeAction]:
@@ -343,7 +343,7 @@ class TrlLintServer(LanguageServer):
         return offered if document.now is version else []
 
     async def _asked_about(self, params: types.CodeActionParams, document: Document) -> Iterable[types.Diagnostic]:
-        """The diagnostics that actions are wanted for: those handed back, else those that touch the range."""
+        """The diagnostics that actions are requested for: those sent back, otherwise those that overlap the range."""
         given = [each for each in params.context.diagnostics if actions.is_about(each, document.now)]
         if given:
             return given
@@ -353,7 +353,7 @@ class TrlLintServer(LanguageServer):
         return [each for each in found if each.range.start <= last and first <= each.range.end]
 
     async def _quick_fixes(self, found: types.Diagnostic, version: Version) -> list[types.CodeAction]:
-        """How one finding can be mended, and silenced."""
+        """The actions that fix and silence one finding."""
         linted = await self.linted(version.uri)
         if linted is None or linted.version is not version:
             return []
@@ -410,13 +410,13 @@ class TrlLintServer(LanguageServer):
 
 
 def _path_of(uri: str) -> Path | None:
-    """The path of a document; what is not in a file has none, and belongs to no project."""
+    """The path of a document; None for one that is not in a file, which belongs to no project."""
     name = to_fs_path(uri)
     return None if name is None else Path(os.path.abspath(name))
 
 
 def _may_concern(changed: Version, other: Version) -> bool:
-    """Whether another document may import one that has changed."""
+    """Whether another document may import a changed one."""
     if isinstance(other, NotebookVersion):
         return changed.path.suffix == ".py"
     return changed.path.suffix == other.path.suffix

@@ -1,4 +1,4 @@
-"""Places as the protocol counts them: lines and columns from 0, columns in units of an encoding that was agreed on."""
+"""Positions in LSP: lines and columns from 0, columns in units of the agreed encoding."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from lsprotocol import types
 
 from trl_lint.findings import Edit, Position
 
-# How a unit of each encoding is written: the codec, and how many of its bytes make one.
+# The code unit of each encoding: the codec, and the number of bytes per unit.
 _UNITS = {
     types.PositionEncodingKind.Utf8.value: ("utf-8", 1),
     types.PositionEncodingKind.Utf16.value: ("utf-16-le", 2),
     types.PositionEncodingKind.Utf32.value: ("utf-32-le", 4),
 }
-# Python's own `splitlines` also ends lines where neither Python nor the protocol does: at a form feed, at U+2028.
+# Python's `splitlines` also splits where neither Python nor LSP ends a line: at a form feed, at U+2028.
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """The places of one text. encoding: "utf-16", unless client and server agreed on another one."""
+    """Converts positions of one text. encoding: "utf-16", unless client and server agreed on another one."""
 
     text: str
     encoding: str = types.PositionEncodingKind.Utf16.value
@@ -34,11 +34,11 @@ class Coordinates:
         return _LINE_END.split(self.text)
 
     def line(self, number: int) -> str:
-        """A line, counted from 1; "" where there is none."""
+        """A line, counted from 1; "" if there is none."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     def position(self, place: Position) -> types.Position:
-        """A place of ours in the protocol's terms; behind the last line it is the end of that."""
+        """A position of this tool as an LSP position; after the last line, the end of that line."""
         if place.line > len(self.lines):
             place = Position(len(self.lines), len(self.lines[-1]) + 1)
         codec, width = _UNITS[self.encoding]
@@ -46,7 +46,7 @@ class Coordinates:
         return types.Position(place.line - 1, len(before.encode(codec, "surrogatepass")) // width)
 
     def place(self, position: types.Position) -> Position:
-        """A place of the protocol's in our terms; inside of a character it is that character's."""
+        """An LSP position as a position of this tool; inside a character, that character."""
         codec, width = _UNITS[self.encoding]
         before = self.line(position.line + 1).encode(codec, "surrogatepass")[: position.character * width]
         return Position(position.line + 1, len(before.decode(codec, "ignore")) + 1)

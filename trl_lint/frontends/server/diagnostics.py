@@ -1,4 +1,4 @@
-"""Findings as the protocol shows them: with their places, what explains them, and the edits that mend them."""
+"""Findings as LSP diagnostics: with their positions, their explanation, and the data for their fixes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ SEVERITIES = {
     Severity.WARNING: types.DiagnosticSeverity.Warning,
     Severity.NOTE: types.DiagnosticSeverity.Information,
 }
-# What an editor is told of how far a fix may be trusted, behind its title.
+# How a fix's applicability is shown to the editor, after its title.
 TRUST = {Applicability.SAFE: "", Applicability.UNSAFE: " (unsafe)"}
 
-# The coordinates of another file.
+# Returns the coordinates of another file.
 Elsewhere = Callable[[Path], Coordinates]
 JsonData = dict[str, object]
 
 
 def diagnostic(finding: Finding, version: Version, elsewhere: Elsewhere) -> types.Diagnostic:
-    """A finding in one state of a document, at a place that the editor shows."""
+    """A finding in one version of a document, at a position that the editor shows."""
     here = (version.text_at(finding.start) or version).coordinates
     text = f"{finding.message}\nhelp: {finding.help}" if finding.help else finding.message
     return types.Diagnostic(
@@ -43,7 +43,7 @@ def diagnostic(finding: Finding, version: Version, elsewhere: Elsewhere) -> type
 
 
 def syntax_error(error: SourceError, version: Version) -> types.Diagnostic:
-    """What keeps a text from being understood: it is why there are no findings."""
+    """The error that prevents a text from being parsed, and so explains why there are no findings."""
     start = place_of(error)
     here = (version.text_at(start) or version).coordinates
     end = Position(error.line, max(len(here.line(error.line)) + 1, error.column))
@@ -60,7 +60,7 @@ def place_of(error: SourceError) -> Position:
 
 
 def _related(finding: Finding, version: Version, elsewhere: Elsewhere) -> Iterator[types.DiagnosticRelatedInformation]:
-    """The steps that lead to a finding, what keeps its fix from being safe, and the other places of its cause."""
+    """The steps that lead to a finding, the reasons why its fix is not safe, and the other places of its cause."""
     steps: Iterable[Note] = dict.fromkeys((*finding.because, *(finding.fix.conditions if finding.fix else ())))
     told = [(note.text, note.path, note.start) for note in steps]
     told += [(f"{each.code}: {each.message}", each.path, each.start) for each in finding.also]
@@ -68,15 +68,15 @@ def _related(finding: Finding, version: Version, elsewhere: Elsewhere) -> Iterat
         own = version.text_at(start) if Path(path) == version.path else None
         there = own.coordinates if own is not None else elsewhere(Path(path))
         uri = own.uri if own is not None else Path(path).as_uri()
-        # A step has no end of its own: what is shown is the rest of its line.
+        # A step has no end: mark the rest of its line.
         end = Position(start.line, max(len(there.line(start.line).rstrip()) + 1, start.column))
         yield types.DiagnosticRelatedInformation(types.Location(uri, there.span(start, end)), text)
 
 
 def _data(finding: Finding, version: Version) -> JsonData:
-    """By what a code action finds the finding again, so that nothing has to be linted for it.
+    """What a code action needs to find the finding again without another lint.
 
-    The edits themselves are work, and are made once somebody wants to see them.
+    The edits themselves are computed only when they are requested.
     """
     place = [finding.start.cell, finding.start.line, finding.start.column]
     return {"version": version.number, "name": finding.name, "place": place, "fix": _fix(finding.fix)}

@@ -1,4 +1,4 @@
-"""The open documents: their text as the editor has it, and what the last lint of it came to."""
+"""The open documents: their text in the editor, and the result of the last lint."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from trl_lint.frontends.server.coordinates import Coordinates
 from trl_lint.linter.results import SourceError
 from trl_lint.linter.rewriting.text_edits import edits_between
 
-# By the URI of a document: the number of a state of it, and what was found in it.
+# By the URI of a document: the number of a version of it, and its diagnostics.
 Told = dict[str, tuple[int, tuple[types.Diagnostic, ...]]]
 
 
 @dataclass(frozen=True)
 class Version:
-    """One state of a document. number: as the editor counts them."""
+    """One version of a document. number: the editor's version number."""
 
     uri: str
     path: Path
@@ -34,38 +34,38 @@ class Version:
 
     @cached_property
     def source(self) -> bytes:
-        """The text as it would be on the disk."""
+        """The text as it would be on disk."""
         return encoded(self.text)
 
     @property
     def shown(self) -> Sequence[Version]:
-        """The documents in which an editor shows it: itself, or its cells."""
+        """The documents that an editor shows for it: itself, or its cells."""
         return (self,)
 
     def text_at(self, place: Position) -> Version | None:
-        """The document in which a place is counted; None where the editor shows none."""
+        """The document that a position is relative to; None if the editor shows none."""
         return None if place.cell else self
 
     def placed(self, uri: str, position: types.Position) -> tuple[Version, Position] | None:
-        """A position in a document that shows it: that document, and the place; None if it is not one of those."""
+        """The document with this URI that shows it, and the position in it; None if there is none."""
         return (self, self.coordinates.place(position)) if uri == self.uri else None
 
     def changes(self, edits: Sequence[Edit]) -> Iterator[tuple[Version, Sequence[Edit]]]:
-        """Edits by the documents that they change."""
+        """Edits, by the document that they change."""
         yield self, edits
 
     def changes_to(self, text: str) -> Iterator[tuple[Version, Sequence[Edit]]]:
-        """What has to change for it to have another text, by document."""
+        """The edits that give it another text, by document."""
         yield self, edits_between(self.text, text)
 
 
 @dataclass(frozen=True)
 class Linted:
-    """What a lint of one state of a document came to.
+    """The lint result for one version of a document.
 
-    diagnostics: by the URIs of the documents in which they are shown. error: where and why its text could not be
-    understood; there are no findings then. trouble: the line for the user when the tool itself failed. settled: whether
-    it was looked at from the start, and not only at what has changed.
+    diagnostics: by the URIs of the documents that show them. error: where and why its text could not be parsed; there
+    are no findings then. trouble: a message for the user if the tool itself failed. settled: whether it was a full
+    lint, not an incremental one.
     """
 
     version: Version
@@ -77,13 +77,13 @@ class Linted:
 
     @property
     def told(self) -> Told:
-        """What an editor is told of it."""
+        """The diagnostics to send to the editor."""
         return {each.uri: (each.number, self.diagnostics.get(each.uri, ())) for each in self.version.shown}
 
 
 @dataclass
 class Document:
-    """An open document. told: what the editor was told last."""
+    """An open document. told: the diagnostics last sent to the editor."""
 
     now: Version
     linted: Linted | None = None
@@ -91,5 +91,5 @@ class Document:
     changed_at: float = field(default=float("-inf"))
 
     def is_linted(self) -> bool:
-        """Whether what is known is about the text as it is now."""
+        """Whether the result is for the current text."""
         return self.linted is not None and self.linted.version is self.now

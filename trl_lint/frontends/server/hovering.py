@@ -1,4 +1,4 @@
-"""What an editor shows about the place under the mouse: what is known of a name there, and the page of a rule."""
+"""Hovers: the facts about a name, and the page of a rule."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rule_in_comment(projects: Projects, version: Version, place: Position) -> tu
 
 
 def rules_at(projects: Projects, linted: Linted | None, place: Position) -> list[BaseRule]:
-    """The rules with a finding at a place, each once."""
+    """The rules with a finding at a position, without duplicates."""
     if linted is None:
         return []
     codes = dict.fromkeys(each.code for each in linted.findings if each.start <= place <= each.end)
@@ -45,7 +45,7 @@ def rules_at(projects: Projects, linted: Linted | None, place: Position) -> list
 
 
 def names_at(projects: Projects, version: Version, place: Position) -> tuple[NameFacts, ...]:
-    """What the analysis knows of the names at a place, the innermost first.
+    """The facts about the names at a position, the innermost first.
 
     Raises:
         SourceError: the text can't be parsed.
@@ -73,7 +73,7 @@ def _names_in(linter: Linter, path: Path, source: bytes, place: Position) -> tup
 
 
 def _outside(part: CodePart, known: NameFacts) -> NameFacts:
-    """What is known of a name in a part of a file, with the places that the file has."""
+    """The facts about a name in a part of a file, with positions in the file."""
 
     def noted(note: Note) -> Note:
         own = note.path == str(part.path)
@@ -84,12 +84,12 @@ def _outside(part: CodePart, known: NameFacts) -> NameFacts:
 
 
 def _size(known: NameFacts) -> tuple[int, int]:
-    """How much of the text an expression takes: of two that hold a place, the one that is inside takes less."""
+    """The size of an expression in the text: of two around a position, the inner one is smaller."""
     return known.end.line - known.start.line, known.end.column - known.start.column
 
 
 def shown(known: NameFacts, version: Version) -> str:
-    """What is known of a name, in Markdown."""
+    """The facts about a name, in Markdown."""
     lines = []
     for fact in known.facts:
         lines += ["", f"`{known.name}`: {fact.text}", ""]

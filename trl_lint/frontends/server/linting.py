@@ -1,4 +1,4 @@
-"""One look at a document: its findings, as the command line would report them for its text."""
+"""Lint a document once: the same findings as the command line reports for its text."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from trl_lint.linter.suppression.add_noqa import silencing
 
 
 def lint(projects: Projects, version: Version, is_stale: Callable[[], bool], *, afresh: bool = False) -> Linted:
-    """What a lint of a document comes to; whatever goes wrong is in the result.
+    """The result of linting a document; any failure is part of the result.
 
-    is_stale: whether nobody waits for it any more. afresh: begin from the start, even if less would do.
+    is_stale: whether the result is no longer needed. afresh: start from scratch, even if an incremental lint would do.
 
     Raises:
         Interrupted: it has become stale.
@@ -42,7 +42,7 @@ def lint(projects: Projects, version: Version, is_stale: Callable[[], bool], *, 
             return Linted(version)
         reuse_trees(linter, path, source)
         found = projects.without_known(runner.check(linter, path, source), linter).findings
-        # Places in the cells of a notebook that is open as a text are none in that.
+        # If a notebook is open as text, positions in its cells are not positions in the text.
         findings = tuple(each for each in found if version.text_at(each.start) is not None)
         elsewhere = _coordinates_in(projects, version)
         told = _by_document(version, ((each.start, diagnostic(each, version, elsewhere)) for each in findings))
@@ -58,7 +58,7 @@ def lint(projects: Projects, version: Version, is_stale: Callable[[], bool], *, 
 def _by_document(
     version: Version, found: Iterable[tuple[Position, types.Diagnostic]]
 ) -> dict[str, tuple[types.Diagnostic, ...]]:
-    """Diagnostics by the documents in which their places are shown."""
+    """Diagnostics, by the document that shows their positions."""
     told: dict[str, tuple[types.Diagnostic, ...]] = {}
     for place, each in found:
         there = version.text_at(place)
@@ -68,30 +68,30 @@ def _by_document(
 
 
 def mended(projects: Projects, version: Version) -> str:
-    """The text that `trl-lint --fix` would write; the text itself where there is nothing to mend, or it can't be."""
+    """The text that `trl-lint --fix` would write; the same text if nothing is fixed, or if that fails."""
     path, source = version.path, version.source
     if projects.is_excluded(path):
         return version.text
     linter = projects.linter(path, mends=True)
-    # A tree that was put together of parts is as good for looking at; what is written comes from one that was not.
+    # A tree assembled from parts is good enough for linting; the written text must come from a fully parsed tree.
     linter.trees = {each: tree for each, tree in linter.trees.items() if each != path}
     result = runner.run_one(path, source, linter, lambda *asked: runner.propose(*asked, unsafe=False))
     return version.text if result.problem else decode(result.source)
 
 
 def edits_for(finding: Finding, version: Version) -> tuple[tuple[Edit, ...], Edit | None]:
-    """The edits that mend a finding, where it has a fix to be made, and the one that silences it."""
+    """The edits that fix a finding, if it has an applicable fix, and the edit that silences it."""
     silence = silencing(version.path, version.source, finding)
     if finding.fix is None or finding.fix.applicability not in TRUST:
         return (), silence
     try:
         return finding.fix.edits(), silence
-    except Exception:  # of the tool's own: the finding can be silenced all the same
+    except Exception:  # a failure of the tool itself: the finding can still be silenced
         return (), silence
 
 
 def reuse_trees(linter: Linter, path: Path, source: bytes) -> None:
-    """Parse a text that was changed in a place or two: of the tree of the text before, all other functions are kept."""
+    """Parse a text with few changes: all other functions of the previous tree are kept."""
     code = linter.modules(path, source).get(path)
     if code is None:
         return
@@ -103,7 +103,7 @@ def reuse_trees(linter: Linter, path: Path, source: bytes) -> None:
 
 
 def _coordinates_in(projects: Projects, version: Version) -> Callable[[Path], Coordinates]:
-    """The coordinates of other files, each of which is read once, and only if something in it is told."""
+    """The coordinates of other files; each is read once, and only if a diagnostic mentions it."""
     known: dict[Path, Coordinates] = {}
 
     def of(path: Path) -> Coordinates:

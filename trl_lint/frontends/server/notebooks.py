@@ -1,7 +1,7 @@
-"""Open notebooks: each cell is a document of its own for the editor, and all code cells together are one module.
+"""Open notebooks: for the editor each cell is a document, while all code cells together are one module.
 
-A notebook is linted as the file that it would be saved as, so that all is as the command line has it; what is found in
-a cell is told, and mended, in the document of that cell.
+A notebook is linted as the file that it would be saved as, so that the results are those of the command line; the
+findings in a cell are shown, and fixed, in the document of that cell.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trl_lint.linter.cells.notebook import opened
 from trl_lint.linter.cells.places import ended
 from trl_lint.linter.rewriting.text_edits import edited, edits_between
 
-# All cells are asked for: those of text count, too, and only the cells say which language they are in.
+# Request all cells: text cells count, too, and only the cells tell which language they are in.
 SYNC = types.NotebookDocumentSyncOptions(
     [types.NotebookDocumentFilterWithNotebook(types.NotebookDocumentFilterPattern("**/*.ipynb", scheme="file"))]
 )
@@ -29,7 +29,7 @@ SYNC = types.NotebookDocumentSyncOptions(
 
 @dataclass(frozen=True)
 class NotebookVersion(Version):
-    """One state of a notebook: its text is its JSON. cells: the documents of its code cells, by their numbers."""
+    """One version of a notebook: its text is its JSON. cells: the documents of its code cells, by their numbers."""
 
     cells: Mapping[int, Version]
 
@@ -60,14 +60,14 @@ class NotebookVersion(Version):
 
 
 def _edited(text: str, edits: Iterable[Edit]) -> str:
-    """The text of a cell after edits, which take its last line to have an end; it has one only if it had one before."""
+    """The text of a cell after edits, which assume a final line end; it is removed again if there was none."""
     own = [Edit(replace(each.start, cell=0), replace(each.end, cell=0), each.content) for each in edits]
     new = edited("".join(ended(text)), own)
     return new if not text or text[-1] in "\r\n" else new.removesuffix("\n").removesuffix("\r")
 
 
 class Notebook:
-    """A notebook as the editor has it. encoding: in which columns are counted."""
+    """A notebook as the editor has it. encoding: the unit in which columns are counted."""
 
     def __init__(self, uri: str, path: Path, opened: types.DidOpenNotebookDocumentParams, encoding: str) -> None:
         self._uri, self._path, self._encoding = uri, path, encoding
@@ -77,7 +77,7 @@ class Notebook:
         self._open(opened.cell_text_documents)
 
     def change(self, change: types.NotebookDocumentChangeEvent) -> None:
-        """Take note of a change: of which cells there are, and in what order; of their kinds; of their texts."""
+        """Apply a change: of the list of cells and their order, of their kinds, or of their texts."""
         cells = change.cells
         if cells is None:
             return
@@ -115,7 +115,7 @@ class Notebook:
         return Version(uri, self._path, number, Coordinates(text, self._encoding))
 
     def version(self, number: int) -> NotebookVersion:
-        """The notebook as it is now. number: as the editor counts its states."""
+        """The current version of the notebook. number: the editor's version number."""
         texts = [self._texts.get(each.document) for each in self._cells]
         is_code = [each.kind == types.NotebookCellKind.Code for each in self._cells]
         rows = [

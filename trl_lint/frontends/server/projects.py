@@ -1,4 +1,4 @@
-"""The projects that open documents belong to: their settings, and what has been parsed of them."""
+"""The projects that open documents belong to: their settings, and their parsed files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Chosen:
 
 @dataclass
 class _Live:
-    """The document that is being typed: its linter, and what that was given besides its text."""
+    """The document that is being typed: its linter, and the linter's other inputs."""
 
     path: Path
     linter: LiveLinter
@@ -43,10 +43,10 @@ class _Live:
 
 @dataclass
 class Projects:
-    """What is known of all projects. It is asked by one thread at a time.
+    """What is known of all projects. Used by one thread at a time.
 
-    overlay: the text of each open document. complain: is given a line for the user about settings nobody can act on;
-    the last ones that were good stay in force.
+    overlay: the text of each open document. complain: called with a message for the user about invalid settings; the
+    last valid ones stay in force.
     """
 
     complain: Callable[[str], None]
@@ -55,13 +55,13 @@ class Projects:
     _last_good: dict[Path, _Chosen] = field(default_factory=dict)
     _excluded: dict[Path, bool] = field(default_factory=dict)
     _baselines: dict[Path, Baseline | None] = field(default_factory=dict)  # None: it can't be read
-    # By the first of the places where imports are looked up: the trees of its files, and its engines.
+    # By the first import root: the trees of its files, and its engines.
     _trees: dict[Path, dict[Path, tuple[bytes, cst.Module]]] = field(default_factory=dict)
     _engines: dict[tuple[Settings, Path], ProjectEngines] = field(default_factory=dict)
     _live: _Live | None = None
 
     def forget(self, *, settings: bool) -> None:
-        """Look anew at what files on the disk say of the engines of a project, the baselines, and what settings say."""
+        """Read engines and baselines from disk again, and the settings if `settings`."""
         self._engines.clear()
         self._live = None
         self._baselines.clear()
@@ -71,7 +71,7 @@ class Projects:
 
     @property
     def named(self) -> frozenset[Path]:
-        """The files that the settings in force come from, or name."""
+        """The files that the current settings come from, or name."""
         found: set[Path] = set()
         for each in list(self._last_good.values()):
             found.update(Path(os.path.abspath(path)) for _, path in each.settings.sources)
@@ -79,22 +79,22 @@ class Projects:
         return frozenset(found)
 
     def find_rule(self, path: Path, word: str) -> BaseRule | None:
-        """The rule that a code or a name stands for in a file, be it ours or a plugin's of its project."""
+        """The rule with a code or name that applies in a file, including those of its project's plugins."""
         return find_rule(word, self._of(path).settings.plugins)
 
     def any_matters(self, paths: Iterable[Path]) -> bool:
-        """Whether what is found may depend on one of these files: code, and what is not left out."""
+        """Whether findings may depend on one of these files: code, and files that are not excluded."""
         return any(path.suffix == ".py" or not self.is_excluded(path) for path in paths)
 
     def is_excluded(self, path: Path) -> bool:
-        """Whether the settings or git leave a file out: an editor opens files that nobody asked to lint."""
+        """Whether the settings or git exclude a file: an editor also opens files that are not meant to be linted."""
         if path not in self._excluded:
             settings = self._of(path).settings
             self._excluded[path] = is_excluded(path, root=settings.root, exclude=settings.exclude)
         return self._excluded[path]
 
     def without_known(self, result: FileResult, linter: Linter) -> FileResult:
-        """What came of a document less what the baseline of its project knows, if there is one that can be read."""
+        """The result for a document without findings in the baseline of its project, if there is a readable one."""
         path = baseline.path_of(linter.settings)
         if path is None:
             return result
@@ -108,9 +108,9 @@ class Projects:
         return result if known is None else baseline.match(known, [result], linter).results[0]
 
     def linter(self, path: Path, *, mends: bool = False, asks: Iterable[type[Event]] = ()) -> Linter:
-        """A linter for one look at a document, finding what `trl-lint PATH` does; it has all that was parsed before.
+        """A linter for one lint of a document, with the findings of `trl-lint PATH`; it reuses all parsed trees.
 
-        mends: it is asked for the text that `--fix` would write. asks: for what else it is asked; see `Linter`.
+        mends: it has to compute the text that `--fix` would write. asks: further events that are needed; see `Linter`.
         """
         chosen = self._of(path)
         linter = Linter(*self._asked(path), mends=mends, selection=chosen.wanted, asks=asks)
@@ -118,7 +118,7 @@ class Projects:
         return linter
 
     def live(self, path: Path, is_stale: Callable[[], bool]) -> LiveLinter:
-        """A linter as `linter` gives it for a document that is being typed, which `keep` keeps for its next texts."""
+        """A linter like that of `linter` for a document that is being typed; `keep` keeps it for the next texts."""
         chosen = self._of(path)
         linter = LiveLinter(*self._asked(path), mends=False, selection=chosen.wanted)
         linter.is_interrupted = is_stale
@@ -126,7 +126,7 @@ class Projects:
         return linter
 
     def retyped(self, path: Path, source: bytes) -> LiveLinter | None:
-        """The linter that is kept, once it has looked at the new text of its document; None if it can't."""
+        """The kept linter, after an incremental lint of the new text of its document; None if that is impossible."""
         live, self._live = self._live, None
         others = {each: text for each, text in self.overlay.items() if each != path}
         if live is None or (live.path, live.others) != (path, others) or live.chosen is not self._of(path):
@@ -136,13 +136,13 @@ class Projects:
             code = live.linter.modules(path, source).get(path)
             if code is None or not live.linter.retyped(path, code):
                 return None
-        except Exception:  # it is looked at from the start, and what is wrong will be said then, if anything is
+        except Exception:  # it is linted from scratch, which will report the error if there is one
             return None
         self._live = live
         return live.linter
 
     def keep(self, path: Path, linter: LiveLinter) -> None:
-        """Keep a linter that has looked at a document, instead of the one that was kept before."""
+        """Keep a linter that has linted a document, instead of the one kept before."""
         others = {each: text for each, text in self.overlay.items() if each != path}
         linter.is_interrupted = bool
         self._live = _Live(path, linter, self._of(path), others)

@@ -1,4 +1,4 @@
-"""What an editor is asked to watch: the files on the disk that a look at a document may depend on."""
+"""The files that an editor is asked to watch: those on disk that the lint of a document may depend on."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _IGNORED = ".gitignore"
 
 
 def is_of_settings(path: Path, named: Iterable[Path]) -> bool:
-    """Whether a file may say which files are linted, and how. named: those that settings name."""
+    """Whether a file may determine which files are linted, and how. named: those that settings name."""
     return path.suffix == _SETTINGS or path.name == _IGNORED or path in named
 
 
 @cache
 def patterns() -> tuple[str, ...]:
-    """Of the names of files that may matter to any project."""
+    """Patterns for the names of files that may matter to any project."""
     suffixes = (_SETTINGS, *(each for each in (*BY_SUFFIX, JSON) if is_wanted(f"x{each}")))
     names = (*BY_NAME, *PROJECT_MARKS, _IGNORED, *(f"{each}*" for each in BY_BEGINNING), *(f"*{e}" for e in suffixes))
     return tuple(sorted({_in_any_case(each) for each in names}))
@@ -36,7 +36,7 @@ def _in_any_case(name: str) -> str:
 
 
 def everywhere() -> list[types.FileSystemWatcher]:
-    """The watchers of what lies in the folders that are open."""
+    """The watchers for files in the open folders."""
     return [types.FileSystemWatcher(f"**/{each}") for each in patterns()]
 
 
@@ -49,7 +49,7 @@ class Watched:
         self._files: set[Path] = set()
 
     def ask(self, watchers: Sequence[types.FileSystemWatcher]) -> None:
-        """Have the editor say when such a file changes, if it can."""
+        """Ask the editor to report changes of such files, if it can."""
         told = self._capabilities()
         if told is None or not told.dynamic_registration or not watchers:
             return
@@ -60,7 +60,7 @@ class Watched:
         self._server.client_register_capability(types.RegistrationParams([asked]))
 
     def ask_for_files(self, paths: Iterable[Path]) -> None:
-        """Have it watch these files as well, where `everywhere` does not name them already."""
+        """Ask it to watch these files as well, unless `everywhere` already covers them."""
         new = sorted(path for path in {*paths} - self._files if not self._is_covered(path))
         self._files.update(paths)
         told = self._capabilities()

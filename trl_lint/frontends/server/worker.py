@@ -1,4 +1,4 @@
-"""The one thread in which documents are linted, so that the server goes on listening meanwhile."""
+"""The single thread in which documents are linted, so that the server stays responsive."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 _Result = TypeVar("_Result")
-# After so many looks at documents what they have left behind is looked through even while somebody types.
+# After this many lints, garbage is collected even while the user is typing.
 _MOST_LOOKS = 30
 
 
 class Worker:
-    """Does one thing at a time, in the order in which it is asked."""
+    """Runs one task at a time, in the order of the requests."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lint")
         self._waiting = 0
         self._looks = 0
-        # Trees are large and live long: the collector looks through them when nobody waits, and not between two steps.
+        # Trees are large and live long: collect garbage only when nothing is waiting, not between two steps.
         gc.disable()
 
     async def do(self, work: Callable[[], _Result]) -> _Result:
@@ -36,7 +36,7 @@ class Worker:
             self._waiting -= 1
 
     def tidy(self, *, is_pause: bool) -> None:
-        """Collect garbage, if there may be much and nothing else is to be done. is_pause: nobody types."""
+        """Collect garbage if there may be much and nothing else is waiting. is_pause: the user is not typing."""
         self._looks += 1
         if not self._waiting and (is_pause or self._looks >= _MOST_LOOKS):
             self._looks = 0
@@ -47,5 +47,5 @@ class Worker:
 
 
 def _collect() -> None:
-    gc.unfreeze()  # a linter takes what it has parsed out of sight, for a process that ends soon
+    gc.unfreeze()  # a linter freezes what it has parsed, assuming that the process ends soon
     gc.collect()
