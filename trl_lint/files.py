@@ -1,4 +1,4 @@
-"""Read files on disk safely, whoever created them.
+"""Read files on disk safely, even from an untrusted tree.
 
 Links and names in a linted tree may point anywhere: to a pipe, a device, or an endless file. A path that can't be
 inspected counts as no file and no folder: `os.path.isfile` returns False where `Path.is_file` raises, for a name that

@@ -1,4 +1,4 @@
-"""Safe output: paths, messages and pieces of code come from whoever wrote the linted files.
+"""Safe output: paths, messages and pieces of code come from the linted files, which may be malicious.
 
 A file name may contain a line end, and a string in the code may contain control sequences that clear the screen. Output
 must neither forge a line nor control the terminal. JSON must be valid for strict readers, too.

@@ -115,7 +115,7 @@ def _read(event: AttributeRead) -> _Read | NoFix:
     return NoFix(_WRITTEN_NEAR) if _is_written_near(read) else read
 
 
-# --- what is never mended -------------------------------------------------------------------------------
+# --- what is never fixed --------------------------------------------------------------------------------
 
 
 def _unsuitable(event: AttributeRead) -> str:

@@ -55,11 +55,11 @@ class Place(NamedTuple):
 @click.option("--config", type=click.Path(path_type=Path), help="Read the settings from this file.")
 @click.option("--isolated", is_flag=True, help="Ignore all settings files.")
 def explain(place: str, paths: tuple[Path, ...], output_format: str, config: Path | None, isolated: bool) -> None:
-    """Say what is known of each name on LINE of FILE: whether it differs between ranks, and what makes it so.
+    """Show what is known about each name on LINE of FILE: whether it differs between ranks, and why.
 
-    FILE is analysed with what it imports and with the nearest files of the project that import it; PATHS are more of
-    these. In a notebook the line is one of a cell: `"FILE.ipynb:cell 2:LINE"`. Exits with 0, or with 2 when the line
-    can't be explained.
+    FILE is analysed with its imports and with the nearest files of the project that import it; PATHS adds more files.
+    In a notebook, name the cell as well: `"FILE.ipynb:cell 2:LINE"`. Exits with 0, or with 2 if the line can't be
+    explained.
     """
     from trl_lint.config import load_settings
     from trl_lint.linter.results import SourceError

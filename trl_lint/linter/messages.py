@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def message_of(rule: Rule[Any], violation: Violation, violations: Sequence[Violation]) -> str:
-    """The message for the violations at one place: that of the first, with all metrics that they are about."""
+    """The message of the violation that represents those at one place, with the metrics of all of them."""
     metrics = list(dict.fromkeys(each.metric for each in violations if each.metric))
     return violation.message if len(metrics) < 2 else rule.message_for(violation, metrics)
 

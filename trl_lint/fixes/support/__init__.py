@@ -1,1 +1,1 @@
-"""What several fixes need: edits, scopes, imports, blocks, what is shared between two fixes of one place."""
+"""What several fixes share: edits, scopes, imports, blocks, and reductions used by two fixes of one place."""

@@ -278,7 +278,7 @@ def _own_attributes(roots: Iterable[cst.CSTNode], method: FunctionInfo) -> set[s
     }
 
 
-# --- an attribute that is there already ------------------------------------------------------------------
+# --- an existing attribute -------------------------------------------------------------------------------
 
 
 def _assigned(

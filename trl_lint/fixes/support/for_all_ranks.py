@@ -55,7 +55,7 @@ def for_all_ranks(event: Divergence) -> FixPlan | NoFix:
         return NoFix(str(left))
 
 
-# --- the functions that the calls stand in ----------------------------------------------------------------
+# --- the functions around the calls -----------------------------------------------------------------------
 
 
 def _is_kept_away_by(test: cst.CSTNode, point: SyncPoint) -> bool:
@@ -87,7 +87,7 @@ def _leaves_no_trace(step: Step) -> bool:
     return not declared_names(function) and all(holder_name(each) in own for each in changed)
 
 
-# --- what only some ranks get to --------------------------------------------------------------------------
+# --- what only some ranks reach ---------------------------------------------------------------------------
 
 
 def _region(event: Divergence) -> DivergentRegion:

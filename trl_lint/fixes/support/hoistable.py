@@ -111,7 +111,7 @@ def is_private(region: DivergentRegion, line: cst.SimpleStatementLine) -> bool:
     return False
 
 
-# --- what a call is given ---------------------------------------------------------------------------------
+# --- the inputs of a call ---------------------------------------------------------------------------------
 
 
 def _operands(region: DivergentRegion, call: cst.Call) -> list[cst.CSTNode]:
@@ -158,7 +158,7 @@ def _overlap(one: str, other: str) -> bool:
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
-# --- what code does besides -------------------------------------------------------------------------------
+# --- side effects of code ---------------------------------------------------------------------------------
 
 
 def _is_plain(region: DivergentRegion, node: cst.CSTNode) -> bool:

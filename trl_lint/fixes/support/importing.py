@@ -275,7 +275,7 @@ def _noqa_of(line: cst.SimpleStatementLine) -> str:
     return f"  {comment.value}" if comment is not None and _NOQA.fullmatch(comment.value) else ""
 
 
-# --- into an import that is there -----------------------------------------------------------------------
+# --- extending an import --------------------------------------------------------------------------------
 
 
 def _merged(statements: Sequence[cst.BaseStatement], needed: Sequence[Import]) -> ExtendImport | None:

@@ -80,7 +80,7 @@ class TrlLintServer(LanguageServer):
         self.worker.stop()
         super().shutdown()  # type: ignore[no-untyped-call]
 
-    # --- what the editor can do ---
+    # --- client capabilities ---
 
     @property
     def _pulls(self) -> bool:
@@ -199,7 +199,7 @@ class TrlLintServer(LanguageServer):
         for uri in self.documents:
             self._look_after(AFTER_A_PAUSE, uri, again=True)
 
-    # --- looking at them ---
+    # --- linting ---
 
     def _look_after(self, seconds: float, uri: str, *, again: bool = False) -> None:
         """Lint a document later, and cancel its previously scheduled lint.
@@ -294,7 +294,7 @@ class TrlLintServer(LanguageServer):
 
         return await self.worker.do(with_open_texts)
 
-    # --- what the user is told besides ---
+    # --- messages to the user ---
 
     def _tell(self, linted: Linted | None) -> None:
         if linted is not None and linted.trouble:
@@ -311,7 +311,7 @@ class TrlLintServer(LanguageServer):
             self._said.add(text)
             self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"trl-lint: {text}"))
 
-    # --- what the editor asks ---
+    # --- requests of the editor ---
 
     def _shown_in(self, uri: str) -> Document | None:
         """The document that an editor shows under a URI: the text itself or, for a cell, its notebook."""

@@ -12,9 +12,9 @@ from trl_lint.frontends.terminal import fail
 @click.command(short_help="Run the language server, for editors.")
 @click.option("--stdio", is_flag=True, help="Use standard input and output; always on.")
 def server(stdio: bool) -> None:
-    """Run the language server: diagnostics while typing, quick fixes, and what is known of a name.
+    """Run the language server: diagnostics while typing, quick fixes, and facts about names on hover.
 
-    An editor starts it and speaks to it over standard input and output. It needs `pip install 'trl-lint[lsp]'`.
+    An editor starts it and communicates over standard input and output. It needs `pip install 'trl-lint[lsp]'`.
     """
     if find_spec("pygls") is None:
         fail("the language server needs `pip install 'trl-lint[lsp]'`")
