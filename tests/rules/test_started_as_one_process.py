@@ -238,6 +238,9 @@ ONE = "compute_environment: LOCAL_MACHINE\nnum_machines: 1\nnum_processes: 1  # 
         ("", {"others/theirs/one.yaml": ONE}, True),
         ("", {"one.yaml": ONE, "two.yaml": ONE.replace("processes: 1", "processes: 2")}, True),
         ("--multi_gpu", {"one.yaml": ONE}, True),
+        ("--gpu_ids 3", {}, False),
+        ("--gpu_ids all", {}, True),
+        ("--gpu_ids $GPUS", {}, True),
         ("", {}, True),
     ],
 )

@@ -215,6 +215,8 @@ ONE_PROCESS = (
     CountOption("--nproc-per-node", _ELASTIC, r"^1$"),
     CountOption("--num_processes", _LAUNCH, r"^1$"),
     CountOption("--num-processes", _LAUNCH, r"^1$"),
+    CountOption("--gpu_ids", _LAUNCH, r"^\d+$"),
+    CountOption("--gpu-ids", _LAUNCH, r"^\d+$"),
     CountOption("--num_gpus", _RUNNER, r"^1$"),
     CountOption("--num-gpus", _RUNNER, r"^1$"),
     CountOption("--include", _RUNNER, r"^\w+:\d+$"),
@@ -226,7 +228,12 @@ SEVERAL_NODES = (
     CountOption("--num-machines", _LAUNCH, r"^(?!1$)"),
     CountOption("--num_nodes", _RUNNER, r"^(?!1$)"),
 )
-# With one of these a command overrides the number of processes in the configuration, or says which ones.
+# Keys of DeepSpeed's settings, which an engine has as its `config`. A model's configuration takes no keys.
+DEEPSPEED_SETTINGS = frozenset({
+    "activation_checkpointing", "bf16", "fp16", "gradient_accumulation_steps", "gradient_clipping", "optimizer",
+    "scheduler", "train_batch_size", "train_micro_batch_size_per_gpu", "zero_optimization",
+})  # fmt: skip
+# With one of these a command says how many processes there are, or which, whatever the configuration says.
 _ALSO_COUNT = frozenset({"--gpu-ids", "--gpu_ids", "--multi-gpu", "--multi_gpu"})
 COUNTS = frozenset(each.name for each in ONE_PROCESS + SEVERAL_NODES) | _ALSO_COUNT
 # Accelerate's settings give the number of processes; one machine is the default.

@@ -104,6 +104,8 @@ def _is_handed_on(event: AttributeRead, *, likely: bool = False) -> bool:
     """
     if is_data_parallel(event.model):
         return False  # by the code itself, under whatever engine others are run
+    if event.attribute in _ENGINE and _is_engines_own(event):
+        return True
     if event.attribute not in _ENGINE and NAMES_ENGINE.fits(event.module.path.stem):
         return True  # `train_zero3.py`
     engines = event.module.engines()
@@ -111,6 +113,13 @@ def _is_handed_on(event: AttributeRead, *, likely: bool = False) -> bool:
     if not are_only(HAND_ON_ATTRIBUTES):
         return False
     return event.attribute not in _ENGINE or are_only({TrainingEngine.FSDP}) or _is_asked_first(event)
+
+
+def _is_engines_own(event: AttributeRead) -> bool:
+    """Whether what DeepSpeed is set to is asked for, which the engine has and the model has not."""
+    from trl_lint.analysis.program.idioms.engine_settings import asks_for_setting
+
+    return asks_for_setting(event.function.node if event.function is not None else event.module.tree, event.node)
 
 
 def _is_asked_first(event: AttributeRead) -> bool:
