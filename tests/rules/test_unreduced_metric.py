@@ -1094,13 +1094,14 @@ from accelerate import Accelerator
 
 def run_epoch(model, loader, optimizer, accelerator, train):
     total, seen = 0.0, 0
-    for batch in loader:
+    for step, batch in enumerate(loader):
         loss = model(batch["x"]).loss
         if {asked}:
             accelerator.backward(loss)
             optimizer.step()
         seen += batch["x"].shape[0]
         total += loss.item() * batch["x"].shape[0]
+        print(step)
     return total / seen
 
 def main(model, optimizer, loader):

@@ -240,7 +240,23 @@ def test_cache_files_that_others_may_be_reading():
         "from datasets import load_dataset\n" + IMPORTS + loop("data = load_dataset('a')\n{}data.cleanup_cache_files()")
     )
     assert SNIPPETS.places(text.format("")) == ["data.cleanup_cache_files()"]
+    assert SNIPPETS.places(text.format("with accelerator.main_process_first(): ")) == ["data.cleanup_cache_files()"]
     assert SNIPPETS.places(text.format("if accelerator.is_main_process: ")) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "is_reported"),
+    [
+        ("os.makedirs(args.output_dir)", True),
+        ("shutil.rmtree(args.output_dir)", True),
+        ("os.makedirs(args.output_dir, exist_ok=True)", False),
+        ("if not os.path.exists(args.output_dir): os.makedirs(args.output_dir)", False),
+        ("save_json(args, args.path)", False),  # it is written again
+        ("os.makedirs(path_of(batch))", False),
+    ],
+)
+def test_what_fails_where_the_ranks_take_turns(call, is_reported):
+    assert bool(places(f"with accelerator.main_process_first():\n    {call}")) is is_reported
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ METHODS: dict[str, Effect] = {
             ("write_videofile", "filename"), ("export_chrome_trace", "path"), ("extractall", "path"),
         )
     },
-    # Of a data set (arrow_dataset.py): it keeps only its own file, and removes that of another rank.
-    "cleanup_cache_files": Effect("removes the cache files that the others may be reading"),
+    # Of a data set (arrow_dataset.py): its own file alone is left, and that of another rank is none of its own.
+    "cleanup_cache_files": Effect("removes the cache files that the others may be reading", in_turn=True),
     # Of a pipeline of diffusers (loaders/lora_base.py).
     "save_lora_weights": Effect("writes the same files", (0, "save_directory")),
     # Of a config and a tokenizer of transformers, however they were loaded (configuration_utils.py,

@@ -33,7 +33,7 @@ from trl_lint.analysis.transfer.processes import job_flags, wide_conditions
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LibraryInstance, LoadedFiles, PathValue
-from trl_lint.domain.provenance import LauncherVariable, OwnFile, SharedName, Step
+from trl_lint.domain.provenance import LauncherVariable, OneByOne, OwnFile, SharedName, Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import agreed, place_of
 from trl_lint.domain.values import Kind, Value
@@ -405,6 +405,8 @@ def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNod
 
 
 def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
+    if isinstance(condition.provenance, OneByOne):
+        return effect.fails or effect.in_turn  # the ranks that come later do what has been done
     if wide_conditions.widened(frame, condition) or wide_conditions.is_no_guard(condition):
         return True
     if wide_conditions.counts(frame, condition) or wide_conditions.is_of_own_data(condition):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import is_bound
-from trl_lint.analysis.program.syntax import children, names_in, of_class
+from trl_lint.analysis.program.syntax import children, last_name, names_in, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import BatchValue, PreparedObject, TupleValue
@@ -27,21 +27,20 @@ def evaluates(frame: Frame, loop: cst.For) -> bool:
     """Whether a loop trains nothing: gradients are off around it or in it."""
     names = names_in(loop.body)
     if names & STEPS_OF_TRAINING and not frame.memory.control.grad:
-        names = _names_run(frame, loop.body, loop)
+        names = _names_called(frame, loop.body, loop)
     return not names & STEPS_OF_TRAINING and (not frame.memory.control.grad or bool(names & WITHOUT_GRADIENTS))
 
 
-def _names_run(frame: Frame, node: cst.CSTNode, loop: cst.For) -> set[str]:
-    """The names in a part of a loop, except in branches of a flag that are known not to run: `if train:`."""
-    if isinstance(node, cst.Name):
-        return {node.value}
+def _names_called(frame: Frame, node: cst.CSTNode, loop: cst.For) -> set[str]:
+    """What is called in a piece of a loop, but for what stands under a flag that is known to be off: `if train:`."""
     parts = children(node)
     if isinstance(node, cst.If):
         known = _known(frame, node.test, loop)
         parts = [
             part for part in parts if part is not (node.body if known is False else node.orelse if known else None)
         ]
-    return {name for part in parts for name in _names_run(frame, part, loop)}
+    own = {last_name(node.func)} if isinstance(node, cst.Call) else set()
+    return own.union(*(_names_called(frame, part, loop) for part in parts))
 
 
 def _known(frame: Frame, test: cst.BaseExpression, loop: cst.For) -> bool | None:
