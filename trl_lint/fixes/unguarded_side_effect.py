@@ -34,7 +34,7 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
         """The plan to put a call whose result is unused under `is_main_process`, or why that is left to the author."""
         if _is_for_all(event):
             return _for_all(event)
-        if event.looked:
+        if event.looked and event.effect.fails:
             return NoFix("it has no argument `exist_ok`")
         found = own_line(scope_of(event.function, event.module), event.node)
         if found is None:
