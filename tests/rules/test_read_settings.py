@@ -239,3 +239,34 @@ MERGED = "args = argparse.Namespace(**{**vars(args), **yaml.safe_load(open(args.
 )
 def test_options_that_are_handed_on_by_their_names(lines, test, later, is_reported):
     assert bool(SNIPPETS.findings(OPTIONS.format(lines=lines, test=test, later=later))) is is_reported
+
+
+LEFT = """\
+import os, shutil
+from accelerate import Accelerator
+
+def note(path):
+    {left}
+    open(path, "w").write("x")
+
+def main():
+    accelerator = Accelerator()
+    note("x.txt")
+"""
+TRIED = "try:\n        read()\n    except {}:\n        return"
+
+
+@pytest.mark.parametrize(
+    ("left", "is_reported"),
+    [
+        ("if not shutil.which('git'): return", True),
+        (TRIED.format("InvalidGitRepositoryError"), True),
+        (TRIED.format("(ImportError, git.InvalidGitRepositoryError)"), True),
+        (TRIED.format("OSError"), False),
+        (TRIED.format("StopIteration"), False),
+        (TRIED.format("Exception"), False),
+        ("if not has_git(): return", False),
+    ],
+)
+def test_what_is_installed_is_so_on_all_ranks(left, is_reported):
+    assert bool(SNIPPETS.findings(LEFT.format(left=left))) is is_reported

@@ -132,8 +132,10 @@ MET_BY_ALL_RANKS = frozenset({
     "StopIteration", "SystemExit", "TypeError",
 })  # fmt: skip
 
-# Those of them that only say that a package is missing.
-NOT_INSTALLED = frozenset({"ImportError", "ModuleNotFoundError"})
+# Those that say that a package is not there, or that the code lies in no repository (GitPython), and nothing else.
+NOT_INSTALLED = frozenset({
+    "ImportError", "InvalidGitRepositoryError", "ModuleNotFoundError", "PackageNotFoundError",
+})  # fmt: skip
 
 # Exceptions of a rank whose batch is too large for its memory, and their base classes.
 OUT_OF_MEMORY = frozenset({

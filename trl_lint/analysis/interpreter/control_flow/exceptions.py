@@ -132,7 +132,7 @@ def _keeps_together(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
 
 
 def _asks_for_package(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
-    """Whether an `except` clause only catches a missing package, which is installed on all ranks or on none."""
+    """Whether an `except` clause catches only that a package, or a repository, is missing: so it is on all ranks."""
     names = [last_name(each) for each in _caught(handler)]
     return bool(names) and all(name in NOT_INSTALLED for name in names)
 
