@@ -65,6 +65,8 @@ ORIGINS: dict[str, Rank] = {
     "numpy.random.seed": ranks.SAME,
     "importlib.metadata.version": ranks.SAME,
     "importlib.util.find_spec": ranks.SAME,
+    "mmengine.is_installed": ranks.SAME,
+    "mmengine.utils.is_installed": ranks.SAME,
     "multiprocessing.cpu_count": ranks.SAME,
     "os.access": ranks.IO_LOCAL,
     "os.cpu_count": ranks.SAME,
