@@ -1095,6 +1095,7 @@ from accelerate import Accelerator
 def run_epoch(model, loader, optimizer, accelerator, train):
     total, seen = 0.0, 0
     for step, batch in enumerate(loader):
+        {turned}
         loss = model(batch["x"]).loss
         if {asked}:
             accelerator.backward(loss)
@@ -1107,7 +1108,7 @@ def run_epoch(model, loader, optimizer, accelerator, train):
 def main(model, optimizer, loader):
     accelerator = Accelerator()
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
-    with torch.no_grad():
+    with {around}:
         mean = run_epoch(model, loader, optimizer, accelerator, {flag})
     print(f"loss {{mean:.4f}}")
 """
@@ -1124,4 +1125,20 @@ def main(model, optimizer, loader):
     ],
 )
 def test_a_loop_that_trains_by_a_flag_evaluates_without_it(asked, flag, is_reported):
-    assert bool(SNIPPETS.findings(EPOCH.format(asked=asked, flag=flag))) is is_reported
+    text = EPOCH.format(asked=asked, flag=flag, around="torch.no_grad()", turned="pass")
+    assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("turned", "flag", "is_reported"),
+    [
+        ("torch.set_grad_enabled(False)", "False", True),
+        ("torch.set_grad_enabled(train)", "False", True),
+        ("torch.set_grad_enabled(not train)", "False", False),
+        ("torch.set_grad_enabled(train)", "True", False),
+        ("torch.set_grad_enabled(is_training())", "False", False),
+    ],
+)
+def test_a_loop_that_turns_gradients_off_evaluates(turned, flag, is_reported):
+    text = EPOCH.format(asked="train", flag=flag, around="here()", turned=turned)
+    assert bool(SNIPPETS.findings("import torch\n" + text)) is is_reported

@@ -74,7 +74,7 @@ SINKS = either(
     named(_rows(Store)),
     named(row.name for row in library.ROWS if isinstance(row, Hook) and row.stored is not None),
 )
-EVALUATIONS = named(torch.WITHOUT_GRADIENTS)
+EVALUATIONS = named((*torch.WITHOUT_GRADIENTS, torch.SETS_GRADIENTS))
 SHOWN = named(loggers.SHOWS, "{}(")
 GATHERED_HOOKS = named(row.name for row in library.ROWS if isinstance(row, Hook) and row.gathered)
 

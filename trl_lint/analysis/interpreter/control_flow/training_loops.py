@@ -20,15 +20,24 @@ from trl_lint.domain.model_roles import is_data_parallel
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
-from trl_lint.knowledge.torch import STEPS_OF_TRAINING, WITHOUT_GRADIENTS
+from trl_lint.knowledge.torch import SETS_GRADIENTS, STEPS_OF_TRAINING, WITHOUT_GRADIENTS
+
+_LITERALS = ("False", "True")
 
 
 def evaluates(frame: Frame, loop: cst.For) -> bool:
     """Whether a loop trains nothing: gradients are off around it or in it."""
     names = names_in(loop.body)
-    if names & STEPS_OF_TRAINING and not frame.memory.control.grad:
+    is_off = not frame.memory.control.grad or (SETS_GRADIENTS in names and _turns_off(frame, loop))
+    if names & STEPS_OF_TRAINING and is_off:
         names = _names_called(frame, loop.body, loop)
-    return not names & STEPS_OF_TRAINING and (not frame.memory.control.grad or bool(names & WITHOUT_GRADIENTS))
+    return not names & STEPS_OF_TRAINING and (is_off or bool(names & WITHOUT_GRADIENTS))
+
+
+def _turns_off(frame: Frame, loop: cst.For) -> bool:
+    """Whether gradients are off in a loop by a call that says so: `with torch.set_grad_enabled(False):`."""
+    calls = [each for each in of_class(loop.body, cst.Call) if last_name(each.func) == SETS_GRADIENTS and each.args]
+    return bool(calls) and all(_known(frame, each.args[0].value, loop) is False for each in calls)
 
 
 def _names_called(frame: Frame, node: cst.CSTNode, loop: cst.For) -> set[str]:
@@ -50,6 +59,8 @@ def _known(frame: Frame, test: cst.BaseExpression, loop: cst.For) -> bool | None
         return None if known is None else not known
     if not isinstance(test, cst.Name) or is_bound(loop, test):
         return None
+    if test.value in _LITERALS:
+        return test.value == "True"
     const = frame.memory.names.get(test.value, UNKNOWN).const
     return const if isinstance(const, bool) else None
 
