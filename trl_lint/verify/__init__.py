@@ -7,5 +7,5 @@ session.py ── launcher.py ── torchrun ── rank/ (in every process) �
     └── mending.py (the fixed copy), fixtures.py (our own subjects), reports/ (what is printed)
 ```
 
-No oracle knows a rule: they look at how each rank ended, which collectives it ran, what it logged and what it trained.
+Oracles know no rules: they look at how each rank ended, which collectives it ran, what it logged and what it trained.
 """

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 CLEAN, FINDINGS, FAILED = 0, 1, 2
 FORMATS = ("text", "json", "markdown")
-# What a user's script needs to be watched, and what the fixtures are made of.
+# What a user's script needs to be watched, and what the fixtures need.
 NEEDED = ("torch",)
 NEEDED_BY_FIXTURES = ("torch", "transformers", "accelerate", "datasets", "trl")
-# A few steps of a trainer are over by then, with all that it downloads and prepares first.
+# By then a trainer has finished a few steps, with all downloads and preparation before them.
 LIMIT = 1800.0
-# A fixture that takes longer than this has gone wrong in a way that no oracle knows.
+# A fixture that takes longer has failed in a way that no oracle detects.
 FIXTURE_LIMIT = 600.0
 
 
@@ -78,7 +78,7 @@ class VerifyOptions:
         return Launch(**{**{name: getattr(self, name) for name in names}, "limit": self.limit_or(LIMIT)})
 
     def limit_or(self, default: float) -> float | None:
-        """Seconds after which a run is stopped, if it is; `default` where none are named."""
+        """Seconds after which a run is stopped, None for never; `default` if no limit is given."""
         return default if self.limit is None else self.limit or None
 
 
@@ -203,18 +203,18 @@ def _report_files(
 def verify(**given: Any) -> None:
     """Run SCRIPT with its ARGS under torchrun, as it is and with trl-lint's fixes, and say what differs.
 
-    Of a LAUNCH FILE (a shell script, a Makefile, ...) each training that it starts with bare python is run so, and as
-    `accelerate launch` would start it. Without any, the fixtures of all rules are run, each broken and fixed; RULE (a
-    code or a name) runs those of one. Options stand before SCRIPT. Your files are never touched. Exits with 0 when
-    everything holds, 1 when something does not, and 2 when the tool could not do its work, or the script fails on one
-    process as well.
+    Given a LAUNCH FILE (a shell script, a Makefile, ...), each training that it starts with bare python is run like
+    this, and as `accelerate launch` would start it. Without arguments, the fixtures of all rules are run, broken and
+    fixed; RULE (a code or a name) runs those of one. Options come before SCRIPT. Your files are never touched. Exits
+    with 0 when everything holds, 1 when something does not, and 2 when the tool could not do its work, or the script
+    fails on one process as well.
     """
     from trl_lint.verify.processes import interrupts
     from trl_lint.verify.processes.interrupts import RunInterrupted
     from trl_lint.verify.processes.launcher import LaunchError
     from trl_lint.verify.rank import descendants
 
-    descendants.adopt()  # what a script leaves running in a session of its own
+    descendants.adopt()  # processes that a script leaves running in their own session
     try:
         with interrupts.heeded():
             status = run(VerifyOptions(**given))
@@ -228,7 +228,7 @@ def verify(**given: Any) -> None:
 
 
 def run(options: VerifyOptions) -> int:
-    """Do what was asked for; the exit code."""
+    """Run what was asked for and return the exit code."""
     from trl_lint.verify import running
     from trl_lint.verify.reports import load
 
@@ -269,7 +269,7 @@ def run(options: VerifyOptions) -> int:
 
 
 def _plot(target: Path | None) -> Plot | None:
-    """What draws the metrics, if that is asked for.
+    """The plot of the metrics, if one is requested.
 
     Raises:
         Unusable: it can't be drawn.
@@ -294,7 +294,7 @@ def _written(path: Path) -> TextIO:
 
 
 def _rules(options: VerifyOptions) -> list[BaseRule] | None:
-    """The rules whose fixtures are asked for; None when it is a script."""
+    """The rules whose fixtures are to be run; None if a script is given."""
     from trl_lint.rules import all_rules, find_rule
 
     if options.module:
@@ -310,7 +310,7 @@ def _rules(options: VerifyOptions) -> list[BaseRule] | None:
 
 
 def _own_proofs(options: VerifyOptions) -> Iterator[Proof]:
-    """Those of what the user has named."""
+    """The proofs of the script or launch file that the user named."""
     from trl_lint.launch.parsers.readers import is_launch_file
 
     path = None if options.module else Path(options.words[0])
@@ -322,7 +322,7 @@ def _head(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(200)
-    except OSError:  # told of where it is read whole
+    except OSError:  # reported where the whole file is read
         return b""
 
 
@@ -357,7 +357,7 @@ def _script_proof(options: VerifyOptions) -> Iterator[Proof]:
 
 
 def _fix_command(options: VerifyOptions, files: list[Path]) -> str:
-    """The command that makes of these files what was run."""
+    """The command that applies the fixes that were tried to these files."""
     unsafe = {None: [], True: ["--unsafe-fixes"], False: ["--no-unsafe-fixes"]}[options.unsafe_fixes]
     select = ["--select", options.select] if options.select else []
     config = ["--config", str(options.config)] if options.config else []
@@ -387,9 +387,9 @@ def _checked(word: str) -> Path:
     """The path of a script that can be run.
 
     Raises:
-        Unusable: it can't be read or is no Python.
+        Unusable: it can't be read or is not Python.
     """
-    path = Path(os.path.abspath(word))  # a link stays one: what lies beside it is found as by Python
+    path = Path(os.path.abspath(word))  # a link is not resolved: files next to it are found as Python finds them
     try:
         compile(path.read_bytes(), word, "exec", dont_inherit=True)
     except OSError as error:
@@ -424,10 +424,10 @@ def _fixture_proofs(options: VerifyOptions, rules: list[BaseRule]) -> Iterator[P
 
 
 def _require(options: VerifyOptions, modules: tuple[str, ...]) -> None:
-    """See that the training environment has what is needed.
+    """Check that the training environment has what is needed.
 
     Raises:
-        Unusable: it does not.
+        Unusable: something is missing.
     """
     missing = environment.missing(options.python, modules)
     if missing:
@@ -442,7 +442,7 @@ def _require(options: VerifyOptions, modules: tuple[str, ...]) -> None:
 def _session(
     options: VerifyOptions, launch: Launch, subjects: int = 1, *, bare: bool = False
 ) -> AbstractContextManager[Session]:
-    """What runs are made in. bare: one process with several GPUs is run in it."""
+    """The session for the runs. bare: whether one process with several GPUs is run in it."""
     from trl_lint.verify import running
 
     gpus = environment.gpus(options.python) if bare else 0

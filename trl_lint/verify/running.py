@@ -1,4 +1,4 @@
-"""The session of one command: what starts its runs, where traces go, what a terminal shows, what breaks it off."""
+"""The session of one command: how its runs start, where traces go, what a terminal shows, how interrupts end it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from trl_lint.verify.proof.session import Session, Start, start
 def session(
     launch: Launch, keep: Path | None, *, gpus: int, subjects: int, forks: bool, tidies: bool
 ) -> Iterator[Session]:
-    """A session for so many subjects. keep: where its traces stay; forks: runs may be forks (`forked_runs.py`);
-    tidies: what they make is taken away (`leftovers.py`).
+    """A session for this many subjects.
+
+    keep: the folder that keeps its traces; forks: whether runs may be forks (`forked_runs.py`); tidies: whether files
+    that runs create are removed (`leftovers.py`).
 
     Raises:
         LaunchError: there is no place for traces.
@@ -30,7 +32,7 @@ def session(
 
 @contextmanager
 def _starter(forks: bool) -> Iterator[Start]:
-    """What starts the runs of a session."""
+    """The function that starts the runs of a session."""
     if not forks:
         yield start
         return
@@ -56,7 +58,7 @@ def _progress(subjects: int) -> Iterator[Callable[[str], None]]:
 
 
 def until_interrupted(proofs: Iterator[Proof], broken_off: list[RunInterrupted]) -> Iterator[Proof]:
-    """All proofs, or those until an interrupt, which goes to `broken_off`, with what is known of the last one."""
+    """Yield all proofs. Add an interrupt to `broken_off`, and end with what is known of the proof that it ended."""
     try:
         yield from proofs
     except RunInterrupted as error:

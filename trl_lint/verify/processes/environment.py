@@ -1,4 +1,4 @@
-"""What the training environment has: asked of its own interpreter, which need not be the one that runs trl-lint."""
+"""What the training environment has, asked of its own interpreter, which may differ from the one that runs trl-lint."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Unusable(Exception):
 
 
 def missing(python: str, packages: Sequence[str]) -> list[str]:
-    """Those of some packages that are not installed.
+    """The packages that are not installed.
 
     Raises:
         Unusable: the interpreter can't be run.

@@ -1,6 +1,6 @@
-"""One process of the training environment that runs ranks in forks of itself: the side of whoever asks it.
+"""The client of a fork server: one process of the training environment that runs ranks in forks of itself.
 
-What it does is in `rank/fork_server.py`.
+The server is in `rank/fork_server.py`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _DIED = "the fork server has died"
 
 
 class ForkServer:
-    """Started at once; it imports while others go on.
+    """A fork server, started at once; it imports the modules in the background.
 
-    launchers: the variables that differ from rank to rank and from run to run.
+    launchers: the variables that differ between ranks and between runs.
 
     Raises:
         OSError: the interpreter can't be run.
@@ -51,15 +51,15 @@ class ForkServer:
         self._say({"modules": list(modules), "launchers": sorted(launchers)})
 
     def ask(self, job: Path, folder: Path, environments: Sequence[Mapping[str, str]]) -> None:
-        """Ask whether ranks of a job can be run in forks: the next answer is why not, "" if they can."""
+        """Ask whether ranks of a job can be run in forks: the next answer is the reason why not, "" if they can."""
         self._say({"job": str(job), "folder": str(folder), "environments": [dict(each) for each in environments]})
 
     def begin(self, *, really: bool) -> None:
-        """Let it begin, or not after all; each rank's end is an answer."""
+        """Let the ranks begin, or cancel them; each rank's exit status is an answer."""
         self._say(really)
 
     def answer(self) -> str | int | None:
-        """Its next answer; None if there is none yet."""
+        """The server's next answer; None if there is none yet."""
         assert self._process.stdout is not None  # a pipe
         while b"\n" not in self._answers:
             if not select.select([self._process.stdout], [], [], 0)[0]:
@@ -73,25 +73,25 @@ class ForkServer:
         return answer
 
     def stop(self) -> None:
-        """Have its ranks end as torchrun would, with their stacks."""
+        """Stop its ranks as torchrun would, so that they write their stacks."""
         self._process.send_signal(signal.SIGTERM)
 
     def close(self) -> None:
-        """End it, and with it all that it runs."""
+        """Kill it, and with it everything that it runs."""
         self._process.kill()
         with suppress(OSError):
             self._process.communicate()
 
     def _say(self, told: object) -> None:
         assert self._process.stdin is not None  # a pipe
-        with suppress(OSError):  # it has died: the answer will say so
+        with suppress(OSError):  # it has died: the next answer will say so
             self._process.stdin.write(f"{json.dumps(told)}\n".encode())
             self._process.stdin.flush()
 
 
 @dataclass
 class ServerShare:
-    """Ranks of a run that one server forks, by their environments. ended: how many; has_failed: one of them has."""
+    """The ranks of a run that one server forks. ended: how many have ended; has_failed: whether any of them failed."""
 
     server: ForkServer
     environments: Sequence[Mapping[str, str]]
@@ -110,13 +110,13 @@ class ServerShare:
 
 
 def run(launch: Launch, job: Job, shares: Sequence[ServerShare], folder: Path, *, plain: bool) -> Run | str:
-    """Run a job in forks, as `launcher.run` does with a launcher; or why that would not be the same.
+    """Run a job in forks, as `launcher.run` does with a launcher; return the reason if forks would not be equivalent.
 
-    folder: where it is started.
+    folder: the working directory.
 
     Raises:
         LaunchError: no rank has started.
-        RunInterrupted: somebody wants it to end.
+        RunInterrupted: a signal asked the command to end.
     """
     file, watch = launcher.prepare(launch, job, plain=plain)
     for share in shares:
@@ -131,7 +131,7 @@ def run(launch: Launch, job: Job, shares: Sequence[ServerShare], folder: Path, *
         ended = launcher.wait(over, launch.limit, watch)
         if not over():
             over.stop()
-            # The same time as a launcher has.
+            # As long as a launcher has.
             launcher.wait(over, launcher.STOP_SECONDS)
         for share in shares:
             if not share.look():
@@ -141,7 +141,7 @@ def run(launch: Launch, job: Job, shares: Sequence[ServerShare], folder: Path, *
 
 
 def _unfit(shares: Sequence[ServerShare]) -> str:
-    """Why any of them can't; then none begins."""
+    """Why any server can't fork its ranks, "" if all can; if one can't, none begins."""
     unfit: dict[int, str] = {}
 
     def have_answered() -> bool:

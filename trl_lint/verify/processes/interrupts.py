@@ -1,6 +1,6 @@
-"""Ctrl+C, and what else asks the command to end: nothing that was started is left running, and what is known is told.
+"""Ctrl+C and other signals that end the command: no started process is left running, and what is known is reported.
 
-While a run goes on, a signal is only noted: whoever waits for the run asks for it (`told`), and ends its ranks in
+During a run a signal is only recorded: the code that waits for the run asks for it (`told`), and ends its ranks in
 order, with their stacks. At any other time it is raised. A second signal ends what runs at once.
 """
 
@@ -21,7 +21,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """Somebody wants the command to end. run: what the ranks had left behind by then, if any were at work."""
+    """A signal asked the command to end. run: what the ranks had recorded by then, if any were running."""
 
     def __init__(self, number: int, run: Run | None = None) -> None:
         self.number = number
@@ -29,7 +29,7 @@ class RunInterrupted(KeyboardInterrupt):
 
 
 class _Signals:
-    """The signals so far, and whether they are only noted."""
+    """The signals received so far, and whether they are only recorded."""
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
@@ -41,7 +41,7 @@ _state = _Signals()
 
 @contextmanager
 def heeded() -> Iterator[None]:
-    """In here signals are `RunInterrupted`, then what they were before."""
+    """Raise signals as `RunInterrupted` in this context; restore the earlier handlers at its end."""
     global _state
     _state = _Signals()
     before: dict[int, Callable[[int, FrameType | None], object] | int | None] = {}
@@ -58,7 +58,7 @@ def heeded() -> Iterator[None]:
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """In here they are only noted; who leaves asks for them."""
+    """Only record signals in this context; the code that leaves it asks for them."""
     before, _state.waits = _state.waits, True
     try:
         yield
@@ -67,7 +67,7 @@ def deferred() -> Iterator[None]:
 
 
 def told() -> int:
-    """The signal that has come first; 0 where there was none."""
+    """The first signal that was received; 0 if there was none."""
     return _state.numbers[0] if _state.numbers else 0
 
 

@@ -1,7 +1,6 @@
-"""Starts a job: by a launcher on several processes, or as one plain process, and waits for its end.
+"""Starts a job, by a launcher on several processes or as one plain process, and waits for its end.
 
-How many machines there are, where they meet and which one this is are torchrun's work: those options go to it as they
-are given.
+The number of machines, their rendezvous and the number of this one are options of torchrun, which are passed on to it.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ from trl_lint.verify.record.trace_files import last_line
 from trl_lint.verify.record.traces import Run, read_run
 from trl_lint.verify.record.verdicts import INTERRUPTED
 
-# Below those that systems hand out: from 32768 on (Linux), or from 49152 on.
+# Below the ports that systems assign: from 32768 on (Linux), or from 49152 on.
 PORTS = (15000, 32000)
 RANK_PROGRAM = Path(__file__).parents[1] / "rank"
 POLL_SECONDS = 0.05
-# Seconds torchrun has to stop its ranks once it is asked to.
+# Seconds that torchrun has to stop its ranks.
 STOP_SECONDS = 30
-# Seconds in which the traces of other machines arrive in a folder that they share.
+# Seconds within which the traces of other machines arrive in a shared folder.
 SHARED_SECONDS = 5
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-# What says that a process belongs to a group: a plain process must not inherit it.
+# The variables of a process in a group: a plain process must not inherit them.
 GROUP_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
@@ -46,10 +45,10 @@ class Launch:
     """How a script is started.
 
     python: the interpreter of the training environment. launcher: what starts the processes, a name of `LAUNCHERS`.
-    nproc: processes on this machine. timeout: seconds that ranks wait in a collective for those that do nothing
-    (`watching.py`), or, where that is not to be seen from here, for any other. limit: seconds after which
-    a whole run is stopped, None for never. nnodes, rdzv_endpoint, rdzv_backend and node_rank are torchrun's.
-    environment: variables on top of those of this process. gpus: how many a plain process sees at most.
+    nproc: processes on this machine. timeout: seconds that ranks wait in a collective for idle ranks (`watching.py`),
+    or for any rank if idleness can't be observed from here. limit: seconds after which the whole run is stopped, None
+    for never. nnodes, rdzv_endpoint, rdzv_backend and node_rank are torchrun's. environment: variables in addition to
+    those of this process. gpus: how many a plain process sees at most.
     """
 
     python: str
@@ -71,7 +70,7 @@ class Launch:
 
     @property
     def world_size(self) -> int:
-        """Processes in all, as far as that is fixed beforehand."""
+        """The number of processes on all machines, if the number of machines is fixed beforehand."""
         return self.nproc * (int(self.nnodes) if self.nnodes and self.nnodes.isdecimal() else 1)
 
     def with_environment(self, **variables: str) -> Launch:
@@ -80,7 +79,7 @@ class Launch:
 
 @dataclass(slots=True)
 class Ended:
-    """How a run has ended. stopped: why it was stopped, if it was; stuck: its ranks were; output: of its launcher."""
+    """How a run ended. stopped: why, if it was stopped; stuck: whether its ranks were stuck; output: the launcher's."""
 
     stopped: str = ""
     stuck: bool = False
@@ -88,7 +87,7 @@ class Ended:
 
 
 class LaunchError(Exception):
-    """The launcher itself failed: no rank has begun."""
+    """The launcher itself failed: no rank has started."""
 
 
 def run(launch: Launch, job: Job, *, plain: bool = False, tick: Callable[[], None] = lambda: None) -> Run:
@@ -96,7 +95,7 @@ def run(launch: Launch, job: Job, *, plain: bool = False, tick: Callable[[], Non
 
     Raises:
         LaunchError: no rank has started.
-        RunInterrupted: somebody wants it to end.
+        RunInterrupted: a signal asked the command to end.
     """
     file, watch = prepare(launch, job, plain=plain)
     command = [launch.python, str(RANK_PROGRAM), str(file)] if plain else LAUNCHERS[launch.launcher](launch, file)
@@ -111,10 +110,10 @@ def run(launch: Launch, job: Job, *, plain: bool = False, tick: Callable[[], Non
 
 
 def prepare(launch: Launch, job: Job, *, plain: bool) -> tuple[Path, Watch | None]:
-    """The file that tells the ranks of a job what to do, in a folder without traces, and what watches them."""
+    """The job file for the ranks, in a folder without old traces, and what watches them."""
     folder = Path(job.traces)
     folder.mkdir(parents=True, exist_ok=True)
-    if not launch.has_several_nodes:  # else the folder may be shared, and another machine may have begun
+    if not launch.has_several_nodes:  # otherwise the folder may be shared, and another machine may have begun
         for old in folder.glob("rank*"):
             old.unlink()
     watch = None if plain or launch.has_several_nodes else Watch(job, launch.nproc, launch.timeout)
@@ -125,11 +124,11 @@ def prepare(launch: Launch, job: Job, *, plain: bool) -> tuple[Path, Watch | Non
 
 
 def result_of(launch: Launch, job: Job, ended: Ended, begun: float) -> Run:
-    """What a run has come to.
+    """The result of a run.
 
     Raises:
         LaunchError: no rank has started.
-        RunInterrupted: somebody wants the command to end.
+        RunInterrupted: a signal asked the command to end.
     """
     result = _read(launch, Path(job.traces), job.user_files)
     result.seconds = time.monotonic() - begun
@@ -143,7 +142,7 @@ def result_of(launch: Launch, job: Job, ended: Ended, begun: float) -> Run:
 
 
 def _read(launch: Launch, folder: Path, user_files: UserFiles) -> Run:
-    """What the ranks wrote; on several machines that share the folder, those of all of them, a little later."""
+    """Read what the ranks wrote; if several machines share the folder, wait a little for the ranks of all of them."""
     end = time.monotonic() + (SHARED_SECONDS if launch.has_several_nodes else 0)
     while True:
         result = read_run(folder, user_files)
@@ -169,9 +168,9 @@ def torchrun(launch: Launch, job: Path) -> list[str]:
 
 
 def accelerate(launch: Launch, job: Path) -> list[str]:
-    """The command line of `accelerate launch`, with all that it would ask a configuration file for.
+    """The command line of `accelerate launch`, with every option that it would look up in a configuration file.
 
-    `--multi_gpu` starts so many processes on the CPU as well; `--cpu` starts one (accelerate/utils/launch.py, 1.6.0).
+    `--multi_gpu` starts several processes on the CPU as well; `--cpu` starts one (accelerate/utils/launch.py, 1.6.0).
     """
     options = {
         "--num_processes": str(launch.nproc),
@@ -188,9 +187,9 @@ LAUNCHERS = {"torchrun": torchrun, "accelerate": accelerate}
 
 
 def free_port() -> int:
-    """A port of this run's own: several runs may go on beside each other.
+    """A port for this run alone: several runs may be active at once.
 
-    None of those that the system hands out itself: before the first rank listens, anyone's connection may take it.
+    It is none of those that the system assigns: before the first rank listens, any connection may take one of these.
     """
     while True:
         port = random.randrange(*PORTS)
@@ -200,7 +199,7 @@ def free_port() -> int:
 
 
 def group_of_one() -> dict[str, str]:
-    """The variables that `torchrun --nproc-per-node 1` gives its one process."""
+    """The variables that `torchrun --nproc-per-node 1` sets for its one process."""
     return {
         **dict.fromkeys(("RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK"), "0"),
         **dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE", "ROLE_WORLD_SIZE"), "1"),
@@ -210,7 +209,7 @@ def group_of_one() -> dict[str, str]:
 
 
 def _is_emulated(job: Job) -> bool:
-    """Whether GPUs, or a device of each process's own, are emulated: real ones must not be seen then."""
+    """Whether GPUs, or one device per process, are emulated: real ones must be hidden then."""
     return job.gpus > 0 or job.devices
 
 
@@ -218,9 +217,9 @@ def environment_of(launch: Launch, *, plain: bool, emulated: bool) -> dict[str, 
     """The variables that a launcher, or a plain process, is started with."""
     kept = {name: value for name, value in os.environ.items() if name not in GROUP_VARIABLES}
     environment = {"OMP_NUM_THREADS": "1", **kept, **dict(launch.environment)}
-    if emulated:  # beside real GPUs the model would lie on one of these
+    if emulated:  # otherwise the model would be put on a real GPU
         environment[VISIBLE] = ""
-    elif plain:  # with several GPUs in sight Trainer would wrap the model in DataParallel
+    elif plain:  # if several GPUs are visible, Trainer would wrap the model in DataParallel
         named = environment.get(VISIBLE, ",".join(map(str, range(launch.gpus)))).split(",")
         environment[VISIBLE] = ",".join(named[: launch.gpus])
     return environment
@@ -263,7 +262,7 @@ def wait(
     watch: Watch | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> Ended:
-    """Wait until a run is over, or is to be stopped: at its limit, as its ranks are stuck, or as somebody wants it."""
+    """Wait until a run is over or must be stopped: at its limit, because its ranks are stuck, or on an interrupt."""
     end = None if limit is None else time.monotonic() + limit
     while not is_over():
         if interrupts.told():
@@ -278,7 +277,7 @@ def wait(
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End the launcher, which ends its ranks; killed outright it takes them with it, but they leave no stacks."""
+    """End the launcher, which ends its ranks; if it has to be killed, they are killed as well and write no stacks."""
     if process.poll() is not None:
         return
     process.send_signal(signal.SIGTERM)

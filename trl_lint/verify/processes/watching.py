@@ -1,10 +1,10 @@
-"""Tells when the ranks of a run wait for each other in vain, while they run.
+"""Detects, during a run, that its ranks wait for each other in vain.
 
-A rank that is late is no bug: its share of the work, or a preparation that the others wait for, may take its time. So
-nothing ends because time is up in a collective. A run is stuck where
+A late rank is no bug: its share of the work, or a preparation that the others wait for, may take long. So no run ends
+because time is up in a collective. A run is stuck if
 
-- all its ranks are in collectives, or in the gradient synchronisation of a backward pass, and no two of them can meet;
-- or some wait there for others that are elsewhere and do nothing, for as long as `patience`.
+- all its ranks are in collectives, or in the gradient synchronisation of a backward pass, and no two of them match;
+- or some wait there for others that are elsewhere and idle, for as long as `patience`.
 
 A rank that computes is waited for, however long that takes.
 
@@ -22,18 +22,18 @@ from pathlib import Path
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.record.traces import RankRecord, Run, read_run
 
-# Seconds between two looks.
+# Seconds between two checks.
 LOOK_SECONDS = 0.5
-# Seconds in which what travels arrives: where no two ranks can meet, nothing else can happen any more.
+# Seconds within which pending messages arrive: if no two ranks match then, nothing else can happen any more.
 SURE_SECONDS = 2.0
-# The share of a processor that a process may use while it waits: some look now and then whether it is over.
+# The share of a processor that a waiting process may use: some poll from time to time.
 IDLE_SHARE = 0.05
-# Letters of a thread that runs, or waits for a processor, or for a disk.
+# States of a thread that runs, or waits for a processor, or waits for a disk.
 _AT_WORK = (["R"], ["D"])
 
 
 class Watch:
-    """Looks at the traces of one run, as often as it is asked. patience: see above, in seconds."""
+    """Checks the traces of one run, whenever it is asked. patience: see above, in seconds."""
 
     def __init__(self, job: Job, nproc: int, patience: float) -> None:
         self._job = job
@@ -82,7 +82,7 @@ def _waits(rank: RankRecord) -> bool:
 
 
 def can_meet(rank: RankRecord, run: Run) -> bool:
-    """Whether all members of the group are in the collective that a rank waits in: it is under way."""
+    """Whether all members of the group have reached the collective that a rank waits in, so that it is under way."""
     if rank.pending is None:
         return False
     group = rank.pending.group
@@ -99,9 +99,9 @@ def _reached(rank: RankRecord, group: tuple[int, ...] | None) -> tuple[int, str]
 
 
 def activity(process: int) -> tuple[float, bool]:
-    """Of a process and those that it has started: the seconds of processor time, and whether one is at work now.
+    """The processor time of a process and its children, in seconds, and whether one of them is working now.
 
-    Nothing is known where the system does not tell (no /proc): then they count as idle.
+    On a system without /proc nothing is known: they count as idle.
     """
     seconds, at_work = 0.0, False
     for folder in Path("/proc").glob("[0-9]*"):
@@ -113,7 +113,7 @@ def activity(process: int) -> tuple[float, bool]:
 
 
 def _fields(stat: Path) -> list[str]:
-    """What a `stat` file says behind the name of the program, which may hold anything."""
+    """The fields of a `stat` file that follow the name of the program, which may contain anything."""
     with suppress(OSError):
         return stat.read_text(errors="replace").rpartition(")")[2].split()
     return []

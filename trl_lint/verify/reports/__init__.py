@@ -1,4 +1,4 @@
-"""What the user reads of proofs: one module per output format, each with a class `Report`."""
+"""The reports on proofs: one module per output format, each with a class `Report`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trl_lint.verify.record.verdicts import Outcome, Verdict
 
 
 class Report(ABC):
-    """Shows proofs as they come, then closes."""
+    """Shows proofs as they arrive, then a summary."""
 
     def __init__(self, out: TextIO, *, nproc: int) -> None:
         self.out = out
@@ -33,27 +33,27 @@ class Report(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Show what stands at the end."""
+        """Show what comes after all proofs."""
 
 
 def load(name: str) -> type[Report]:
-    """The class of an output format, imported only now."""
+    """Import the class of an output format."""
     report: type[Report] = import_module(f"{__name__}.{name}").Report
     return report
 
 
 def headline(finding: Finding) -> str:
-    """Where a finding is and which rule has it."""
+    """The place of a finding and its rule."""
     return f"{place(finding)}: {finding.code} {finding.name}"
 
 
 def fixed(proof: Proof) -> str:
-    """What has become of the findings that have fixes."""
+    """Whether the findings that have fixes were fixed."""
     return "fixed" if proof.alone is None else "fix not tried"
 
 
 def findings(proof: Proof) -> list[str]:
-    """A line per finding: what the runs say of it, or what has become of it where they say nothing."""
+    """A line per finding: what the runs show about it, otherwise whether it was fixed."""
     if proof.findings:
         return [_told(each) for each in proof.findings]
     lines = [f"{fixed(proof)}: {headline(finding)}" for finding in proof.fixes]
@@ -75,19 +75,19 @@ def _times(times: Mapping[int, int]) -> str:
 
 
 def oracles(proof: Proof) -> list[str]:
-    """The rows of a table of runs: whatever oracle has judged any of them."""
+    """The rows of a table of runs: every oracle that has judged any of them."""
     return list(dict.fromkeys(each.oracle for column in proof.columns for each in column.judged.verdicts))
 
 
 def decisive(judged: Judged) -> Verdict:
-    """The verdict that says most: the first that failed, else the first that says something of metrics."""
+    """The most informative verdict: the first that failed, otherwise the one on metrics, otherwise the first."""
     order = [verdict for verdict in judged.verdicts if verdict.failed]
     order += [verdict for verdict in judged.verdicts if verdict.oracle == "same metric" and verdict.outcome == "passed"]
     return (order or judged.verdicts)[0]
 
 
 def outcome(column: Column) -> str:
-    """What came of one run, in a few words."""
+    """The result of one run, in a few words."""
     if column.judged.passed:
         return "passes" if not column.wanted else f"passes, but should fail ({column.wanted})"
     ways = ", ".join(dict.fromkeys(verdict.way for verdict in column.judged.verdicts if verdict.failed))
@@ -97,7 +97,7 @@ def outcome(column: Column) -> str:
 
 
 def unseen(proof: Proof) -> list[str]:
-    """What this machine has no traces of."""
+    """A note on ranks of which this machine has no traces."""
     groups = [run for run in proof.runs if run.world_size > 1]
     seen = min((len(run.ranks) for run in groups), default=0)
     size = max((run.world_size for run in groups), default=0)
@@ -107,7 +107,7 @@ def unseen(proof: Proof) -> list[str]:
 
 
 def emulated_devices(proof: Proof) -> list[str]:
-    """What ran without the device that it is made for."""
+    """What was emulated, because its device is missing."""
     return sorted({rank.emulated for run in proof.runs for rank in run.ranks if rank.emulated})
 
 
@@ -117,7 +117,7 @@ def emulated(proof: Proof) -> list[str]:
 
 
 def conclusion(proof: Proof) -> str:
-    """What the runs of a user's program come to, in a sentence."""
+    """What the runs of a user's program show, in a sentence."""
     if proof.is_interrupted:
         return "Interrupted: this is what was seen until then."
     if proof.alone is not None:
@@ -143,13 +143,13 @@ def conclusion(proof: Proof) -> str:
 
 
 def _line(end: Verdict) -> str:
-    """A failure of one process in a line: what it said, and where."""
+    """The failure of one process in a line: its message and its place."""
     said = str(end.data.get("said") or end.summary)
     return f"{said} (at {', called from '.join(end.at)})" if end.at else said
 
 
 def closing(proofs: list[Proof], nproc: int) -> str:
-    """One line for all of them."""
+    """One line that sums up all proofs."""
     columns = [column for proof in proofs for column in proof.columns]
     good = sum(column.holds for column in columns)
     programs, processes = many(len(proofs), "program"), many(nproc, "process", "es")

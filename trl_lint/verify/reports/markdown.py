@@ -22,7 +22,7 @@ class Report(reports.Report):
 
 
 def table(proofs: list[Proof]) -> Iterator[str]:
-    """Subject, run, what came of it and what decides that."""
+    """Subject, run, outcome and decisive evidence."""
     yield "| subject | run | outcome | decisive evidence |"
     yield "| --- | --- | --- | --- |"
     for proof in proofs:
@@ -56,7 +56,7 @@ def _section(column: Column) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """Text that a table's cell shows as it is."""
+    """Escape text, so that a cell of a table shows it unchanged."""
     for char in "\\|*_`<>[]":
         text = text.replace(char, f"\\{char}")
     return " ".join(text.split())

@@ -1,6 +1,6 @@
-"""A picture of the metrics of a run: by step, what rank 0 hands to the log, what the others have, and their mean.
+"""A plot of the metrics of a run by step: what rank 0 logs, the values of the other ranks, and their mean.
 
-Where one process trains the same way, the value that it computes on the same global batch is drawn as well.
+If one process trains the same way, the value that it computes on the same global batch is drawn as well.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from trl_lint.verify.proof.proofs import Column, Proof
 
 ENDINGS = (".pdf", ".png", ".svg")
-# As many metrics as a page has room for, those that differ most first.
+# As many metrics as fit on a page, those that differ most first.
 MOST = 4
 LOGGED, OTHERS, MEAN, TRUE = "#d1495b", "#9aa5b1", "#30638e", "#2e8b57"
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One metric in one run: by step, the values of all ranks, and what one process has, if that is known."""
+    """One metric in one run: by step, the values of all ranks, and those of one process, if they are known."""
 
     rows: Sequence[Sequence[float]]
     true: Sequence[float] = ()
 
     @property
     def differs(self) -> int:
-        """At how many steps it is not the same on all ranks."""
+        """The number of steps at which the ranks differ."""
         return sum(not all_same(row, BETWEEN_RANKS) for row in self.rows)
 
 
@@ -58,12 +58,12 @@ class Plot:
 
     @property
     def remark(self) -> str:
-        """What there is to say in the end; "" where a picture was drawn."""
+        """A warning for the end; "" if a plot was drawn."""
         return "" if self._is_drawn else f"warning: {self._target} was not drawn: no metric was logged by all ranks"
 
 
 def check(target: Path) -> None:
-    """See that a picture can be drawn, before anything is run for it.
+    """Check that a plot can be drawn, before anything is run for it.
 
     Raises:
         Unusable: it can't.
@@ -113,7 +113,7 @@ def draw(proof: Proof, target: Path) -> bool:
 
 
 def metrics_to_draw(proof: Proof) -> list[str]:
-    """The metrics that differ between ranks at most steps of any run, else those that the program logs at all."""
+    """The metrics that differ between ranks at most steps of any run; if none differs, those that the program logs."""
     worst: dict[str, int] = {}
     for column in proof.columns:
         for name, each in series_of(proof, column).items():
@@ -123,7 +123,7 @@ def metrics_to_draw(proof: Proof) -> list[str]:
 
 
 def series_of(proof: Proof, column: Column) -> dict[str, Series]:
-    """The metrics of one run that all of its ranks hand to a log, but for what Trainer itself averages."""
+    """The metrics of one run that all of its ranks log, except those that Trainer itself averages."""
     run = column.judged.run
     true = _true(proof, column)
     ranks = {rank.number for rank in run.ranks}
@@ -137,7 +137,7 @@ def series_of(proof: Proof, column: Column) -> dict[str, Series]:
 
 
 def _true(proof: Proof, column: Column) -> Mapping[tuple[str, str], Metric]:
-    """The metrics of the one process, where it is known to train the same way."""
+    """The metrics of the single process, if it is known to train the same way."""
     verdict = column.judged.verdict(true_value.ORACLE)
     if proof.single is None or verdict is None or verdict.outcome is Outcome.UNKNOWN:
         return {}

@@ -1,4 +1,4 @@
-"""For people: a script's runs side by side; of the fixtures, a line per run as they come."""
+"""For people: the runs of a script side by side; for the fixtures, a line per run as they arrive."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-WIDTH = 140  # where the output is no terminal
+WIDTH = 140  # if the output is no terminal
 MARKS = {
     Outcome.PASSED: ("passed", "green"),
     Outcome.FAILED: ("FAILED", "bold red"),
@@ -53,7 +53,7 @@ def _evidence(column: Column) -> list[str]:
 
 
 def _table(proof: Proof, nproc: int) -> Table:
-    """Oracles down, runs across."""
+    """A row per oracle, a column per run."""
     from rich import box
     from rich.table import Table
 
@@ -67,7 +67,7 @@ def _table(proof: Proof, nproc: int) -> Table:
 
 
 def _processes(proof: Proof, nproc: int) -> str:
-    """How many took part: on several machines more than here; a rank that failed at its start knows of no other."""
+    """The number of processes: more than here on several machines. A rank that failed at its start knows no other."""
     return many(max((nproc, *(run.world_size for run in proof.runs))), "process", "es")
 
 
