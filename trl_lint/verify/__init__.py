@@ -1,4 +1,4 @@
-"""Proof at run time: a script is started on several processes, watched on each, and judged by oracles.
+"""Verification at run time: a script is run on several processes, each is watched, and oracles judge the runs.
 
 ```text
 session.py ── launcher.py ── torchrun ── rank/ (in every process) ── one trace per rank
@@ -7,5 +7,5 @@ session.py ── launcher.py ── torchrun ── rank/ (in every process) �
     └── mending.py (the fixed copy), fixtures.py (our own subjects), reports/ (what is printed)
 ```
 
-Oracles know no rules: they look at how each rank ended, which collectives it ran, what it logged and what it trained.
+No oracle knows a rule: they check how each rank ended, which collectives it ran, what it logged and what it trained.
 """

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 CLEAN, FINDINGS, FAILED = 0, 1, 2
 FORMATS = ("text", "json", "markdown")
-# What a user's script needs to be watched, and what the fixtures need.
+# The packages needed to watch a user's script, and those that the fixtures import.
 NEEDED = ("torch",)
 NEEDED_BY_FIXTURES = ("torch", "transformers", "accelerate", "datasets", "trl")
-# By then a trainer has finished a few steps, with all downloads and preparation before them.
+# Enough for a few steps of a trainer, including all downloads and preparation.
 LIMIT = 1800.0
-# A fixture that takes longer has failed in a way that no oracle detects.
+# A fixture that takes longer than this has a problem that no oracle detects.
 FIXTURE_LIMIT = 600.0
 
 
@@ -78,7 +78,7 @@ class VerifyOptions:
         return Launch(**{**{name: getattr(self, name) for name in names}, "limit": self.limit_or(LIMIT)})
 
     def limit_or(self, default: float) -> float | None:
-        """Seconds after which a run is stopped, None for never; `default` if no limit is given."""
+        """Seconds after which a run is stopped, None for never; `default` if the option is not given."""
         return default if self.limit is None else self.limit or None
 
 
@@ -214,7 +214,7 @@ def verify(**given: Any) -> None:
     from trl_lint.verify.processes.launcher import LaunchError
     from trl_lint.verify.rank import descendants
 
-    descendants.adopt()  # processes that a script leaves running in their own session
+    descendants.adopt()  # processes of a script that leave its session
     try:
         with interrupts.heeded():
             status = run(VerifyOptions(**given))
@@ -228,7 +228,7 @@ def verify(**given: Any) -> None:
 
 
 def run(options: VerifyOptions) -> int:
-    """Run what was asked for and return the exit code."""
+    """Run the command; return the exit code."""
     from trl_lint.verify import running
     from trl_lint.verify.reports import load
 
@@ -269,7 +269,7 @@ def run(options: VerifyOptions) -> int:
 
 
 def _plot(target: Path | None) -> Plot | None:
-    """The plot of the metrics, if one is requested.
+    """The plot of the metrics, if it is requested.
 
     Raises:
         Unusable: it can't be drawn.
@@ -294,7 +294,7 @@ def _written(path: Path) -> TextIO:
 
 
 def _rules(options: VerifyOptions) -> list[BaseRule] | None:
-    """The rules whose fixtures are to be run; None if a script is given."""
+    """The rules whose fixtures are requested; None for a script."""
     from trl_lint.rules import all_rules, find_rule
 
     if options.module:
@@ -310,7 +310,7 @@ def _rules(options: VerifyOptions) -> list[BaseRule] | None:
 
 
 def _own_proofs(options: VerifyOptions) -> Iterator[Proof]:
-    """The proofs of the script or launch file that the user named."""
+    """The proofs of the script or launch file on the command line."""
     from trl_lint.launch.parsers.readers import is_launch_file
 
     path = None if options.module else Path(options.words[0])
@@ -322,7 +322,7 @@ def _head(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(200)
-    except OSError:  # reported where the whole file is read
+    except OSError:  # reported when the whole file is read
         return b""
 
 
@@ -357,7 +357,7 @@ def _script_proof(options: VerifyOptions) -> Iterator[Proof]:
 
 
 def _fix_command(options: VerifyOptions, files: list[Path]) -> str:
-    """The command that applies the fixes that were tried to these files."""
+    """The command that turns these files into the fixed copy that was run."""
     unsafe = {None: [], True: ["--unsafe-fixes"], False: ["--no-unsafe-fixes"]}[options.unsafe_fixes]
     select = ["--select", options.select] if options.select else []
     config = ["--config", str(options.config)] if options.config else []
@@ -366,7 +366,7 @@ def _fix_command(options: VerifyOptions, files: list[Path]) -> str:
 
 
 def _subject(options: VerifyOptions) -> tuple[Subject, Settings]:
-    """What to run, and the settings of its project."""
+    """The program to run, and the settings of its project."""
     from trl_lint.config import load_settings
     from trl_lint.verify.proof.session import Subject
 
@@ -387,9 +387,9 @@ def _checked(word: str) -> Path:
     """The path of a script that can be run.
 
     Raises:
-        Unusable: it can't be read or is not Python.
+        Unusable: it can't be read or is not valid Python.
     """
-    path = Path(os.path.abspath(word))  # a link is not resolved: files next to it are found as Python finds them
+    path = Path(os.path.abspath(word))  # links are not resolved: files next to it are found as by Python
     try:
         compile(path.read_bytes(), word, "exec", dont_inherit=True)
     except OSError as error:
@@ -424,7 +424,7 @@ def _fixture_proofs(options: VerifyOptions, rules: list[BaseRule]) -> Iterator[P
 
 
 def _require(options: VerifyOptions, modules: tuple[str, ...]) -> None:
-    """Check that the training environment has what is needed.
+    """Check that the training environment has the required modules.
 
     Raises:
         Unusable: something is missing.
@@ -442,7 +442,7 @@ def _require(options: VerifyOptions, modules: tuple[str, ...]) -> None:
 def _session(
     options: VerifyOptions, launch: Launch, subjects: int = 1, *, bare: bool = False
 ) -> AbstractContextManager[Session]:
-    """The session for the runs. bare: whether one process with several GPUs is run in it."""
+    """The session that runs the subjects. bare: one process with several GPUs is run in it."""
     from trl_lint.verify import running
 
     gpus = environment.gpus(options.python) if bare else 0

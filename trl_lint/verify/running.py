@@ -1,4 +1,4 @@
-"""The session of one command: how its runs start, where traces go, what a terminal shows, how interrupts end it."""
+"""The session of one command: how its runs are started, where traces go, what a terminal shows, and interrupts."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from trl_lint.verify.proof.session import Session, Start, start
 def session(
     launch: Launch, keep: Path | None, *, gpus: int, subjects: int, forks: bool, tidies: bool
 ) -> Iterator[Session]:
-    """A session for this many subjects.
+    """A session for a number of subjects.
 
-    keep: the folder that keeps its traces; forks: whether runs may be forks (`forked_runs.py`); tidies: whether files
-    that runs create are removed (`leftovers.py`).
+    keep: where its traces are kept; forks: runs may be forks (`forked_runs.py`); tidies: new files of runs are removed
+    (`leftovers.py`).
 
     Raises:
         LaunchError: there is no place for traces.
@@ -58,7 +58,7 @@ def _progress(subjects: int) -> Iterator[Callable[[str], None]]:
 
 
 def until_interrupted(proofs: Iterator[Proof], broken_off: list[RunInterrupted]) -> Iterator[Proof]:
-    """Yield all proofs. Add an interrupt to `broken_off`, and end with what is known of the proof that it ended."""
+    """All proofs, or those until an interrupt, which is added to `broken_off`, with what is known of the last one."""
     try:
         yield from proofs
     except RunInterrupted as error:

@@ -1,11 +1,11 @@
-"""*true value* of controlled runs: the same weights at each step, the same rows, and nothing left to chance.
+"""*true value* of controlled runs: the same weights at each step, the same rows, and no randomness.
 
-A metric that differs from one process's all the same is computed from another part of the rows, or averaged over the
-ranks with wrong weights. Two things are left out by evidence, from a run in which each row is read twice:
+A metric that still differs from that of one process is computed from different rows, or averaged over the ranks with
+wrong weights. Two kinds are excluded, by a run in which each row is read twice:
 
-- what is no mean and no sum over rows (a standard deviation, a loss with negatives from the batch, what depends on
-  random draws): there it changes;
-- the loss itself, where each rank's is the mean over its own tokens: DDP averages gradients just so.
+- values that are neither a mean nor a sum over rows (a standard deviation, a loss with negatives from the batch,
+  anything that depends on random draws): these change in that run;
+- the loss itself, if each rank's is the mean over its own tokens: DDP averages gradients in the same way.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 
 HOW = "in controlled runs: the same rows, no dropout, weights that move the same way"
-# Weights and rows are the same, so that what is left is rounding: in a difference of large numbers it is more.
+# Weights and rows are the same, so that only rounding is left, which is larger in a difference of large numbers.
 EXACT = 1e-4
-# What rounding may do at least, in parts of the largest number in the logs that is no count: a metric may be a
-# difference of such numbers.
+# The smallest allowance for rounding, relative to the largest number in the logs that is no count: a metric may be a
+# difference of numbers of that size.
 OF_LARGEST = 1e-7
-# How much further than rounding takes it a metric must be off. Rounding is what a run shows that reads each row twice.
+# A metric is wrong if it differs by more than this times its rounding, which the run shows that reads each row twice.
 FURTHER = 20
-# A metric that is made of losses is so to this part, and may be so many times as large: see `_is_loss`.
+# The tolerance for a metric that is derived from losses, and the largest factor between them: see `_is_loss`.
 OF_LOSS = 1e-5
 MOST_ACCUMULATED = 64
 
 
 def not_comparable(run: Run, single: Run) -> str:
-    """Why the one process does not stand for all ranks ("" when it does)."""
+    """Why the one process is not comparable with all ranks ("" if it is)."""
     if not single.ranks or not single.ranks[0].ended_well:
         end = single.ranks[0].end if single.ranks else None
         said = f": {end.error}: {end.said}" if end is not None and end.error else ""
@@ -53,7 +53,7 @@ def not_comparable(run: Run, single: Run) -> str:
 
 
 def has_data_of_each_rank(run: Run) -> bool:
-    """Whether the ranks have data sets of their own, so that a row's number says nothing of what stands in it."""
+    """Whether the ranks have different data sets, so that a row's number does not identify its content."""
     return any(rank.data_sets != run.ranks[0].data_sets for rank in run.ranks)
 
 
@@ -69,9 +69,9 @@ def judge(run: Run, single: Run, doubled: Callable[[], Run], is_own: Callable[[s
 def judge_dealt(
     run: Run, otherwise: Run, doubled: Callable[[], Run], is_own: Callable[[str], bool], why: str
 ) -> Verdict:
-    """Whether the metrics are the same when the same global batches are dealt to the ranks in another way.
+    """Whether the metrics are the same when the same global batches are distributed to the ranks in another way.
 
-    why: what keeps one process from being compared.
+    why: the reason why one process can't be compared.
     """
     if not all(rank.ended_well for rank in otherwise.ranks):
         return unknown(ORACLE, f"one process can't be compared: {why}; dealt otherwise, it does not end")
@@ -80,9 +80,10 @@ def judge_dealt(
 
 @dataclass(frozen=True, slots=True)
 class _Against:
-    """What a metric is held against, in words.
+    """What a metric is compared with, in words.
 
-    has_same_losses: the loss that is trained on is the same there. are_weighted: it may be the ranks' losses, weighted.
+    has_same_losses: the loss that is trained on is the same there. are_weighted: it may be a weighted mean of the
+    ranks' losses.
     """
 
     there: str
@@ -99,7 +100,7 @@ def _judged(
 ) -> Verdict:
     tolerance = _tolerance(run)
     own = [pair for pair in pairs if is_own(pair[0])]
-    if not wrong(own, tolerance):  # else the log says it already
+    if not wrong(own, tolerance):  # otherwise the log is enough
         shared = _read_alike(run)
         own += [pair for pair in pairs if pair[0] in shared]
     if not own:
@@ -130,7 +131,7 @@ def _tolerance(run: Run) -> float:
 
 
 def _read_alike(run: Run) -> set[str]:
-    """The numbers that the program itself reads of tensors and that are the same on all ranks, each time."""
+    """The numbers that the program itself reads from tensors and that are the same on all ranks each time."""
     ranks = {rank.number for rank in run.ranks}
     reads = [metric for metric in metrics_of(run).values() if metric.sink == SINK and set(metric.values) == ranks]
     return {
@@ -142,14 +143,14 @@ def _read_alike(run: Run) -> set[str]:
 
 
 def _losses(run: Run, single: Run) -> list[tuple[float, float]]:
-    """Step by step the mean of the ranks' losses, and the loss of the one process."""
+    """By step, the mean of the ranks' losses, and the loss of the one process."""
     return list(zip(_mean_losses(run), single.ranks[0].losses, strict=False))
 
 
 def _are_weighted(run: Run, single: Run) -> bool:
-    """Whether each loss of the one process lies between those of the ranks: the mean of their rows, each counted once.
+    """Whether each loss of the one process lies between those of the ranks, as a mean of their rows does.
 
-    It does not where a row's part in it depends on the others, as by the padding of a model that has no mask.
+    It does not if a row's contribution depends on the other rows, for example by padding in a model without a mask.
     """
     steps = zip(zip(*(rank.losses for rank in run.ranks), strict=False), single.ranks[0].losses, strict=False)
     return all(
@@ -165,7 +166,7 @@ def _mean_losses(run: Run) -> list[float]:
 def _left_out(
     run: Run, twice: Run, worst: Mapping[str, tuple[float, float]], has_same_losses: bool
 ) -> dict[str, str] | None:
-    """The metrics that say nothing, and why; None where none of them does. twice: the run with each row read twice."""
+    """The metrics that are inconclusive, and why; None if all are. twice: the run with each row read twice."""
     ended = bool(twice.ranks) and all(rank.ended_well for rank in twice.ranks)
     if not has_same_losses:
         is_mean = ended and _has_same_losses(run, twice)
@@ -189,7 +190,7 @@ def _left_out(
 
 
 def _has_same_losses(run: Run, twice: Run) -> bool:
-    """Whether each rank's losses are what they were when each row is read twice: means over rows."""
+    """Whether the losses of each rank stay the same when each row is read twice, as means over rows do."""
     return all(
         len(ours.losses) == len(theirs.losses)
         and all(is_same(a, b, BETWEEN_RUNS, scale=1.0) for a, b in zip(ours.losses, theirs.losses, strict=True))
@@ -198,7 +199,7 @@ def _has_same_losses(run: Run, twice: Run) -> bool:
 
 
 def _rounding(run: Run, twice: Run) -> dict[str, float | None]:
-    """How far metrics are off when each row is read twice, as means or as sums; None for what is neither."""
+    """The rounding error of metrics when each row is read twice, as means or as sums; None for any other metric."""
     before, after = metrics_of(run), metrics_of(twice)
     found: dict[str, float | None] = {}
     for key, metric in before.items():
@@ -214,15 +215,15 @@ def _rounding(run: Run, twice: Run) -> dict[str, float | None]:
 
 
 def _largest(run: Run) -> float:
-    """The largest number in the logs that is no count, by size."""
+    """The largest absolute number in the logs that is no count."""
     values = (abs(value) for rank in run.ranks for log in rank.logs for value in log.values.values())
     return max((value for value in values if math.isfinite(value) and not value.is_integer()), default=0.0)
 
 
 def _is_loss(run: Run, name: str, losses: Sequence[float]) -> bool:
-    """Whether a metric is made of the losses alone: of each stretch between two logs, or of all so far.
+    """Whether a metric is derived from the losses alone: of each interval between two logs, or of all so far.
 
-    It may be e to their power, and a multiple: batches that are accumulated have a part of the loss each.
+    It may be e to their power, and a multiple: accumulated batches contribute only a part of the loss each.
     """
     return bool(losses) and all(
         _follows(_logs(values), losses) or _follows(values, losses) for values in _series(run, name)
@@ -230,14 +231,14 @@ def _is_loss(run: Run, name: str, losses: Sequence[float]) -> bool:
 
 
 def _is_norm(run: Run, name: str) -> bool:
-    """Whether each value of a metric is a norm of gradients, as it was clipped or handed over."""
+    """Whether each value of a metric is a gradient norm, as returned by clipping or seen by the optimizer."""
     first = run.ranks[0]
     norms = [*first.norms, *(each for each in first.grad_norms if each is not None)]
     return all(any(is_same(value, norm, OF_LOSS) for norm in norms) for each in _series(run, name) for value in each)
 
 
 def _series(run: Run, name: str) -> list[list[float]]:
-    """The values that the first rank has of metrics of this name, of each log sink those that it was given."""
+    """The first rank's values of the metrics of this name, one list per log sink."""
     found = (metric for key, metric in metrics_of(run).items() if key[1] == name)
     return [list(metric.values[min(metric.values)].values()) for metric in found]
 
@@ -247,7 +248,7 @@ def _logs(values: Sequence[float]) -> list[float]:
 
 
 def _follows(values: Sequence[float], losses: Sequence[float]) -> bool:
-    """Whether values are the last losses or the means of as many stretches, or of all up to their ends."""
+    """Whether values are the last losses or the means of as many intervals, or of all losses up to their ends."""
     length = len(losses) // len(values)
     if not length:
         return False

@@ -1,8 +1,8 @@
-"""Where ranks part: the branch, or the loop, whose ways led to different collectives, or into a wait for each other.
+"""Where ranks diverge: the branch or loop whose paths led to different collectives, or to a deadlock.
 
-What the ranks have executed is compared as trees, from the outermost statement inwards. Of two ways through a statement
-nothing is said where they come to the same: the same collectives, and the same place behind it. So a branch or a loop
-that ranks go through in different ways, and that has nothing to do with where they are, is not to blame.
+The executions of the ranks are compared as trees, from the outermost statement inwards. Two paths through a statement
+that have the same effect are not reported: the same collectives, and the same place after it. So a branch or a loop
+that ranks pass in different ways, but that does not affect where they are, is not blamed.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from trl_lint.verify.record.traces import Call, RankRecord, Run
 from trl_lint.verify.record.verdicts import Evidence
 
 Group: TypeAlias = "tuple[int, ...] | None"
-# Statements that say by themselves where it goes on.
+# Statements whose keyword says where the execution continues.
 _SAID = {ast.Return: "return", ast.Break: "break", ast.Continue: "continue", ast.Raise: "raise"}
 _GO = re.compile(r" goe?s? to line")
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
-# What a call has come to that the others can do without.
+# The effect of a call that can be ignored in the comparison.
 _NOTHING = ((), False, "")
 _TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar") if hasattr(ast, name))
 
 
 @dataclass(frozen=True, slots=True)
 class RanksGo:
-    """Where some ranks go: in words, and the line, if it is one."""
+    """Where some ranks go: in words, and the line, if there is one."""
 
     ranks: tuple[int, ...]
     text: str
@@ -40,7 +40,7 @@ class RanksGo:
 
 @dataclass(frozen=True, slots=True)
 class RanksPart:
-    """Where ranks part: `kind` is branch, loop, except or call. text: all of it in a line."""
+    """The place where ranks diverge: `kind` is branch, loop, except or call. text: all of it in one line."""
 
     kind: str
     file: str
@@ -62,14 +62,14 @@ class RanksPart:
 
 
 def parting(run: Run) -> RanksPart | None:
-    """Where the ranks of a run part; None where that can't be told."""
+    """Where the ranks of a run diverge; None if unknown."""
     waited = {rank.pending.group for rank in run.ranks if rank.pending is not None}
     for group in (*sorted(filter(None, waited), key=lambda each: (len(each), each)), None):
         ranks = [rank for rank in run.ranks if rank.executed.events and (group is None or rank.number in group)]
         for is_native in (False, True):
             try:
                 found = _parting(ranks, group, is_native)
-            except RecursionError:  # the script's own
+            except RecursionError:  # in the script itself
                 return None
             if found is not None:
                 return found
@@ -95,7 +95,7 @@ def _parting(ranks: Sequence[RankRecord], group: Group, is_native: bool) -> Rank
 
 
 def _begins(ranks: Sequence[RankRecord]) -> list[int] | None:
-    """From which event on the ranks are compared: from the start, or from the first collective that is known of all."""
+    """The first events to compare: the start, or after the first collective that is known on all ranks."""
     if all(rank.executed.is_whole for rank in ranks):
         return [0] * len(ranks)
     places = [
@@ -115,7 +115,7 @@ def _kind(call: Call) -> tuple[str, str, Group]:
 
 
 def _grouped(values: Mapping[int, object]) -> list[tuple[int, ...]]:
-    """Ranks of the same value, in order."""
+    """The ranks grouped by value, in order."""
     found: dict[object, list[int]] = {}
     for rank, value in sorted(values.items()):
         found.setdefault(value, []).append(rank)
@@ -123,7 +123,7 @@ def _grouped(values: Mapping[int, object]) -> list[tuple[int, ...]]:
 
 
 class _Comparison:
-    """Compares the trees of some ranks by what they ran of a group's collectives."""
+    """Compares the trees of some ranks by the collectives of a group."""
 
     def __init__(self, trees: Mapping[int, ExecutionTree], group: Group, is_native: bool) -> None:
         self._trees = trees
@@ -131,7 +131,7 @@ class _Comparison:
         self._is_native = is_native
 
     def _came_to(self, rank: int, span: Span, exit: str = "") -> tuple[object, ...]:
-        """What a part of a run has come to: collectives, whether it is over, and where it has left to."""
+        """The effect of a part of a run: its collectives, whether the rank is still in it, and how it was left."""
         calls = self._trees[rank].rank.calls
         kinds: list[object] = []
         for number in self._trees[rank].called(span):
@@ -144,7 +144,7 @@ class _Comparison:
     # --- blocks ---------------------------------------------------------------------------------------
 
     def of_blocks(self, blocks: Mapping[int, BlockRun]) -> RanksPart | None:
-        """Compare the runs of one block."""
+        """Compare the executions of one block."""
         longest = max(len(block.items) for block in blocks.values())
         for index in range(longest):
             items = {rank: block.items[index] for rank, block in blocks.items() if index < len(block.items)}
@@ -162,7 +162,7 @@ class _Comparison:
         return None
 
     def _inside(self, items: Mapping[int, Executing]) -> RanksPart | None:
-        """Compare what is inside of one statement, which has not come to the same."""
+        """Compare the inside of one statement whose effects differ."""
         found = self.of_calls({rank: item.calls for rank, item in items.items()}, items)
         if found is not None:
             return found
@@ -231,7 +231,7 @@ class _Comparison:
     def of_calls(
         self, calls: Mapping[int, Sequence[Activation]], items: Mapping[int, Executing] | None = None
     ) -> RanksPart | None:
-        """Compare calls, those from one statement or those that nobody is seen to make, one by one."""
+        """Compare calls, those from one statement or those without a recorded caller, one by one."""
         at = dict.fromkeys(calls, 0)
         while True:
             now = {rank: each[at[rank]] if at[rank] < len(each) else None for rank, each in calls.items()}
@@ -252,7 +252,7 @@ class _Comparison:
                 at[rank] += 1
 
     def _of_callees(self, now: Mapping[int, Activation | None], items: Mapping[int, Executing]) -> RanksPart | None:
-        """One statement has called different functions; not where one that calls none may still be about to."""
+        """One statement has called different functions; None if a rank may still be about to call one."""
         if any(call is None and items[rank].is_open for rank, call in now.items()):
             return None
         ways = []
@@ -276,11 +276,11 @@ class _Comparison:
         return RanksPart(kind, call.file, item.made.line, at, tuple(ways))
 
     def _owner(self, rank: int, item: Executing) -> Activation:
-        """The call that a statement was executed in."""
+        """The call in which a statement was executed."""
         return next(call for call in _all_calls(self._trees[rank].roots) if item in call.all)
 
     def _way(self, ranks: tuple[int, ...], item: Executing, rank: int) -> RanksGo:
-        """Where a branch leads to: the first statement of its arm, or what comes behind it."""
+        """Where a branch leads: to the first statement of its block, or to the code after it."""
         arm = item.arm
         while arm is not None and arm.items[0].made.is_elif:
             item, arm = arm.items[0], arm.items[0].arm
@@ -302,15 +302,16 @@ def _all_calls(calls: Sequence[Activation]) -> Iterator[Activation]:
 
 
 def _raised(call: Activation) -> str:
-    """How an exception has left a call; "" where none has."""
+    """How an exception has left a call; "" if none has."""
     exit = call.body.exit()
     return exit if exit in ("raise", ERROR) else ""
 
 
 def _most_alone(left: Mapping[int, Sequence[tuple[str, int]]], ranks: Sequence[int]) -> Sequence[int]:
-    """Of ranks whose next call has come to nothing, those to go on with where others are to wait for the same call.
+    """The ranks to skip ahead, among those whose next call has no effect, so that the others wait for the same call.
 
-    left: by rank, the functions that are still called. The next one is of that rank alone, or it has more of them.
+    left: by rank, the functions that are still called. A rank skips a function that the others do not call, or of which
+    it has more calls.
     """
     alone = [rank for rank in ranks if not all(left[rank][0] in each for each in left.values())]
     most = max((len(left[rank]) for rank in ranks), default=0)

@@ -6,12 +6,12 @@ import re
 
 from trl_lint.verify.record.verdicts import Verdict
 
-# What differs from run to run: process numbers, ports, addresses, times, folders.
+# Text that varies between runs: process numbers, ports, addresses, times, folders.
 _VARIES = re.compile(r"\S*\d\S*")
 
 
 def is_same(one: Verdict, other: Verdict) -> bool:
-    """Whether two verdicts of an oracle tell of the same failure: for the same reason, at the same place."""
+    """Whether two verdicts of an oracle report the same failure: for the same reason, at the same place."""
     if not (one.failed and other.failed) or (one.oracle, one.way) != (other.oracle, other.way):
         return False
     return all(one.data.get(key) == other.data.get(key) for key in ("error", "at")) and _said(one) == _said(other)

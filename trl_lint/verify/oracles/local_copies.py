@@ -1,7 +1,8 @@
-"""Metrics that are computed from this rank's parts of sharded tensors, and logged as if they were the whole ones'.
+"""Metrics that are computed from this rank's parts of sharded tensors, and logged as those of whole tensors.
 
-A part that a script takes with `to_local` may well be meant as a part. What is logged is not: where a metric is, log by
-log, the norm, the sum or the mean of the parts that the rank took before, and not of the whole tensors, it is told of.
+A part that a script copies with `to_local` may well be meant as a part, but a logged metric is not: if a metric is, log
+by log, the norm, the sum or the mean of the parts that the rank copied before, and not of the whole tensors, it is
+reported.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from trl_lint.verify.oracles.tolerance import BETWEEN_RUNS, is_same, shown
 from trl_lint.verify.record.sharded import CopyRead
 from trl_lint.verify.record.traces import RankRecord, Run, SourcePlace
 
-# A float32 norm of the same numbers, added up in another order. Many tensors are compared: none is to fit by chance.
+# The tolerance of a float32 norm summed in another order. With many tensors compared, none should match by chance.
 SAME_NUMBER = 2e-6
 
 
 @dataclass(frozen=True, slots=True)
 class PartNumber:
-    """A number of a part that was taken for the whole tensor's. whole: None where not all ranks have told of theirs."""
+    """A number of a part, used as the whole tensor's. whole: None unless all ranks have recorded their parts."""
 
     at: SourcePlace
     values: Mapping[int, float]
@@ -37,7 +38,7 @@ class PartNumber:
 
 @dataclass(frozen=True, slots=True)
 class _Copies:
-    """What a rank has taken of some tensors, and the same of all ranks that have parts of them (None if not known)."""
+    """A rank's copies of some tensors, and the same of all ranks that have parts of them (None if unknown)."""
 
     own: CopyRead
     whole: CopyRead | None
@@ -60,7 +61,7 @@ def logged(run: Run) -> Iterator[PartNumber]:
 
 
 def _batches(rank: RankRecord, ranks: Mapping[int, RankRecord]) -> dict[int, list[_Copies]]:
-    """By the number of logs that came before, what a rank has taken."""
+    """By the number of logs before them, the copies of a rank."""
     places = {number: _by_place(each) for number, each in ranks.items()}
     counts: dict[SourcePlace, int] = defaultdict(int)
     batches: dict[int, list[_Copies]] = defaultdict(list)
@@ -89,14 +90,14 @@ def _all(copies: Sequence[_Copies]) -> CopyRead | None:
 
 
 def _sum(parts: Sequence[CopyRead]) -> CopyRead:
-    """What several parts are together."""
+    """Several parts combined."""
     norm = math.sqrt(sum(each.norm**2 for each in parts))
     size, of = sum(each.size for each in parts), sum(each.of for each in parts)
     return CopyRead(norm, sum(each.sum for each in parts), size, of, parts[0].group, parts[0].at, parts[0].logs)
 
 
 def _part(rank: int, name: str, value: float, taken: Sequence[_Copies]) -> PartNumber | None:
-    """What a logged value is a part of, if it is one and not the whole."""
+    """The part that a logged value is computed from, if it is one and not the whole."""
     for copies in taken:
         numbers = _numbers(copies.own)
         wholes = _numbers(copies.whole) if copies.whole else [None] * len(numbers)

@@ -1,4 +1,4 @@
-"""The metrics of a run, by log sink and name, as each rank handed them over."""
+"""The metrics of a run, by log sink and name, as each rank passed them to the sink."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from trl_lint.knowledge.heuristics import CLOCK_METRIC, METRIC_OF_ONE_RANK
 from trl_lint.verify.oracles.tolerance import BETWEEN_RUNS, is_same
 from trl_lint.verify.record.traces import Run, SourcePlace
 
-# What Trainer itself logs is the same on all ranks already: the control of each run.
+# Metrics that Trainer itself already averages over all ranks: the control of each run.
 CONTROL = ("loss", "grad_norm", "learning_rate")
 TRAINER = "Trainer.log"
-# Between two runs of the same program the same values are added up, if maybe in another order.
+# The tolerance between two runs of the same program, which add up the same values, possibly in another order.
 REPEATED = 1e-9
-# How much of the ranks' difference may be there between two runs of one rank as well.
+# The largest share of the difference between ranks that may also occur between two runs of one rank.
 MOST_NOISE = 0.1
 
 
 @dataclass(slots=True)
 class Metric:
-    """One metric: by rank, the values that were handed over, by how many of it came before.
+    """One metric: by rank, its values, by the number of earlier values.
 
-    Calls of the sink with other metrics don't count: one rank may log more of those than the others.
+    Calls of the sink with other metrics are not counted: one rank may log more of those than the others.
     """
 
     sink: str
@@ -36,14 +36,14 @@ class Metric:
         return (self.sink, self.name)
 
     def rows(self, ranks: Mapping[int, object] | set[int]) -> Iterator[tuple[int, list[float]]]:
-        """Log by log, the values of these ranks, where all of them have one."""
+        """By log, the values of these ranks, if all of them have one."""
         each = [self.values.get(rank, {}) for rank in sorted(ranks)]
         for call in sorted(set.intersection(*map(set, each))) if each else ():
             yield call, [values[call] for values in each]
 
 
 def metrics_of(run: Run) -> dict[tuple[str, str], Metric]:
-    """All metrics of a run but those of the clock, those that are one rank's, and those that are not the same twice."""
+    """All metrics of a run except those of the clock, those of one rank, and those that vary between runs."""
     found: dict[tuple[str, str], Metric] = {}
     for rank in run.ranks:
         for log in rank.logs:
@@ -57,10 +57,10 @@ def metrics_of(run: Run) -> dict[tuple[str, str], Metric]:
 
 
 def unsteady(run: Run, again: Run) -> frozenset[tuple[str, str]]:
-    """The metrics that a rank has otherwise in a second run of the program: of a clock or the machine, not of data.
+    """The metrics of a rank that change in a second run of the program: those of a clock or the machine, not of data.
 
-    Where both runs trained the same to the bit, so must what follows from the data. Elsewhere the ranks' difference
-    tells something if it is far larger than that between the runs.
+    If both runs trained identically, so must everything that follows from the data. Otherwise the ranks' difference is
+    significant if it is far larger than that between the runs.
     """
     before, after = metrics_of(run), metrics_of(again)
     is_exact = all(
@@ -72,7 +72,7 @@ def unsteady(run: Run, again: Run) -> frozenset[tuple[str, str]]:
 
 
 def _pairs(before: Metric, after: Metric) -> list[tuple[float, float]] | None:
-    """Rank by rank the values of two runs; None where there are not as many of them."""
+    """By rank, the values of two runs; None if their numbers differ."""
     pairs: list[tuple[float, float]] = []
     for rank, values in before.values.items():
         others = after.values.get(rank, {})

@@ -1,8 +1,8 @@
-"""*same metric*: what is logged as a metric of the run is equal on all ranks.
+"""*same metric*: a logged metric of the run is equal on all ranks.
 
-A tracker shows what one rank logs. If the ranks disagree, what is shown is a fact about that rank's share of the data.
-A metric that one rank alone hands over has nothing to be compared with; a second run tells, in which that rank reads
-the share of its neighbour: a metric of all ranks does not care who read what.
+A tracker shows what one rank logs. If the ranks disagree, the shown value is about that rank's share of the data. A
+metric of only one rank has nothing to be compared with; for it a second run is made, in which that rank reads the share
+of its neighbour: a metric of all ranks does not depend on who read what.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ORACLE = "same metric"
 
 
 def one_sided(run: Run) -> list[Metric]:
-    """The metrics that some ranks hand over and others do not."""
+    """The metrics that some ranks log and others do not."""
     ranks = {rank.number for rank in run.ranks}
     return [metric for metric in metrics_of(run).values() if set(metric.values) != ranks]
 
@@ -59,9 +59,9 @@ def _equal(rows: Sequence[tuple[int, list[float]]], tolerance: float = BETWEEN_R
 
 
 def has_moved(run: Run, moved: Run) -> bool:
-    """Whether a run in which the shares were to be moved tells anything.
+    """Whether a run with moved shares is conclusive.
 
-    Scripts may deal out their data themselves, or not repeat themselves: then the mean of the first losses is another.
+    Scripts may distribute their data themselves, or not be repeatable: then the mean of the first losses differs.
     """
     if not (any(rank.moved for rank in moved.ranks) and all(rank.ended_well for rank in moved.ranks)):
         return False
@@ -86,7 +86,7 @@ def _unequal_when_moved(metrics: Sequence[Metric], moved: Run) -> list[_Unequal]
 
 
 class _Unequal:
-    """A metric that differs, and the call of its log in which it differs most."""
+    """A metric that differs, and the log in which it differs most."""
 
     def __init__(self, metric: Metric, names: Sequence[str], rows: Sequence[tuple[int, list[float]]]) -> None:
         self.metric, self.names, self.rows = metric, names, rows

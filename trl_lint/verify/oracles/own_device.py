@@ -1,8 +1,8 @@
-"""*own device*: every tensor that enters a collective is on the process's own device, as nccl wants it.
+"""*own device*: every tensor that enters a collective is on the process's own device, as nccl requires.
 
-Without a GPU for each process that can't be seen, and gloo takes tensors on the CPU. Where accelerate says what is
-placed where, one more run follows which tensors would be on the device (`rank/placement.py`): that is an emulation, and
-is named so. Tests of a script's own for GPUs make it take another way here, so that nothing is said of it.
+Without a GPU for each process that is not visible, as gloo accepts tensors on the CPU. If accelerate places the
+tensors, one more run tracks which of them would be on the device (`rank/placement.py`): that is an emulation, and is
+reported as one. A script's own checks for GPUs make it take another branch here, so that there is no verdict.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ORACLE = "own device"
 
 
 def needless(run: Run) -> str:
-    """Why no devices are emulated for what has run so ("" where they are)."""
+    """Why no devices are emulated for this run ("" if they are)."""
     if len(run.ranks) < 2:
         return "there is one rank only"
     if not all(rank.ended_well for rank in run.ranks):

@@ -1,10 +1,10 @@
 """*own share*: no two ranks train on the same rows.
 
-DDP averages the gradients of its ranks. Where each rank goes through all of the data, or through an order of its own
-drawing, some rows count twice and others not at all, and nothing fails.
+DDP averages the gradients of its ranks. If each rank reads all of the data, or in a random order of its own, some rows
+count twice and others not at all, without any error.
 
-Compared are the rows that went into the model in the first pass over the data, without its last batch, which samplers
-fill up with rows of the beginning. Later passes are shared out anew.
+The rows are compared that went into the model in the first pass over the data, without its last batch, which samplers
+fill up with rows from the beginning. Later passes are distributed again.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from trl_lint.verify.record.traces import RankRecord, Run
 from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 
 ORACLE = "own share"
-# Fewer rows than these say nothing; of so few that are alike on two ranks, data may have twice what one rank has once.
+# With fewer rows there is no verdict; if only a few are equal on two ranks, the data may contain duplicates.
 FEWEST_ROWS = 4
 FEWEST_SHARED = 10
-# How many rows two ranks may have in common, and how many rows of one may be alike, in parts of all of them. What is
-# alike on one rank is so on two as well, and more often.
+# The share of rows that two ranks may have in common, and the share of equal rows on one rank. Rows that are equal on
+# one rank are so on two as well, and more often.
 MOST_SHARED = 0.1
 MOST_ALIKE = 0.1
 BY_CHANCE = 4
 
 
 def judge(run: Run) -> Verdict:
-    """Whether each rank trains on rows of its own."""
+    """Whether each rank trains on different rows."""
     if len(run.ranks) < 2:
         return unknown(ORACLE, "there is one rank only")
     if not all(rank.share for rank in run.ranks):
@@ -65,6 +65,6 @@ def _first_pass(rank: RankRecord) -> Sequence[str]:
 
 
 def _shared(firsts: dict[int, Sequence[str]], one: int, other: int) -> float:
-    """How many rows two ranks have in common, in parts of those of the one that has fewer."""
+    """The number of rows that two ranks have in common, as a share of those of the rank with fewer."""
     ours, theirs = set(firsts[one]), set(firsts[other])
     return len(ours & theirs) / min(len(ours), len(theirs))

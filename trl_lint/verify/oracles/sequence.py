@@ -1,7 +1,7 @@
-"""*same sequence*: the members of a group run the same collectives in the same order, of shapes that fit.
+"""*same sequence*: the members of a group run the same collectives in the same order, with matching shapes.
 
-Compared are the kind, the reduction, the data type and, where all ranks must hand over the same, the shape. Which line
-asks for a collective may differ: `if main: broadcast(value)`, `else: broadcast(empty)` is right code.
+The kind, the reduction, the data type and, if it must be the same on all ranks, the shape are compared. The line that
+calls a collective may differ: `if main: broadcast(value)`, `else: broadcast(empty)` is correct.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from trl_lint.verify.record.traces import Call, NativeCall, RankRecord, Run
 from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 
 ORACLE = "same sequence"
-# Of these each rank may hand over another shape: sizes are exchanged, or differ by design.
+# Collectives whose shape may differ between ranks: sizes are exchanged, or differ by design.
 ANY_SHAPE = frozenset({"all_to_all", "all_to_all_single", "reduce_scatter", "scatter", "new_group"})
-# The flight recorder keeps so many; of longer runs the ranks' windows may differ.
+# The capacity of the flight recorder; in longer runs the windows of the ranks may differ.
 MOST_KEPT = 2000
 World = None
 
 
 def judge(run: Run, *, cut_short: bool = False) -> Verdict:
-    """Whether all ranks ran the same collectives. `cut_short`: some ended early, and why is known."""
+    """Whether all ranks ran the same collectives. `cut_short`: some ended early, for a known reason."""
     if len(run.ranks) < 2:
         return unknown(ORACLE, "there is one rank only")
     groups = {call.group for rank in run.ranks for call in rank.calls}
@@ -70,7 +70,7 @@ def _compare(run: Run, group: tuple[int, ...] | None, cut_short: bool) -> Verdic
 
 
 def _earlier(members: Mapping[int, Sequence[Call]], end: int) -> list[str]:
-    """Where, before they diverge, a collective was called at different lines: one took the other's for its own."""
+    """Where, before they diverge, ranks called a collective at different lines: the wrong calls were matched."""
     for index in range(end):
         places = {number: calls[index].at[:1] for number, calls in members.items()}
         if len(set(places.values())) > 1:
@@ -103,7 +103,7 @@ def _told(rank: RankRecord, call: Call | None) -> str:
 
 
 def _compare_native(run: Run) -> Verdict | None:
-    """The same of what no call in Python stands behind, group by group, where all ranks lived to tell."""
+    """The same for collectives not called from Python, group by group, if all ranks have recorded them."""
     if any(rank.native is None or rank.native_total >= MOST_KEPT for rank in run.ranks):
         return None
     groups = {call.group for rank in run.ranks for call in rank.native or ()}
@@ -119,7 +119,7 @@ def _compare_native(run: Run) -> Verdict | None:
 
 
 def _native_apart(run: Run, group: tuple[int, ...] | None, members: Mapping[int, Sequence[NativeCall]]) -> Verdict:
-    """Where the members of a group part in what they issue themselves, and how many each has issued."""
+    """Where the members of a group diverge in the collectives of DDP, and how many each has issued."""
     calls = list(members.values())
     same = itertools.takewhile(lambda each: len({str(call) for call in each}) == 1, zip(*calls, strict=False))
     index = sum(1 for _ in same)

@@ -1,8 +1,8 @@
 """*one writer*: no file is written by several ranks.
 
-A file that lies where all ranks of a machine see it is made by one of them and read by the others. Where each makes
-it, the work is done once per rank, and the last one's file replaces what others may be reading. A run on several
-machines is judged machine by machine.
+A file that all ranks of a machine can see is created by one of them and read by the others. If each rank creates it,
+the work is done once per rank, and the last one's file replaces one that others may be reading. A run on several
+machines is judged separately for each machine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ORACLE = "one writer"
 
 
 def judge(run: Run) -> Verdict:
-    """Whether each file that was written, or put in its place, was so by one rank."""
+    """Whether each file that was written, or moved to its final name, was so by one rank."""
     if len(run.ranks) < 2:
         return unknown(ORACLE, "there is one rank only")
     makers: dict[str, dict[int, Placed]] = defaultdict(dict)

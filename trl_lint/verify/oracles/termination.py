@@ -1,7 +1,7 @@
-"""*ends*: every rank runs to its end. Where one does not, the first cause is told from its echoes.
+"""*ends*: every rank runs to its end. If one does not, the first cause is distinguished from its consequences.
 
-When one rank fails, the others lose their connection to it or are stopped by torchrun: those are echoes. The cause is
-what failed first among the rest. When ranks give up a collective that not all of them have reached, the verdict is a
+When one rank fails, the others lose their connection to it or are stopped by torchrun: these are echoes. The cause is
+the first failure among the rest. If ranks time out in a collective that not all of them have reached, the verdict is a
 hang, and says where each rank waits.
 """
 
@@ -18,20 +18,20 @@ from trl_lint.verify.record.verdicts import INTERRUPTED, Outcome, Verdict, faile
 
 ORACLE = "ends"
 
-# What a rank says that lost another one (torch 2.13, gloo and nccl; see torch/csrc/distributed/c10d).
+# Messages of a rank that lost another one (torch 2.13, gloo and nccl; see torch/csrc/distributed/c10d).
 ECHOES = re.compile(
     r"Connection reset by peer|Connection closed by peer|Broken pipe|pair closure|Software caused connection abort"
     r"|ncclRemoteError|remote process exited|Connection refused|recvValueWithTimeout|failed to recv|connectFullMesh"
 )
-# What a rank says that gave up waiting. It comes with the words of an echo: the connection is closed in consequence.
+# Messages of a rank that timed out. They occur together with those of an echo, as the connection is closed after that.
 TIMEOUTS = re.compile(
     r"Timed out waiting|Application timeout|timed out after|Watchdog caught collective operation timeout"
     r"|wait timeout|Socket Timeout|timeout after \d+|DistStoreError",
     re.IGNORECASE,
 )
-# What a process group raises. Other exceptions are the script's own, whatever their words: a server that is late, say.
+# Exceptions of a process group. Others are the script's own, whatever their message: a slow server, for example.
 GROUP_ERRORS = frozenset({"RuntimeError", "DistError", "DistBackendError", "DistNetworkError", "DistStoreError"})
-# What Python can't say itself, by the name that the signal has.
+# Ends that Python can't report itself, by signal.
 KILLED = {signal.SIGKILL: "killed (out of memory, as a rule)", signal.SIGSEGV: "a segmentation fault in C++"}
 
 
@@ -74,7 +74,7 @@ def _way(rank: RankRecord) -> str:
 
 
 def _said(rank: RankRecord) -> str:
-    """What a rank died of, in one line."""
+    """The reason why a rank died, in one line."""
     if rank.end is not None:
         said = rank.end.said or ("" if rank.end.error else last_line(rank.output)[:300])
         return ": ".join(filter(None, (rank.end.error or f"exit status {rank.end.status}", said)))
@@ -95,7 +95,7 @@ def _gave_up(rank: RankRecord) -> bool:
 
 
 def _group_words(rank: RankRecord) -> str:
-    """What a rank's process group said when the rank ended."""
+    """The message of a rank's process group when the rank ended."""
     if rank.end is not None:
         is_groups = rank.pending is not None and rank.end.error in GROUP_ERRORS
         return rank.end.said if is_groups else rank.end.group
@@ -112,12 +112,12 @@ def _is_cause(rank: RankRecord) -> bool:
 
 
 def _was_stopped(rank: RankRecord) -> bool:
-    """Whether a rank was stopped because another one failed, maybe before anybody could write that down."""
+    """Whether a rank was stopped because another one failed, maybe before that was recorded."""
     return rank.end is None and (rank.asked_to_stop or rank.exit is None)
 
 
 def _is_missed(rank: RankRecord, waiting: Iterable[RankRecord]) -> bool:
-    """Whether a rank is through that those wait for who gave up."""
+    """Whether a rank has already ended for which the timed out ranks wait."""
     groups = [other.pending.group if other.pending else None for other in waiting]
     return rank.ended_well and any(group is None or rank.number in group for group in groups)
 
@@ -149,13 +149,13 @@ def _hang(run: Run) -> Verdict:
 
 
 def _slow(run: Run) -> list[str]:
-    """A rank that waits for nothing may be at work."""
+    """A rank that does not wait may be computing."""
     busy = [rank for rank in run.ranks if _was_stopped(rank) and not _waited(rank)]
     return [f"if {_named(busy)} was at work there, --timeout was too short for it"] if busy else []
 
 
 def _left_early(run: Run, bad: Sequence[RankRecord]) -> Verdict:
-    """Nobody failed, yet somebody lost a rank: one that was through while others still waited for it."""
+    """No rank failed, yet one lost its connection: another one ended while others still waited for it."""
     gone = [rank for rank in run.ranks if rank.ended_well]
     summary = f"{_named(gone)} ended while others still had collectives to run" if gone else "the ranks lost each other"
     lines, data = divergence.told(run)
@@ -164,7 +164,7 @@ def _left_early(run: Run, bad: Sequence[RankRecord]) -> Verdict:
 
 
 def where(rank: RankRecord) -> str:
-    """Where a rank is, or what became of it."""
+    """Where a rank is, or how it ended."""
     if rank.ended_well:
         at = f", at {_path(rank.end.at)}" if rank.end and rank.end.at else ""
         return f"rank {rank.number}: ended after {len(rank.calls)} collectives{at}"
@@ -178,14 +178,14 @@ def where(rank: RankRecord) -> str:
 
 
 def _place(rank: RankRecord) -> tuple[SourcePlace, ...]:
-    """Where a rank waits: in a collective, where its exception came from, or where it was told to stop."""
+    """Where a rank waits: in a collective, where its exception came from, or where it was stopped."""
     if rank.pending is not None:
         return rank.pending.at
     return rank.end.at if rank.end is not None else rank.stack
 
 
 def _path(stack: Sequence[SourcePlace]) -> str:
-    """The asking line, and the user's line that led to it."""
+    """The line that asked, and the user's line that led to it."""
     return ", called from ".join(map(str, stack)) or "a place unknown"
 
 

@@ -1,15 +1,15 @@
-"""When two numbers are the same number, and how they are shown."""
+"""When two numbers count as the same, and how they are printed."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-# Between ranks of one run the same operations run on the same data: what is left is the order of a float32 sum.
+# Between ranks of one run the same operations run on the same data: only the order of a float32 sum may differ.
 BETWEEN_RANKS = 1e-5
-# Between two runs that add up in another order, or in other batches, float32 rounding grows with the steps.
+# Between two runs that sum in another order, or in other batches, float32 rounding grows with the steps.
 BETWEEN_RUNS = 1e-3
-# Trainer rounds the loss that it logs to so many digits.
+# Trainer rounds the logged loss to this number of digits.
 ROUNDED_DIGITS = 4
 
 
@@ -30,7 +30,7 @@ def all_same(values: Sequence[float], tolerance: float) -> bool:
 
 
 def mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)  # fmean raises where infinities meet
+    return sum(values) / len(values)  # fmean raises for infinities of both signs
 
 
 def shown(value: float) -> str:
@@ -38,6 +38,6 @@ def shown(value: float) -> str:
 
 
 def apart(values: Sequence[float], reference: float) -> float:
-    """By how much, in parts of the reference, the first value is off."""
+    """The error of the first value, relative to the reference."""
     difference = abs(values[0] - reference)
     return difference / abs(reference) if reference else math.inf if difference else 0.0

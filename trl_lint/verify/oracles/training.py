@@ -1,7 +1,7 @@
-"""*same training*: what is trained does not change.
+"""*same training*: all ranks, and a fixed copy, train the same.
 
-Within a run all ranks end with the same weights where DDP has them in its care. Between a run and its fixed copy the
-losses, the norms of the gradients and the final weights agree wherever the bug is in the reporting alone.
+Within a run all ranks end with the same weights if DDP handles them. Between a run and its fixed copy the losses, the
+gradient norms and the final weights agree if the bug is only in the reporting.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def judge_pair(before: Run, after: Run) -> Verdict:
 
 
 def _series(before: Run, after: Run, name: str) -> float | None:
-    """The largest relative difference between two runs' numbers, rank by rank."""
+    """The largest relative difference between two runs' numbers, compared rank by rank."""
     pairs = [
         (old, new)
         for ours, theirs in zip(before.ranks, after.ranks, strict=False)
@@ -85,7 +85,7 @@ def difference(ours: Weights, theirs: Weights) -> float | None:
 
 
 def _apart(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """Of one parameter: how far norm and sum lie apart, in parts of the norm."""
+    """For one parameter, the difference of norm and sum, relative to the norm."""
     size = max(ours[0], 1e-12)
     return max(_relative(a, b, size) for a, b in zip(ours, theirs, strict=True))
 

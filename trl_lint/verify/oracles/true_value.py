@@ -1,9 +1,9 @@
 """*true value*: a metric is what one process computes on the same global batch.
 
-The script runs once more as one plain process whose data loaders give batches as large as those of all ranks together.
-Whether that is the same training is seen by the first loss, which nothing has been trained on yet, then by what Trainer
-logs itself, or by the weights at the end. Where it is not (random generations, a sampler that only the ranks have, a
-loss of uneven parts), nothing is said of the metrics.
+The script runs once more as one plain process whose data loaders yield batches as large as those of all ranks together.
+Whether that is the same training is checked with the first loss, before anything is trained, then with what Trainer
+itself logs, or with the final weights. If it is not (random generations, a sampler that only the ranks use, a loss of
+uneven parts), the metrics are not judged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 
 ORACLE = "true value"
-# Of one process and many, these differ by what they are.
+# Metrics that by their nature differ between one process and several.
 PER_PROCESS = frozenset({"epoch", "eval_loss", "total_flos", "train_loss"})
 Pair = tuple[str, float, float]
 
@@ -26,8 +26,8 @@ Pair = tuple[str, float, float]
 def judge(run: Run, single: Run | None, is_own: Callable[[str], bool] = lambda name: True) -> Verdict:
     """Whether the metrics that rank 0 logs are those of the one process.
 
-    is_own: whether the program itself names a metric. Those that its libraries log are told of, and fail nothing: how
-    they average is not the program's.
+    is_own: whether the program itself names a metric. Those logged by its libraries are reported, but do not fail: how
+    they average is not the program's choice.
     """
     if not all(rank.ended_well for rank in run.ranks):
         return unknown(ORACLE, "the run did not end")
@@ -60,7 +60,7 @@ def judge(run: Run, single: Run | None, is_own: Callable[[str], bool] = lambda n
 def judge_bare(run: Run, single: Run | None, gpus: int) -> Verdict:
     """Whether one process with several GPUs calls `backward` on the loss that one process has on the same batch.
 
-    Known is only a loss of a part of the batch, and one that is divided by the number of GPUs; any other may be that of
+    Only a loss of a part of the batch, and one divided by the number of GPUs, are recognised; any other may be that of
     another batch.
     """
     if not all(rank.ended_well for rank in run.ranks):
@@ -81,7 +81,7 @@ def judge_bare(run: Run, single: Run | None, gpus: int) -> Verdict:
 
 
 def wrong(pairs: Sequence[Pair], tolerance: float = BETWEEN_RUNS) -> dict[str, tuple[float, float]]:
-    """By metric that is not the same, the two values that are furthest apart."""
+    """By metric that is not the same, the two values that differ most."""
     worst: dict[str, tuple[float, float]] = {}
     for name, here, there in sorted(pairs):
         is_further = name not in worst or abs(here - there) > abs(worst[name][0] - worst[name][1])
@@ -113,15 +113,15 @@ def _values(ours: Metric, theirs: Metric) -> list[tuple[float, float]]:
 
 
 def _first_losses(run: Run, single: Run) -> tuple[float, float] | None:
-    """What the gradients of the first step belong to: the mean over the ranks, and the loss of the one process."""
+    """The losses of the first gradients: the mean over the ranks, and that of the one process."""
     losses = [rank.losses[0] for rank in (*run.ranks, single.ranks[0]) if rank.losses]
     return (mean(losses[:-1]), losses[-1]) if len(losses) == len(run.ranks) + 1 else None
 
 
 def _not_comparable(run: Run, single: Run) -> str:
-    """Why the one process does not train on the same batches in the same way ("" when it does)."""
+    """Why the one process does not train on the same batches in the same way ("" if it does)."""
     first = _first_losses(run, single)
-    # In time a small difference grows beyond all bounds in a metric that is a difference itself.
+    # Over time a small difference grows without bound in a metric that is itself a difference.
     if first is not None and not is_same(*first, BETWEEN_RANKS, scale=1.0):
         return f"its first loss is {shown(first[1])}, the mean of the {len(run.ranks)} processes' is {shown(first[0])}"
     norms = [rank.grad_norms[0] for rank in (run.ranks[0], single.ranks[0]) if rank.grad_norms and rank.grad_norms[0]]

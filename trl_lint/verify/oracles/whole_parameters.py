@@ -1,9 +1,9 @@
-"""*whole parameters*: what the script reads of a sharded tensor is the whole tensor's.
+"""*whole parameters*: what the script reads from a sharded tensor is the value of the whole tensor.
 
-FSDP 2 makes a DTensor of each parameter and gradient. Asked for a norm or a sum, a rank gets the number of its own
-part, and nothing says so. What the ranks read at the same line is put together here as the DTensor itself would have
-done it, and each rank's number compared with that. A local copy (`to_local`) may well be meant as a part: of it only
-what is then logged is judged (`local_copies.py`).
+FSDP 2 turns each parameter and gradient into a DTensor. A norm or a sum of it returns the number of the rank's own
+part, silently. Here the numbers that the ranks read at the same line are combined as the DTensor itself would have done
+it, and each rank's number is compared with that. A local copy (`to_local`) may well be meant as a part: it is judged
+only by what is then logged (`local_copies.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trl_lint.verify.record.traces import Run, SourcePlace
 from trl_lint.verify.record.verdicts import Verdict, failed, passed
 
 ORACLE = "whole parameters"
-# What puts the parts' numbers together; a norm of order 2 besides.
+# How the numbers of parts are combined; in addition to norms.
 TOGETHER: Mapping[str, Callable[[Sequence[float]], float]] = {
     "sum": sum,
     "avg": mean,
@@ -29,19 +29,19 @@ TOGETHER: Mapping[str, Callable[[Sequence[float]], float]] = {
     "min": min,
     "product": math.prod,
 }
-# So many of the lines are shown.
+# The greatest number of lines that are shown.
 MOST_SHOWN = 8
 
 
 def judge(run: Run) -> Verdict | None:
-    """Whether all that was read of sharded tensors is the whole ones'; None where nothing was."""
+    """Whether all reads of sharded tensors have the value of the whole ones; None if there were none."""
     count = max((len(rank.numbers_read) + len(rank.copies_read) for rank in run.ranks), default=0)
     if not count:
         return None
     found = [*_numbers(run), *local_copies.logged(run)]
     if not found:
         return passed(ORACLE, f"{many(count, 'read')} of sharded tensors, none taken for the whole one's")
-    by_place = {(part.at, part.metric): part for part in reversed(found)}  # of each line the first
+    by_place = {(part.at, part.metric): part for part in reversed(found)}  # the first one of each line
     lines = [str(part) for part in reversed(by_place.values())]
     return failed(
         ORACLE,
@@ -65,7 +65,7 @@ def _numbers(run: Run) -> Iterator[PartNumber]:
     for (at, group, _), by_rank in reads.items():
         values = {rank: read.value for rank, read in by_rank.items()}
         if len(values) < len(group):
-            if any(values.values()):  # nothing may be all there is
+            if any(values.values()):  # zeros may be correct
                 yield PartNumber(at, values, None)
             continue
         whole = _together({read.how for read in by_rank.values()}, list(values.values()))
@@ -74,7 +74,7 @@ def _numbers(run: Run) -> Iterator[PartNumber]:
 
 
 def _together(hows: set[str], values: Sequence[float]) -> float | None:
-    """The number of the whole tensor; None where it is not known how the parts make it."""
+    """The number of the whole tensor; None if it is unknown how to combine the parts."""
     how = next(iter(hows)) if len(hows) == 1 else ""
     if how in TOGETHER:
         return TOGETHER[how](values)

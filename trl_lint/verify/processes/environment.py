@@ -1,4 +1,4 @@
-"""What the training environment has, asked of its own interpreter, which may differ from the one that runs trl-lint."""
+"""What the training environment contains, according to its own interpreter, which may not be trl-lint's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Unusable(Exception):
 
 
 def missing(python: str, packages: Sequence[str]) -> list[str]:
-    """The packages that are not installed.
+    """The packages of these that are not installed.
 
     Raises:
         Unusable: the interpreter can't be run.
@@ -39,7 +39,7 @@ def has_module(python: str, name: str) -> bool:
 
 
 def gpus(python: str) -> int:
-    """How many GPUs torch sees.
+    """The number of GPUs that torch sees.
 
     Raises:
         Unusable: the interpreter can't be run.

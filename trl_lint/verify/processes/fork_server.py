@@ -1,6 +1,6 @@
-"""The client of a fork server: one process of the training environment that runs ranks in forks of itself.
+"""The client of a process of the training environment that runs ranks in forks of itself.
 
-The server is in `rank/fork_server.py`.
+The server is `rank/fork_server.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DIED = "the fork server has died"
 
 
 class ForkServer:
-    """A fork server, started at once; it imports the modules in the background.
+    """A fork server, started at once; it imports in the background.
 
     launchers: the variables that differ between ranks and between runs.
 
@@ -55,7 +55,7 @@ class ForkServer:
         self._say({"job": str(job), "folder": str(folder), "environments": [dict(each) for each in environments]})
 
     def begin(self, *, really: bool) -> None:
-        """Let the ranks begin, or cancel them; each rank's exit status is an answer."""
+        """Let it start the job, or cancel it; the end of each rank is an answer."""
         self._say(really)
 
     def answer(self) -> str | int | None:
@@ -73,18 +73,18 @@ class ForkServer:
         return answer
 
     def stop(self) -> None:
-        """Stop its ranks as torchrun would, so that they write their stacks."""
+        """Make its ranks end as torchrun would, with their stacks."""
         self._process.send_signal(signal.SIGTERM)
 
     def close(self) -> None:
-        """Kill it, and with it everything that it runs."""
+        """End it, and everything that it runs."""
         self._process.kill()
         with suppress(OSError):
             self._process.communicate()
 
     def _say(self, told: object) -> None:
         assert self._process.stdin is not None  # a pipe
-        with suppress(OSError):  # it has died: the next answer will say so
+        with suppress(OSError):  # it has died, which the answer reports
             self._process.stdin.write(f"{json.dumps(told)}\n".encode())
             self._process.stdin.flush()
 
@@ -110,13 +110,13 @@ class ServerShare:
 
 
 def run(launch: Launch, job: Job, shares: Sequence[ServerShare], folder: Path, *, plain: bool) -> Run | str:
-    """Run a job in forks, as `launcher.run` does with a launcher; return the reason if forks would not be equivalent.
+    """Run a job in forks, as `launcher.run` does with a launcher; or return why that would not be the same.
 
     folder: the working directory.
 
     Raises:
         LaunchError: no rank has started.
-        RunInterrupted: a signal asked the command to end.
+        RunInterrupted: the command was asked to end.
     """
     file, watch = launcher.prepare(launch, job, plain=plain)
     for share in shares:
@@ -131,7 +131,7 @@ def run(launch: Launch, job: Job, shares: Sequence[ServerShare], folder: Path, *
         ended = launcher.wait(over, launch.limit, watch)
         if not over():
             over.stop()
-            # As long as a launcher has.
+            # The same time as for a launcher.
             launcher.wait(over, launcher.STOP_SECONDS)
         for share in shares:
             if not share.look():
@@ -141,7 +141,7 @@ def run(launch: Launch, job: Job, shares: Sequence[ServerShare], folder: Path, *
 
 
 def _unfit(shares: Sequence[ServerShare]) -> str:
-    """Why any server can't fork its ranks, "" if all can; if one can't, none begins."""
+    """Why one of them can't run its ranks; then none starts."""
     unfit: dict[int, str] = {}
 
     def have_answered() -> bool:
@@ -159,7 +159,7 @@ def _unfit(shares: Sequence[ServerShare]) -> str:
 
 
 class _Over:
-    """Whether a run is over; once one rank has failed, the others are stopped, as torchrun does."""
+    """Whether a run is over; after the failure of a rank the others are stopped, as torchrun does."""
 
     def __init__(self, shares: Sequence[ServerShare]) -> None:
         self._shares = shares

@@ -1,9 +1,9 @@
 """Which runs are forks of processes that have already imported the script's libraries (`rank/fork_server.py`).
 
-The first run with several ranks is started by its launcher, as users start it. It records which of the installed
-libraries it has imported, and which variables the launcher has set for each rank. Later runs are forks, each rank of
-its own server: processes that are started separately also differ in the order of their sets, and libraries may read the
-rank when they are imported. If a fork would not be equivalent, the launcher starts that run as well.
+The first run of several ranks is started by its launcher, as users do. It records which installed modules it has
+imported, and which variables the launcher has set for each rank. Later runs are forks, each rank of its own server:
+separate processes also differ in the order of their sets, and libraries may read the rank when they are imported. If a
+fork would not be the same, the launcher starts that run as well.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from trl_lint.verify.processes.launcher import GROUP_VARIABLES, Launch
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.record.traces import Run
 
-# Other systems have no fork, or it is not safe to continue in one what the system's libraries have begun.
+# Elsewhere a fork is unsafe after the system's libraries have started, or does not exist.
 HAS_FORKS = sys.platform == "linux"
-# torchrun holds the store of the process group; without torchrun, rank 0 does.
+# torchrun hosts the store for the rendezvous; without it rank 0 does, as without a launcher.
 # Source: torch/distributed/rendezvous.py `_torchelastic_use_agent_store` of torch 2.13.0.
 _STORE = {"TORCHELASTIC_USE_AGENT_STORE": "False"}
-# The variables that differ between ranks and between runs, whatever starts them.
+# Variables that differ between ranks and between runs, whatever starts them.
 OF_GROUPS = frozenset({*GROUP_VARIABLES, *launcher.group_of_one(), *_STORE})
 
 
 @dataclass
 class _Learned:
-    """What the first run has recorded. launchers: by launcher name and rank, the variables that it sets."""
+    """The records of a first run. launchers: by the launcher's name and rank, the variables that it sets."""
 
     modules: tuple[str, ...] = ()
     launchers: dict[str, dict[int, dict[str, str]]] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class _Learned:
 
 
 class ForkedRuns:
-    """Starts the runs of a session: the first one by its launcher, later ones in forks if that is equivalent."""
+    """Starts the runs of a session: the first one by its launcher, others in forks if that is the same."""
 
     def __init__(self) -> None:
         self._learned = _Learned()
@@ -56,9 +56,9 @@ class ForkedRuns:
 
         Raises:
             LaunchError: no rank has started.
-            RunInterrupted: a signal asked the command to end.
+            RunInterrupted: the command was asked to end.
         """
-        # Emulated GPUs replace what is below torch's own classes, before these are imported.
+        # Emulated GPUs change functions below torch's own classes, which has to happen before these are imported.
         can_fork = self._is_fit and not job.gpus and not launch.has_several_nodes
         if can_fork and self._learned.modules and (plain or launch.launcher in self._learned.launchers):
             done = fork_server.run(launch, job, self._shares(launch, plain), Path.cwd(), plain=plain)
@@ -70,7 +70,7 @@ class ForkedRuns:
         return run
 
     def close(self) -> None:
-        """End the fork servers."""
+        """End the servers."""
         for server in self._servers.values():
             server.close()
 
@@ -86,7 +86,7 @@ class ForkedRuns:
         ]
 
     def _server(self, rank: int, launch: Launch) -> ForkServer:
-        """The server of a rank, whose imports have run with that rank's variables."""
+        """The server of a rank, which imports modules with that rank's variables."""
         if rank not in self._servers:
             own = next(iter(self._learned.launchers.values()))[rank]
             environment = {**launcher.environment_of(launch, plain=False, emulated=False), **own}

@@ -1,7 +1,7 @@
-"""Ctrl+C and other signals that end the command: no started process is left running, and what is known is reported.
+"""Ctrl+C and other requests to end the command: all started processes are ended, and the results so far reported.
 
-During a run a signal is only recorded: the code that waits for the run asks for it (`told`), and ends its ranks in
-order, with their stacks. At any other time it is raised. A second signal ends what runs at once.
+During a run, a signal is only recorded: the code that waits for the run checks for it (`told`), and ends its ranks in
+order, with their stacks. At any other time it is raised. A second signal ends all processes at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """A signal asked the command to end. run: what the ranks had recorded by then, if any were running."""
+    """The command was asked to end. run: what the ranks had recorded by then, if any were running."""
 
     def __init__(self, number: int, run: Run | None = None) -> None:
         self.number = number
@@ -29,7 +29,7 @@ class RunInterrupted(KeyboardInterrupt):
 
 
 class _Signals:
-    """The signals received so far, and whether they are only recorded."""
+    """The signals so far, and whether they are only recorded."""
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
@@ -41,7 +41,7 @@ _state = _Signals()
 
 @contextmanager
 def heeded() -> Iterator[None]:
-    """Raise signals as `RunInterrupted` in this context; restore the earlier handlers at its end."""
+    """In this block signals raise `RunInterrupted`; the previous handlers are restored afterwards."""
     global _state
     _state = _Signals()
     before: dict[int, Callable[[int, FrameType | None], object] | int | None] = {}
@@ -58,7 +58,7 @@ def heeded() -> Iterator[None]:
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Only record signals in this context; the code that leaves it asks for them."""
+    """In this block they are only recorded; the caller checks for them afterwards."""
     before, _state.waits = _state.waits, True
     try:
         yield
@@ -67,7 +67,7 @@ def deferred() -> Iterator[None]:
 
 
 def told() -> int:
-    """The first signal that was received; 0 if there was none."""
+    """The first signal; 0 if there was none."""
     return _state.numbers[0] if _state.numbers else 0
 
 

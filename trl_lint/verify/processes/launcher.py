@@ -1,6 +1,7 @@
-"""Starts a job, by a launcher on several processes or as one plain process, and waits for its end.
+"""Starts a job: with a launcher on several processes, or as one plain process, and waits for its end.
 
-The number of machines, their rendezvous and the number of this one are options of torchrun, which are passed on to it.
+The number of machines, their rendezvous and the number of this one are handled by torchrun, which gets these options
+unchanged.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ from trl_lint.verify.record.trace_files import last_line
 from trl_lint.verify.record.traces import Run, read_run
 from trl_lint.verify.record.verdicts import INTERRUPTED
 
-# Below the ports that systems assign: from 32768 on (Linux), or from 49152 on.
+# Below the ephemeral ports of systems: from 32768 on (Linux), or from 49152 on.
 PORTS = (15000, 32000)
 RANK_PROGRAM = Path(__file__).parents[1] / "rank"
 POLL_SECONDS = 0.05
-# Seconds that torchrun has to stop its ranks.
+# Seconds for torchrun to stop its ranks.
 STOP_SECONDS = 30
-# Seconds within which the traces of other machines arrive in a shared folder.
+# Seconds to wait for the traces of other machines in a shared folder.
 SHARED_SECONDS = 5
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-# The variables of a process in a group: a plain process must not inherit them.
+# Variables that mark a process as a member of a group: a plain process must not inherit them.
 GROUP_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
@@ -45,10 +46,10 @@ class Launch:
     """How a script is started.
 
     python: the interpreter of the training environment. launcher: what starts the processes, a name of `LAUNCHERS`.
-    nproc: processes on this machine. timeout: seconds that ranks wait in a collective for idle ranks (`watching.py`),
-    or for any rank if idleness can't be observed from here. limit: seconds after which the whole run is stopped, None
-    for never. nnodes, rdzv_endpoint, rdzv_backend and node_rank are torchrun's. environment: variables in addition to
-    those of this process. gpus: how many a plain process sees at most.
+    nproc: processes on this machine. timeout: seconds that ranks wait in a collective for idle ones (`watching.py`),
+    or, if that is not visible from here, for any other. limit: seconds after which a whole run is stopped, None for
+    never. nnodes, rdzv_endpoint, rdzv_backend and node_rank are torchrun's. environment: additional variables. gpus:
+    the number of GPUs that a plain process may see.
     """
 
     python: str
@@ -70,7 +71,7 @@ class Launch:
 
     @property
     def world_size(self) -> int:
-        """The number of processes on all machines, if the number of machines is fixed beforehand."""
+        """The number of all processes, as far as that is fixed in advance."""
         return self.nproc * (int(self.nnodes) if self.nnodes and self.nnodes.isdecimal() else 1)
 
     def with_environment(self, **variables: str) -> Launch:
@@ -95,7 +96,7 @@ def run(launch: Launch, job: Job, *, plain: bool = False, tick: Callable[[], Non
 
     Raises:
         LaunchError: no rank has started.
-        RunInterrupted: a signal asked the command to end.
+        RunInterrupted: the command was asked to end.
     """
     file, watch = prepare(launch, job, plain=plain)
     command = [launch.python, str(RANK_PROGRAM), str(file)] if plain else LAUNCHERS[launch.launcher](launch, file)
@@ -110,10 +111,10 @@ def run(launch: Launch, job: Job, *, plain: bool = False, tick: Callable[[], Non
 
 
 def prepare(launch: Launch, job: Job, *, plain: bool) -> tuple[Path, Watch | None]:
-    """The job file for the ranks, in a folder without old traces, and what watches them."""
+    """The job file for the ranks, in a folder without traces, and the watch of the run."""
     folder = Path(job.traces)
     folder.mkdir(parents=True, exist_ok=True)
-    if not launch.has_several_nodes:  # otherwise the folder may be shared, and another machine may have begun
+    if not launch.has_several_nodes:  # otherwise the folder may be shared, and another machine may have started
         for old in folder.glob("rank*"):
             old.unlink()
     watch = None if plain or launch.has_several_nodes else Watch(job, launch.nproc, launch.timeout)
@@ -128,7 +129,7 @@ def result_of(launch: Launch, job: Job, ended: Ended, begun: float) -> Run:
 
     Raises:
         LaunchError: no rank has started.
-        RunInterrupted: a signal asked the command to end.
+        RunInterrupted: the command was asked to end.
     """
     result = _read(launch, Path(job.traces), job.user_files)
     result.seconds = time.monotonic() - begun
@@ -142,7 +143,7 @@ def result_of(launch: Launch, job: Job, ended: Ended, begun: float) -> Run:
 
 
 def _read(launch: Launch, folder: Path, user_files: UserFiles) -> Run:
-    """Read what the ranks wrote; if several machines share the folder, wait a little for the ranks of all of them."""
+    """Read what the ranks wrote; with several machines that share the folder, wait a little for all of them."""
     end = time.monotonic() + (SHARED_SECONDS if launch.has_several_nodes else 0)
     while True:
         result = read_run(folder, user_files)
@@ -153,7 +154,7 @@ def _read(launch: Launch, folder: Path, user_files: UserFiles) -> Run:
 
 
 def torchrun(launch: Launch, job: Path) -> list[str]:
-    """The command line of torchrun; `python -m` runs the one that belongs to the interpreter."""
+    """The command line of torchrun; `python -m` runs the one of this interpreter."""
     given = {
         "--nnodes": launch.nnodes,
         "--rdzv-endpoint": launch.rdzv_endpoint,
@@ -168,9 +169,10 @@ def torchrun(launch: Launch, job: Path) -> list[str]:
 
 
 def accelerate(launch: Launch, job: Path) -> list[str]:
-    """The command line of `accelerate launch`, with every option that it would look up in a configuration file.
+    """The command line of `accelerate launch`, with all options that it would otherwise read from a configuration file.
 
-    `--multi_gpu` starts several processes on the CPU as well; `--cpu` starts one (accelerate/utils/launch.py, 1.6.0).
+    `--multi_gpu` starts this number of processes on the CPU as well; `--cpu` starts one (accelerate/utils/launch.py,
+    1.6.0).
     """
     options = {
         "--num_processes": str(launch.nproc),
@@ -187,9 +189,9 @@ LAUNCHERS = {"torchrun": torchrun, "accelerate": accelerate}
 
 
 def free_port() -> int:
-    """A port for this run alone: several runs may be active at once.
+    """A free port for this run, as several runs may be active at the same time.
 
-    It is none of those that the system assigns: before the first rank listens, any connection may take one of these.
+    Not one of the ephemeral ports: before the first rank listens, any connection may take one of these.
     """
     while True:
         port = random.randrange(*PORTS)
@@ -209,17 +211,17 @@ def group_of_one() -> dict[str, str]:
 
 
 def _is_emulated(job: Job) -> bool:
-    """Whether GPUs, or one device per process, are emulated: real ones must be hidden then."""
+    """Whether GPUs, or a separate device for each process, are emulated: then real ones must not be visible."""
     return job.gpus > 0 or job.devices
 
 
 def environment_of(launch: Launch, *, plain: bool, emulated: bool) -> dict[str, str]:
-    """The variables that a launcher, or a plain process, is started with."""
+    """The variables of a launcher, or of a plain process."""
     kept = {name: value for name, value in os.environ.items() if name not in GROUP_VARIABLES}
     environment = {"OMP_NUM_THREADS": "1", **kept, **dict(launch.environment)}
-    if emulated:  # otherwise the model would be put on a real GPU
+    if emulated:  # with real GPUs the model would be placed on one of these
         environment[VISIBLE] = ""
-    elif plain:  # if several GPUs are visible, Trainer would wrap the model in DataParallel
+    elif plain:  # if it saw several GPUs, Trainer would wrap the model in DataParallel
         named = environment.get(VISIBLE, ",".join(map(str, range(launch.gpus)))).split(",")
         environment[VISIBLE] = ",".join(named[: launch.gpus])
     return environment
@@ -262,7 +264,7 @@ def wait(
     watch: Watch | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> Ended:
-    """Wait until a run is over or must be stopped: at its limit, because its ranks are stuck, or on an interrupt."""
+    """Wait until a run is over, or has to be stopped: at its limit, because its ranks are stuck, or by a signal."""
     end = None if limit is None else time.monotonic() + limit
     while not is_over():
         if interrupts.told():
@@ -277,7 +279,7 @@ def wait(
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End the launcher, which ends its ranks; if it has to be killed, they are killed as well and write no stacks."""
+    """End the launcher, which ends its ranks; if it is killed, they end with it, but leave no stacks."""
     if process.poll() is not None:
         return
     process.send_signal(signal.SIGTERM)

@@ -1,9 +1,9 @@
-"""Detects, during a run, that its ranks wait for each other in vain.
+"""Detects when the ranks of a run wait for each other in vain, while they run.
 
-A late rank is no bug: its share of the work, or a preparation that the others wait for, may take long. So no run ends
-because time is up in a collective. A run is stuck if
+A late rank is no bug: its share of the work, or a preparation that the others wait for, may take long. So a run does
+not end because of a timeout in a collective. It is stuck if
 
-- all its ranks are in collectives, or in the gradient synchronisation of a backward pass, and no two of them match;
+- all its ranks are in collectives, or in the gradient synchronisation of a backward pass, and no two of them can match;
 - or some wait there for others that are elsewhere and idle, for as long as `patience`.
 
 A rank that computes is waited for, however long that takes.
@@ -24,16 +24,16 @@ from trl_lint.verify.record.traces import RankRecord, Run, read_run
 
 # Seconds between two checks.
 LOOK_SECONDS = 0.5
-# Seconds within which pending messages arrive: if no two ranks match then, nothing else can happen any more.
+# Seconds for messages under way: if no two ranks can match, nothing else can happen after that.
 SURE_SECONDS = 2.0
-# The share of a processor that a waiting process may use: some poll from time to time.
+# The share of a processor that a process may use while it waits: some poll now and then.
 IDLE_SHARE = 0.05
-# States of a thread that runs, or waits for a processor, or waits for a disk.
+# State letters of a thread that runs, or waits for a processor or for a disk.
 _AT_WORK = (["R"], ["D"])
 
 
 class Watch:
-    """Checks the traces of one run, whenever it is asked. patience: see above, in seconds."""
+    """Checks the traces of one run whenever it is called. patience: see above, in seconds."""
 
     def __init__(self, job: Job, nproc: int, patience: float) -> None:
         self._job = job
@@ -66,7 +66,7 @@ class Watch:
         return now - self._since >= (min(SURE_SECONDS, self._patience) if is_sure else self._patience)
 
     def _are_at_work(self, ranks: Sequence[RankRecord]) -> bool:
-        """Whether the processes of some ranks compute, or have since the last look."""
+        """Whether the processes of some ranks compute, or have since the last check."""
         found = [activity(rank.process) for rank in ranks if rank.process]
         used, before = sum(seconds for seconds, _ in found), self._used
         self._used = used
@@ -82,7 +82,7 @@ def _waits(rank: RankRecord) -> bool:
 
 
 def can_meet(rank: RankRecord, run: Run) -> bool:
-    """Whether all members of the group have reached the collective that a rank waits in, so that it is under way."""
+    """Whether all members of the group are in the collective that a rank waits in, so that it can complete."""
     if rank.pending is None:
         return False
     group = rank.pending.group
@@ -99,9 +99,9 @@ def _reached(rank: RankRecord, group: tuple[int, ...] | None) -> tuple[int, str]
 
 
 def activity(process: int) -> tuple[float, bool]:
-    """The processor time of a process and its children, in seconds, and whether one of them is working now.
+    """The processor seconds of a process and those that it has started, and whether one is working now.
 
-    On a system without /proc nothing is known: they count as idle.
+    Without /proc nothing is known: then they count as idle.
     """
     seconds, at_work = 0.0, False
     for folder in Path("/proc").glob("[0-9]*"):
@@ -113,7 +113,7 @@ def activity(process: int) -> tuple[float, bool]:
 
 
 def _fields(stat: Path) -> list[str]:
-    """The fields of a `stat` file that follow the name of the program, which may contain anything."""
+    """The fields of a `stat` file after the name of the program, which may contain anything."""
     with suppress(OSError):
         return stat.read_text(errors="replace").rpartition(")")[2].split()
     return []

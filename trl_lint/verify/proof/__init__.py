@@ -1,1 +1,1 @@
-"""What is run to prove a finding and its fix: as it is, again, on one process, and fixed."""
+"""The runs that prove a finding and its fix: unchanged, repeated, on one process, and fixed."""

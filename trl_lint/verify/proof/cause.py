@@ -1,8 +1,8 @@
-"""Whether it is the fix's doing that a program fails as it is and passes when fixed.
+"""Whether a fix is the reason why a program fails unchanged and passes when fixed.
 
-It may be chance, or what an earlier run has left behind: an output folder, say, that two ranks raced for and that now
-exists. Two things speak for the fix: on the way to the failure what was mended had run, and the program as it is fails
-a second time.
+It may be chance, or due to what an earlier run has left behind, for example an output folder that two ranks raced for
+and that now exists. Two observations support the fix: the fixed code had run before the failure, and the unchanged
+program fails a second time.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from trl_lint.verify.record.traces import RankRecord, Run, SourcePlace
 from trl_lint.verify.record.verdicts import Verdict, passed, unknown
 
 ORACLE = "the fix"
-# Ways to end of which the verdict names the ranks whose own failure it is.
+# Ways to end whose verdicts name the ranks that failed by themselves.
 OF_RANKS = ("exception", "exit", "abort", "killed")
 
 
 def is_mended(before: Judged, after: Judged) -> bool:
-    """Whether the first thing that a program fails by does not fail when it is fixed, be there others that do."""
+    """Whether the first failure of a program does not occur when it is fixed, even if others do."""
     failure = next((verdict for verdict in before.verdicts if verdict.failed), None)
     then = after.verdict(failure.oracle) if failure is not None else None
     return failure is not None and not (then is not None and then.failed)
@@ -32,7 +32,7 @@ def is_mended(before: Judged, after: Judged) -> bool:
 def shown(
     runner: Session, subject: Subject, before: Judged, fixes: Sequence[Finding], single: OneProcess | None
 ) -> Verdict:
-    """What a fixed copy that has passed shows of the fixes.
+    """What a fixed copy that has passed shows about the fixes.
 
     Raises:
         LaunchError: no rank has started.
@@ -41,7 +41,7 @@ def shown(
     if not is_behind(before.run, failure, fixes):
         at = f" at {', '.join(failure.at)}" if failure.at else ""
         return _nothing(f"the failure{at} is not at or behind what was mended ({_named(fixes)})")
-    if runner.launch.has_several_nodes:  # the others can't know that it is wanted
+    if runner.launch.has_several_nodes:  # the other machines can't know about the additional run
         return _nothing("on several machines it is not run again as it is, to see whether the failure repeats")
     again = runner.judge(subject, f"{before.label}, again", single, before)
     if again.passed:
@@ -58,27 +58,27 @@ def _nothing(reason: str) -> Verdict:
 
 
 def is_behind(run: Run, failure: Verdict, fixes: Sequence[Finding]) -> bool:
-    """Whether one of these had been reached when the run failed.
+    """Whether one of these findings had been reached when the run failed.
 
-    A rank that fails by itself has been there, or another one had been before they met for the last time.
+    The rank that fails by itself has reached it, or another rank had before their last common collective.
     """
     if failure.oracle != termination.ORACLE or failure.way not in OF_RANKS:
         return any(reached(rank, fixes) for rank in run.ranks)
     failing = [rank for rank in run.ranks if rank.number in failure.ranks]
-    if any(reached(rank, fixes) or rank.native for rank in failing):  # when DDP has met others is not known
+    if any(reached(rank, fixes) or rank.native for rank in failing):  # the synchronisation points of DDP are unknown
         return any(reached(rank, fixes) for rank in run.ranks)
     met = max((len(rank.calls) for rank in failing), default=0)
     return any(before < met for rank in run.ranks for before in reached(rank, fixes))
 
 
 def reached(rank: RankRecord, findings: Sequence[Finding]) -> list[int]:
-    """Of each finding that a rank has got to, how many collectives it had called before."""
+    """For each finding that a rank has reached, the number of collectives it had called before."""
     each = (rank.executed.calls_before(one.path, one.start.line, one.start.column) for one in findings)
     return [before for before in each if before is not None]
 
 
 def is_at(run: Run, end: Verdict, findings: Sequence[Finding]) -> bool:
-    """Whether the ranks that a run failed by did so in one of the findings."""
+    """Whether the ranks that made a run fail did so in one of the findings."""
     failing = [rank for rank in run.ranks if rank.number in end.ranks]
     return any(_is_in(place, finding) for rank in failing for place in _places(rank) for finding in findings)
 

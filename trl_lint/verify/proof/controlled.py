@@ -1,9 +1,9 @@
-"""*true value* where a script does not train the same on one process: it is run once more under control.
+"""*true value* if a script trains differently on one process: one more run, under control.
 
 Dropout, unseeded draws, shuffled loaders, uneven last batches, or a loss that is each rank's mean over its own tokens
-make one process train otherwise, so that its metrics say nothing. In a controlled run (`rank/controlled.py`) the
-weights take the same way whatever the data are, and one process reads the rows that all ranks read (`rank/dealing.py`).
-What a metric is then depends on nothing but who computes it.
+make one process train differently, so that its metrics are not comparable. In a controlled run (`rank/controlled.py`)
+the weights change in the same way whatever the data are, and one process reads the rows that all ranks read
+(`rank/dealing.py`). A metric then depends only on who computes it.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from trl_lint.verify.oracles.true_value import ORACLE
 from trl_lint.verify.record.traces import RankRecord, Run
 from trl_lint.verify.record.verdicts import Verdict, unknown
 
-# By data set, and by the number of the pass over it, the rows of each batch: as `rank/dealing.py` reads it.
+# By data set, and by the number of the pass over it, the rows of each batch, in the format of `rank/dealing.py`.
 Dealt: TypeAlias = dict[str, dict[str, list[list[int]]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What a controlled run is to do.
+    """The conditions of a controlled run.
 
-    seed: with which generators go on once data are read. rows: the file that says which rows each rank reads ("" for
-    what its samplers say).
+    seed: the seed of the generators once data are read. rows: the file with the rows that each rank reads ("" for those
+    of its samplers).
     """
 
     seed: int = 0
@@ -37,7 +37,7 @@ class Conditions:
 
 
 class RunControlled(Protocol):
-    """Runs a subject under control. alone: as one process, in a group of one where that is asked for."""
+    """Runs a subject under control. alone: as one process, in a group of one if `grouped`."""
 
     def __call__(self, label: str, conditions: Conditions, *, alone: bool = False, grouped: bool = False) -> Run: ...
 
@@ -46,7 +46,7 @@ class RunControlled(Protocol):
 class Reference:
     """One process under control, by the rows that it reads: what it computes is the true value.
 
-    start: runs the program as it is. A fixed copy is held against the same numbers.
+    start: runs the unchanged program. A fixed copy is compared with the same numbers.
     """
 
     start: RunControlled
@@ -54,13 +54,13 @@ class Reference:
     known: dict[str, Run] = field(default_factory=dict)
 
     def of(self, run: Run) -> Run:
-        """One process that reads what the ranks of a run have read together."""
+        """The one process that reads what the ranks of a run have read together."""
         rows = [_together(run)]
         key = json.dumps(rows)
         if key not in self.known:
             file = written(self.folder, f"rows-{len(self.known)}", rows)
             found = self.start("one process, controlled", Conditions(rows=file), alone=True)
-            if not all(rank.ended_well for rank in found.ranks):  # it may need a group
+            if not all(rank.ended_well for rank in found.ranks):  # it may need a process group
                 found = self.start("one process, controlled", Conditions(rows=file), alone=True, grouped=True)
             self.known[key] = found
         return self.known[key]
@@ -75,8 +75,8 @@ def true_value(
 ) -> Verdict:
     """Whether the metrics that rank 0 logs are those of one process, all of them run under control.
 
-    start: runs the program that is judged. Where one process can't be had, its metrics must not change when the same
-    global batches are dealt to the ranks in another way. unsteady: metrics that are not the same twice.
+    start: runs the program that is judged. If one process is not comparable, its metrics must not change when the same
+    global batches are distributed to the ranks in another way. unsteady: metrics that vary between runs.
     """
     folder = reference.folder
     run = start(f"{label}, controlled", Conditions())
@@ -104,7 +104,7 @@ def true_value(
 
 
 def written(folder: Path, name: str, rows: list[Dealt]) -> str:
-    """A file that says which rows each rank reads."""
+    """Write the file with the rows that each rank reads."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name.replace(' ', '-')}.json"
     file.write_text(json.dumps(rows), encoding="utf-8")
@@ -112,7 +112,7 @@ def written(folder: Path, name: str, rows: list[Dealt]) -> str:
 
 
 def _passes(rank: RankRecord) -> Mapping[tuple[int, int], list[list[int]]]:
-    """The rows of a rank's batches, of each pass over a data set of which all are known."""
+    """By pass over a data set, the rows of a rank's batches, if all of them are known."""
     return {
         key: [rows for rows in batches if rows is not None]
         for key, batches in rank.dealt.items()
@@ -121,7 +121,7 @@ def _passes(rank: RankRecord) -> Mapping[tuple[int, int], list[list[int]]]:
 
 
 def _together(run: Run) -> Dealt:
-    """What all ranks read, batch by batch: a row that fills up the end of what is not trained on counts once."""
+    """The rows of all ranks, batch by batch; outside of training, a row that fills up the last batch counts once."""
     dealt: Dealt = {}
     passes = [_passes(rank) for rank in run.ranks]
     for data_set, times in sorted(set.intersection(*(set(each) for each in passes))):
@@ -151,9 +151,9 @@ def _doubled(rank: RankRecord) -> Dealt:
 
 
 def _dealt_otherwise(run: Run) -> list[Dealt] | None:
-    """The batches of all ranks together, dealt to them in turn; None where that changes nothing.
+    """The batches of all ranks together, distributed in turn; None if that changes nothing.
 
-    Not of what is evaluated on, whose end is filled up and cut off again.
+    This excludes evaluation data, whose last batch is filled up and truncated again.
     """
     passes = [_passes(rank) for rank in run.ranks]
     dealt: list[Dealt] = [{} for _ in passes]
@@ -164,7 +164,7 @@ def _dealt_otherwise(run: Run) -> list[Dealt] | None:
         for batch in zip(*(of_rank[data_set, times] for of_rank in passes), strict=False):
             together = [row for rows in batch for row in rows]
             shares = [together[number :: len(passes)] for number in range(len(passes))]
-            if min(map(len, batch)) < 2:  # there is one way to deal single rows, but for who reads which
+            if min(map(len, batch)) < 2:  # single rows can only be given to other ranks
                 shares = shares[1:] + shares[:1]
             changed = changed or shares != [list(rows) for rows in batch]
             for of_rank, share in zip(dealt, shares, strict=True):

@@ -1,9 +1,9 @@
-"""Our own subjects: the small trainers of `fixtures/`, each broken and fixed, and those that are right.
+"""Our own subjects: the small trainers of `fixtures/`, each broken and fixed, and correct ones.
 
-Where the bug is how a trainer is started, these are launch files (`broken.sh`), and what they start is the trainer.
+If the bug is how a trainer is started, they are launch files (`broken.sh`), which start the trainer.
 
-A broken one must fail in its rule's way, at a line that is marked for it where the way names a line; a fixed one and a
-right one must pass.
+A broken one must fail in its rule's way, at a line marked for it if the way names a line; a fixed one and a correct one
+must pass.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _MARK = re.compile(r"#\s*expect:\s*[A-Z]{3}\d{3}")
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a rule's broken programs fail: which oracle says so, and in which word.
+    """How a rule's broken programs fail: by which oracle, and with which keyword.
 
-    names_line: whether it names the marked line. needs_devices: it shows only where each process has a device of its
-    own; without GPUs that is emulated. processes: for how many it is made, if not for any number. changes_one_process:
-    the fix is another program on one process as well. by_hand: those that are mended by hand, as there is only a hint.
-    unsafe: those with an unsafe fix. bare: those that no launch with one process per GPU shows, as their bug is that of
-    one process with several GPUs. fails_elsewhere: those that fail in the library that uses what the marked line makes.
-    others: those that fail by another oracle, with its name and its word. needs_group: those that, like their fixed
-    twins, do not run on one process alone.
+    names_line: whether it names the marked line. needs_devices: it shows only with a device for each process, which is
+    emulated without GPUs. processes: the number of processes it needs, if not any. changes_one_process: the fix also
+    changes the program on one process. by_hand: programs that are fixed by hand, as there is only a hint. unsafe: those
+    with an unsafe fix. bare: those that no launch with one process per GPU shows, as their bug is that of one process
+    with several GPUs. fails_elsewhere: those that fail in a library that uses the result of the marked line. others:
+    those that fail by another oracle, with its name and keyword. needs_group: those that, like their fixed twins, do
+    not run on one process alone.
     """
 
     oracle: str
@@ -55,7 +55,7 @@ class Way:
     needs_group: frozenset[str] = frozenset()
 
     def of(self, fixture: Fixture) -> tuple[str, str]:
-        """The oracle that a broken program of the rule fails by, and its word."""
+        """The oracle by which a broken program of the rule fails, and its keyword."""
         return self.others.get(fixture.broken.stem if fixture.broken else "", (self.oracle, self.way))
 
 
@@ -64,7 +64,7 @@ _LAUNCH_FILE = ".sh"
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """A broken program with its fixed form, or a right one (`broken` is None)."""
+    """A broken program with its fixed version, or a correct one (`broken` is None)."""
 
     rule: str
     broken: Path | None
@@ -77,14 +77,14 @@ class Fixture:
 
 
 def folder() -> Path:
-    """Where the fixtures lie: beside the package in the repository, in it once it is installed."""
+    """The folder of the fixtures: next to the package in the repository, inside it when installed."""
     package = Path(trl_lint.__file__).parent
     return next(path for path in (package / "fixtures", package.parent / "fixtures") if path.is_dir())
 
 
 @cache
 def ways() -> Mapping[str, Way]:
-    """How each rule's fixtures fail, by the name of their folder: each says so itself, in `proof.toml`."""
+    """How each rule's fixtures fail, by the name of their folder, as read from its `proof.toml`."""
     return {path.parent.name: _way(path) for path in sorted(folder().glob("*/proof.toml"))}
 
 
@@ -114,7 +114,7 @@ def _fixtures(rule: str) -> Iterator[Fixture]:
 
 
 def subject(path: Path) -> Subject:
-    """A program, or what the fixed twin of a launch file starts: the same as the broken one does, launched."""
+    """A program, or what the fixed twin of a launch file starts: the broken one's program, launched correctly."""
     name = f"{path.parent.name}/{path.stem}"
     if path.suffix != _LAUNCH_FILE:
         way = ways().get(path.parent.name)
@@ -135,7 +135,7 @@ def subjects(fixture: Fixture) -> tuple[Subject | None, Subject | None]:
 
 
 def launch_of(launch: Launch) -> Launch:
-    """A launch with what the fixtures import on the path, without a network or a tracker's account."""
+    """A launch with the imports of the fixtures on the path, without a network or a tracker's account."""
     path = [str(folder()), str(folder() / "stand_ins"), *filter(None, [os.environ.get("PYTHONPATH")])]
     return launch.with_environment(
         PYTHONPATH=os.pathsep.join(path),
@@ -146,7 +146,7 @@ def launch_of(launch: Launch) -> Launch:
 
 
 def fails_its_way(fixture: Fixture, judged: Judged) -> bool:
-    """Whether a broken program fails as its rule says, where its marks say."""
+    """Whether a broken program fails as its rule says, at its marks."""
     way = ways()[fixture.rule]
     oracle, word = way.of(fixture)
     verdict = judged.verdict(oracle)
@@ -155,7 +155,7 @@ def fails_its_way(fixture: Fixture, judged: Judged) -> bool:
     if not way.names_line or fixture.broken.stem in way.fails_elsewhere:
         return True
     marked = _marked(fixture.broken)
-    # What a number turns into is often used in the next line only.
+    # A number is often used only in the line after it is computed.
     return bool(
         (marked | {line + 1 for line in marked}) & (_lines(fixture.broken, judged) | _said(fixture.broken, verdict))
     )
@@ -167,7 +167,7 @@ def _marked(path: Path) -> set[int]:
 
 
 def _lines(path: Path, judged: Judged) -> set[int]:
-    """The lines of a file that the ranks' exceptions came from."""
+    """The lines of a file where the ranks' exceptions came from."""
     ended = [rank.end for rank in judged.run.ranks if rank.end is not None]
     return {place.line for end in ended for place in end.at if Path(place.file).name == path.name}
 

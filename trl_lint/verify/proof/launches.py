@@ -18,7 +18,7 @@ from trl_lint.verify.proof.session import BARE, Subject
 
 
 def launches(path: Path, settings: Settings) -> tuple[JudgedLaunch, ...]:
-    """Those of a file that TRL004 reports, also where it says nothing of GPUs.
+    """The launches of a file that TRL004 reports, even if the file does not mention GPUs.
 
     Raises:
         LaunchError: the file, or a part of it, can't be read.
@@ -34,10 +34,10 @@ def launches(path: Path, settings: Settings) -> tuple[JudgedLaunch, ...]:
 
 
 def subject(launch: JudgedLaunch, settings: Settings) -> Subject:
-    """What a launch starts, with its arguments and what it sets in the environment.
+    """The program of a launch, with its arguments and environment variables.
 
     Raises:
-        LaunchError: the script is not in sight, or an argument is known only to the shell.
+        LaunchError: the script is outside the project, or an argument is known only to the shell.
     """
     start, finding = launch.start, launch.finding
     place = f"{finding.path}:{finding.start.row}"
@@ -52,7 +52,7 @@ def subject(launch: JudgedLaunch, settings: Settings) -> Subject:
         tuple(_known(start.arguments, place)),
         is_module=start.module is not None,
         launcher=BARE,
-        # How many GPUs there are is the session's choice.
+        # The number of GPUs is chosen by the session.
         environment=tuple(pair for pair in environment.items() if pair[0] not in VISIBLE),
         program_files=(launch.script,),
     )

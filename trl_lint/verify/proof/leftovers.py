@@ -1,7 +1,7 @@
-"""What a run leaves in the user's folders, taken away so that the next run begins as the first did.
+"""Files that a run leaves in the user's folders, removed so that the next run starts like the first.
 
-Only what the ranks have made in this very run, where nothing was before, and what lies in folders that they have made.
-Where a rank has moved or removed what it had not made, a file of the user's may lie among these by now: then all stays.
+Only what the ranks have created in this very run, and what is in folders that they have created. If a rank has moved or
+removed an existing file, one of the user's files may be among these: then everything stays.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from trl_lint.verify.record.traces import Run
 
 
 def take_away(run: Run, target: Path | None) -> None:
-    """Remove what a run has made, or move it to a folder."""
+    """Remove what a run has created, or move it to a folder."""
     made = {path for rank in run.ranks for path in rank.made}
     if all(_is_below(path, made) for rank in run.ranks for path in rank.took):
         for path in _outermost(made):
-            with suppress(OSError):  # it stays, as it would without us
+            with suppress(OSError):  # if this fails, it stays as it would without us
                 _take(path, target)
 
 
@@ -42,5 +42,5 @@ def _outermost(paths: Collection[str]) -> Iterator[str]:
 
 
 def _is_below(path: str, folders: Collection[str]) -> bool:
-    """Whether a path is one of these, or lies in one."""
+    """Whether a path is one of these, or in one of them."""
     return path in folders or any(str(above) in folders for above in Path(path).parents)

@@ -1,7 +1,7 @@
-"""The fixed copy of a program: its files after `--fix`, in a folder of their own.
+"""The fixed copy of a program: its files after `--fix`, in a separate folder.
 
-Only files that a fix changes are written there. The ranks load them in the place of the originals, under the
-originals' paths, so whatever a program finds beside itself is still there and nothing of the user's is touched.
+Only files that a fix changes are written there. The ranks load them instead of the originals, under the originals'
+paths, so that all other files of the program are still found and the user's files are not touched.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from trl_lint.settings import Settings
 
 @dataclass(slots=True)
 class MendedCopy:
-    """What `--fix` makes of a program.
+    """What `--fix` does to a program.
 
-    sources: by file, the copy that runs in its place. findings: all that were found before; applied: those that were
-    mended. problems: lines for the user about files that could not be linted.
+    sources: by file, the copy that runs instead. findings: all findings before; applied: those that were fixed.
+    problems: lines for the user about files that could not be linted.
     """
 
     sources: dict[str, str] = field(default_factory=dict)
@@ -45,14 +45,14 @@ def mend(
     sources: dict[str, str] | None = None,
     roots: Sequence[Path] | None = None,
 ) -> MendedCopy:
-    """Lint these files as one project and write what `--fix` makes of them below `target`.
+    """Lint these files as one project and write the result of `--fix` below `target`.
 
-    sources: texts that already stand in the place of some of the files. roots: where imports are looked up, by default
-    in the folders of the files' packages as well.
+    sources: texts that already replace some of the files. roots: where imports are looked up, by default also in the
+    folders of the files' packages.
     """
     files = [Path(os.path.realpath(file)) for file in files]
     instead = {Path(path): Path(text).read_bytes() for path, text in (sources or {}).items()}
-    # How a program is launched is not what a fixed copy of it shows.
+    # How a program is launched does not show in a fixed copy of it.
     asked = selection(settings)
     rules = [rule for rule in asked.rules if isinstance(rule, Rule)]
     roots = import_roots(settings.root, {_top(file) for file in files}) if roots is None else roots
@@ -78,13 +78,14 @@ def mend(
 def to_name(
     mended: MendedCopy, files: Sequence[Path], include: Sequence[Path], settings: Settings, target: Path
 ) -> list[Path]:
-    """What `--fix` is to be given to make the same of a program: the script, where the search for settings begins, and
-    what is mended; all of it, where a finding depends on another file that calls it.
+    """The paths to pass to `--fix` for the same result.
 
-    files: the program's own files, those below `include` among them. target: a folder for copies.
+    These are the script, where the search for settings starts, and the fixed files; or all files, if a finding depends
+    on another file that calls it. files: the program's own files, including those below `include`. target: a folder for
+    copies.
     """
     some = list(dict.fromkeys([*files[:1], *(Path(finding.path) for finding in mended.applied)]))
-    # The command looks imports up below the project alone.
+    # The command looks up imports below the project alone.
     again = mend(some, settings, target, roots=import_roots(settings.root, some))
     if _texts(again) == _texts(mended):
         return some
@@ -93,7 +94,7 @@ def to_name(
 
 
 def places(findings: Iterable[Finding]) -> dict[str, tuple[int, ...]]:
-    """By file, the lines that findings start in."""
+    """By file, the lines in which findings start."""
     found: dict[str, set[int]] = {}
     for finding in findings:
         found.setdefault(finding.path, set()).add(finding.start.line)
@@ -114,7 +115,7 @@ def _run_overlaid(
 
 
 def _top(file: Path) -> Path:
-    """The folder that a file's outermost package lies in."""
+    """The folder that contains a file's outermost package."""
     folder = file.parent
     while os.path.isfile(folder / "__init__.py"):
         folder = folder.parent
@@ -129,7 +130,7 @@ def _write(target: Path, result: FileResult) -> Path:
 
 
 def files_of(script: Path, roots: Sequence[Path], include: Sequence[Path] = ()) -> list[Path]:
-    """A program's own files: the script, what it imports below `roots`, and what the user names besides."""
+    """A program's own files: the script, what it imports below `roots`, and what the user names in addition."""
     found = dict.fromkeys([Path(os.path.realpath(script))])
     waiting = list(found)
     while waiting:
@@ -142,8 +143,8 @@ def files_of(script: Path, roots: Sequence[Path], include: Sequence[Path] = ()) 
 
 
 def _imported(file: Path, roots: Sequence[Path]) -> Iterator[Path]:
-    """The files below `roots` that one file imports, wherever in it."""
-    # Said by the linter, or by Python when it runs.
+    """The files below `roots` that one file imports, anywhere in it."""
+    # Errors are reported by the linter, or by Python when it runs.
     with suppress(SyntaxError, ValueError, OSError, RecursionError, MemoryError):
         for node in ast.walk(ast.parse(file.read_bytes())):
             if isinstance(node, ast.Import):
@@ -157,7 +158,7 @@ def _imported(file: Path, roots: Sequence[Path]) -> Iterator[Path]:
 
 
 def _modules(names: Sequence[str], roots: Sequence[Path]) -> Iterator[Path]:
-    """The files of a dotted name and of the packages that it is in; folders without `__init__.py` are packages too."""
+    """The files of a dotted name and of the packages around it; folders without `__init__.py` are packages too."""
     for root in roots:
         for length in range(len(names) + 1):
             below = root.joinpath(*names[:length])
@@ -167,6 +168,6 @@ def _modules(names: Sequence[str], roots: Sequence[Path]) -> Iterator[Path]:
 
 
 def files_in(named: Iterable[Path]) -> list[Path]:
-    """The Python files that were named, and those below the folders that were."""
+    """The Python files that were named, and those below the named folders."""
     files = find_files(named, wanted=lambda name: name.endswith(".py"))
     return [found for found in files if not isinstance(found, PathProblem)]

@@ -1,6 +1,6 @@
-"""Why a finding was not reached: the function that nobody called, or the branch that no rank has taken.
+"""Why a finding was not reached: a function that was never called, or a branch that no rank has taken.
 
-Where that is work that a trainer does now and then (it evaluates, saves, logs), its options say how to get there.
+If a trainer does that work only now and then (evaluation, saving, logging), the options to trigger it are named.
 
 Source: https://huggingface.co/docs/transformers/main_classes/trainer#transformers.TrainingArguments
 """
@@ -20,16 +20,16 @@ from trl_lint.verify.record.statements import Statement, Statements
 from trl_lint.verify.record.traces import RankRecord, Run
 
 _OPTION = re.compile(r"""add_argument\(\s*["'](--[\w-]+)""")
-# In a condition, what stands for work that is done in some steps only, or if it is asked for.
+# Parts of conditions for work that is done in some steps only, or on request.
 _NOW_AND_THEN = re.compile(r"%|\bdo_|_steps|_every|_freq|_interval|_strategy|should_")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """Work that is not done in each step. names: what functions and conditions are called that belong to it.
+    """Work that is not done in each step. names: the names of functions and conditions that belong to it.
 
-    options: how a trainer is told to do it early; own: what options of a script that have to do with it are called.
+    options: how to make a trainer do it early; own: the names of a script's own options for it.
     """
 
     names: re.Pattern[str]
@@ -42,7 +42,7 @@ def _occasion(names: str, said: str, options: str, own: str) -> Occasion:
     return Occasion(re.compile(names, re.IGNORECASE), said, options, re.compile(own, re.IGNORECASE))
 
 
-# The first that fits counts.
+# The first match counts.
 OCCASIONS = (
     _occasion(
         r"compute_metrics|preprocess_logits_for_metrics|eval(?!\()|prediction_step|prediction_loop|valid(?!at(e|or)_)",
@@ -60,9 +60,9 @@ TRAINERS = re.compile(r"TrainingArguments|[A-Z]\w*Config\(|HfArgumentParser|TrlP
 
 
 def reason(finding: Finding, run: Run, files: Iterable[Path]) -> str:
-    """Why no rank has executed the line of a finding, in a few words, and what would have it executed.
+    """Why no rank has executed the line of a finding, in a few words, and how to have it executed.
 
-    files: those of the program, whose options may be meant.
+    files: those of the program, whose options may be relevant.
     """
     known = [rank for rank in run.ranks if rank.executed.files]
     if all(finding.path not in rank.executed.files for rank in known):
@@ -84,7 +84,7 @@ def reason(finding: Finding, run: Run, files: Iterable[Path]) -> str:
 
 
 def _why(source: Statements, statement: Statement, file: str, ranks: Sequence[RankRecord]) -> tuple[str, list[str]]:
-    """What keeps the ranks away, from the innermost block that some rank has got to the statement of; and its names."""
+    """What keeps the ranks away: the innermost statement around the finding that a rank has reached; and its names."""
 
     def count(number: int) -> int:
         return sum(rank.executed.counts.get(Ran(file, number), 0) for rank in ranks)
@@ -122,7 +122,7 @@ def _never(inner: Statement, outer: Statement) -> str:
 
 
 def _advice(occasion: Occasion, files: Iterable[Path]) -> str:
-    """Which options have it done: of the script, where it has any, or those of its trainer."""
+    """The options that trigger the work: those of the script, if it has any, or those of its trainer."""
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in files if path.is_file()]
     own = [option for text in texts for option in _OPTION.findall(text) if occasion.own.search(option)]
     if own:

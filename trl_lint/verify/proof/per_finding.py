@@ -1,4 +1,4 @@
-"""What the runs of a program show of each finding: whether it was reached, and whether the program fails by it."""
+"""What the runs of a program show for each finding: whether it was reached, and whether it makes the program fail."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from trl_lint.verify.record.executed import Executed, Ran
 from trl_lint.verify.record.traces import RankRecord, Run
 from trl_lint.verify.record.verdicts import Outcome, Verdict
 
-# Oracles that speak of metrics.
+# Oracles that judge metrics.
 OF_METRICS = (metrics.ORACLE, true_value.ORACLE)
-# By what comes of a finding, what the run that passes has to say of it.
+# By the consequence of a finding, what a run that passes says about it.
 _PASSED = {
     Consequence.CRASH: "the run ended well all the same",
     Consequence.DEADLOCK: "the run ended well all the same",
@@ -35,11 +35,11 @@ Times = Mapping[int, int]
 
 
 class Said(str, Enum):
-    """What is said of a finding.
+    """The verdict on a finding.
 
-    SHOWN: the program fails by it, and does not once it is mended. CONSISTENT: it was executed, and nothing decides.
-    NOT_REACHED: no rank has executed it. CONTRADICTED: it was executed and did no harm that it must do, or mending it
-    does not help.
+    SHOWN: the program fails because of it, and does not once it is fixed. CONSISTENT: it was executed, without a
+    decision. NOT_REACHED: no rank has executed it. CONTRADICTED: it was executed without the harm that it must do, or
+    fixing it does not help.
     """
 
     SHOWN = "shown"
@@ -50,10 +50,10 @@ class Said(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class FindingVerdict:
-    """What is said of one finding. is_fixed: the fixed copy has it mended.
+    """The verdict on one finding. is_fixed: it is fixed in the fixed copy.
 
-    before, fixed: by rank, how often it was executed as it is, and what a fix has put in its place; None where that is
-    not known, or there was no such run.
+    before, fixed: by rank, how often it was executed unchanged, and how often its replacement was; None if unknown, or
+    if there was no run.
     """
 
     finding: Finding
@@ -66,7 +66,7 @@ class FindingVerdict:
 
 @dataclass(frozen=True, slots=True)
 class BothRuns:
-    """What came of a program: as it is, and fixed, where that was run, with its mended texts. shown: see `Proof`."""
+    """The results of a program: unchanged, and fixed, if that was run, with its fixed texts. shown: see `Proof`."""
 
     before: Judged
     after: Judged | None
@@ -75,7 +75,7 @@ class BothRuns:
     files: Sequence[Path]
 
     def repaired(self) -> list[Verdict]:
-        """What failed as it is, and has passed when fixed."""
+        """The verdicts that failed unchanged and passed when fixed."""
         return [each for each in self.before.verdicts if each.failed and self._after(each) is Outcome.PASSED]
 
     def _after(self, verdict: Verdict) -> Outcome | None:
@@ -84,7 +84,7 @@ class BothRuns:
 
 
 def verdicts(runs: BothRuns, fixes: Sequence[Finding], hints: Sequence[Finding]) -> list[FindingVerdict]:
-    """What the runs say of findings: of those that were mended, and of the others."""
+    """The verdicts of the runs on findings: on those that were fixed, and on the others."""
     return [_verdict(runs, each, fixes, is_fixed=each in fixes) for each in (*fixes, *hints)]
 
 
@@ -132,7 +132,7 @@ def _of_passed(before: Judged, finding: Finding) -> str:
 
 
 def _times(run: Run, finding: Finding) -> Times | None:
-    """By rank, how often a finding's statement was executed; None where that is not known of all."""
+    """By rank, how often a finding's statement was executed; None unless that is known of all ranks."""
     times: dict[int, int] = {}
     for rank in run.ranks:
         if not rank.executed.files:
@@ -145,7 +145,7 @@ def _times(run: Run, finding: Finding) -> Times | None:
 
 
 def _times_fixed(runs: BothRuns, finding: Finding) -> Times | None:
-    """By rank of the fixed run, how often the statements were executed that a fix has put in the place of a finding."""
+    """By rank of the fixed run, how often the statements were executed that replace a finding."""
     assert runs.after is not None
     text = runs.sources.get(finding.path)
     if text is None:
@@ -160,7 +160,7 @@ def _times_fixed(runs: BothRuns, finding: Finding) -> Times | None:
 
 
 def _count(executed: Executed, file: str, line: int) -> int:
-    """How often the statements were executed that begin in a line."""
+    """How often the statements were executed that start in a line."""
     source = executed.files[file].statements if file in executed.files else None
     found = [each for each in source.all if each.line == line] if source else []
     own = [each for each in found if not isinstance(each.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))]
@@ -168,7 +168,7 @@ def _count(executed: Executed, file: str, line: int) -> int:
 
 
 def mended_lines(finding: Finding, text: str) -> list[int]:
-    """The lines (from 1) of a mended text that stand in the place of a finding's, or those that are its own there."""
+    """The lines (from 1) of a fixed text that replace those of a finding, or the same lines if they are unchanged."""
     first, last = finding.start.line - 1, finding.end.line
     changed: list[int] = []
     same: list[int] = []
@@ -184,7 +184,7 @@ def mended_lines(finding: Finding, text: str) -> list[int]:
 
 @cache
 def _changes(file: str, text: str) -> Sequence[tuple[str, int, int, int, int]]:
-    """From a file to its mended text, line by line. Both stay as they are while a program is judged."""
+    """The line changes from a file to its fixed text. Both stay unchanged while a program is judged."""
     before, after = (Path(path).read_text(encoding="utf-8", errors="replace").splitlines() for path in (file, text))
     return difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
 
@@ -193,7 +193,7 @@ def _changes(file: str, text: str) -> Sequence[tuple[str, int, int, int, int]]:
 
 
 def _concerns(run: Run, failure: Verdict, finding: Finding, fixes: Sequence[Finding]) -> bool:
-    """Whether a run may have failed by a finding: it was reached before, and no other one is meant."""
+    """Whether a run may have failed because of a finding: it was reached before, and no other finding fits better."""
     if not cause.is_behind(run, failure, [finding]):
         return False
     if failure.oracle in OF_METRICS:
@@ -207,18 +207,18 @@ def _concerns(run: Run, failure: Verdict, finding: Finding, fixes: Sequence[Find
 
 
 def _is_at(run: Run, failure: Verdict, finding: Finding) -> bool:
-    """Whether a run failed in the lines of a finding, or at what decides who gets to them."""
+    """Whether a run failed in the lines of a finding, or at a condition that decides who reaches them."""
     return cause.is_at(run, failure, [finding]) or _is_named(failure, finding) or _is_of_parting(run, failure, finding)
 
 
 def _is_named(failure: Verdict, finding: Finding) -> bool:
-    """Whether a verdict names one of the lines of a finding, as evidence has it: `train.py:12 (main)`."""
+    """Whether a verdict names one of the lines of a finding, in the form of evidence: `train.py:12 (main)`."""
     name, lines = os.path.basename(finding.path), range(finding.start.line, finding.end.line + 1)
     return any(at.startswith(f"{name}:{line} ") for at in failure.at for line in lines)
 
 
 def _is_of_parting(run: Run, failure: Verdict, finding: Finding) -> bool:
-    """Whether ranks part, or one waits, in the lines of a finding, or at what keeps some ranks away from them."""
+    """Whether ranks diverge, or one waits, in the lines of a finding, or at a condition that keeps ranks from them."""
     lines = {*range(finding.start.line, finding.end.line + 1), *finding.lines}
     if finding.guard is not None:
         lines.add(finding.guard.start.line)
@@ -230,7 +230,7 @@ def _is_of_parting(run: Run, failure: Verdict, finding: Finding) -> bool:
 
 
 def _is_of_metric(run: Run, failure: Verdict, finding: Finding) -> bool:
-    """Whether a metric that failed is logged in the lines of a finding, or is named there."""
+    """Whether a metric that failed is logged in the lines of a finding, or named there."""
     failed = failure.data.get("metrics")
     names = set(failed) if isinstance(failed, Mapping) else set()
     lines = range(finding.start.line, finding.end.line + 1)
@@ -254,7 +254,7 @@ def _lines(file: str) -> list[str]:
 
 
 def _contradiction(runs: BothRuns, finding: Finding, before: Times, *, is_fixed: bool) -> str:
-    """What speaks against a finding; "" where nothing does."""
+    """The evidence against a finding; "" if there is none."""
     run = runs.before.run
     if _always_fails(finding) and all(before.values()) and runs.before.ended_well and len(run.ranks) > 1:
         return "" if any(map(_has_caught, run.ranks)) else "each rank has executed it, and the run ended well"
@@ -285,13 +285,13 @@ def _metrics(verdict: Verdict) -> set[str]:
 
 
 def _nowhere(verdict: Verdict) -> Verdict:
-    """A verdict without its place, which has another line in a mended text."""
+    """A verdict without its place, which is on another line in a fixed text."""
     data = {key: value for key, value in verdict.data.items() if key != "at"}
     return Verdict(verdict.oracle, verdict.outcome, verdict.summary, verdict.evidence, verdict.way, data)
 
 
 def _fails_there(runs: BothRuns, again: Verdict, finding: Finding) -> bool:
-    """Whether the fixed copy fails in what stands in the place of a finding."""
+    """Whether the fixed copy fails in the lines that replace a finding."""
     assert runs.after is not None
     text = runs.sources.get(finding.path)
     lines = mended_lines(finding, text) if text else [finding.start.line]
@@ -301,7 +301,7 @@ def _fails_there(runs: BothRuns, again: Verdict, finding: Finding) -> bool:
 
 
 def _has_caught(rank: RankRecord) -> bool:
-    """Whether a rank has executed an `except` arm, which may hide anything."""
+    """Whether a rank has executed an `except` clause, which may hide anything."""
     for file, marked in rank.executed.files.items():
         source = marked.statements
         arms: Iterable[int] = (each.number for each in source.all if each.block.part == "handlers") if source else ()

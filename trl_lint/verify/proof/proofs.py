@@ -1,4 +1,4 @@
-"""A proof: what came of one subject, as it is and fixed, side by side."""
+"""A proof: the results of one subject, unchanged and fixed, side by side."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from trl_lint.verify.record.verdicts import Verdict
 
 @dataclass
 class Column:
-    """One run of a subject. `holds`: it came out as it should; `wanted`: what that is, where it is not to pass.
+    """One run of a subject. `holds`: the result is as expected; `wanted`: the expected failure, if it should not pass.
 
     is_bare: it was one process with several GPUs.
     """
@@ -40,14 +40,13 @@ class Column:
 
 @dataclass
 class Proof:
-    """One subject. `compared`: whether the fix changes what is trained, where both were run.
+    """One subject. `compared`: whether the fix changes what is trained, if both were run.
 
-    single: the run on one process, which is made when it is first asked for.
-    is_fixture: it has an outcome that is wanted, others are a user's own. to_fix: the files that `trl-lint --fix` is
-    to be given to make the same fixes; command: that call, with its options. alone: how it ends on one process, where
-    it fails there as on several, and nothing more was run. shown: where it fails as it is and passes when fixed,
-    whether that is the fix's doing. findings: what the runs say of each finding, where the script was run.
-    is_interrupted: somebody has broken it off.
+    single: the run on one process, made on first use. is_fixture: it has an expected result, unlike a user's own
+    program. to_fix: the files to pass to `trl-lint --fix` for the same fixes; command: that call, with its options.
+    alone: how it ends on one process, if it fails there as on several, so that nothing more was run. shown: if it fails
+    unchanged and passes when fixed, whether that is due to the fix. findings: the verdicts on each finding, if the
+    script was run. is_interrupted: it was interrupted.
     """
 
     name: str
@@ -68,7 +67,7 @@ class Proof:
 
     @property
     def not_reached(self) -> int:
-        """How many findings no rank has got to."""
+        """The number of findings that no rank has reached."""
         return sum(each.outcome is Said.NOT_REACHED for each in self.findings)
 
     @property
@@ -83,7 +82,7 @@ class Proof:
 
 
 class ProofInterrupted(RunInterrupted):
-    """Somebody wants the command to end. proof: what is known of a subject by then."""
+    """The command was asked to end. proof: what is known of a subject by then."""
 
     def __init__(self, number: int, proof: Proof) -> None:
         super().__init__(number)
@@ -92,10 +91,10 @@ class ProofInterrupted(RunInterrupted):
 
 @contextmanager
 def _interruptible(proof: Proof, runner: Session) -> Iterator[None]:
-    """Have an interrupt tell what is known of a subject.
+    """Make an interrupt report what is known of a subject.
 
     Raises:
-        ProofInterrupted: somebody wants the command to end.
+        ProofInterrupted: the command was asked to end.
     """
     try:
         yield
@@ -110,10 +109,10 @@ def _interruptible(proof: Proof, runner: Session) -> Iterator[None]:
 
 @contextmanager
 def trace_folder(keep: Path | None) -> Iterator[Path]:
-    """Where traces go: a folder that stays, or one that is gone afterwards.
+    """The folder for traces: one that is kept, or a temporary one.
 
     Raises:
-        LaunchError: it can't be made.
+        LaunchError: it can't be created.
     """
     if keep is not None:
         try:
@@ -129,7 +128,7 @@ def trace_folder(keep: Path | None) -> Iterator[Path]:
 def of_script(
     subject: Subject, runner: Session, settings: Settings, include: Sequence[Path], *, one_process: bool, bare: bool
 ) -> Proof:
-    """A script as it is and, where its findings have fixes, fixed.
+    """Run a script unchanged and, if its findings have fixes, fixed.
 
     bare: first as one process that sees several GPUs, as plain `python` would start it.
 
@@ -150,7 +149,7 @@ def of_script(
 
 
 def _run_script(proof: Proof, subject: Subject, runner: Session, mended: MendedCopy, *, bare: bool) -> None:
-    """Run a script as it is and fixed, as far as that tells something. bare: as plain `python` would start it first."""
+    """Run a script unchanged and fixed, as far as that is useful. bare: as plain `python` would start it first."""
     single, one_process = proof.single, proof.single is not None
     if bare:
         proof.columns.append(_column(runner, subject, BARE, single))
@@ -168,7 +167,7 @@ def _run_script(proof: Proof, subject: Subject, runner: Session, mended: MendedC
 
 
 def _fixed(subject: Subject, runner: Session, mended: MendedCopy, proof: Proof) -> Judged:
-    """The fixed copy, run and compared with the program as it is.
+    """Run the fixed copy and compare it with the unchanged program.
 
     Raises:
         LaunchError: no rank has started.
@@ -184,9 +183,9 @@ def _fixed(subject: Subject, runner: Session, mended: MendedCopy, proof: Proof) 
 
 
 def _alone(runner: Session, subject: Subject, proof: Proof, wanted: bool) -> Verdict | None:
-    """How the subject ends on one process, if it has failed at its last run and fails there in the same way.
+    """How the subject ends on one process, if its last run failed and it fails there in the same way.
 
-    Not where it fails at what is mended: then the fixed copy has more to tell.
+    None if it fails in the lines of a fix: then the fixed copy is more informative.
     """
     judged = proof.columns[-1].judged
     (end,) = (verdict for verdict in judged.verdicts if verdict.oracle == termination.ORACLE)
@@ -214,7 +213,7 @@ def of_launch(launch: JudgedLaunch, settings: Settings, runner: Session, *, one_
 
 
 def _column(runner: Session, subject: Subject, launcher: str, single: OneProcess | None) -> Column:
-    """A program started as a launch file has it, or should."""
+    """Run a program, started as in a launch file, or as it should be."""
     gpus = f"{runner.launch.nproc} {'emulated ' if runner.emulates else ''}GPUs"
     label = f"bare python, {gpus}" if launcher == BARE else f"{launcher} launch"
     judged = runner.judge(replace(subject, launcher=launcher), label, single)
@@ -222,14 +221,14 @@ def _column(runner: Session, subject: Subject, launcher: str, single: OneProcess
 
 
 def _files(subject: Subject, settings: Settings, include: Sequence[Path]) -> list[Path]:
-    """The program's own files, and what the user names besides."""
+    """The program's own files, and what the user names in addition."""
     roots = import_roots(settings.root, [subject.root])
     script = Trainers(roots).module(subject.script, roots) if subject.is_module else Path(subject.script)
     return mending.files_of(script, roots, include) if script else mending.files_in(include)
 
 
 def of_fixture(fixture: Fixture, runner: Session) -> Proof:
-    """A fixture: broken it fails in its rule's way, fixed it passes; one that is right passes.
+    """A fixture: the broken program fails in its rule's way, the fixed one and a correct one pass.
 
     Raises:
         LaunchError: no rank has started.

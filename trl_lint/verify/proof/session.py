@@ -1,4 +1,4 @@
-"""One subject from start to end: run it, run it again where an oracle asks for that, and judge."""
+"""One subject from start to end: run it, run it again if an oracle needs that, and judge."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from trl_lint.verify.record.verdicts import INTERRUPTED, Outcome, Verdict, unkno
 
 # Ends after which it is a finding that a rank ran fewer collectives than the others.
 WAITING = ("hang", "left early")
-# How a subject is started that is one plain process with several GPUs.
+# The launcher of a subject that is one plain process with several GPUs.
 BARE = "python"
-# By how much longer one process may take for its share of the work.
+# How much longer one process may take, relative to its share of the work.
 MOST_ALONE = 5
-# Of a subject's name, as much as the name of its traces' folder has.
+# The number of characters of a subject's name in the name of its traces' folder.
 LONGEST_NAME = 100
 Start = Callable[[Launch, Job, bool], Run]
 Tell = Callable[[str], None]
@@ -48,11 +48,10 @@ Tell = Callable[[str], None]
 class Subject:
     """A program to be run.
 
-    launcher: what starts it, where that is not left to the launch: a name of `launcher.LAUNCHERS`, or `BARE` for one
-    plain process that sees several GPUs. environment: variables that it is started with. sources: by file, the text
-    that runs in its place. program_files: its own files, if they are known; values that it names nowhere are its
-    libraries' business. needs_devices: what it shows needs a device of each process's own, which is emulated where
-    there are none.
+    launcher: what starts it, if that is not up to the launch: a name of `launcher.LAUNCHERS`, or `BARE` for one plain
+    process that sees several GPUs. environment: additional variables. sources: by file, the text that runs instead.
+    program_files: its own files, if known; values that they do not name are up to the libraries. needs_devices: it
+    needs a device for each process, which is emulated if there is none.
     """
 
     name: str
@@ -67,7 +66,7 @@ class Subject:
     needs_devices: bool = False
 
     def job(self, folder: Path) -> Job:
-        """What its ranks are asked to do, as it is, with their traces in a folder."""
+        """The job of its ranks, unchanged, with their traces in a folder."""
         return Job(
             script=self.script,
             args=tuple(self.args),
@@ -79,7 +78,7 @@ class Subject:
         )
 
     def namer(self) -> Callable[[str], bool]:
-        """Tells whether the program itself has the name of a metric, as the end of a string."""
+        """A function that says whether the program itself contains the name of a metric, as the end of a string."""
         texts = [path.read_text(encoding="utf-8", errors="replace") for path in self.program_files]
 
         def names(metric: str) -> bool:
@@ -91,7 +90,7 @@ class Subject:
 
 @dataclass
 class Judged:
-    """A run and what the oracles say of it. `moved`: the run with moved shares, if a metric asked for it."""
+    """A run and the verdicts of the oracles. `moved`: the run with moved shares, if a metric needed it."""
 
     label: str
     run: Run
@@ -122,16 +121,16 @@ class OneProcess:
 
 
 def start(launch: Launch, job: Job, plain: bool) -> Run:
-    """By a launcher, as users do, or as a plain process."""
+    """Start a run with a launcher, as users do, or as a plain process."""
     return launcher.run(launch, job, plain=plain)
 
 
 class Session:
-    """Runs subjects of one launch; keeps the traces below `folder`.
+    """Runs the subjects of one launch; keeps the traces below `folder`.
 
-    gpus: how many this machine has. Where they are fewer than the processes, a subject that is one process with several
-    GPUs gets emulated ones. tidies: what each run makes in the user's folders is removed after it, or, if the session
-    `keeps`, moved to its traces (`leftovers.py`).
+    gpus: the number on this machine. If it is less than the number of processes, GPUs are emulated for a subject that
+    is one process with several GPUs. tidies: what each run creates in the user's folders is removed after it, or, if
+    the session `keeps`, moved to its traces (`leftovers.py`).
     """
 
     def __init__(
@@ -161,14 +160,14 @@ class Session:
     def judge(
         self, subject: Subject, label: str, single: OneProcess | None = None, first: Judged | None = None
     ) -> Judged:
-        """Run a subject on all ranks, or, started with `BARE`, as one plain process with as many GPUs, and judge it.
+        """Run a subject on all ranks, or, with `BARE`, as one plain process with as many GPUs, and judge it.
 
-        single: gives the run of one process with the same global batch (`one_process`), if that is wanted. first: the
-        first run of the same, if this is its second, which is made once for all who ask for it.
+        single: runs one process with the same global batch (`one_process`), if that is wanted. first: the first run of
+        the same subject, if this is its second, which is made once for all callers.
 
         Raises:
             LaunchError: no rank has started.
-            RunInterrupted: somebody wants the command to end; `partial` has what is known by then.
+            RunInterrupted: the command was asked to end; `partial` has what is known by then.
         """
         self.partial = None
         try:
@@ -186,7 +185,7 @@ class Session:
     def _judged(
         self, subject: Subject, label: str, run: Run, single: OneProcess | None, first: Judged | None
     ) -> Judged:
-        """A run, and what the oracles say of it once they have the further runs that they ask for."""
+        """A run and the verdicts of the oracles, which may need further runs."""
         is_bare = subject.launcher == BARE
         self._seconds = run.seconds
         end = termination.judge(run)
@@ -222,20 +221,20 @@ class Session:
         return own_device.judge(self._run(emulated, f"{label}, devices emulated"))
 
     def _controlled(self, subject: Subject, label: str, run: Run, single: OneProcess, verdict: Verdict) -> Verdict:
-        """The verdict of runs under control in the place of *true value*, where one process trains otherwise."""
+        """The verdict of controlled runs instead of *true value*, if one process trains differently."""
         is_open = verdict.oracle == true_value.ORACLE and verdict.outcome is Outcome.UNKNOWN
         if not is_open or len(run.ranks) < 2 or self.launch.has_several_nodes:
             return verdict
         is_own = subject.namer()
         asks = any(is_own(each.name) and not is_control(each) for each in metrics_of(run).values())
-        # What it reads of its own collectives may be reported without a log.
+        # Results of its own collectives may be reported without a log.
         asks = asks or any(_is_called_by(subject, call) for call in run.ranks[0].calls if call.shape is not None)
         if not asks:
             return verdict
         return controlled.true_value(self.under_control(subject), label, single.reference, is_own, run.unsteady)
 
     def _again(self, subject: Subject, label: str) -> Run:
-        """The second run of a subject as it is asked for, made once."""
+        """The second run of a subject, made once."""
         key = (subject.name, subject.launcher, label)
         if key not in self._second:
             of_same = {other: run for other, run in self._second.items() if other[0] == subject.name}
@@ -245,24 +244,24 @@ class Session:
     def _as_asked(self, subject: Subject, label: str) -> Run:
         """The subject on all ranks, or with `BARE` as one process that sees as many GPUs.
 
-        That is what `python script.py` comes to: Trainer wraps the model in `nn.DataParallel`.
+        The latter is the effect of `python script.py`: Trainer wraps the model in `nn.DataParallel`.
         """
         is_bare = subject.launcher == BARE
         return self._run(subject, label, plain=is_bare, gpus=self.launch.nproc if is_bare else 0)
 
     def _moved(self, subject: Subject, label: str, run: Run) -> Run | None:
-        """The run with moved shares, where a metric asks for it and it tells something.
+        """The run with moved shares, if a metric needs it and it is conclusive.
 
-        Not on several machines: the others can't know that it is wanted.
+        Not on several machines: the others can't know that it is needed.
         """
         if len(run.ranks) < 2 or self.launch.has_several_nodes or not metrics.one_sided(run):
             return None
         return self._run(subject, f"{label}, shares moved", shift=1)
 
     def _of_metrics(self, run: Run, other: Callable[[], Run], judge: Callable[[], list[Verdict]]) -> list[Verdict]:
-        """What is said of a run's metrics, once more without those that differ from run to run. other: gives another.
+        """The verdicts on a run's metrics, without those that vary between runs. other: returns another run.
 
-        A clock or the memory in use differs between ranks as it does between runs, whatever the metric is called.
+        A clock or the memory in use differs between ranks as it does between runs, whatever the metric's name.
         """
         verdicts = judge()
         if not any(each.failed for each in verdicts) or self.launch.has_several_nodes:
@@ -276,7 +275,7 @@ class Session:
         return OneProcess(run, controlled.Reference(self.under_control(subject), self.folder / "dealt"))
 
     def under_control(self, subject: Subject) -> controlled.RunControlled:
-        """What runs a subject with chance and gradients held still."""
+        """A function that runs a subject without randomness and gradients."""
 
         def run(label: str, conditions: controlled.Conditions, *, alone: bool = False, grouped: bool = False) -> Run:
             scale = self.launch.world_size if alone else 1
@@ -285,13 +284,13 @@ class Session:
         return run
 
     def alone(self, subject: Subject, end: Verdict) -> Verdict | None:
-        """How the subject ends on one process, if it fails there as it did; None if it does not.
+        """How the subject ends on one process, if it fails there in the same way; None if it does not.
 
-        end: that of the run that failed. It is tried as `python script.py` first, then in a group of one: a script may
-        need no more than the variables of one. What bare python has failed at is compared with the latter alone.
+        end: the verdict on the run that failed. It is tried as `python script.py` first, then in a group of one, as a
+        script may only need the variables of a group. A failure of bare python is compared with the latter alone.
 
-        One process waits for nobody, so it is not tried where ranks did; nor where they were stopped at the limit, as
-        it would take as long; nor on several machines: the others can't know that it is wanted.
+        One process waits for no other, so it is not tried if ranks did; nor if they were stopped at the limit, as it
+        would take as long; nor on several machines: the others can't know that it is needed.
         """
         if self.launch.has_several_nodes or end.way in (*WAITING, "stopped"):
             return None
@@ -305,7 +304,7 @@ class Session:
         return None
 
     def compare(self, subject: Subject, before: Judged, after: Judged) -> Verdict:
-        """Whether a fixed program trains what the other one, which is `subject`, has trained."""
+        """Whether a fixed program trains the same as the other one, which is `subject`."""
         verdict = training.judge_pair(before.run, after.run)
         if verdict.failed:
             second = self._again(subject, before.label)
@@ -350,13 +349,13 @@ class Session:
             return self._start_and_tidy(launch.with_environment(**variables, **own), job, plain)
 
     def _fresh(self, subject: Subject) -> tuple[str, ...]:
-        """The folders that each run is to find as the first one did; not those that other machines may work in."""
+        """The folders that each run finds as the first one did; none if other machines may work in them."""
         is_asked = self._tidies and not self.launch.has_several_nodes
         return (str(Path.cwd()), str(subject.root)) if is_asked else ()
 
     @contextmanager
     def _run_folders(self, traces: Path) -> Iterator[dict[str, str]]:
-        """Folders that are there for one run alone, as variables: sockets lie in it, so its path has to be short."""
+        """Folders that exist for one run only, as variables: the path has to be short, as sockets are created in it."""
         with tempfile.TemporaryDirectory(prefix="trl-lint-run-", ignore_cleanup_errors=True) as own:
             try:
                 yield {"TMPDIR": own}
@@ -364,7 +363,7 @@ class Session:
                 shutil.rmtree(traces / "datasets", ignore_errors=True)
 
     def _start_and_tidy(self, launch: Launch, job: Job, plain: bool) -> Run:
-        """A run, behind which the folders are as they were before."""
+        """A run after which the folders are as before."""
         run: Run | None = None
         try:
             run = self._start(launch, job, plain)
@@ -380,23 +379,23 @@ class Session:
         return replace(self.launch, launcher=subject.launcher) if subject.launcher else self.launch
 
     def _alone(self, gpus: int) -> Launch:
-        """The launch of one process, which must not take for ever where it is known how long several take."""
+        """The launch of one process, with a limit if it is known how long several take."""
         limit = MOST_ALONE * self.launch.world_size * self._seconds + 60 if self._seconds else None
         return replace(self.launch, limit=self.launch.limit or limit, gpus=gpus)
 
 
 def _partly(label: str, run: Run) -> Judged:
-    """A run that somebody has broken off, or that no more runs are made for: what it says by itself."""
+    """A run that was interrupted, or without its further runs: the verdicts on it alone."""
     values = [unknown(each.ORACLE, "not judged: interrupted before") for each in (metrics, true_value)]
     devices = unknown(own_device.ORACLE, "not judged: interrupted before")
     return Judged(label, run, _rows(run, termination.judge(run), values, lambda: devices))
 
 
 def _rows(run: Run, end: Verdict, values: Sequence[Verdict], devices: Callable[[], Verdict]) -> list[Verdict]:
-    """The verdicts of a run, for every kind of run in the same order: they are the rows of the reports.
+    """The verdicts of a run, in the same order for every kind of run: they are the rows of the reports.
 
-    end: how it ended. values: what is said of its metrics. devices: gives what is said of its devices, which takes a
-    run of its own.
+    end: how it ended. values: the verdicts on its metrics. devices: returns the verdict on its devices, which takes a
+    separate run.
     """
     cut_short = run.stopped == INTERRUPTED or (end.failed and end.way not in WAITING)
     return [
@@ -407,15 +406,15 @@ def _rows(run: Run, end: Verdict, values: Sequence[Verdict], devices: Callable[[
         own_share.judge(run),
         devices(),
         single_writer.judge(run),
-        *filter(None, [whole_parameters.judge(run)]),  # of those alone that read sharded tensors
+        *filter(None, [whole_parameters.judge(run)]),  # only for runs that read sharded tensors
     ]
 
 
 def _is_called_by(subject: Subject, call: Call) -> bool:
-    """Whether a program's own code asks for a collective, and no library that it uses."""
+    """Whether a program's own code calls a collective, not one of its libraries."""
     return bool(call.at) and Path(call.at[0].file) in subject.program_files
 
 
 def fixed(subject: Subject, sources: Mapping[str, str]) -> Subject:
-    """The same program with its files' texts mended."""
+    """The same program with its files' texts fixed."""
     return replace(subject, sources=dict(sources))

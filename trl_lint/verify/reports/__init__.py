@@ -1,4 +1,4 @@
-"""The reports on proofs: one module per output format, each with a class `Report`."""
+"""Reports of proofs for the user: one module per output format, each with a class `Report`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Report(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Show what comes after all proofs."""
+        """Show the text at the end."""
 
 
 def load(name: str) -> type[Report]:
@@ -48,12 +48,12 @@ def headline(finding: Finding) -> str:
 
 
 def fixed(proof: Proof) -> str:
-    """Whether the findings that have fixes were fixed."""
+    """The state of the findings that have fixes."""
     return "fixed" if proof.alone is None else "fix not tried"
 
 
 def findings(proof: Proof) -> list[str]:
-    """A line per finding: what the runs show about it, otherwise whether it was fixed."""
+    """A line per finding: the verdict of the runs, or its state if there is none."""
     if proof.findings:
         return [_told(each) for each in proof.findings]
     lines = [f"{fixed(proof)}: {headline(finding)}" for finding in proof.fixes]
@@ -75,12 +75,12 @@ def _times(times: Mapping[int, int]) -> str:
 
 
 def oracles(proof: Proof) -> list[str]:
-    """The rows of a table of runs: every oracle that has judged any of them."""
+    """The rows of a table of runs: the oracles that have judged any of them."""
     return list(dict.fromkeys(each.oracle for column in proof.columns for each in column.judged.verdicts))
 
 
 def decisive(judged: Judged) -> Verdict:
-    """The most informative verdict: the first that failed, otherwise the one on metrics, otherwise the first."""
+    """The most relevant verdict: the first that failed, otherwise the first on metrics."""
     order = [verdict for verdict in judged.verdicts if verdict.failed]
     order += [verdict for verdict in judged.verdicts if verdict.oracle == "same metric" and verdict.outcome == "passed"]
     return (order or judged.verdicts)[0]
@@ -97,7 +97,7 @@ def outcome(column: Column) -> str:
 
 
 def unseen(proof: Proof) -> list[str]:
-    """A note on ranks of which this machine has no traces."""
+    """The ranks of which this machine has no traces."""
     groups = [run for run in proof.runs if run.world_size > 1]
     seen = min((len(run.ranks) for run in groups), default=0)
     size = max((run.world_size for run in groups), default=0)
@@ -117,7 +117,7 @@ def emulated(proof: Proof) -> list[str]:
 
 
 def conclusion(proof: Proof) -> str:
-    """What the runs of a user's program show, in a sentence."""
+    """The conclusion from the runs of a user's program, in a sentence."""
     if proof.is_interrupted:
         return "Interrupted: this is what was seen until then."
     if proof.alone is not None:
@@ -143,7 +143,7 @@ def conclusion(proof: Proof) -> str:
 
 
 def _line(end: Verdict) -> str:
-    """The failure of one process in a line: its message and its place."""
+    """A failure of one process in a line: its message and place."""
     said = str(end.data.get("said") or end.summary)
     return f"{said} (at {', called from '.join(end.at)})" if end.at else said
 

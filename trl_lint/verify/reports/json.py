@@ -19,10 +19,10 @@ VERSION = 1
 class Report(reports.Report):
     """`{"version", "nproc", "holds", "subjects": [{"name", "holds", "fixes", "runs": [{"label", "verdicts"}], …}]}`.
 
-    `alone` is set if a subject fails on one process as well; `shown` says what a passing fixed copy shows about the
-    fix; `interrupted` says whether the command was interrupted. `emulated` lists what was emulated. `findings` has what
-    the runs show about each (`verdict`: shown, consistent, not reached or contradicted), and how often each rank has
-    executed it and what a fix has put in its place.
+    For a subject, `alone` is set if it fails on one process as well, and `shown` is what a fixed copy that passes shows
+    about the fix; `interrupted` is set if the command was interrupted. `emulated` names what ran without its device.
+    `findings` has the verdict on each (shown, consistent, not reached or contradicted) and, by rank, how often it was
+    executed, and how often its replacement was.
     """
 
     def show(self, proof: Proof) -> None:
@@ -36,7 +36,7 @@ class Report(reports.Report):
 
 
 def _plain(value: Evidence) -> Json:
-    """A value as JSON: floats that are not finite become strings."""
+    """A value as JSON: a number that is not finite becomes a string."""
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):

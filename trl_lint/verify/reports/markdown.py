@@ -22,7 +22,7 @@ class Report(reports.Report):
 
 
 def table(proofs: list[Proof]) -> Iterator[str]:
-    """Subject, run, outcome and decisive evidence."""
+    """Subject, run, its result and the decisive verdict."""
     yield "| subject | run | outcome | decisive evidence |"
     yield "| --- | --- | --- | --- |"
     for proof in proofs:
@@ -56,7 +56,7 @@ def _section(column: Column) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """Escape text, so that a cell of a table shows it unchanged."""
+    """Text escaped for a table cell."""
     for char in "\\|*_`<>[]":
         text = text.replace(char, f"\\{char}")
     return " ".join(text.split())

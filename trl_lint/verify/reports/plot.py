@@ -1,6 +1,6 @@
-"""A plot of the metrics of a run by step: what rank 0 logs, the values of the other ranks, and their mean.
+"""A plot of the metrics of a run: by step, what rank 0 logs, the values of the others, and their mean.
 
-If one process trains the same way, the value that it computes on the same global batch is drawn as well.
+If one process trains the same way, its value on the same global batch is drawn as well.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from trl_lint.verify.proof.proofs import Column, Proof
 
 ENDINGS = (".pdf", ".png", ".svg")
-# As many metrics as fit on a page, those that differ most first.
+# The number of metrics on a page, those that differ most first.
 MOST = 4
 LOGGED, OTHERS, MEAN, TRUE = "#d1495b", "#9aa5b1", "#30638e", "#2e8b57"
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One metric in one run: by step, the values of all ranks, and those of one process, if they are known."""
+    """One metric in one run: by step, the values of all ranks, and those of one process, if known."""
 
     rows: Sequence[Sequence[float]]
     true: Sequence[float] = ()
 
     @property
     def differs(self) -> int:
-        """The number of steps at which the ranks differ."""
+        """The number of steps at which it is not the same on all ranks."""
         return sum(not all_same(row, BETWEEN_RANKS) for row in self.rows)
 
 
 class Plot:
-    """Draws the first of some proofs that has metrics.
+    """Draws the first proof that has metrics.
 
     Raises:
         Unusable: it can't be drawn.
@@ -58,7 +58,7 @@ class Plot:
 
     @property
     def remark(self) -> str:
-        """A warning for the end; "" if a plot was drawn."""
+        """The remark at the end; "" if a plot was drawn."""
         return "" if self._is_drawn else f"warning: {self._target} was not drawn: no metric was logged by all ranks"
 
 
@@ -79,7 +79,7 @@ def check(target: Path) -> None:
 
 
 def draw(proof: Proof, target: Path) -> bool:
-    """Draw the runs of a proof, one below the other. Returns whether there was anything to draw.
+    """Draw the runs of a proof, one below the other. Return whether there was anything to draw.
 
     Raises:
         Unusable: the file can't be written.
@@ -113,7 +113,7 @@ def draw(proof: Proof, target: Path) -> bool:
 
 
 def metrics_to_draw(proof: Proof) -> list[str]:
-    """The metrics that differ between ranks at most steps of any run; if none differs, those that the program logs."""
+    """The metrics that differ between ranks at most steps of any run, otherwise those that the program logs at all."""
     worst: dict[str, int] = {}
     for column in proof.columns:
         for name, each in series_of(proof, column).items():
@@ -137,7 +137,7 @@ def series_of(proof: Proof, column: Column) -> dict[str, Series]:
 
 
 def _true(proof: Proof, column: Column) -> Mapping[tuple[str, str], Metric]:
-    """The metrics of the single process, if it is known to train the same way."""
+    """The metrics of the one process, if it is known to train the same way."""
     verdict = column.judged.verdict(true_value.ORACLE)
     if proof.single is None or verdict is None or verdict.outcome is Outcome.UNKNOWN:
         return {}

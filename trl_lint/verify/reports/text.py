@@ -1,4 +1,4 @@
-"""For people: the runs of a script side by side; for the fixtures, a line per run as they arrive."""
+"""For people: a script's runs side by side; for the fixtures, a line per run as they finish."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _evidence(column: Column) -> list[str]:
 
 
 def _table(proof: Proof, nproc: int) -> Table:
-    """A row per oracle, a column per run."""
+    """Oracles as rows, runs as columns."""
     from rich import box
     from rich.table import Table
 
@@ -67,7 +67,7 @@ def _table(proof: Proof, nproc: int) -> Table:
 
 
 def _processes(proof: Proof, nproc: int) -> str:
-    """The number of processes: more than here on several machines. A rank that failed at its start knows no other."""
+    """The number of processes: with several machines more than here; a rank that failed at its start knows no other."""
     return many(max((nproc, *(run.world_size for run in proof.runs))), "process", "es")
 
 
