@@ -84,8 +84,8 @@ class Effect(NamedTuple):
     any argument that differs between ranks makes their effects different. makes: it creates what then exists for good,
     so that only few ranks reach it before. given: a keyword that must be true, or nothing is done. looks: it first
     tests whether this has been done, so that it is correct if one rank is first. consequence: the result if no rank
-    fails. in_hooks: the result in a class that a library runs, if it is another one there. in_turn: it also does harm if the
-    ranks do it one after the other, as a call that fails does.
+    fails. in_hooks: the result in a class that a library runs, if it is another one there.
+    in_turn: it also does harm if the ranks do it one after the other, as a call that fails does.
     """
 
     does: str
