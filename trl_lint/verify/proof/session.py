@@ -275,7 +275,7 @@ class Session:
         return OneProcess(run, controlled.Reference(self.under_control(subject), self.folder / "dealt"))
 
     def under_control(self, subject: Subject) -> controlled.RunControlled:
-        """A function that runs a subject under control: without randomness, and with steps that ignore the gradients."""
+        """A function that runs a subject under control: without randomness, with steps that ignore gradients."""
 
         def run(label: str, conditions: controlled.Conditions, *, alone: bool = False, grouped: bool = False) -> Run:
             scale = self.launch.world_size if alone else 1
