@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from trl_lint.analysis.events import Event
 
 
-# The rules of plugins that this process has loaded.
+# The rules of plugins loaded in this process.
 _of_plugins: dict[str, tuple[BaseRule, ...]] = {}
 
 
 @cache
 def all_rules(plugins: tuple[str, ...] = ()) -> tuple[BaseRule, ...]:
-    """Every rule, those of plugins included, sorted by code.
+    """Every rule, including those of plugins, sorted by code.
 
-    Importing them costs no LibCST: rules only ask questions about events.
+    Importing them does not import LibCST: rules only depend on events.
 
     Raises:
         ConfigError: a plugin that can't be used.
@@ -39,7 +39,7 @@ def all_rules(plugins: tuple[str, ...] = ()) -> tuple[BaseRule, ...]:
 
 
 def loaded_rules() -> tuple[BaseRule, ...]:
-    """Ours, and those of plugins that some project has used so far: what a word in a comment may mean."""
+    """Our rules, and those of plugins that any project has used so far: the words that a comment may contain."""
     return (*_own_rules(), *(rule for rules in _of_plugins.values() for rule in rules))
 
 
@@ -62,7 +62,7 @@ def _rules_of(plugin: str) -> tuple[BaseRule, ...]:
 
 
 def _refuse_clash(plugin: str, rules: Iterable[BaseRule]) -> None:
-    """See that each code and each name is that of one rule."""
+    """Check that each code and each name belongs to one rule."""
     taken = set()
     for rule in rules:
         for word in (rule.code, rule.name):
@@ -79,7 +79,7 @@ def _rule_of(module: ModuleType) -> BaseRule:
 
 
 def by_event(rules: Iterable[BaseRule]) -> Mapping[type[Event], tuple[Rule[Any], ...]]:
-    """Which rules ask about the events of each class."""
+    """The rules by the events that they check."""
     found: dict[type[Event], tuple[Rule[Any], ...]] = {}
     for rule in rules:
         if isinstance(rule, Rule):
@@ -89,7 +89,7 @@ def by_event(rules: Iterable[BaseRule]) -> Mapping[type[Event], tuple[Rule[Any],
 
 
 def find_rule(code_or_name: str, plugins: tuple[str, ...] = ()) -> BaseRule | None:
-    """The rule with this code or name, in any case, of ours or of a plugin in use; None when there is none."""
+    """The rule with this code or name, in any case, of ours or of a plugin in use; None if there is none."""
     wanted = code_or_name.lower()
     known = dict.fromkeys((*all_rules(plugins), *loaded_rules()))
     return next((rule for rule in known if wanted in (rule.code.lower(), rule.name)), None)

@@ -1,4 +1,4 @@
-"""What a rule is: a short question about one kind of event, with its own documentation."""
+"""The base of rules: a rule is a short check of one kind of event, with its own documentation."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Site:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """What a rule says of an event, before it has a place in a file. From the event its fix is planned.
+    """The verdict of a rule on an event, before it has a position in a file. Its fix is planned from the event.
 
-    site: where it stands, if not where the event does. provenance: the chain that explains it. metric: what the message
-    is about, where one statement may concern several. by_hand: why it is for the author to mend, where the fix of the
-    rule is for other events. consequence: what comes of it; None for the first of the rule's own. by_default: whether a
-    user who has asked for nothing is glad to know; None: unless it is waste. cause: what is the same for all violations
-    of the rule that are one finding. branch: where some ranks turn off to its place, if that is elsewhere. guard: what
-    keeps ranks away, one of the steps of the chain, and here: what that makes of the place, in a few words.
+    site: its place, if not that of the event. provenance: the chain that explains it. metric: the subject of the
+    message, if one statement may concern several. by_hand: why the author has to fix it, if the rule's fix is for other
+    events. consequence: its consequence; None for the first of the rule's. by_default: whether it is useful to a user
+    who has selected nothing; None: unless it is waste. cause: the same for all violations of the rule that are one
+    finding. branch: where some ranks leave the path to its place, if that is elsewhere. guard: the step of the chain
+    that keeps ranks away. here: the effect on the place, in a few words.
     """
 
     event: Event
@@ -58,7 +58,7 @@ class Violation:
 
     @property
     def module(self) -> Module:
-        # What the analysis explains stands in a file of the project.
+        # Every module that the analysis explains is a file of the project.
         return self.event.module if self.site is None else cast("Module", self.site.module)
 
     @property
@@ -72,47 +72,46 @@ class Violation:
 
 
 class BaseRule:
-    """What all rules have: a code, a name, and a page for users.
+    """The base of all rules: a code, a name, and a page for users.
 
     The page is the docstring of the module; its first line is the summary.
     """
 
     code: ClassVar[str]
     name: ClassVar[str]
-    # What may come of its findings, that of most of them first.
+    # The consequences of its findings, the most frequent one first.
     consequences: ClassVar[tuple[Consequence, ...]]
-    # The codes of rules whose findings, where they stand inside one of its own, are about the same cause.
+    # The codes of rules whose findings have the same cause if they are inside one of its own.
     covers: ClassVar[frozenset[str]] = frozenset()
-    # Whether code that it reports fails on each pass, wherever there are several processes: no data, device or engine
-    # that a run may lack has a part in it.
+    # Whether reported code fails on each run with several processes, whatever data, devices or engines the run uses.
     always_fails: ClassVar[bool] = False
-    # Whether it has not yet shown that no more than one in twenty of its findings is a false alarm: off by default.
+    # Whether it is not yet shown that at most one in twenty of its findings is a false alarm: off by default.
     preview: ClassVar[bool] = False
 
     @property
     def module(self) -> str:
-        """The name of its module, which is that of its fix and its fixtures, too."""
+        """The name of its module, which is also that of its fix and its fixtures."""
         return type(self).__module__.rpartition(".")[2]
 
     @property
     def fix_module(self) -> str:
-        """The full name of the module that says how it is mended, if there is one: in a package beside its own."""
+        """The full name of the module with its fix, if there is one: in a package next to its own."""
         package = type(self).__module__.rpartition(".")[0]
         return f"{package.rpartition('.')[0]}.fixes.{self.module}"
 
     @property
     def has_fix(self) -> bool:
-        """Whether any of its findings can be mended by the tool."""
+        """Whether the tool can fix any of its findings."""
         raise NotImplementedError
 
     @property
     def documentation(self) -> str:
-        """What its author says of it to users, as Markdown."""
+        """Its documentation for users, as Markdown."""
         return inspect.cleandoc(sys.modules[type(self).__module__].__doc__ or "")
 
     @property
     def page(self) -> str:
-        """All of what users are told of it, under a heading."""
+        """Its complete page for users, with a heading."""
         preview = "\n\n*Preview: off by default. `--preview` turns it on, as selecting it by its code or name does.*"
         told = f"\n\nConsequence: {', '.join(each.value for each in self.consequences)}."
         return f"# {self.name} ({self.code}){preview * self.preview}{told}\n\n{self.documentation}"
@@ -123,14 +122,14 @@ class BaseRule:
 
 
 class Rule(BaseRule, Generic[EventT]):
-    """A question about events: a `class MyRule(Rule[CollectiveCalled])` is asked about those and no others.
+    """A check of events: a `class MyRule(Rule[CollectiveCalled])` gets these events and no others.
 
-    How it is mended is said by `trl_lint/fixes/`, in a module of the same name; without one it only hints.
+    Its fix is in `trl_lint/fixes/`, in a module of the same name; without one it only gives hints.
     """
 
-    # The classes of the events that it asks about.
+    # The classes of the events that it checks.
     events: ClassVar[tuple[type[Event], ...]]
-    # What a file has to mention, besides what these events ask for: one of each group.
+    # What a file has to mention in addition to what these events require: one of each group.
     mentions: ClassVar[Mentions] = ()
     # A file can only matter to the rule if it mentions, for one of these, a name of each group.
     prefilter: ClassVar[tuple[Mentions, ...]]
@@ -141,15 +140,15 @@ class Rule(BaseRule, Generic[EventT]):
         cls.prefilter = tuple((*event.mentions, *cls.mentions) for event in cls.events)
 
     def check(self, event: EventT) -> Iterator[Violation]:
-        """What is wrong about an event, if anything."""
+        """The violations of an event, if any."""
         raise NotImplementedError
 
     def fails_in_one_process(self, event: EventT) -> bool:
-        """Whether it goes wrong in one process on several GPUs as well, where DataParallel wraps the model."""
+        """Whether it also fails in one process on several GPUs, where DataParallel wraps the model."""
         return False
 
     def message_for(self, violation: Violation, metrics: Sequence[str]) -> str:
-        """What is said where one statement concerns several metrics; by default the first violation speaks for all."""
+        """The message if one statement concerns several metrics; by default that of the first violation."""
         return violation.message
 
     @property
@@ -158,7 +157,7 @@ class Rule(BaseRule, Generic[EventT]):
 
 
 class LaunchRule(BaseRule):
-    """A question about launch commands, in files of any kind: `trl_lint.launch.checker` answers it, no event does."""
+    """A check of launch commands, in files of any kind, by `trl_lint.launch.checker` instead of events."""
 
     @property
     def has_fix(self) -> bool:
@@ -166,7 +165,7 @@ class LaunchRule(BaseRule):
 
 
 class CommentRule(BaseRule):
-    """A question about the comments that silence findings, answered by `linter.suppression.unused_noqa`."""
+    """A check of the comments that suppress findings, by `linter.suppression.unused_noqa`."""
 
     @property
     def has_fix(self) -> bool:

@@ -125,23 +125,23 @@ def _dropped(event: WrapperDropped) -> Violation:
 
 
 def _is_bypass(event: ModelCalled) -> bool:
-    """Whether what it computes is trained with, and the wrapper does not hear of it."""
+    """Whether the result of the forward is trained with, and the wrapper does not see the forward."""
     if event.model.wrapping is not Wrapping.UNWRAPPED or not event.model.grad:
         return False
     return event.trains and event.control.grad and not event.control.engine and not _is_of_one_rank(event.control)
 
 
 def _is_of_one_rank(control: Control) -> bool:
-    """Whether the main process alone gets there, say for a validation: nothing is trained that way."""
+    """Whether only the main process gets there, for example for a validation: nothing is trained in that way."""
     return any(
         each.uniformity is Uniformity.DIVERGENT and each.rank.origins == Origin.RANK for each in control.conditions
     )
 
 
 def _goes_through_the_wrapper(event: ModelCalled) -> bool:
-    """Whether what it gives meets a forward of the wrapper before the backward pass: DDP reduces the sum of both.
+    """Whether the result is combined with a forward of the wrapper before the backward pass: DDP reduces their sum.
 
-    Where another function takes the wrapper off and calls it as well, or hands over a loss, they may meet there.
+    If another function unwraps the model and calls it as well, or passes on a loss, they may be combined there.
     """
     from trl_lint.analysis.program.idioms.result_uses import (
         embeds_for_a_forward,
@@ -155,7 +155,7 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
     taken_off = event.model.provenance
     names = frozenset(name for name, _ in event.names)
     if taken_off is not None:
-        # Another model's wrapper prepares nothing for this one. `getattr(model, "module", model)`, whatever `model` is.
+        # Another model's wrapper does not matter here. `getattr(model, "module", model)`, whatever `model` is.
         own = frozenset(used_names(taken_off.node))
         names = names & own or names or own
     if meets_calls_of(root, event.node, names, event.attributes, WITHOUT_GRADIENTS):

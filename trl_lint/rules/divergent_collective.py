@@ -90,7 +90,7 @@ from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 from trl_lint.wording.divergence import chain, here, missed, waiting
 
-# How to mend it, by what divides the ranks. {} says how they agree on a value.
+# The help, by what divides the ranks. {} says how they agree on a value.
 _AGREE = "let the ranks agree on the condition first ({})"
 _SKIP_TOGETHER = (
     "let all ranks skip the step together: after the `try`, let them agree on a flag that says whether it worked ({})"
@@ -105,7 +105,7 @@ _HELPS = {
     DividedBy.DECORATOR: "call it on every rank, outside this function",
     DividedBy.SEQUENTIAL: "call it after the `with` block",
 }
-# What gives nothing back.
+# Collectives without a result.
 _WITHOUT_RESULT = frozenset({"backward", "barrier", "wait_for_everyone", "save_checkpoint"})
 _UNTIL = "until the time-out"
 _NAMES = {"forward": "the forward pass of a wrapped model"}
@@ -137,9 +137,9 @@ def _of_sync_point(event: Divergence) -> Violation:
 
 
 def _is_sure(event: Divergence) -> bool:
-    """Whether the others wait whatever the data are: what is less than that has to be asked for."""
+    """Whether the others wait whatever the data are; any other finding is not in the default set."""
     if event.sync_point.kind == "forward" and not event.sync_point.grad:
-        return False  # it only broadcasts the buffers, if the model has some, and the next forward may pair up with it
+        return False  # it only broadcasts buffers, if there are any, and the next forward may match it
     if event.origins == Origin.RANK:
         return True
     by_chance = bool(event.origins & (Origin.IO | Origin.RNG))
@@ -147,12 +147,12 @@ def _is_sure(event: Divergence) -> bool:
         return False
     if event.by is DividedBy.EXCEPTION:
         return event.caught
-    # What was drawn besides makes data no more alike.
+    # An additional draw does not make data the same on all ranks.
     return event.by is not DividedBy.LOOP and (not by_chance or Origin.DATA in event.origins)
 
 
 def _asks_for_broken_data(event: Divergence, by_chance: bool) -> bool:
-    """`if torch.isnan(pixels).any(): continue`: of numbers that no training has made, or with chance in them."""
+    """Whether a test like `if torch.isnan(pixels).any(): continue` is on numbers that are not trained, or random."""
     from trl_lint.analysis.program.syntax import identifiers
 
     names = set(identifiers(event.condition.node))
@@ -160,7 +160,7 @@ def _asks_for_broken_data(event: Divergence, by_chance: bool) -> bool:
 
 
 def _asks_for_no_number(event: Divergence) -> bool:
-    """`if rows >= args.rows:`, `if batch["task"] in TASKS:`: loaders make most of these alike on all ranks."""
+    """Whether a test is like `rows >= args.rows` or `batch["task"] in TASKS`, which loaders mostly make uniform."""
     from trl_lint.analysis.program.idioms.batch_conditions import asks_for_size, texts_asked_for
 
     if event.origins != Origin.DATA or event.by is not DividedBy.CONDITION or event.function is None:
@@ -208,7 +208,7 @@ def _help(event: Divergence) -> str:
 
 
 def _under_condition(event: Divergence) -> str:
-    """How to mend a call under a condition: which of them is the main process is nothing to agree on."""
+    """The help for a call under a condition: for the main process there is nothing to agree on."""
     if event.sync_point.kind == "forward":
         first = "run it on every rank"
         if not event.sync_point.grad:

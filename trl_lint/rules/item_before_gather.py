@@ -78,7 +78,7 @@ class ItemBeforeGather(Rule[CollectiveCalled]):
 
 
 def _is_number(event: CollectiveCalled) -> bool:
-    """Certain to be a Python number, or a container that holds some where a container is not right."""
+    """Whether the operand is certainly a Python number, or a container of numbers where that is not accepted."""
     kind = event.operand.kind
     if kind is Kind.NUMBER:
         return True

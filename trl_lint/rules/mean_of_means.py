@@ -73,7 +73,7 @@ class MeanOfMeans(Rule[Averaged]):
     code = "TRL007"
     name = "mean-of-means"
     consequences = (Consequence.WRONG_NUMBER,)
-    # What drops ranks from the mean of an epoch's last batch weighs them wrong in all others.
+    # Dropping ranks from the last mean of an epoch also gives ranks wrong weights in all other means.
     covers = frozenset({"TRL014"})
 
     def check(self, event: Averaged) -> Iterator[Violation]:
@@ -94,5 +94,5 @@ class MeanOfMeans(Rule[Averaged]):
 
 
 def _first(event: Averaged) -> Mean:
-    """The mean to explain it with: always the same one."""
+    """The mean used in the explanation, always the same one."""
     return min(event.means, key=lambda mean: (mean.form, mean.order))

@@ -94,6 +94,6 @@ class RaggedGather(Rule[CollectiveCalled]):
 
 
 def _is_ragged(part: Value) -> bool:
-    """Known to be one tensor with a ragged dimension, of this rank's own data."""
+    """Whether a part is known to be a tensor with a ragged dimension, of rank-local data."""
     shape = shape_of(part)
     return part.rank.differs and shape is not None and shape.is_ragged

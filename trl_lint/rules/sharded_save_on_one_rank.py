@@ -91,7 +91,7 @@ class ShardedSaveOnOneRank(Rule[Divergence]):
 
 
 def _is_of_uneven_data(event: Divergence) -> bool:
-    """Whether it is run once for each piece of the data, `for at in range(0, len(x), 256): head(x[at:])`."""
+    """Whether it runs once for each piece of the data, `for at in range(0, len(x), 256): head(x[at:])`."""
     return event.sync_point.kind == OF_SHARDS and event.origins != Origin.RANK
 
 

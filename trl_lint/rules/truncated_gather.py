@@ -82,5 +82,5 @@ class TruncatedGather(Rule[CollectiveCalled]):
 
 
 def _is_one_value(part: Value) -> bool:
-    """Certain to be a tensor with one element, computed from this rank's own data."""
+    """Whether a part is certainly a tensor with one element, computed from rank-local data."""
     return part.kind is Kind.TENSOR and part.scalar and part.rank.differs

@@ -107,7 +107,7 @@ class UnguardedSideEffect(Rule[SideEffect]):
 
 
 def _looked(event: SideEffect) -> Violation:
-    """`if not os.path.exists(folder): os.makedirs(folder)`: as a rule the first rank is through before others look."""
+    """`if not os.path.exists(folder): os.makedirs(folder)`: usually the first rank is done before the others check."""
     outcome = "the second one fails" if event.effect.fails else f"each of them {event.effect.does}"
     return Violation(
         event=event,

@@ -85,7 +85,7 @@ class UnorderedPreprocessing(Rule[DatasetPrepared]):
 
 
 def _is_for_all(control: Control) -> bool:
-    """Whether all ranks get there or none, for all that is known: settings are the same on all of them."""
+    """Whether all ranks get there or none, as far as is known: settings are the same on all of them."""
     if control.uniformity is Uniformity.DIVERGENT:
         return False
     return all(each.rank == ranks.SETTING for each in control.conditions)

@@ -75,11 +75,11 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
     from trl_lint.domain.values import Write
 
-# Where a value that is mixed with one of these differs for a reason that no reduction mends.
+# Origins of a value that no reduction makes the same on all ranks.
 _SILENT = Origin.CLOCK | Origin.MEMORY
-# How many metrics a message names.
+# The number of metrics that a message names.
 _LISTED = 5
-# What stands for the part of a metric's name that is not known.
+# The placeholder for the unknown part of a metric's name.
 _UNKNOWN = "…"
 
 
@@ -99,7 +99,7 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
     def _logged(self, event: Logged) -> Iterator[Violation]:
         if not _is_reported(event.value.rank) or _is_of_one_rank(event):
             return
-        # Sets have no order: what is said must not differ from run to run.
+        # Sets have no order, but the message must not differ between runs.
         for write in sorted(event.writes, key=lambda each: (str(each.module.path), each.what)):
             if _is_reported(write.rank):
                 what = write.what or event.what
@@ -130,10 +130,10 @@ def _shown(event: MetricShown) -> Violation:
 
 
 def _message(metrics: Sequence[str], event: Logged | MetricShown) -> str:
-    """What is wrong about some metrics of one statement. One may have no name."""
+    """The message on some metrics of one statement. One of them may have no name."""
     listed = ", ".join(f"`{name}`" for name in metrics[:_LISTED]) + ", …" * (len(metrics) > _LISTED)
     are, reach = ("are", "reach") if len(metrics) > 1 else ("is", "reaches")
-    hook = getattr(getattr(event.node, "name", None), "value", "")  # whose result is logged, where it is that
+    hook = getattr(getattr(event.node, "name", None), "value", "")  # the hook whose result is logged, if it is one
     shown = f"{are} returned by `{hook}`" if hook else f"{reach} `{_short(event.sink)}`"
     return (
         f"{listed or 'this metric'} {are} computed from this rank's own data and {shown} unreduced: "
@@ -153,9 +153,9 @@ def _is_reported(rank: Rank) -> bool:
 
 
 def _is_of_one_rank(event: Logged) -> bool:
-    """Whether its name says that it is the metric of one rank: `rank0/loss`.
+    """Whether its name is that of the metric of one rank: `rank0/loss`.
 
-    Where the front of a name is not known, others in the function tell whether it may be that.
+    If the start of a name is unknown, other names in the function show whether it may be one.
     """
     if any(map(METRIC_OF_ONE_RANK.fits, (event.what, *(write.what for write in event.writes)))):
         return True
@@ -170,7 +170,7 @@ def _is_of_one_rank(event: Logged) -> bool:
 
 
 def _is_training_loss(event: Logged, write: Write) -> bool:
-    """Whether it is the loss of a loop: the custom is to log that of one rank, which is as noisy as that of a batch."""
+    """Whether it is the loss of a loop: usually that of one rank is logged, which is as noisy as that of a batch."""
     payload = write.payload
     if payload is None:
         return False
@@ -190,7 +190,7 @@ def _function(event: Logged, write: Write) -> FunctionInfo | None:
 
 def _help(event: Logged, write: Write) -> str:
     payload = write.payload
-    # What is looked at are files of the project.
+    # The write is in a file of the project.
     place = replace(event, module=cast("Module", write.module), function=_function(event, write))
     divergent = event.control.uniformity is Uniformity.DIVERGENT
     where = "before the condition around this log" if divergent else "first"
@@ -198,14 +198,14 @@ def _help(event: Logged, write: Write) -> str:
 
 
 def _logger(event: Logged) -> str:
-    """The Accelerator whose `log` it is; "" if it is none."""
+    """The Accelerator whose `log` it is; "" if there is none."""
     receiver = getattr(getattr(event.node, "func", None), "value", None)
     is_method = event.sink.startswith("accelerate.") and receiver is not None and not isinstance(receiver, str)
     return shown_source(event.module, cast("CSTNode", receiver)) if is_method else ""
 
 
 def _gathering(place: Logged | MetricShown, rank: Rank, where: str, accelerator: str = "") -> str:
-    """How the ranks' values become one. where: at which point; "" for a ratio of two sums."""
+    """How to reduce the ranks' values to one. where: at which point; "" for a ratio of two sums."""
     if rank.how == METRIC:
         return f"gather the samples before counting them: {said('gather samples', place, accelerator)}"
     if not where:

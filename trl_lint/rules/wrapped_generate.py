@@ -67,7 +67,7 @@ from trl_lint.wording import owner_of, said
 
 
 def _is_handed_on(event: AttributeRead) -> bool:
-    """Whether the model is wrapped in engines only that have the method; the code's own DataParallel is none."""
+    """Whether the model is only wrapped by engines that have the method; the code's own DataParallel has not."""
     return not is_data_parallel(event.model) and event.module.engines().are_likely_only(HAND_ON_ATTRIBUTES)
 
 
@@ -101,7 +101,7 @@ def _generates(event: AttributeRead) -> Violation:
 
 
 def _is_trained(event: UnwrappedForGeneration) -> bool:
-    """Whether it is the bare form of a model that a wrapper holds: others may have been prepared for evaluation."""
+    """Whether it is the unwrapped form of a wrapped model: other models may have been prepared for evaluation."""
     return event.model.wrapping is Wrapping.UNWRAPPED or (
         event.model.wrapping is Wrapping.BARE and is_trained(event.model)
     )
@@ -117,6 +117,6 @@ def _unwraps(event: UnwrappedForGeneration) -> Violation:
         ),
         provenance=event.model.provenance,
         help="pass the wrapped model: `self.model_wrapped`, or the `model` that the hook receives",
-        # Ranks that have generated all they want take no part in gathering the parameters for the others.
+        # Ranks that have finished their generation do not help to gather the parameters for the others.
         consequence=Consequence.DEADLOCK,
     )

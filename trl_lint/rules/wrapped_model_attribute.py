@@ -93,17 +93,17 @@ _FORWARD = ", but never for a forward whose gradients are needed"
 _ASKED = "the code does not show what should happen on several GPUs"
 _HANDED = "the pipeline keeps the model, which may have to be the one that is trained"
 _OF_ENGINES = OF_ENGINE | OF_MODELS | UNIQUE.keys()
-# What a DeepSpeed engine has of its own; all other attributes it takes from the model.
+# Attributes of a DeepSpeed engine itself; it takes all others from the model.
 _ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
 
 
 def _is_handed_on(event: AttributeRead, *, likely: bool = False) -> bool:
-    """Whether the model is wrapped in engines only that have the attribute, or take it from the model.
+    """Whether the model is only wrapped by engines that have the attribute, or take it from the model.
 
-    likely: as far as settings say that the project ships.
+    likely: as far as settings show that the project ships.
     """
     if is_data_parallel(event.model):
-        return False  # by the code itself, under whatever engine others are run
+        return False  # wrapped by the code itself, whatever the engine of other models
     if event.attribute in _ENGINE and _is_engines_own(event):
         return True
     if event.attribute not in _ENGINE and NAMES_ENGINE.fits(event.module.path.stem):
@@ -116,14 +116,14 @@ def _is_handed_on(event: AttributeRead, *, likely: bool = False) -> bool:
 
 
 def _is_engines_own(event: AttributeRead) -> bool:
-    """Whether what DeepSpeed is set to is asked for, which the engine has and the model has not."""
+    """Whether code reads a setting of DeepSpeed, which the engine has and the model has not."""
     from trl_lint.analysis.program.idioms.engine_settings import asks_for_setting
 
     return asks_for_setting(event.function.node if event.function is not None else event.module.tree, event.node)
 
 
 def _is_asked_first(event: AttributeRead) -> bool:
-    """Whether code asks what the attribute's value has: another object is none that it fails on."""
+    """Whether code checks the attribute's value before use, so that another object does not make it fail."""
     from trl_lint.analysis.program.idioms.result_uses import is_asked_first
 
     return is_asked_first(event.function.node if event.function is not None else event.module.tree, event.node)
@@ -165,7 +165,7 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | HandedToPipeli
 
 
 def _help(event: AttributeRead, bare: str) -> str:
-    """How to get at it. bare: how it is read from the bare model."""
+    """How to get the attribute. bare: the expression that reads it from the bare model."""
     if event.called:
         return f"call it on the bare model ({bare}){_FORWARD if _has_result(event) else ''}"
     in_class = event.function is not None and event.function.cls is not None
@@ -173,7 +173,7 @@ def _help(event: AttributeRead, bare: str) -> str:
 
 
 def _has_result(event: AttributeRead) -> bool:
-    """Whether something is done with what a call returns, so that it may be a loss."""
+    """Whether the result of a call is used, so that it may be a loss."""
     from libcst import Call, Expr
 
     from trl_lint.analysis.program.syntax import ancestors

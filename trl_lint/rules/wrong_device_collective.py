@@ -69,7 +69,7 @@ from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
-# What may be a tensor; a place is only known of what is one.
+# Kinds that may be a tensor; a device is only known of tensors.
 _TENSORS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
 
 
@@ -112,7 +112,7 @@ _FAILS = {
 
 
 def _wrong(event: CollectiveCalled) -> Value | None:
-    """The tensor that is not where the collective needs it."""
+    """The tensor that is on another device than the collective needs."""
     is_container = event.parts != (event.operand,)
     if is_container and event.row.lists and any(part.kind not in (Kind.BATCH, Kind.TENSOR) for part in event.parts):
         return None  # communicated as Python objects
@@ -153,7 +153,7 @@ def _chosen(event: DeviceChosen) -> Violation:
     site = Site(event.module, event.node, event.function)
     provenance = event.provenance
     if provenance is not None and not _is_inside(provenance.node, event) and not _tells_more(provenance):
-        # Another function says which device it is. One that gives the rank beside other numbers says which is which.
+        # Report it in another function that determines the device, unless that returns other numbers as well.
         site = Site(provenance.module, provenance.node, event.function)
     return Violation(
         event=event,
@@ -180,7 +180,7 @@ def _is_inside(node: Any, event: DeviceChosen) -> bool:
 
 
 def _tells_more(provenance: Step) -> bool:
-    """Whether the function around a step gives back several things at once."""
+    """Whether the function around a step returns several values at once."""
     from trl_lint.analysis.program.syntax import returns_several
 
     return returns_several(provenance.module.tree, provenance.node)
