@@ -1,12 +1,12 @@
-"""What of the documentation is made from the code, when the site is built: mkdocs calls the hooks at the end.
+"""The parts of the documentation that are generated from the code when the site is built, by mkdocs hooks at the end.
 
-A page of its own per rule, from its docstring; and in the other pages the table that a comment asks for:
+One page per rule, from its docstring; and in the other pages the table that a comment requests:
 
     <!-- generated: options check -->
 
-Nothing of this is kept, so none of it can be out of date. README and the schema of the settings are read where they
-lie: `python docs/generate.py` writes the table of rules of the one and all of the other anew, and a test says when that
-has to be done.
+None of this is stored, so it can't be out of date. README and the schema of the settings are read from their files:
+`python docs/generate.py` rewrites the table of rules in the former and all of the latter, and a test fails if that is
+needed.
 """
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ _OPTION = re.compile(r"(?<![`\w-])--[a-z][a-z-]*")
 
 
 def pages() -> dict[str, str]:
-    """The pages that exist in the site only, by their path below docs/."""
+    """The pages that exist only in the site, by their path below docs/."""
     return {f"rules/{rule.name}.md": rule.page for rule in all_rules()}
 
 
 def expanded(markdown: str) -> str:
-    """A page with the tables that its comments ask for.
+    """A page with the tables that its comments request.
 
     Raises:
-        KeyError: it asks for one that there is not.
+        KeyError: there is no table of this name.
     """
     return MARKER.sub(lambda found: TABLES[found["table"]](*found["words"].split()), markdown)
 
 
 def with_rules(nav: list[Any]) -> list[Any]:
-    """The navigation with the page of each rule behind that of all rules."""
+    """The navigation with the page of each rule after that of all rules."""
     whole = []
     for item in nav:
         if isinstance(item, Mapping):
@@ -137,7 +137,7 @@ def collectives_table() -> str:
 
 
 def formats_table() -> str:
-    """The formats of a report, each with what the first line of its module says of it."""
+    """The formats of a report, each with the first line of its module's docstring."""
     rows = ((name, inspect.getmodule(reports.load(name))) for name in OUTPUT_FORMATS)
     return _table(
         ("format", "what it is"), ((f"`{name}`", (module.__doc__ or "").partition("\n")[0]) for name, module in rows)
@@ -145,7 +145,7 @@ def formats_table() -> str:
 
 
 def severities_table() -> str:
-    """How bad each consequence is, and what that is called where findings are gathered."""
+    """The severity of each consequence, and its name where findings are collected."""
     rows = (
         (", ".join(each.value for each in Consequence if each.severity is severity), severity.value, level, grade)
         for severity, level, grade in ((each, github.LEVELS[each], gitlab.SEVERITIES[each]) for each in Severity)
@@ -159,7 +159,7 @@ def codemods_table() -> str:
 
 
 def signature(name: str) -> str:
-    """A function of the Python interface, as its author wrote it, without its body."""
+    """A function of the Python interface, as in its source, without its body."""
     function = getattr(trl_lint, name)
     source = inspect.getsource(function)
     (tree,) = ast.parse(source).body
@@ -168,7 +168,7 @@ def signature(name: str) -> str:
 
 
 def with_rules_table(text: str) -> str:
-    """README with the table of rules as it is now."""
+    """README with the current table of rules."""
     above, heading, rest = text.partition("\n## Rules\n\n")
     table, blank, below = rest.partition("\n\n")
     if not table.startswith("| code |"):
@@ -185,7 +185,7 @@ def _readme_table() -> str:
 
 
 def _trust(rule: BaseRule) -> str:
-    """How far the fixes of a rule may be trusted, in words."""
+    """The applicability of a rule's fixes, in words."""
     if not rule.has_fix:
         return "no automatic fix yet"
     fix = fix_of(rule.fix_module)
@@ -210,13 +210,13 @@ def benchmarks_table() -> str:
 
 
 def file(path: str) -> str:
-    """A file below docs/, as it is."""
+    """A file below docs/, unchanged."""
     found = ROOT / "docs" / path
     kind = {".yml": "yaml", ".sh": "bash"}[found.suffix]
     return f"```{kind}\n{found.read_text(encoding='utf-8').rstrip()}\n```"
 
 
-# What a collective does, in the words of its row, told to a reader.
+# The result of a collective in words, by the keyword of its row.
 _RESULTS = {
     "gathered": "the values of all ranks: *same*",
     "reduced": "their sum, mean, maximum, …: *same*",
@@ -246,7 +246,7 @@ def _in_names(words: Iterable[str], pattern: str) -> str:
 
 
 def settings_schema() -> str:
-    """What a file with nothing but settings may hold, for editors, as JSON Schema: made of the types that read it."""
+    """A JSON Schema of a settings file, for editors, created from the types that read it."""
     made = msgspec.json.schema(config.schema())
     table = made["$defs"]["Table"]
     meanings = _attribute_docstrings(Settings)
@@ -323,7 +323,7 @@ def _toml(default: Any, kind: msgspec.inspect.Type) -> str:
 
 
 def _kind(kind: msgspec.inspect.Type) -> str:
-    """What may stand behind a key, in words."""
+    """The possible values of a key, in words."""
     match kind:
         case msgspec.inspect.UnionType(types=types):
             (given,) = (each for each in types if not isinstance(each, msgspec.inspect.NoneType))
@@ -342,7 +342,7 @@ def _kind(kind: msgspec.inspect.Type) -> str:
 
 
 def _notes(row: Collective) -> str:
-    """For which releases a row holds, and on which ranks the result is, where that is not all."""
+    """The releases for which a row holds, and the ranks that have the result, if not all."""
     notes = [f"from {row.since}"] * bool(row.since) + [f"before {row.until}"] * bool(row.until)
     notes += ["on one rank"] * (row.root is not None)
     return f" ({', '.join(notes)})" if notes else ""

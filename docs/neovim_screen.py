@@ -1,4 +1,4 @@
-"""The screen of Neovim with the language server: a terminal that nobody sees, read back with its colours."""
+"""The screen of Neovim with the language server: an invisible terminal, read back with its colours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rich.text import Text
 
 ROWS = 22
 SECONDS = 30.0
-# How long the screen stays as it is once all is there.
+# How long the screen has to stay unchanged when everything is there.
 SETTLED = 1.5
 SETUP = """
 vim.o.laststatus, vim.o.number, vim.o.signcolumn, vim.o.ruler, vim.o.showmode = 0, true, 'yes', false, false
@@ -40,10 +40,10 @@ HOVERED = "differs between ranks: this rank's share"
 
 
 def screen(folder: Path, width: int) -> Text:
-    """What is on the screen once train.py in a folder is open, its findings are shown and a name is explained.
+    """The screen after train.py in a folder is opened, its findings are shown and a name is explained.
 
     Raises:
-        TimeoutError: that is not so after half a minute.
+        TimeoutError: this takes more than half a minute.
     """
     (folder / "setup.lua").write_text(SETUP, encoding="utf-8")
     command = ["nvim", "--clean", "-n", "train.py", "-c", "luafile setup.lua"]
@@ -77,7 +77,7 @@ def _settled(terminal: int, shown: pyte.Screen) -> pyte.Screen:
 
 def _text(shown: pyte.Screen) -> Text:
     text = Text(no_wrap=True)
-    for row in range(shown.lines - 1):  # the last line is that of messages
+    for row in range(shown.lines - 1):  # the last line is for messages
         chars = [shown.buffer[row][column] for column in range(shown.columns)]
         for style, alike in groupby(chars, key=_style):
             text.append("".join(char.data for char in alike), style)
@@ -90,5 +90,5 @@ def _style(char: pyte.screens.Char) -> Style:
 
 
 def _colour(name: str) -> str | None:
-    """A colour of pyte in rich's words: six digits, or none of its own."""
+    """A colour of pyte in rich's notation: six digits, or none for the default."""
     return f"#{name}" if len(name) == 6 and all(each in "0123456789abcdef" for each in name) else None

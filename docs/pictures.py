@@ -1,7 +1,8 @@
-"""The pictures of the documentation, drawn from what is really shown: `python docs/pictures.py`.
+"""The pictures of the documentation, drawn from real output: `python docs/pictures.py`.
 
-Each is the output of one command on a program of the fixtures, with its colours, as SVG. A test says when one of them
-is out of date. The editor's is the screen of Neovim with the language server (`neovim_screen.py`), if that is there.
+Each is the output of one command on a program of the fixtures, with its colours, as SVG. A test fails if one of them is
+out of date. The editor's picture is the screen of Neovim with the language server (`neovim_screen.py`), if that is
+installed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from rich.text import Text
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "pictures"
 WIDTH = 110
-# Colours that can be told apart on the dark ground that they are drawn on, whatever theme the page has.
+# Colours that are distinguishable on the dark background on which they are drawn, whatever theme the page has.
 THEME = TerminalTheme(
     (24, 26, 32),
     (222, 224, 228),
@@ -40,13 +41,13 @@ THEME = TerminalTheme(
         (222, 224, 228),
     ],
 )
-# What fetches a font from elsewhere: a page should not, and a terminal's own is good enough.
+# CSS that fetches a font: a page should not, and the terminal's own font is good enough.
 _WEB_FONTS = re.compile(r"\s*@font-face \{\{.*?\}\}", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Picture:
-    """The output of a command. fixture: the program that is linted, which is called train.py in the picture."""
+    """The output of a command. fixture: the program that is linted, named train.py in the picture."""
 
     name: str
     fixture: str
@@ -61,13 +62,13 @@ PICTURES = (
 
 
 def drawn(picture: Picture) -> str:
-    """The picture, as SVG: the same output gives the same file."""
+    """The picture as SVG: the same output produces the same file."""
     shown = Text.assemble(("$ ", "dim"), (picture.command, "bold"), "\n", Text.from_ansi(_output(picture)))
     return as_svg(shown, picture.command, picture.name)
 
 
 def as_svg(shown: Text, title: str, name: str) -> str:
-    """A text of a terminal in a window."""
+    """The text of a terminal in a window."""
     console = Console(record=True, width=WIDTH, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115
     console.print(shown)
     picture_format = _WEB_FONTS.sub("", CONSOLE_SVG_FORMAT).replace("Fira Code", "ui-monospace")
@@ -75,12 +76,12 @@ def as_svg(shown: Text, title: str, name: str) -> str:
 
 
 def _output(picture: Picture) -> str:
-    """What the command prints on a terminal with colours."""
+    """The output of the command on a terminal with colours."""
     with tempfile.TemporaryDirectory() as folder:
         set_up(Path(folder), picture.fixture)
         words = [sys.executable, "-m", "trl_lint", *shlex.split(picture.command)[1:]]
         if "--diff" not in words:
-            words += ["--output-format", "text"]  # as on a terminal, which this is none of
+            words += ["--output-format", "text"]  # as on a terminal, which this is not
         environment = {**os.environ, "FORCE_COLOR": "1", "TRL_LINT_NO_CACHE": "1", "COLUMNS": str(WIDTH)}
         done = subprocess.run(
             words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
@@ -91,7 +92,7 @@ def _output(picture: Picture) -> str:
 
 
 def set_up(folder: Path, fixture: str) -> None:
-    """A folder with a program of the fixtures as train.py, without its marks, and what it imports."""
+    """A folder with a program of the fixtures as train.py, without its marks, and with its imports."""
     text = (ROOT / fixture).read_text(encoding="utf-8")
     lines = [line.partition("  # expect:")[0] for line in text.splitlines()]
     (folder / "train.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -100,7 +101,7 @@ def set_up(folder: Path, fixture: str) -> None:
 
 
 def draw_editor() -> None:
-    """The screen of Neovim, where that and pyte are there to draw it with."""
+    """The screen of Neovim, if that and pyte are installed."""
     if shutil.which("nvim") is None or find_spec("pyte") is None:
         print("not drawn: editor.svg (it takes nvim and pyte)")
         return

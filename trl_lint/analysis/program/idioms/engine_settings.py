@@ -1,4 +1,4 @@
-"""Reads of what a DeepSpeed engine is set to, which it has as its `config`: that of a model takes no such keys.
+"""Reads of DeepSpeed settings from an engine's `config`: a model's config has no such keys.
 
 stage = model.config["zero_optimization"]["stage"]
 rows = model.config.get("train_micro_batch_size_per_gpu", 1)
@@ -13,7 +13,7 @@ from trl_lint.knowledge.engines import DEEPSPEED_SETTINGS
 
 
 def asks_for_setting(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether what a node reads is asked for one of DeepSpeed's settings.
+    """Whether one of DeepSpeed's settings is read from the value of a node.
 
     root: the function (or module) of the node. node: a node that reads the value (`x.config`).
     """
