@@ -160,11 +160,15 @@ class Fix:
 class Finding:
     """One bug at one place.
 
-    `message` is one line: what is wrong and on which launch it shows. `because` leads from the source of the fact to
-    the place of the finding. `help` says how to fix it. `consequence` is its effect, and `also` are the other places of
-    the same cause. `by_default`: it is in the default set of findings; others have to be selected. `branches`: where
-    some ranks branch off to the statement by which they leave, if that is the place of the finding. `guard`: what keeps
-    ranks away from a call that all of them have to make; it is also a step of `because`.
+    Attributes:
+        message: One line: what is wrong, and on which launch it shows.
+        because: The chain from the source of the fact to the place of the finding.
+        help: How to fix it.
+        consequence: What it leads to.
+        by_default: Whether it is in the default set of findings; others have to be selected.
+        also: The other places of the same cause.
+        branches: Where some ranks branch off to the statement by which they leave, if that is the place of the finding.
+        guard: What keeps ranks away from a call that all of them have to make. It is also a step of `because`.
     """
 
     code: str

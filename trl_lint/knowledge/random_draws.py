@@ -17,10 +17,14 @@ ALL = frozenset({"numpy", "python", "torch"})
 class DrawRow:
     """A call that shuffles things, or chooses some of them at random.
 
-    generator: the generator whose state decides if none of `seeds` is passed. gives: "indices" (or items), "parts" of
-    its argument, or its argument "in place". module: the module of its functions. keyword: how it is passed a seed,
-    with `{seed}` for the seed. receiver: the object to call it on instead of its module. needs: the module that these
-    name.
+    Attributes:
+        generator: The generator whose state decides if none of `seeds` is passed.
+        gives: "indices" (or items), "parts" of its argument, or its argument "in place".
+        module: The module of its functions.
+        seeds: The parameters for a seed.
+        keyword: How it is passed a seed, with `{seed}` for the seed.
+        receiver: The object to call it on instead of its module.
+        needs: The module that `keyword` names, which has to be imported.
     """
 
     generator: str

@@ -62,10 +62,13 @@ class Transfer(str, Enum):
 class Synchronisation(NamedTuple):
     """What all ranks do together in a call that is no collective itself.
 
-    kind: calls of one kind match each other. engines: the engines under which alone it synchronises, such as FSDP and
-    DeepSpeed ZeRO-3, as parameters are gathered there; empty for calls that always do. symmetric: whether every rank
-    may make the call wherever one does: the main process alone writes or reports the result, or each rank its own part.
-    unless: a keyword that, if true, makes the call one of this rank alone.
+    Attributes:
+        kind: Calls of one kind match each other.
+        engines: The only engines under which it synchronises, such as FSDP and DeepSpeed ZeRO-3, which gather
+            parameters there; empty for calls that always synchronise.
+        symmetric: Whether every rank may make the call wherever one does: the main process alone writes or reports the
+            result, or each rank its own part.
+        unless: A keyword that, if true, makes the call one of this rank alone.
     """
 
     kind: str
@@ -77,15 +80,21 @@ class Synchronisation(NamedTuple):
 class Effect(NamedTuple):
     """A change of something that all ranks share: files, runs of a tracker, the hub.
 
-    does: what every rank does, for a message. path: the parameter for the place, or None if all ranks mean the same one
-    anyway. fails: whether the ranks that come second get an exception. unless: keywords, or parameters, that make it
-    correct on all ranks. shown: it is for a reader, and no other rank needs it. instead: how to do it correctly on all
-    ranks, if that is simpler than to do it on one. optional: without a path it is also the same one everywhere. apart:
-    any argument that differs between ranks makes their effects different. makes: it creates what then exists for good,
-    so that only few ranks reach it before. given: a keyword that must be true, or nothing is done. looks: it first
-    tests whether this has been done, so that it is correct if one rank is first. consequence: the result if no rank
-    fails. in_hooks: the result in a class that a library runs, if it is another one there.
-    in_turn: it also does harm if the ranks do it one after the other, as a call that fails does.
+    Attributes:
+        does: What every rank does, for a message.
+        path: The parameter for the place, or None if all ranks use the same place anyway.
+        fails: Whether the ranks that come second get an exception.
+        unless: Keywords, or parameters, that make the call correct on all ranks.
+        shown: Whether the result is for a reader, and no other rank needs it.
+        instead: How to do it correctly on all ranks, if that is simpler than to do it on one.
+        optional: Whether all ranks use the same place even if no path is passed.
+        apart: Whether any argument that differs between ranks makes their effects different.
+        makes: Whether it creates something that then stays, so that only few ranks get here before it exists.
+        given: A keyword that must be true, or nothing is done.
+        looks: Whether it first tests if this has been done, so that it is correct if one rank is first.
+        consequence: The result if no rank fails.
+        in_hooks: The result in a class that a library runs, if it is another one there.
+        in_turn: Whether it also does harm if the ranks do it one after the other, as a call that fails does.
     """
 
     does: str
@@ -132,14 +141,20 @@ class OpaqueCall(Row):
 class Collective(Row):
     """A call that every rank must make.
 
-    operand: the parameter it communicates. result: what the call does to the operand's facts ("gathered", "reduced",
-    "broadcast", "padded", "scattered", "objects", "messages", "barrier"). into: the parameter that receives the result
-    in place (for `all_reduce` the operand itself), else it is returned; returned: with `into`, it is returned as well.
-    lists: whether a list or tuple of Python objects is correct. fails: when a Python number makes it raise, "group"
-    (once a process group exists), "always" (with bare python as well) or "" (it accepts any object). reduction: the
-    parameter that names the reduction, and its default. objects: the parameter that, when true, makes it communicate
-    Python objects. root: the parameter that names the one rank that gets the result, and its default (None: all ranks
-    get it). groups: the parameters that name the process group, if it accepts one.
+    Attributes:
+        operand: The parameter that it communicates.
+        result: What the call does to the operand's facts: "gathered", "reduced", "broadcast", "padded", "scattered",
+            "objects", "messages" or "barrier".
+        into: The parameter that receives the result in place (for `all_reduce` the operand itself); None if the result
+            is returned.
+        lists: Whether a list or tuple of Python objects is correct.
+        fails: When a Python number makes it raise: "group" (once a process group exists), "always" (with bare python as
+            well) or "" (it accepts any object).
+        returned: Whether the result is returned although there is an `into`.
+        reduction: The parameter that names the reduction, and its default.
+        objects: The parameter that, when true, makes it communicate Python objects.
+        root: The parameter that names the one rank that gets the result, and its default; None if all ranks get it.
+        groups: The parameters that name the process group, if it accepts one.
     """
 
     operand: Parameter = (0, "tensor")
@@ -158,16 +173,19 @@ class Collective(Row):
 class Function(Row):
     """A function, method or constructor whose result is known.
 
-    returns: the value it returns, or the name of a transfer: "pure" (as its arguments), "first" (its first argument,
-    unchanged), "second", "adapted" (with a trained part added), "copied" (a copy of it), "fields" (its keyword
-    arguments, under these names), "moved" (it, on the device of this process), "prepared" (as `Accelerator.prepare`),
-    "unwrapped" (the bare model of its first), "shard" (its first argument, a piece of it per rank). yields: for a
-    context manager, what `with f(...) as x` binds to `x` (a value or a transfer). switch: a parameter that, when true,
-    makes it return `switched` instead; if it is not known whether it is true, the result is not known either.
-    first_rank: the ranks run the body of its `with` statement one after the other, per node ("node") or in the whole
-    job ("job"). frozen: nothing is trained in that body, as a model is its own reference there. seeds: parameters of a
-    call that draws, one of which makes all ranks draw the same. registers: the method that calls the function that is
-    passed to this one, with a list of each of `lists` and a folder.
+    Attributes:
+        returns: The value that it returns, or the name of a `Transfer`.
+        yields: For a context manager, what `with f(...) as x` binds to `x` (a value or the name of a `Transfer`).
+        switch: A parameter that, when true, makes it return `switched` instead. If it is not known whether it is true,
+            the result is not known either.
+        switched: What it returns if `switch` is true.
+        first_rank: Whether the ranks run the body of its `with` statement one after the other: "node" (per node) or
+            "job" (in the whole job).
+        frozen: Whether nothing is trained in that body, as a model is its own reference there.
+        seeds: Parameters of a call that draws, one of which makes all ranks draw the same.
+        registers: For a function that registers the one it is passed: the method that calls that one, with `lists` and
+            a folder.
+        lists: The facts of the items of each list that the registered function is passed.
     """
 
     returns: Value | str = "pure"
@@ -209,12 +227,15 @@ class Attribute(Row):
 class Hook(Row):
     """A method that a library calls, or that subclasses inherit.
 
-    parameters: the facts of its arguments, in the order of the signature from the first one on (an override may use
-    other names); for `TrainerCallback` hooks the keyword arguments follow. returns: what the library's own method
-    returns, for `super().hook(...)` and inherited calls. stored: the part of its return value that its caller logs, as
-    an index into the returned tuple. gathered: the parts that its caller passes to a collective, by name. called: False
-    for helpers of the library that are no entry points. trains: whether its result is trained with. yields, switch,
-    switched: as for `Function`.
+    Attributes:
+        parameters: The facts of its arguments, in the order of the signature from the first one on (an override may use
+            other names). For `TrainerCallback` hooks the keyword arguments follow.
+        returns: What the library's own method returns, for `super().hook(...)` and inherited calls.
+        yields, switch, switched: As for `Function`.
+        stored: The part of its return value that its caller logs, as an index into the returned tuple.
+        gathered: The parts that its caller passes to a collective, by name.
+        called: False for helpers of the library that are no entry points.
+        trains: Whether its result is trained with.
     """
 
     parameters: Mapping[str, Value] = field(default_factory=dict)

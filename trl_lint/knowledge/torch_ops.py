@@ -175,17 +175,19 @@ class HandsOn(str, Enum):
 class Operation(NamedTuple):
     """One tensor operation.
 
-    reduction: the kind of partial result that a shard becomes. Some kinds ("median", "std", …) cannot be completed by a
-    collective: they are distinguished so that no fix claims to.
-    in_place: what it does to the tensor itself.
-    has_order: the first argument selects the quantile, or the norm.
-    has_other: with another tensor, it is the element-wise maximum or minimum.
-    detaches: the result has no gradient.
-    grows: one element becomes several.
-    takes_batches: batches and strings have it as well, and keep their kind.
-    is_method: the function of this name does something else (`re.split`).
-    again: it only computes, whichever object's method of that name it is: evaluating it again gives the same result.
-    repeats: it commutes with gathering, and is repeated on the gathered values.
+    Attributes:
+        reduction: The kind of partial result that a shard becomes. Some kinds ("median", "std", …) cannot be completed
+            by a collective: they are distinguished so that no fix claims to.
+        in_place: What it does to the tensor itself.
+        has_order: Whether the first argument selects the quantile, or the norm.
+        has_other: Whether it is the element-wise maximum or minimum if it is passed another tensor.
+        detaches: Whether the result has no gradient.
+        grows: Whether one element becomes several.
+        takes_batches: Whether batches and strings have it as well, and keep their kind.
+        is_method: Whether the function of this name does something else (`re.split`).
+        again: Whether it only computes, whichever object's method of that name it is, so that evaluating it again gives
+            the same result.
+        repeats: Whether it commutes with gathering, and is repeated on the gathered values.
     """
 
     name: str

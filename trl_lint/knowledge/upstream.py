@@ -11,8 +11,11 @@ from typing import NamedTuple
 class Mended(NamedTuple):
     """A function of a release, the bug it had, and the release that fixed it.
 
-    last: the last release with the bug. pull: the pull request that fixed it. digests: those of the function's text
-    (`trl_lint.linter.upstream.digest`) in all releases that had the bug.
+    Attributes:
+        last: The last release with the bug.
+        pull: The pull request that fixed it.
+        digests: The digests of the function's text (`trl_lint.linter.upstream.digest`) in all releases that had the
+            bug.
     """
 
     rule: str

@@ -34,12 +34,17 @@ class Site:
 class Violation:
     """The verdict of a rule on an event, before it has a position in a file. Its fix is planned from the event.
 
-    site: its place, if not that of the event. provenance: the chain that explains it. metric: the subject of the
-    message, if one statement may concern several. by_hand: why the author has to fix it, if the rule's fix is for other
-    events. consequence: its consequence; None for the first of the rule's. by_default: whether it is useful to a user
-    who has selected nothing; None: unless it is waste. cause: the same for all violations of the rule that are one
-    finding. branch: where some ranks leave the path to its place, if that is elsewhere. guard: the step of the chain
-    that keeps ranks away. here: the effect on the place, in a few words.
+    Attributes:
+        site: The place, if not that of the event.
+        provenance: The chain that explains it.
+        metric: The subject of the message, if one statement may concern several.
+        by_hand: Why the author has to fix it, if the rule's fix is for other events.
+        consequence: The consequence; None for the first of the rule's.
+        by_default: Whether it is useful to a user who has selected nothing; None: unless it is waste.
+        cause: The same for all violations of the rule that are one finding.
+        branch: Where some ranks leave the path to the place, if that is elsewhere.
+        guard: The step of the chain that keeps ranks away.
+        here: The effect on the place, in a few words.
     """
 
     event: Event
