@@ -39,9 +39,13 @@ class MeanForm(IntEnum):
 class Mean:
     """An expression that computes a mean over a rank-local count. One object per expression.
 
-    node: the expression. payload: what a fix has to know about its place. order: how many were found before it.
-    trained: whether a backward pass starts from it, or from a value that it is part of. The gradients are averaged over
-    the ranks, so the average of these means is what is optimised.
+    The gradients are averaged over the ranks, so the average of the means that are trained with is what is optimised.
+
+    Attributes:
+        node: The expression.
+        payload: What a fix has to know about its place.
+        order: How many were found before it.
+        trained: Whether a backward pass starts from it, or from a value that it is part of.
     """
 
     __slots__ = ("form", "module", "node", "order", "payload", "provenance", "trained")
@@ -77,9 +81,12 @@ NO_CALLS: frozenset[Write] = frozenset()
 class AveragingFact(NamedTuple):
     """What the data of this rank decide about a value.
 
-    selected: how many elements it has. total: it is one sum or count of this rank's data. means: it is one of these
-    means (or linear in them), at this stage. terms: the means that it was computed from, in any way. handed: the
-    statements whose call passed the mean to the function that it is in.
+    Attributes:
+        selected: Whether they decide how many elements it has.
+        total: Whether it is one sum or count of this rank's data.
+        means: The value is one of these means, or linear in them, at `stage`.
+        terms: The means that it was computed from, in any way.
+        handed: The statements whose call passed the mean to the function that the value is in.
     """
 
     selected: bool = False

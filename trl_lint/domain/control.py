@@ -52,11 +52,15 @@ class FirstRank:
 class Control:
     """How certain it is that all ranks reach this point together.
 
-    `provenance` names the condition (a Step); `rank` is the condition's fact. `engine`: the code here runs only under
-    DeepSpeed, FSDP or a similar engine, whose wrapper has attributes that DDP does not have. `first_rank`: who is first
-    where the ranks run this one after the other. `conditions`: all conditions that are not known to have the same
-    result on all ranks, the outermost first. `grad`: False if nothing that is computed here gets a gradient. `whole`:
-    True if sharded parameters have been gathered.
+    Attributes:
+        provenance: The Step that names the condition.
+        rank: The condition's fact.
+        engine: Whether the code here runs only under DeepSpeed, FSDP or a similar engine, whose wrapper has attributes
+            that DDP does not have.
+        conditions: All conditions that are not known to have the same result on all ranks, the outermost first.
+        first_rank: Who is first if the ranks run this one after the other.
+        grad: False if nothing that is computed here gets a gradient.
+        whole: Whether sharded parameters have been gathered.
     """
 
     __slots__ = ("_conditions", "engine", "first_rank", "grad", "provenance", "rank", "uniformity", "whole")

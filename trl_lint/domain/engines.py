@@ -62,15 +62,22 @@ class ShownEngine(NamedTuple):
 class EnginesInUse(NamedTuple):
     """What is known of the engines that a project, or one of its files, runs under.
 
-    shown: the engines that it is shown to run under, empty if unknown. only: no other engine is possible. one_node:
-    each launch of a program says that it is on one machine. launched: whether a launch is known. one_process: each
-    known command that starts the program, or a program that imports the file, starts one process of it, and each of
-    these programs is started. some_one_process: the same, if some of them are started by no command. own: those that
-    the code of the program itself chooses. alone: the options that the program is given only where it is started as one
-    process, if other commands start it on several. imported: whether another file of the project may import it.
-    drops_last: whether all launches of the programs that it is part of ask for full batches only, in the command, or in
-    settings or code of theirs. no_group: whether these programs use a process group that nothing in them starts, and no
-    known launch starts them on several processes.
+    Attributes:
+        shown: The engines that it is shown to run under, empty if unknown.
+        only: Whether no other engine is possible.
+        one_node: Whether each launch of a program says that it is on one machine.
+        launched: Whether a launch is known.
+        one_process: Whether all programs that run the file are started by known commands, each of which starts one
+            process.
+        some_one_process: The same, if some of these programs are started by no command.
+        own: The engines that the code of the program itself chooses.
+        alone: The options that the program is given only where it is started as one process, if other commands start it
+            on several.
+        imported: Whether another file of the project may import it.
+        drops_last: Whether all launches of the programs that it is part of ask for full batches only, in the command,
+            in settings or in code.
+        no_group: Whether these programs use a process group that nothing in them starts, and no known launch starts
+            them on several processes.
     """
 
     shown: tuple[ShownEngine, ...] = ()

@@ -48,10 +48,13 @@ _NO_KEYS: Mapping[int, Hashable] = {}
 class Cell:
     """The contents of one container. Immutable: a mutation puts a new Cell on the heap.
 
-    shape: "dict", "list" or "set". entries: values by constant key, or by position for a list whose items are all
-    known. rest: the join of all other values, None if there are none. factory: for a defaultdict, the function that
-    creates a missing entry. length: whether the number of entries is the same on all ranks. naming: whether the keys of
-    a dict are the same on all ranks.
+    Attributes:
+        shape: "dict", "list" or "set".
+        entries: Values by constant key, or by position for a list whose items are all known.
+        rest: The join of all other values, None if there are none.
+        factory: For a defaultdict, the function that creates a missing entry.
+        length: Whether the number of entries is the same on all ranks.
+        naming: Whether the keys of a dict are the same on all ranks.
     """
 
     __slots__ = ("_element", "entries", "factory", "keys", "length", "naming", "rest", "shape")

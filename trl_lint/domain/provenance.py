@@ -117,8 +117,10 @@ class NeededOutcome(NamedTuple):
 class WrappedWhere(Step):
     """A model is wrapped on one branch of a condition (the node), and bare on the other.
 
-    names: what the condition, and those before it, test. function: the enclosing one. outcomes: all results that are
-    needed for the model to be wrapped; empty if they are not known.
+    Attributes:
+        names: What the condition, and those before it, test.
+        function: The enclosing one.
+        outcomes: All results that are needed for the model to be wrapped; empty if they are not known.
     """
 
     __slots__ = ("function", "names", "outcomes")

@@ -37,9 +37,11 @@ SAME, UNKNOWN, RAGGED = Dim.SAME, Dim.UNKNOWN, Dim.RAGGED
 class Shape:
     """The dimensions of a tensor, in order. Immutable; equal if the dimensions are.
 
-    open: further dimensions may follow the last one. tokens: for an open shape, a further dimension that is cut by a
-    step, as when logits and labels are shifted against each other, is the one of this rank's tokens. reason: why a
-    dimension is ragged.
+    Attributes:
+        open: Whether further dimensions may follow the last one.
+        tokens: For an open shape, whether a further dimension that is cut by a step, as when logits and labels are
+            shifted against each other, is the one of this rank's tokens.
+        reason: Why a dimension is ragged.
     """
 
     __slots__ = ("dims", "open", "reason", "tokens")

@@ -33,13 +33,18 @@ OF_SHARDS = "forward of shards"
 class SyncPoint:
     """One call at which all ranks synchronise.
 
-    kind: calls of the same kind match each other. engines: the engines under which alone it is a synchronisation point,
-    empty if it always is. certain: whether it is known to be one (a helper may call a collective under a condition
-    only). by_settings: if not certain, whether it is one under conditions on settings alone, which have the same result
-    on all ranks, or in a loop with at least one iteration. via: where it happens, if a helper does it. subgroup:
-    whether the call says which ranks take part. symmetric: whether all ranks may make the call wherever one does.
-    control: how all ranks reach it. grad: whether gradients are on there. unroll_index: the iterations of the loops
-    that are analysed once per item.
+    Attributes:
+        kind: Calls of the same kind match each other.
+        control: How all ranks reach it.
+        grad: Whether gradients are on there.
+        unroll_index: The iterations of the loops that are analysed once per item.
+        engines: The only engines under which it is a synchronisation point, empty if it always is.
+        subgroup: Whether the call says which ranks take part.
+        symmetric: Whether all ranks may make the call wherever one does.
+        certain: Whether it is known to be one; a helper may call a collective only under a condition.
+        by_settings: If not certain, whether it is one under conditions on settings alone, which have the same result on
+            all ranks, or in a loop with at least one iteration.
+        via: Where it happens, if a helper does it.
     """
 
     __slots__ = (

@@ -79,10 +79,14 @@ WRAPPED_ON_SOME_WAY = frozenset({Wrapping.MAYBE, Wrapping.WRAPPED})
 class Payload:
     """The expression whose value a statement passes on, and what a fix has to know about the place.
 
-    value: the facts of the expression. node_values: those of its parts, by the id of their node. control: whether all
-    ranks reach it together. function: the enclosing one. accelerator: the text by which the Accelerator is accessible
-    there, or "". reducers: the project's reduction helpers that can be called there, as (text, dotted name, reduction).
-    handed: if it is the argument of a call, the callee and the parameter's name in it.
+    Attributes:
+        value: The facts of the expression.
+        node_values: The facts of its parts, by the id of their node.
+        control: Whether all ranks reach it together.
+        function: The enclosing one.
+        accelerator: The text by which the Accelerator is accessible there, or "".
+        reducers: The project's reduction helpers that can be called there, as (text, dotted name, reduction).
+        handed: If it is the argument of a call, the callee and the parameter's name in it.
     """
 
     __slots__ = ("accelerator", "control", "expression", "function", "handed", "node_values", "reducers", "value")
@@ -174,20 +178,21 @@ class Changes(Facts, total=False):
 class Value:
     """An abstract value. Immutable; `replace(...)` creates a variant.
 
-    rank: how it relates to the same value on other ranks.
-    const: its constant value, or MISSING.
-    wrapping: for models; for a batch, WRAPPED says that it comes from a loader that Accelerate has prepared.
-    scalar: True for a tensor known to have exactly one element.
-    dtype: "int", "float", "bool" or "" when unknown.
-    device: where a tensor or an array is (see `Device`), or which device a value names; "" for the accelerator's
-    device or unknown. For models, "eval" after `.eval()`.
-    grad: False for a value that certainly has no gradient; for a model, if no wrapper synchronises gradients of it
-    (it is frozen, evaluated only, or in a DataParallel); for a context manager, if it disables gradients.
-    shape: for tensors, which of their dimensions differ between ranks; None when that is not known.
-    provenance: the chain that explains why it differs between ranks.
-    writes: the statements that put it into a metrics container.
-    pending: the call statements that passed it on unchanged, as an argument.
-    averaging: what this rank's data decide about it (see `averaging.py`), or None.
+    Attributes:
+        rank: How it relates to the same value on other ranks.
+        const: Its constant value, or MISSING.
+        wrapping: For models; for a batch, WRAPPED says that it comes from a loader that Accelerate has prepared.
+        scalar: True for a tensor known to have exactly one element.
+        dtype: "int", "float", "bool", or "" if unknown.
+        device: Where a tensor or an array is (see `Device`), or which device a value names; "" for the accelerator's
+            device or unknown. For models, "eval" after `.eval()`.
+        grad: False for a value that certainly has no gradient, a context manager that disables gradients, or a model of
+            which no wrapper synchronises gradients (frozen, evaluated only, or in a DataParallel).
+        shape: For tensors, which of their dimensions differ between ranks; None if that is not known.
+        provenance: The chain that explains why it differs between ranks.
+        writes: The statements that put it into a metrics container.
+        pending: The call statements that passed it on unchanged, as an argument.
+        averaging: What this rank's data decide about it (see `averaging.py`), or None.
     """
 
     __slots__ = (

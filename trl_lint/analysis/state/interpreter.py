@@ -31,11 +31,13 @@ if TYPE_CHECKING:
 class Interpreter(Protocol):
     """What the lower layers may use of the interpreter.
 
-    engine_arms: by condition, which of its branches is for an engine that shards (None: neither). means: by the
-    expression that computes it, each mean over a rank-local count. reducers: the user's own collectives.
-    wraps_on_one_way: whether a model was seen that is wrapped on one path and unwrapped on another. job_flags: the
-    settings that show whether there are several ranks. met: the points at which all ranks have synchronised in the
-    callers of the current run.
+    Attributes:
+        engine_arms: By condition, which of its branches is for an engine that shards (None: neither).
+        means: By the expression that computes it, each mean over a rank-local count.
+        job_flags: The settings that show whether there are several ranks.
+        met: The points at which all ranks have synchronised in the callers of the current run.
+        reducers: The user's own collectives.
+        wraps_on_one_way: Whether a model was seen that is wrapped on one path and unwrapped on another.
     """
 
     engine_arms: dict[int, bool | None]

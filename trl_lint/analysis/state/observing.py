@@ -47,9 +47,12 @@ class CalleeRun(NamedTuple):
 class Reached(NamedTuple):
     """From where a run is reached, once all runs are known.
 
-    trains: by a training step. steps: by one on a batch of a prepared loader. builds: while a trainer is being
-    constructed. launched: where each process of a distributed run is known to get. called: the call in another file by
-    which they do, if that is how.
+    Attributes:
+        trains: Whether a training step reaches it.
+        steps: Whether a training step on a batch of a prepared loader reaches it.
+        builds: Whether it is reached while a trainer is being constructed.
+        launched: Whether each process of a distributed run is known to get there.
+        called: The call in another file by which they do, if that is how.
     """
 
     trains: bool
@@ -62,12 +65,16 @@ class Reached(NamedTuple):
 class Branch(NamedTuple):
     """A place where ranks may take different branches.
 
-    marks: the number of synchronisation points before its first branch, before its second, and at its end. through:
-    which of the branches reach its end. ways_out: the statements by which each may also leave. origins: what makes the
-    condition differ. by: what divides the ranks; with SEQUENTIAL, one rank after the other takes the first branch.
-    tried: the body of the `try` whose exceptions lead to the first branch. skipped: the number of points before and
-    after that body, if what it catches is raised whenever memory is short. refused: it catches what a model's forward
-    raises because of its input. asks_rank: the condition depends on the rank itself, not on something derived from it.
+    Attributes:
+        marks: The number of synchronisation points before its first branch, before its second, and at its end.
+        through: Which of the branches reach its end.
+        ways_out: The statements by which each branch may also leave.
+        origins: What makes the condition differ.
+        by: What divides the ranks. With SEQUENTIAL, one rank after the other takes the first branch.
+        tried: The body of the `try` whose exceptions lead to the first branch.
+        skipped: The number of points before and after that body, if what it catches is raised whenever memory is short.
+        refused: Whether it catches what a model's forward raises because of its input.
+        asks_rank: Whether the condition depends on the rank itself, not on something derived from it.
     """
 
     test: cst.CSTNode

@@ -35,9 +35,13 @@ def run_body(frame: Frame, body: cst.BaseSuite) -> bool:
 class Arm:
     """A branch of an `if`: its state at the end, and whether that is reached.
 
-    exits: the number of exits by then. end: the number of synchronisation points by then. narrowed: the names that its
-    condition narrows. data_sets: those at its start, if the condition is on the rank. only_raises: whether it ends the
-    job without a synchronisation point before.
+    Attributes:
+        through: Whether the end is reached.
+        exits: The number of exits by then.
+        end: The number of synchronisation points by then.
+        narrowed: The names that its condition narrows.
+        data_sets: The data sets at its start, if the condition is on the rank.
+        only_raises: Whether it ends the job without a synchronisation point before.
     """
 
     through: bool

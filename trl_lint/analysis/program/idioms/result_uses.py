@@ -98,8 +98,12 @@ def meets_calls_of(
 ) -> bool:
     """Whether a result is passed to a later call of one of these names, or combined with the result of such a call.
 
-    root: the function (or module) of the node. attributes: the names of attributes of `self`. apart: contexts in which
-    such a call does not count.
+    Args:
+        root: The function (or module) that contains the node.
+        node: What computes the result.
+        names: The names of functions.
+        attributes: The names of attributes of `self`.
+        apart: Contexts in which such a call does not count.
     """
     made: set[str] = set()  # from the result
     given: set[str] = set()  # by calls of these names

@@ -70,8 +70,11 @@ def _read_of(block: WaitingBlock) -> _Read:
 class Retyped:
     """A module in which only the body of one function was changed.
 
-    function, new: the old and the new function. tree: that of the new text, which shares all nodes with the old one
-    except the function and those around it. instead: for each of these, by the id of the old node, the new node.
+    Attributes:
+        function: The old function.
+        new: The new function.
+        tree: The tree of the new text, which shares all nodes with the old one except the function and those around it.
+        instead: For each of these, by the id of the old node, the new node.
     """
 
     function: cst.FunctionDef
