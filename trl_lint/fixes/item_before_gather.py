@@ -56,10 +56,14 @@ _TAKES_TENSORS = frozenset({"extend", "stack", "cat", "mean", "sum", "array"})
 class _Plan:
     """What to write.
 
-    tensor: what to pass to the collective. factory: whether it is a number that has to become a tensor first. device:
-    the text of the device to create it on, or to move it to from the CPU. cast: whether to convert it to float.
-    reduction: repeated on the result, or "" for none. host: whether the new expression ends in `.item()` (or has
-    `convert`, `int` or `float`, around it).
+    Attributes:
+        tensor: What to pass to the collective.
+        factory: Whether it is a number that has to become a tensor first.
+        device: The text of the device to create it on, or to move it to from the CPU.
+        cast: Whether to convert it to float.
+        reduction: The reduction that is repeated on the result, or "" for none.
+        host: Whether the new expression ends in `.item()`, or has `convert` around it.
+        convert: "int" or "float", or "" for `.item()`.
     """
 
     tensor: cst.BaseExpression

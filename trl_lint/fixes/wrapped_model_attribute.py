@@ -53,10 +53,13 @@ _WRITTEN_NEAR = "the same function writes it through the wrapper, and reads and 
 class _Read:
     """A read and its surroundings.
 
-    node: `model.x` or `getattr(model, "x")`. model: the expression of the wrapped model. whole: what a fix replaces:
-    the read with the next attribute of its chain (`model.config.vocab_size`), which is `further` ("" if there is none).
-    path: the nodes around `whole`, from the function (or module) inwards. accelerator: the expression for the
-    Accelerator.
+    Attributes:
+        node: `model.x` or `getattr(model, "x")`.
+        model: The expression of the wrapped model.
+        whole: What a fix replaces: the read with the next attribute of its chain (`model.config.vocab_size`).
+        further: That next attribute, "" if there is none.
+        path: The nodes around `whole`, from the function (or module) inwards.
+        accelerator: The expression for the Accelerator.
     """
 
     event: AttributeRead

@@ -31,10 +31,14 @@ _PLACE = re.compile(r"(?s)(?P<name>.+?)(?::cell (?P<cell>\d{1,9}))?:(?P<line>\d{
 
 
 class Place(NamedTuple):
-    """A line of a file: its number there, and in which cell (0: the file has none).
+    """A line of a file.
 
-    source: the content of the module that contains it. inside: the line number in that module. part: that module, in a
-    notebook.
+    Attributes:
+        cell: The number of the cell that contains it; 0 if the file has none.
+        line: Its number in the file, or in the cell.
+        source: The content of the module that contains the line.
+        inside: The line number in that module.
+        part: That module, in a notebook.
     """
 
     path: Path

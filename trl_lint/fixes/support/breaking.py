@@ -58,8 +58,12 @@ class _Spans(CodegenState):
 def broken(line: _Line, limit: int, indent: str, unit: str, known: Collection[str] = ()) -> _Line | None:
     """The statement with brackets opened until its lines fit; None if that is impossible.
 
-    limit: the line length of the project. indent: the text before it. unit: one level of indentation. known: lines that
-    may stay as they are.
+    Args:
+        line: The statement.
+        limit: The line length of the project.
+        indent: The text before the statement.
+        unit: One level of indentation.
+        known: Lines that may stay as they are.
     """
     bare = line.with_changes(leading_lines=[], trailing_whitespace=cst.TrailingWhitespace())
     now = bare

@@ -23,11 +23,14 @@ class LeftToAuthor(Exception):
 class DivergentRegion:
     """Code that only some ranks reach: lines of one block of `root`, in the module `tree`.
 
-    guard: the statement that all ranks reach, before which calls are put. test: the condition that decides which ranks
-    reach the lines. reads: the names and attributes that it reads, except those that identify the rank. called: the
-    collectives there, by the id of their node. ends: whether all ranks continue together after these lines. shared: the
-    part of the condition that is kept around the lines for all ranks. moved, edits, names: what is planned so far, and
-    the new names.
+    Attributes:
+        guard: The statement that all ranks reach, before which calls are put.
+        test: The condition that decides which ranks reach the lines.
+        reads: The names and attributes that the condition reads, except those that identify the rank.
+        called: The collectives there, by the id of their node.
+        ends: Whether all ranks continue together after these lines.
+        shared: The part of the condition that is kept around the lines for all ranks.
+        moved, edits, names: What is planned so far, and the new names.
     """
 
     tree: cst.Module

@@ -109,8 +109,11 @@ Edit = Replace | Insert | Enclose | Move | Drop | Part | Import | ExtendImport
 class Reduced:
     """A value that a rewrite reduces in place, so that another rewrite of the same value can use the result.
 
-    root: the function (or module) that contains it. replace: the edit. tensor: what `replace` puts there, as a tensor.
-    name: a possible name for the result.
+    Attributes:
+        root: The function (or module) that contains it.
+        replace: The edit.
+        tensor: What `replace` puts there, as a tensor.
+        name: A possible name for the result.
     """
 
     root: cst.CSTNode
@@ -123,8 +126,10 @@ class Reduced:
 class FixPlan:
     """How to fix one finding.
 
-    reduced: values that other findings' rewrites may share. caution: why the plan itself is not safe, if so, and
-    conditions: the places that make it so.
+    Attributes:
+        reduced: Values that other findings' rewrites may share.
+        caution: Why the plan itself is not safe, or "".
+        conditions: The places that make it unsafe.
     """
 
     edits: tuple[Edit, ...]

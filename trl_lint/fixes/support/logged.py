@@ -58,8 +58,11 @@ class LogSite:
 class Gathered:
     """The new code before it has a place: which nodes are replaced by what.
 
-    is_number: a Python number becomes a tensor. ends_here: the new code ends in `.item()`. moves: a tensor that had
-    been moved to the CPU goes back to the device. reduction: how one value is reduced ("" for a ratio).
+    Attributes:
+        is_number: Whether a Python number becomes a tensor.
+        ends_here: Whether the new code ends in `.item()`.
+        moves: Whether a tensor that had been moved to the CPU goes back to the device.
+        reduction: How one value is reduced ("" for a ratio).
     """
 
     replaced: tuple[Replacement, ...]

@@ -18,8 +18,12 @@ _WithValue: TypeAlias = cst.Assign | cst.AugAssign | cst.Expr | cst.Return
 def wrapped(line: _Line, limit: int, indent: str, unit: str, known: Collection[str] = ()) -> _Line:
     """The line broken into several, if it is too long and fits that way; otherwise the line itself.
 
-    limit: the line length of the project. indent: the text before it. unit: one level of indentation. known: lines of a
-    multi-line statement that may stay as they are.
+    Args:
+        line: The statement.
+        limit: The line length of the project.
+        indent: The text before the statement.
+        unit: One level of indentation.
+        known: Lines of a multi-line statement that may stay as they are.
     """
     if fits(line, limit, indent):
         return line

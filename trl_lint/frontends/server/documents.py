@@ -63,9 +63,11 @@ class Version:
 class Linted:
     """The lint result for one version of a document.
 
-    diagnostics: by the URIs of the documents that show them. error: where and why its text could not be parsed; there
-    are no findings then. trouble: a message for the user if the tool itself failed. settled: whether it was a full
-    lint, not an incremental one.
+    Attributes:
+        diagnostics: By the URIs of the documents that show them.
+        error: Where and why its text could not be parsed; there are no findings then.
+        trouble: A message for the user if the tool itself failed.
+        settled: Whether it was a full lint, not an incremental one.
     """
 
     version: Version
