@@ -15,9 +15,12 @@ ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)\Z", re.DOTALL)
 class Prefix:
     """The words a command begins with, up to the command that it runs.
 
-    valued: options whose value is the next word. operands: the number of words before the command that is run. assigns:
-    whether `NAME=value` words may come before it. strings: options whose value is a whole script. environment: whether
-    the program that is run inherits the environment.
+    Attributes:
+        valued: Options whose value is the next word.
+        operands: The number of words before the command that is run.
+        assigns: Whether `NAME=value` words may come before that command.
+        strings: Options whose value is a whole script.
+        environment: Whether the program that is run inherits the environment.
     """
 
     words: tuple[str, ...]

@@ -59,9 +59,12 @@ class Form(str, Enum):
 class Word:
     """One argument of a command.
 
-    value: the text passed to the program, or None if unknown. raw: how it is written. exact: whether the file has `raw`
-    from `start` to `end`, so that it may be edited; otherwise the span is only the place to report. tail: its known
-    end; `/train.py` for `$ROOT/train.py`, the whole value of a known word.
+    Attributes:
+        value: The text passed to the program, or None if unknown.
+        raw: How it is written.
+        exact: Whether the file has `raw` from `start` to `end`, so that it may be edited; otherwise the span is only
+            the place to report.
+        tail: Its known end: `/train.py` for `$ROOT/train.py`, the whole value of a known word.
     """
 
     value: str | None
@@ -99,10 +102,12 @@ class Hint:
 class CommandContext:
     """Where a command is written, and what holds there.
 
-    kind: the kind of file, or of the part of one. environment: what is exported to the command, None for a variable
-    with an unknown value. around: the words to which this command is passed, outermost first (`docker run --gpus all
-    image bash -c` for the command in the string after it). work: the steps that are left for the file, shared by
-    everything read from it.
+    Attributes:
+        kind: The kind of file, or of the part of one.
+        environment: What is exported to the command, None for a variable with an unknown value.
+        around: The words to which this command is passed, outermost first (`docker run --gpus all image bash -c` for
+            the command in the string after it).
+        work: The steps that are left for the file, shared by everything read from it.
     """
 
     kind: str

@@ -66,12 +66,17 @@ _ANYWHERE = (("accelerate", "launch"), ("torchrun",))
 class LaunchEngines:
     """The engines of one launch of several processes.
 
-    certain: whether nothing else is possible. configuration: the file that decides, "" if the command itself does or it
-    is not known. pattern: the files that it may be, as for `fnmatch`; HOME if it is the default. program: the path of
-    the script or module that it starts, as far as known. names: the settings files among its words. whole: whether
-    everything that could name an engine is known. one_node, one_process: whether it says that it runs on one machine,
-    or as one process. counted: whether it gives the number of processes. options: the names of the options passed to
-    the program, None if some may be unknown. drops_last: whether it asks for full batches only.
+    Attributes:
+        certain: Whether nothing else is possible.
+        configuration: The file that decides, "" if the command itself does or it is not known.
+        program: The path of the script or module that it starts, as far as known.
+        names: The settings files among its words.
+        whole: Whether everything that could name an engine is known.
+        one_node, one_process: Whether it says that it runs on one machine, or as one process.
+        counted: Whether it gives the number of processes.
+        options: The names of the options passed to the program, None if some may be unknown.
+        drops_last: Whether it asks for full batches only.
+        pattern: The files that `configuration` may be, as for `fnmatch`; HOME if it is the default.
     """
 
     engines: frozenset[TrainingEngine] = frozenset()
@@ -110,12 +115,16 @@ class BareStart(NamedTuple):
 class FileEngines:
     """What a file shows: engines outside of launches, in the order of TrainingEngine, and its launches.
 
-    program: whether it is a program, which says itself how it is run. bare: what it starts as one process, with bare
-    python. spawns: whether code creates processes itself, so that bare python starts several. spawns_ranks: whether
-    these are certainly the ranks of a job. one_process: whether Accelerate's settings in it are for one process, None
-    if it has none. drops_last: whether settings in it, or code, ask for full batches only. names: the DeepSpeed
-    settings files that Accelerate's settings name. group: what code does about process groups. built: the unqualified
-    names of the modules whose classes settings have hydra build.
+    Attributes:
+        program: Whether it is a program, which says itself how it is run.
+        bare: What it starts as one process, with bare python.
+        spawns: Whether code creates processes itself, so that bare python starts several.
+        spawns_ranks: Whether these are certainly the ranks of a job.
+        one_process: Whether Accelerate's settings in it are for one process, None if it has none.
+        drops_last: Whether settings in it, or code, ask for full batches only.
+        names: The DeepSpeed settings files that Accelerate's settings name.
+        group: What code does about process groups.
+        built: The unqualified names of the modules whose classes settings have hydra build.
     """
 
     beside: tuple[TrainingEngine, ...] = ()

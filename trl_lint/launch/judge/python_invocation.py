@@ -29,9 +29,13 @@ _SCRIPT = re.compile(r"[^-].*\.py\Z", re.DOTALL)
 class Start:
     """One process of Python, started by nothing that starts several.
 
-    interpreter: None if the runner takes the script directly (`uv run train.py`). flags: those of the interpreter,
-    without `-m` and the module. script or module: what is started; the script's path may be known by its `tail` only, a
-    module by its value. arguments: the words after it. wrappers: the prefixes in front, outermost first.
+    Attributes:
+        interpreter: None if the runner takes the script directly (`uv run train.py`).
+        flags: Those of the interpreter, without `-m` and the module.
+        script, module: What is started: one of the two. The script's path may be known by its `tail` only, a module by
+            its value.
+        arguments: The words after it.
+        wrappers: The prefixes in front, outermost first.
     """
 
     command: Command

@@ -36,9 +36,12 @@ class String:
 
 @dataclass(frozen=True)
 class CodeCell:
-    """A code cell. number: its place among all cells, from 1. start, end: the span of its source.
+    """A code cell.
 
-    language: the language that an editor has noted for this cell alone; "" if none.
+    Attributes:
+        number: Its place among all cells, from 1.
+        start, end: The span of its source.
+        language: The language that an editor has noted for this cell alone; "" if none.
     """
 
     number: int

@@ -29,10 +29,13 @@ _WITHOUT_DATA_PARALLEL = re.compile(
 class Unit:
     """A function, a method, a class with the code that runs to create it and its objects, or the body of a module.
 
-    names: the dotted names that it reads, with positions. called: methods, as (receiver, method, the names in the
-    arguments); a receiver that is a call ends in `()`. made: by variable, the dotted names called to create its value.
-    attributes: the names after dots. bases, methods: of a class; methods that have units are not part of its own.
-    places_itself: whether it chooses the processes or devices that it runs on.
+    Attributes:
+        names: The dotted names that it reads, with positions.
+        called: Methods, as (receiver, method, the names in the arguments). A receiver that is a call ends in `()`.
+        made: By variable, the dotted names called to create its value.
+        attributes: The names after dots.
+        bases, methods: Those of a class. Methods that have units are not part of the class's own unit.
+        places_itself: Whether it chooses the processes or devices that it runs on.
     """
 
     names: dict[str, tuple[int, int]] = field(default_factory=dict)

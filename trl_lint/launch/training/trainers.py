@@ -56,8 +56,10 @@ class _Place:
 class Trainers:
     """Answers for the programs of one project; each file is read once.
 
-    roots: where imports are looked up, in addition to the script's folder. own: dotted names of user-defined trainers.
-    overlay: contents that replace those on the disk.
+    Args:
+        roots: Where imports are looked up, in addition to the script's folder.
+        own: The dotted names of user-defined trainers.
+        overlay: Contents that replace those on the disk.
     """
 
     def __init__(
