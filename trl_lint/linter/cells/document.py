@@ -14,9 +14,11 @@ from trl_lint.linter.cells.places import Change, CodePart, NotInside, ended
 class CodeDocument:
     """A file and its parts.
 
-    texts: the text that line numbers refer to, per cell (0: the file as a whole). remark: why the file, or a part of
-    it, was not looked at. broken: the paths of parts that are not valid Python. write: returns the content of the file
-    with changes applied.
+    Attributes:
+        texts: The text that line numbers refer to, per cell (0: the file as a whole).
+        remark: Why the file, or a part of it, was not looked at.
+        broken: The paths of parts that are not valid Python.
+        write: Returns the content of the file with changes applied.
     """
 
     path: Path

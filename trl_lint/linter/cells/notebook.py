@@ -92,7 +92,10 @@ def _source(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
 class _Item:
     """A line in a list of lines.
 
-    was: its original value. written: how that is spelled in the JSON. before: the text before it.
+    Attributes:
+        was: Its original value.
+        written: How that is spelled in the JSON.
+        before: The text before it.
     """
 
     value: str

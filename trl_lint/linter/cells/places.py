@@ -28,10 +28,14 @@ class NotInside(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Where a line of a module is: in which cell (0: the file has none), and in which line of it, from 1.
+    """Where a line of a module is.
 
-    prefix: the text before it there. own: whether the file contains it unchanged; other lines must not be changed.
-    is_mark: it is not in the file, and only separates two cells.
+    Attributes:
+        cell: The cell that contains it; 0 if the file has none.
+        number: The line in that cell, from 1.
+        prefix: The text before it there.
+        own: Whether the file contains it unchanged; other lines must not be changed.
+        is_mark: Whether it is not in the file, and only separates two cells.
     """
 
     cell: int
@@ -55,8 +59,10 @@ class Change:
 class CodePart:
     """A Python module in a file.
 
-    path: how the analysis refers to it; file: the file that contains it. texts: the text that line numbers refer to,
-    per cell.
+    Attributes:
+        path: How the analysis refers to it.
+        file: The file that contains it.
+        texts: The text that line numbers refer to, per cell.
     """
 
     path: Path
