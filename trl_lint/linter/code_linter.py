@@ -39,9 +39,11 @@ class CodeLinter:
 
     It keeps parsed modules, so files that import each other are read once.
 
-    mends: whether fixes may be requested. If so, the analysis collects the events of all rules, because a fix must not
-    cause a finding of another rule; otherwise only those of the selected rules. selection: which findings are wanted;
-    None: all. asks: further events that are needed, apart from those of the rules (see `known`).
+    Args:
+        mends: Whether fixes may be requested. If so, the analysis collects the events of all rules, because a fix must
+            not cause a finding of another rule; otherwise only those of the selected rules.
+        selection: Which findings are wanted; None: all.
+        asks: Further events that are needed, apart from those of the rules.
     """
 
     # Whether the whole project is linted, so that there are no importers outside it.

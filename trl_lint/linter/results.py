@@ -41,9 +41,10 @@ class LaunchOutcome:
 class CommentContext:
     """What is needed to judge the comments that silence findings.
 
-    judged_below: the folders for which all findings are known, so that a comment can be said to silence nothing.
-    silent: files that are looked at only for their comments, because nothing else can be found in them. unasked,
-    unasked_launches: per file, the findings of the selected rules that are not wanted.
+    Attributes:
+        judged_below: The folders for which all findings are known, so that a comment can be said to silence nothing.
+        silent: Files that are looked at only for their comments, because nothing else can be found in them.
+        unasked, unasked_launches: Per file, the findings of the selected rules that are not wanted.
     """
 
     judged_below: tuple[Path, ...] = ()

@@ -22,12 +22,18 @@ from trl_lint.linter.suppression import unused_noqa
 class FileResult:
     """The result for one file.
 
-    `findings` are what remains, at places in `source`; `silenced` and `hidden` count the further ones that comments
-    silence and a baseline hides. `before` is the content that was read, if it is not `source`; `applied` and `partly`
-    are findings at places in it that are gone, or fixed in part, and `uncovered` counts the remaining ones that were
-    not visible there. `problem` is a line for the user if the tool could not do its work; `note` is a line about what
-    was not looked at, which is no failure. relevant: whether any rule concerns it; other files are not analysed.
-    understood: whether all of it could be read and parsed. passed_over: nothing was linted, there is only a note.
+    Attributes:
+        source: The content of the file, which the places of `findings` refer to.
+        findings: The findings that remain.
+        applied, partly: Findings at places in `before` that are gone, or fixed in part.
+        before: The content that was read, if it is not `source`.
+        problem: A line for the user if the tool could not do its work.
+        note: A line about what was not looked at, which is no failure.
+        uncovered: How many of the remaining findings were not visible in `before`.
+        relevant: Whether any rule concerns it; other files are not analysed.
+        understood: Whether all of it could be read and parsed.
+        passed_over: Whether nothing was linted, and there is only a note.
+        silenced, hidden: How many further findings comments silence, and a baseline hides.
     """
 
     path: Path

@@ -59,8 +59,11 @@ class Tally:
 class Report(ABC):
     """Shows results one by one, then closes.
 
-    `unsafe`: the user lets `--fix` apply unsafe fixes. `fixing`: this run has tried to fix. `quiet`: only findings are
-    shown. `root`: the folder of the project, if there is one.
+    Args:
+        unsafe: Whether the user lets `--fix` apply unsafe fixes.
+        fixing: Whether this run has tried to fix.
+        quiet: Whether only findings are shown.
+        root: The folder of the project, if there is one.
     """
 
     # Whether the edits of fixes are shown.

@@ -58,8 +58,10 @@ MOST_NAMES = 200_000
 class ProjectEngines:
     """The engines of the projects in a tree.
 
-    top: the root folder; nothing above it is looked at. asked: what is known of a project, by its folder. looks: the
-    scans of files.
+    Attributes:
+        top: The root folder; nothing above it is looked at.
+        asked: What is known of a project, by its folder.
+        looks: The scans of files.
     """
 
     settings: Settings

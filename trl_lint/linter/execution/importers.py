@@ -23,7 +23,11 @@ from trl_lint.launch.judge.engines import Group
 class Importer:
     """A Python file of a project.
 
-    path: its path. imports: see `imported`. program: whether it is a program. group: its use of process groups.
+    Attributes:
+        path: Its path.
+        imports: See `imported`.
+        program: Whether it is a program.
+        group: Its use of process groups.
     """
 
     path: str

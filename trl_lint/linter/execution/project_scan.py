@@ -23,10 +23,12 @@ class FileScan(NamedTuple):
 
 
 class ProjectScan(NamedTuple):
-    """What all files of a project show. whole: whether all of them have been scanned.
+    """What all files of a project show.
 
-    importers: its Python files and their imports. below: the programs that its launches name, as they name them, and
-    that are in nested projects.
+    Attributes:
+        whole: Whether all of them have been scanned.
+        importers: The Python files and their imports.
+        below: The programs that its launches name, as they name them, and that are in nested projects.
     """
 
     files: tuple[FileScan, ...]

@@ -27,7 +27,13 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """fixed: the findings that are gone. partly: those that name less than before. uncovered: how many are new."""
+    """How findings changed with a fix.
+
+    Attributes:
+        fixed: The findings that are gone.
+        partly: The findings that name less than before.
+        uncovered: How many findings are new.
+    """
 
     fixed: tuple[Finding, ...]
     partly: tuple[Finding, ...]

@@ -17,9 +17,14 @@ _CAUTION = [None, Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedFix:
-    """How to fix a violation. applicability is None if there is no fix; plan is None if there is only a hint.
+    """How to fix a violation.
 
-    reason: why it is not safe, and conditions: the places that make it so. help: how to fix it, for the author.
+    Attributes:
+        help: How to fix it, for the author.
+        applicability: None if there is no fix.
+        reason: Why the fix is not safe.
+        plan: None if there is only a hint.
+        conditions: The places that make it unsafe.
     """
 
     violation: Violation
