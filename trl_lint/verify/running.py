@@ -20,8 +20,13 @@ def session(
 ) -> Iterator[Session]:
     """A session for a number of subjects.
 
-    keep: where its traces are kept; forks: runs may be forks (`forked_runs.py`); tidies: new files of runs are removed
-    (`leftovers.py`).
+    Args:
+        launch: How their scripts are started.
+        keep: Where its traces are kept.
+        gpus: The number of GPUs on this machine.
+        subjects: The number of subjects.
+        forks: Whether runs may be forks (`forked_runs.py`).
+        tidies: Whether new files of runs are removed (`leftovers.py`).
 
     Raises:
         LaunchError: there is no place for traces.

@@ -45,11 +45,16 @@ GROUP_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MAST
 class Launch:
     """How a script is started.
 
-    python: the interpreter of the training environment. launcher: what starts the processes, a name of `LAUNCHERS`.
-    nproc: processes on this machine. timeout: seconds that ranks wait in a collective for idle ones (`watching.py`),
-    or, if that is not visible from here, for any other. limit: seconds after which a whole run is stopped, None for
-    never. nnodes, rdzv_endpoint, rdzv_backend and node_rank are torchrun's. environment: additional variables. gpus:
-    the number of GPUs that a plain process may see.
+    Attributes:
+        python: The interpreter of the training environment.
+        launcher: What starts the processes, a name of `LAUNCHERS`.
+        nproc: The number of processes on this machine.
+        timeout: Seconds that ranks wait in a collective for idle ones (`watching.py`), or, if that is not visible from
+            here, for any other.
+        limit: Seconds after which a whole run is stopped, None for never.
+        nnodes, rdzv_endpoint, rdzv_backend, node_rank: Options of torchrun.
+        environment: Additional variables.
+        gpus: The number of GPUs that a plain process may see.
     """
 
     python: str
@@ -80,7 +85,13 @@ class Launch:
 
 @dataclass(slots=True)
 class Ended:
-    """How a run ended. stopped: why, if it was stopped; stuck: whether its ranks were stuck; output: the launcher's."""
+    """How a run ended.
+
+    Attributes:
+        stopped: Why it was stopped, or "".
+        stuck: Whether its ranks were stuck.
+        output: The output of the launcher.
+    """
 
     stopped: str = ""
     stuck: bool = False

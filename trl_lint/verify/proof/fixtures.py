@@ -32,13 +32,18 @@ _MARK = re.compile(r"#\s*expect:\s*[A-Z]{3}\d{3}")
 class Way:
     """How a rule's broken programs fail: by which oracle, and with which keyword.
 
-    names_line: whether it names the marked line. needs_devices: it shows only with a device for each process, which is
-    emulated without GPUs. processes: the number of processes it needs, if not any. changes_one_process: the fix also
-    changes the program on one process. by_hand: programs that are fixed by hand, as there is only a hint. unsafe: those
-    with an unsafe fix. bare: those that no launch with one process per GPU shows, as their bug is that of one process
-    with several GPUs. fails_elsewhere: those that fail in a library that uses the result of the marked line. others:
-    those that fail by another oracle, with its name and keyword. needs_group: those that, like their fixed twins, do
-    not run on one process alone.
+    Attributes:
+        names_line: Whether the oracle names the marked line.
+        needs_devices: Whether it shows only with a device for each process, which is emulated without GPUs.
+        processes: The number of processes it needs, if not any.
+        changes_one_process: Whether the fix also changes the program on one process.
+        by_hand: Programs that are fixed by hand, as there is only a hint.
+        unsafe: Programs with an unsafe fix.
+        bare: Programs that no launch with one process per GPU shows, as their bug is that of one process with several
+            GPUs.
+        fails_elsewhere: Programs that fail in a library that uses the result of the marked line.
+        others: Programs that fail by another oracle, with its name and keyword.
+        needs_group: Programs that, like their fixed twins, do not run on one process alone.
     """
 
     oracle: str

@@ -27,8 +27,11 @@ from trl_lint.settings import Settings
 class MendedCopy:
     """What `--fix` does to a program.
 
-    sources: by file, the copy that runs instead. findings: all findings before; applied: those that were fixed.
-    problems: lines for the user about files that could not be linted.
+    Attributes:
+        sources: By file, the copy that runs instead.
+        findings: All findings before the fix.
+        applied: The findings that were fixed.
+        problems: Lines for the user about files that could not be linted.
     """
 
     sources: dict[str, str] = field(default_factory=dict)

@@ -27,9 +27,12 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """Work that is not done in each step. names: the names of functions and conditions that belong to it.
+    """Work that is not done in each step.
 
-    options: how to make a trainer do it early; own: the names of a script's own options for it.
+    Attributes:
+        names: The names of functions and conditions that belong to it.
+        options: How to make a trainer do it early.
+        own: The names of a script's own options for it.
     """
 
     names: re.Pattern[str]

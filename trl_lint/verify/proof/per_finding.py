@@ -37,9 +37,11 @@ Times = Mapping[int, int]
 class Said(str, Enum):
     """The verdict on a finding.
 
-    SHOWN: the program fails because of it, and does not once it is fixed. CONSISTENT: it was executed, without a
-    decision. NOT_REACHED: no rank has executed it. CONTRADICTED: it was executed without the harm that it must do, or
-    fixing it does not help.
+    Attributes:
+        SHOWN: The program fails because of it, and does not once it is fixed.
+        CONSISTENT: It was executed, without a decision.
+        NOT_REACHED: No rank has executed it.
+        CONTRADICTED: It was executed without the harm that it must do, or fixing it does not help.
     """
 
     SHOWN = "shown"

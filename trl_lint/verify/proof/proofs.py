@@ -27,9 +27,12 @@ from trl_lint.verify.record.verdicts import Verdict
 
 @dataclass
 class Column:
-    """One run of a subject. `holds`: the result is as expected; `wanted`: the expected failure, if it should not pass.
+    """One run of a subject.
 
-    is_bare: it was one process with several GPUs.
+    Attributes:
+        holds: Whether the result is as expected.
+        wanted: The expected failure, if it should not pass.
+        is_bare: Whether it was one process with several GPUs.
     """
 
     judged: Judged
@@ -40,13 +43,18 @@ class Column:
 
 @dataclass
 class Proof:
-    """One subject. `compared`: whether the fix changes what is trained, if both were run.
+    """One subject.
 
-    single: the run on one process, made on first use. is_fixture: it has an expected result, unlike a user's own
-    program. to_fix: the files to pass to `trl-lint --fix` for the same fixes; command: that call, with its options.
-    alone: how it ends on one process, if it fails there as on several, so that nothing more was run. shown: if it fails
-    unchanged and passes when fixed, whether that is due to the fix. findings: the verdicts on each finding, if the
-    script was run. is_interrupted: it was interrupted.
+    Attributes:
+        compared: Whether the fix changes what is trained, if both were run.
+        alone: How it ends on one process, if it fails there as on several, so that nothing more was run.
+        shown: If it fails unchanged and passes when fixed, whether that is due to the fix.
+        to_fix: The files to pass to `trl-lint --fix` for the same fixes.
+        command: That call, with its options.
+        is_fixture: Whether it has an expected result, unlike a user's own program.
+        single: The run on one process, made on first use.
+        is_interrupted: Whether it was interrupted.
+        findings: The verdicts on each finding, if the script was run.
     """
 
     name: str

@@ -48,10 +48,13 @@ Tell = Callable[[str], None]
 class Subject:
     """A program to be run.
 
-    launcher: what starts it, if that is not up to the launch: a name of `launcher.LAUNCHERS`, or `BARE` for one plain
-    process that sees several GPUs. environment: additional variables. sources: by file, the text that runs instead.
-    program_files: its own files, if known; values that they do not name are up to the libraries. needs_devices: it
-    needs a device for each process, which is emulated if there is none.
+    Attributes:
+        launcher: What starts it, if that is not up to the launch: a name of `launcher.LAUNCHERS`, or `BARE` for one
+            plain process that sees several GPUs.
+        environment: Additional variables.
+        sources: By file, the text that runs instead.
+        program_files: Its own files, if known; values that they do not name are up to the libraries.
+        needs_devices: Whether it needs a device for each process, which is emulated if there is none.
     """
 
     name: str
@@ -394,8 +397,11 @@ def _partly(label: str, run: Run) -> Judged:
 def _rows(run: Run, end: Verdict, values: Sequence[Verdict], devices: Callable[[], Verdict]) -> list[Verdict]:
     """The verdicts of a run, in the same order for every kind of run: they are the rows of the reports.
 
-    end: how it ended. values: the verdicts on its metrics. devices: returns the verdict on its devices, which takes a
-    separate run.
+    Args:
+        run: The run.
+        end: The verdict on how it ended.
+        values: The verdicts on its metrics.
+        devices: Returns the verdict on its devices, which takes a separate run.
     """
     cut_short = run.stopped == INTERRUPTED or (end.failed and end.way not in WAITING)
     return [

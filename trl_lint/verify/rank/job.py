@@ -14,26 +14,27 @@ from .call_stack import UserFiles
 class Job:
     """One run of a script.
 
-    script: the program's absolute path, or a module's dotted name if `is_module`.
-    traces: the folder that each rank writes its trace to.
-    root: files below it are the user's own; findings and traces refer to these.
-    controlled: chance and gradients are made deterministic, and rows of batches recorded (`controlled.py`,
-    `dealing.py`).
-    seed: the seed of the generators once data are read. rows: a file with the rows that each rank reads then ("" for
-    those of its samplers).
-    guarded: the run is stopped from outside if its ranks wait for each other in vain (`watching.py`).
-    files: further files of the user, in any folder.
-    timeout: seconds after which a collective that not all ranks have reached is aborted.
-    backend: `auto`, `gloo` or `nccl`.
-    sources: by file, the file whose text runs instead.
-    shift: each rank reads the share of the data of the rank with a number higher by this.
-    scale: the factor by which the batches of data loaders are larger than in the script.
-    gpus: the number of GPUs that are emulated for one process (`emulation.py`); 0 for none.
-    devices: a separate device for each process is emulated (`placement.py`).
-    tells_imports: the trace lists the installed modules that the script has imported (`imported.py`).
-    fresh: folders in which the trace lists new files (`made.py`).
-    given: the variables with which the launcher was started.
-    cache: a folder for the cache of the datasets library in this run ("" for the user's own, see `caches.py`).
+    Attributes:
+        script: The program's absolute path, or a module's dotted name if `is_module`.
+        traces: The folder that each rank writes its trace to.
+        root: Files below it are the user's own; findings and traces refer to these.
+        timeout: Seconds after which a collective that not all ranks have reached is aborted.
+        backend: `auto`, `gloo` or `nccl`.
+        sources: By file, the file whose text runs instead.
+        shift: Each rank reads the share of the data of the rank with a number higher by this.
+        scale: The factor by which the batches of data loaders are larger than in the script.
+        gpus: The number of GPUs that are emulated for one process (`emulation.py`); 0 for none.
+        devices: Whether a separate device for each process is emulated (`placement.py`).
+        files: Further files of the user, in any folder.
+        cache: A folder for the cache of the datasets library in this run ("" for the user's own, see `caches.py`).
+        guarded: Whether the run is stopped from outside if its ranks wait for each other in vain (`watching.py`).
+        controlled: Whether chance and gradients are made deterministic, and rows of batches recorded (`controlled.py`,
+            `dealing.py`).
+        seed: The seed of the generators once data are read.
+        rows: A file with the rows that each rank reads then ("" for those of its samplers).
+        tells_imports: Whether the trace lists the installed modules that the script has imported (`imported.py`).
+        fresh: Folders in which the trace lists new files (`made.py`).
+        given: The variables with which the launcher was started.
     """
 
     script: str

@@ -47,11 +47,15 @@ Event: TypeAlias = "Ran | Called"
 
 @dataclass
 class Executed:
-    """What one rank executed. `files` are those that are known; without any, nothing is known.
+    """What one rank executed.
 
-    counts: how often each statement ran, including forks of the rank. before: how many collectives the rank had called
-    before the first time. events: the last ones, in order. is_whole: these are all events. is_sure: statements without
-    a count were not executed.
+    Attributes:
+        files: The files that are known; without any, nothing is known.
+        counts: By statement, how often it ran, including forks of the rank.
+        before: By statement, how many collectives the rank had called before it first ran.
+        events: The last ones, in order.
+        is_whole: Whether these are all events.
+        is_sure: Whether statements without a count were not executed.
     """
 
     files: dict[str, MarkedFile] = field(default_factory=dict)
