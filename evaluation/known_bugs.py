@@ -33,13 +33,14 @@ UNKNOWN = "not looked into"
 class Bug:
     """A bug that somebody has shown to be one, at a commit that has it.
 
-    lines: where a finding counts, as (first, last).
-    rules: those that may say it; none where no rule is near.
-    source: the commit, issue or pull request that shows that it is a bug.
-    what: what goes wrong, and on which launch.
-    why: of one out of scope, why no rule claims it.
-    cause: of one that is missed, what keeps the linter from it, in the words that others of its kind have.
-    miss: the same in detail.
+    Attributes:
+        lines: Where a finding counts, as (first, last).
+        rules: The rules that may report it; none if no rule is near.
+        source: The commit, issue or pull request that shows that it is a bug.
+        what: What goes wrong, and on which launch.
+        why: For a bug out of scope, why no rule claims it.
+        cause: For a missed bug, what keeps the linter from it, in the words that others of its kind have.
+        miss: The same in detail.
     """
 
     checkout: Checkout

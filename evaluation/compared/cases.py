@@ -22,8 +22,13 @@ _MARK = re.compile(r"# (?P<word>cause|waits)(?:: (?P<ranks>[\d ]+))?$")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A program. title: what is wrong, in a line. cause: the line to mend; 0 of a right program, which is the control.
-    shows: by rank, the line where it fails."""
+    """A program.
+
+    Attributes:
+        title: What is wrong, in a line.
+        cause: The line to fix; 0 for a correct program, which is the control.
+        shows: By rank, the line where it fails.
+    """
 
     name: str
     title: str

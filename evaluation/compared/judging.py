@@ -30,12 +30,17 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What that tells.
+    """What an output says of a program.
 
-    ends: by itself. fails: it says that something is wrong. cause: it names the line to mend. ranks: those of which it
-    names the line where they fail or wait. lines: it names such a line, without a rank. apart: it says that the ranks
-    run different collectives, not only that a connection was lost or the time is up. named: how many lines of the
-    program it names at all.
+    Attributes:
+        ends: Whether the command ended by itself.
+        fails: Whether the output says that something is wrong.
+        cause: Whether it names the line to fix.
+        ranks: The ranks of which it names the line where they fail or wait.
+        lines: Whether it names such a line, without a rank.
+        apart: Whether it says that the ranks run different collectives, not only that a connection was lost or the time
+            is up.
+        named: How many lines of the program it names at all.
     """
 
     ends: bool

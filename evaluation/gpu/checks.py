@@ -30,7 +30,13 @@ PRECISIONS = ("fp32", "tf32", "bf16")
 
 @dataclass(frozen=True)
 class Bench:
-    """Where the checks run. gpus: how many this machine has. start: what starts a run. known: what was judged."""
+    """Where the checks run.
+
+    Attributes:
+        gpus: How many GPUs this machine has.
+        start: What starts a run.
+        known: What was judged.
+    """
 
     folder: Path
     gpus: int
