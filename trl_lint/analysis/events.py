@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """module, node: where. control: whether all ranks reach it together. function: the enclosing one."""
+    """Something that happens at a node of a module. `control`: whether all ranks reach it together.
+
+    `function` is the enclosing one. If an event has an `accelerator`, it is the text by which it is accessible, or "".
+    """
 
     # What a file has to mention for the event to occur in it: one text of each group.
     mentions: ClassVar[Mentions] = (LIBRARIES,)
@@ -77,11 +80,13 @@ class NumberEntry(NamedTuple):
 class CollectiveCalled(Event):
     """A collective is called. `operand` is what it communicates, `argument` the Arg node that holds it.
 
-    numbers: the entries of a container that are Python numbers. parts: the operand, or the contents of the containers
-    that it is. received: the same for the values that it fills, if they are not its operand. accelerator: the text by
-    which the Accelerator is accessible there, or "". stepping: whether a batch that a prepared loader has yielded is
-    being trained on there; None if that depends on the caller. groups: the process groups that it is passed. on_gpus:
-    whether the program has started its process group for GPUs.
+    Attributes:
+        numbers: The entries of a container that are Python numbers.
+        parts: The operand, or the contents of the containers that it is.
+        received: The same for the values that it fills, if they are not its operand.
+        stepping: Whether a batch from a prepared loader is being trained on there; None if that depends on the caller.
+        groups: The process groups that it is passed.
+        on_gpus: Whether the program has started its process group for GPUs.
     """
 
     mentions = (LIBRARIES, mentions.COLLECTIVES)
@@ -101,10 +106,7 @@ class CollectiveCalled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeRead(Event):
-    """An attribute is read from a model. `called`: the result is called at once.
-
-    cls: the class of `self` there, if any. accelerator: the text by which the Accelerator is accessible, or "".
-    """
+    """An attribute is read from a model, and called at once if `called`. `cls` is the class of `self` there, if any."""
 
     mentions = (LIBRARIES, mentions.WRAPPED)
     anywhere = True
@@ -192,10 +194,7 @@ class UnwrappedForGeneration(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandedToPipeline(Event):
-    """A pipeline of Diffusers is created with a wrapped `model`; `argument` is the Arg node, `name` its keyword, or "".
-
-    accelerator: the text by which the Accelerator is accessible, or "".
-    """
+    """A Diffusers pipeline is created with a wrapped `model`; `argument` is the Arg node, `name` its keyword or ""."""
 
     mentions = (LIBRARIES, mentions.WRAPPED, mentions.PIPELINES)
 
@@ -218,10 +217,7 @@ class DeviceChosen(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepReturned(Event):
-    """The caller of a hook passes the value that the hook returns to a collective, as the item of that name.
-
-    accelerator: the text by which the Accelerator is accessible in the hook, or "".
-    """
+    """The caller of a hook passes the value that the hook returns to a collective, as the item of that name."""
 
     mentions = (LIBRARIES, mentions.GATHERED_HOOKS)
 
@@ -236,9 +232,8 @@ class DatasetPrepared(Event):
     """A whole data set is computed and cached by `method`. first_rank: which rank does so first, if that is known.
 
     in_trainer: a class that a library runs on every rank does it. started: a program that starts a training does it.
-    accelerator: the text by which the Accelerator is accessible there, or "". holds_trainer: whether the mapped
-    function holds the trainer. Its hash names the cache file, and that of a trainer that has been built differs between
-    ranks, as the trainer holds the rank.
+    holds_trainer: whether the mapped function holds the trainer. Its hash names the cache file, and that of a trainer
+    that has been built differs between ranks, as the trainer holds the rank.
     """
 
     mentions = (LIBRARIES, mentions.PREPARATIONS, mentions.DATASETS)
@@ -267,10 +262,7 @@ class Logged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricShown(Event):
-    """A metric of an evaluation is shown to the user by `sink`, as `what` in the call.
-
-    loop: the loop over the batches that it was computed from.
-    """
+    """A metric of an evaluation, computed from the batches of `loop`, is shown by `sink`, as `what` in the call."""
 
     mentions = (LIBRARIES, mentions.EVALUATIONS, mentions.SHOWN)
 
@@ -284,13 +276,17 @@ class MetricShown(Event):
 class Divergence(Event):
     """Some ranks do not reach a synchronisation point at which the others wait.
 
-    node: the call; if those ranks have left before it (`after`), the statement by which they leave, if known, else the
-    condition. condition: what divides the ranks, and by: what kind of thing that is. holds: for a CONDITION, its result
-    on the ranks that leave, or that make the call. way_out: the keyword of the statement by which they leave, or may
-    leave (`may_stay`). caught: they skip a backward pass through an `except`. origins: why the condition differs.
-    missing: all points that they may not reach because of it, in order, unless other points make up for some of them.
-    node_values: the facts of the parts of the condition, by the id of the node. knows_sharding: whether the function
-    handles models that an engine shards.
+    Attributes:
+        node: The call. If those ranks have left before it (`after`): the statement by which they leave, if known, else
+            the condition.
+        condition: What divides the ranks; `by`: what kind of thing that is.
+        holds: For a CONDITION, its result on the ranks that leave, or that make the call.
+        way_out: The keyword of the statement by which they leave, or may leave (`may_stay`).
+        caught: Whether they skip a backward pass through an `except`.
+        origins: Why the condition differs.
+        missing: All points that they may not reach, in order, unless other points make up for some of them.
+        node_values: The facts of the parts of the condition, by the id of the node.
+        knows_sharding: Whether the function handles models that an engine shards.
     """
 
     mentions = (LIBRARIES, mentions.MEETINGS)
@@ -327,11 +323,15 @@ class DatasetDivergence(Event):
 class DatasetDrawn(Event):
     """Each rank processes a share of a data set that it has shuffled or split in its own way.
 
-    draw: the place of the draw. how: its row, and name: the name of the call. drawer: the function that draws. handed:
-    where the data set is sharded. is_here: whether the event is at the draw; a draw in another file is reported where
-    its result is sharded, and `handed` is the draw. arguments: the expression of the trainer's arguments there, if
-    there is one. seeds: expressions that are the same seed on all ranks at the draw. names: the names bound there.
-    is_apart: it is seeded with something that differs between ranks.
+    Attributes:
+        draw: The place of the draw, by the call `name`, whose row is `how`, in the function `drawer`.
+        handed: Where the data set is sharded.
+        is_here: Whether the event is at the draw. A draw in another file is reported where its result is sharded;
+            `handed` is the draw.
+        arguments: The expression of the trainer's arguments there, if there is one.
+        seeds: Expressions that are the same seed on all ranks at the draw.
+        names: The names bound there.
+        is_apart: Whether it is seeded with something that differs between ranks.
     """
 
     mentions = (mentions.SHARERS, mentions.DRAWS)
@@ -352,10 +352,12 @@ class DatasetDrawn(Event):
 class SideEffect(Event):
     """Every rank calls `name` and changes a resource that all ranks share (`effect` says how).
 
-    accelerator: the text by which the Accelerator is accessible there, or "". by_clock: the name of what they change
-    contains the time in seconds. where: the condition under which all ranks do it, "" if always. looked: each of them
-    has tested whether it exists, at a moment of its own. has_run: each of them that has a tracker's run does it.
-    called: the call in another file through which they come here, if there is one.
+    Attributes:
+        by_clock: Whether the name of what they change contains the time in seconds.
+        where: The condition under which all ranks do it, "" if always.
+        looked: Whether each of them has tested if it exists, at a moment of its own.
+        has_run: Whether only ranks that have a tracker's run do it.
+        called: The call in another file through which they come here, if there is one.
     """
 
     mentions = (mentions.STARTED, mentions.SIDE_EFFECTS)
