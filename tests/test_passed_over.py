@@ -115,3 +115,72 @@ def test_what_is_logged_there_of_others_is_reported_there(tmp_path: Path) -> Non
     assert api.check(folder / "meters.py", Settings(root=folder, preview=True)) == []
     written(tmp_path, {"train.py": train.replace("batch['x'].mean()", "accelerator.gather(batch['x']).mean()")})
     assert found(folder) == []
+
+
+def test_a_registry_knows_what_its_package_imports(tmp_path: Path) -> None:
+    """Whoever imports a file of a package has run its `__init__` before."""
+    ask = "def keep(model):\n    if hasattr(model, 'extra'):\n        model.extra()\n"
+    build = (
+        "from torch.nn.parallel import DistributedDataParallel\nfrom registry import MODELS\n\n\n"
+        "def build(name, rank):\n    return DistributedDataParallel(MODELS[name](), device_ids=[rank])\n"
+    )
+    train = (
+        "import torch.distributed as dist\nfrom models.build import build\nfrom ask import keep\n\n"
+        "dist.init_process_group()\nkeep(build('net', dist.get_rank()))\n"
+    )
+    nets = "class Net:\n    def extra(self):\n        return 1\n"
+    files = {"ask.py": ask, "train.py": train, "models/build.py": build, "models/nets.py": nets}
+    folder = written(tmp_path, {**files, "models/__init__.py": ""})
+    assert found(folder) == []
+    written(tmp_path, {"models/__init__.py": "from . import build, nets\n"})
+    assert found(folder) == [("ask.py", 2, "TRL002")]
+
+
+AGENT = (
+    "from torch.nn.parallel import DistributedDataParallel\n\n\nclass Agent:\n    def __init__(self, options):\n"
+    "        self.model = self.build(options)\n        self.load(options)\n        if options.distributed:\n"
+    "            self.model = DistributedDataParallel(self.model, device_ids=[0])\n\n"
+    "    def build(self, options):\n        raise NotImplementedError\n\n"
+    "    def load(self, options):\n        self.load_weights(options)\n\n"
+    "    def load_weights(self, options):\n        pass\n"
+)
+HEIR = (
+    "from core import {base}\n\n\nclass Writer({base}):\n    def {method}(self, batch):\n"
+    "        return self.model.writer.write(batch)\n"
+)
+
+
+def test_an_heir_of_a_class_that_wraps_its_model_need_not_name_a_library(tmp_path: Path) -> None:
+    folder = written(tmp_path, {"core.py": AGENT, "writer.py": HEIR.format(base="Agent", method="answer")})
+    assert found(folder) == [("writer.py", 6, "TRL002")]
+    # Through a third file that says nothing itself.
+    between = "from core import Agent\n\n\nclass Middle(Agent):\n    pass\n"
+    heir = HEIR.format(base="Middle", method="answer").replace("core", "between")
+    written(tmp_path, {"between.py": between, "writer.py": heir})
+    assert found(folder) == [("writer.py", 6, "TRL002")]
+    # Of a class that wraps nothing.
+    written(tmp_path, {"writer.py": HEIR.format(base="Other", method="answer")})
+    assert found(folder) == []
+
+
+def test_what_a_base_calls_before_it_wraps_the_model_has_the_bare_one(tmp_path: Path) -> None:
+    folder = written(tmp_path, {"core.py": AGENT, "writer.py": HEIR.format(base="Agent", method="load_weights")})
+    assert found(folder) == []
+
+
+def test_behind_the_init_of_its_base_an_heir_has_the_wrapped_model(tmp_path: Path) -> None:
+    """Whatever a base of that base has left there before."""
+    above = "class Top:\n    def __init__(self, options):\n        self.model = options.get('model')\n"
+    core = AGENT.replace("class Agent:", "class Agent(Top):").replace(
+        "        self.model = self.build", "        super().__init__(options)\n        self.model = self.build"
+    )
+    init = (
+        "from core import Agent\n\n\nclass Writer(Agent):\n    def __init__(self, options):\n"
+        "        {before}super().__init__(options)\n{behind}"
+    )
+    read = "        self.start = self.model.start\n"
+    files = {"top.py": above, "core.py": "from top import Top\n" + core}
+    folder = written(tmp_path, {**files, "writer.py": init.format(before="", behind=read)})
+    assert found(folder) == [("writer.py", 7, "TRL002")]
+    written(tmp_path, {"writer.py": init.format(before="", behind="        self.model = make()\n" + read)})
+    assert found(folder) == []

@@ -230,7 +230,8 @@ class CachedLinter(Linter):
         return self.engines.answer(path)
 
     def _paths_of_callers(self) -> list[str]:
-        return sorted(map(str, self._callers_of(self._contents)))
+        callers = self._callers_of(self._contents)
+        return sorted(map(str, {**callers, **self.heirs.of({**self._contents, **callers})}))
 
     def _save(self) -> None:
         # Releases of LibCST differ in what they can parse, so record which one is used.

@@ -15,6 +15,7 @@ from trl_lint.analysis.program.project.nesting import TooDeep, deeply
 from trl_lint.config import Selection, ignored_in
 from trl_lint.findings import Consequence, Finding
 from trl_lint.linter.files.documents import Documents
+from trl_lint.linter.files.heirs import Heirs
 from trl_lint.linter.files.prefilter import Prefilter
 from trl_lint.linter.results import GIVEN_UP, CommentContext, SourceError
 from trl_lint.linter.versions import known_of, own_names, versions_of
@@ -61,9 +62,8 @@ class CodeLinter:
         selection: Selection | None = None,
         asks: Iterable[type[Event]] = (),
     ) -> None:
-        self.settings, self.selection = settings, selection
+        self.settings, self.selection, self.mends = settings, selection, mends
         self._asks = frozenset(asks)
-        self.mends = mends
         self.roots = tuple(roots)
         self.rules = tuple(rules)
         self._code_rules = tuple(rule for rule in rules if isinstance(rule, Rule))
@@ -89,6 +89,7 @@ class CodeLinter:
         self.documents = Documents(settings, self._prefilter)  # shared, too
         # The files that import files of the run but are not in it; None until they are searched for.
         self._callers: dict[Path, bytes] | None = None
+        self.heirs = Heirs()
         # Violations that the analysis of one file found in another one, keyed by that other file.
         self._elsewhere: dict[Path, list[RuleViolation]] = {}
 
@@ -101,6 +102,7 @@ class CodeLinter:
         if not matter:
             return
         every = {**matter, **self._callers_of(matter)}
+        every |= self.heirs.of(every)
         self.linted.update(every)
         with _without_collector():
             for number, (path, source) in enumerate(self._in_order(every)):
@@ -161,7 +163,15 @@ class CodeLinter:
         opened = self._project.opened
         unseen = (path for path in sorted(self._elsewhere) if path not in self.linted and self._without_library(path))
         found = {path: content for path in unseen if (content := opened.get(path)) is not None}
-        return {path: content for path, content in found.items() if not self.may_matter(content)}
+        passed_over = {path: content for path, content in found.items() if not self.may_matter(content)}
+        return passed_over | {
+            path: content for path, content in self.heirs.contents.items() if self._says_of_heir(path)
+        }
+
+    def _says_of_heir(self, path: Path) -> bool:
+        """Whether something was found in a file that is analysed only for what it inherits."""
+        _, _, found, _ = self._tools()[0].analysed.get(path, (None, None, (), ()))
+        return bool(self._without_library(path)) or any(each[1].event.is_sure_without_library() for each in found)
 
     def _without_library(self, path: Path) -> list[RuleViolation]:
         """Violations that other files caused in a file that names no library: only those that hold without one."""
@@ -197,7 +207,7 @@ class CodeLinter:
             for other, content in list(self.found_from.get(path, {}).items()):
                 self._analyse(other, content)
             found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]
-            if found and self._matters_without_library(source):
+            if found and (path in self.heirs.contents or self._matters_without_library(source)):
                 found = [each for each in found if each[1].event.is_sure_without_library()]
             return self._asked_for(path, self._located(module, found))
 
@@ -271,7 +281,7 @@ class CodeLinter:
         from trl_lint.linter.store.dependencies import Dependencies, kinds_of
 
         project, _ = self._tools()
-        callers = self._callers or {}
+        callers = {**(self._callers or {}), **self.heirs.contents}
         read = {path for path, content in project.opened.items() if content is not None}
         kinds = kinds_of(project.exists, [*project.analysed, *read])
         if kinds is None or self.overlay:

@@ -96,6 +96,8 @@ def _read(item: Path | PathProblem, linter: Linter, named: Container[Path]) -> F
     except OSError as error:
         return FileResult(path, problem=f"{display_path(path)}: cannot read: {error.strerror}", understood=False)
     relevant = linter.matters(path, source)
+    if not relevant:
+        linter.heirs.skim(path, source)
     is_kept = relevant or is_named or unused_noqa.looks_at(linter, path, source)
     return FileResult(path, source if is_kept else b"", relevant=relevant)
 

@@ -123,6 +123,7 @@ class Frame:
         self.asks_for_engine = False  # whether it queries, or determines, what wraps or shards the model
         self.conditions_met = ConditionsMet()
         self.attribute_error_depth = 0  # how many `try` blocks around catch AttributeError
+        self.bases_made = False  # whether the `__init__` of a base in sight has run on `self`
         self.given: list[cst.Attribute] = []  # the attributes it sets on objects that may be wrapped models
         self.objects = ObjectAccess()
         self.key: Hashable = function
@@ -190,8 +191,7 @@ class Frame:
         value = self.memory.attributes.get(key)
         if value is not None:
             return value
-        built = self.function is None or self.function.name != "__init__"
-        value = cls.attribute(name, built)
+        value = cls.attribute(name, self._is_built(cls, name))
         self.objects.dependencies[key] = cls.version(name)
         if value is not None and value.rank.state is not State.BOTTOM:
             value = self.told_of(value)
@@ -200,6 +200,12 @@ class Frame:
                 self.objects.class_cells.setdefault(identity, cls)
             self.memory.attributes[key] = value
         return value
+
+    def _is_built(self, cls: ClassInfo, name: str) -> bool:
+        """Whether an object is made as far as this attribute goes: in an `__init__`, by those of the bases."""
+        if self.function is None or self.function.name != "__init__":
+            return True
+        return self.bases_made and cls.origin is self.function.cls and name not in cls.assigned()
 
     def told_of(self, value: Value) -> Value:
         """A value of another function or class, as read here: a condition met here may decide whether it is wrapped."""

@@ -20,13 +20,10 @@ FILE, NOTHING, OTHER = "file", "nothing", "other"
 class Dependencies:
     """What an analysis depends on.
 
-    Attributes:
-        contents: The digest of every file that was opened, None for one that could not be read.
-        kinds: What is at other paths (a file, nothing, or something else).
-        small: Whether a file has no more than `limit` bytes.
-        releases: Which releases are installed, "" for none.
-        engines: A digest of how the files asked about are run.
-        callers: The files that were analysed because they import those of the run.
+    contents: the digest of every file that was opened, None for one that could not be read. kinds: what is at other
+    paths (a file, nothing, or something else). small: whether a file has no more than `limit` bytes. releases: which
+    releases are installed, "" for none. engines: a digest of how the files asked about are run. callers: the files that
+    were analysed because they import those of the run, or inherit from them.
     """
 
     contents: Mapping[str, str | None]

@@ -96,7 +96,9 @@ def _call_super(frame: Frame, name: str, args: Arguments, node: cst.Call) -> Val
     above = cls.find_above(name, function.cls) if is_mixin else function.cls.find_above(name)
     if above is not None:
         receiver_class = cls if above.shows or frame.engine.is_mixed_in(above.cls, cls) else above.cls
-        return frame.engine.call(frame, above, args, node, ProjectInstance(receiver_class or cls))
+        returned = frame.engine.call(frame, above, args, node, ProjectInstance(receiver_class or cls))
+        frame.bases_made |= name == function.name == "__init__"
+        return returned
     return library_calls.call_inherited(frame, receiver, cls if is_mixin else function.cls, name, args, node)
 
 

@@ -7,6 +7,7 @@ if use_ddp:                                      use_ddp, gpus
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Hashable, Iterator
 from typing import TypeAlias
 
@@ -14,13 +15,15 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.objects.attributes import ENVIRON
 from trl_lint.analysis.program.idioms.path_conditions import beside_none
-from trl_lint.analysis.program.syntax import below, loop_targets, of_class
+from trl_lint.analysis.program.syntax import below, loop_targets, names_in, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Kind
 from trl_lint.knowledge.heuristics import COUNTER
 
+# Names that any test may contain, whatever it asks for; the code's own names of the same spelling count as well.
+_BUILTINS = frozenset(vars(builtins))
 # How many assignments the names in a condition are followed back through: `ddp = world_size > 1`.
 _FOLLOWED = 2
 
@@ -130,25 +133,72 @@ def settings_asked(frame: Frame, test: cst.BaseExpression) -> frozenset[str] | N
     """
     names: set[str] = set()
     for part in _questions(frame, test):
-        if any(_may_be_anything(frame, each) for each in _asked(frame, part) if not _is_looked_through(part, each)):
+        if any(_may_be_anything(frame, part, each) for each in _asked(frame, part) if not _is_of_texts(part, each)):
             return None
         names |= names_asked(frame, part)
     return frozenset(names - loop_targets(frame.root))
 
 
-def _may_be_anything(frame: Frame, asked: _Asked) -> bool:
-    if not isinstance(asked, cst.Name) or COUNTER.fits(asked.value):
+def _may_be_anything(frame: Frame, part: cst.BaseExpression, asked: _Asked) -> bool:
+    if not isinstance(asked, cst.Name) or asked.value in _BUILTINS or COUNTER.fits(asked.value):
+        return False
+    if _asks_for_any(part, asked) and _holds_several(frame, asked.value):
         return False
     is_unknown = frame.node_values.get(id(asked), UNKNOWN).kind is Kind.UNKNOWN
     return is_unknown and asked.value not in loop_targets(frame.root)
 
 
-def _is_looked_through(part: cst.BaseExpression, asked: _Asked) -> bool:
-    """Whether a test asks whether something is contained in this name: `"val" in data`."""
+def _asks_for_any(part: cst.BaseExpression, asked: cst.Name) -> bool:
+    """Whether a test asks whether this name's value is empty, or of which type it is."""
     match part:
-        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.In() | cst.NotIn(), comparator=listed)]):
-            return listed is asked
+        case cst.Call(func=cst.Name(value="isinstance"), args=[cst.Arg(value=subject), _]):
+            return subject is asked
+    return part is asked
+
+
+def _holds_several(frame: Frame, name: str) -> bool:
+    """Whether a name stands for a container or a text, and not for a number of processes.
+
+    def tell(rows: list[str] | None): …         for row in rows: …              [len(row) for row in rows]
+    """
+    looped = [each.iter for each in of_class(frame.root, cst.For)]
+    looped += [each.iter for each in of_class(frame.root, cst.CompFor)]
+    if any(isinstance(each, cst.Name) and each.value == name for each in looped):
+        return True
+    parameters = frame.function.parameters if frame.function is not None else ()
+    said = next((each.annotation for each in parameters if each.name == name and not each.star), None)
+    return said is not None and not _CONTAINERS.isdisjoint(names_in(said))
+
+
+_CONTAINERS = frozenset({"Dict", "Iterable", "List", "Mapping", "Sequence", "Tensor", "dict", "list", "str"})
+
+
+def _is_of_texts(part: cst.BaseExpression, asked: _Asked) -> bool:
+    """Whether a test asks whether something is in what a name stands for, `"val" in data`, which text it stands for,
+    `method == "beam"`, or for what it has under a key, which is a name as well: `options["pretrained"]`.
+    """
+    subscripts = (each for each in below(part) if isinstance(each, cst.Subscript) and each.value is asked)
+    if any(isinstance(text, cst.SimpleString) for each in subscripts for text in _keys(each)):
+        return True
+    match part:
+        case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.In() | cst.NotIn(), comparator=listed)]) if (
+            listed is asked
+        ):
+            return True
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=other)]) if left is asked:
+            return all(isinstance(each, cst.SimpleString) for each in _listed(other))
     return False
+
+
+def _keys(node: cst.Subscript) -> Iterator[cst.BaseExpression]:
+    return (each.slice.value for each in node.slice if isinstance(each.slice, cst.Index))
+
+
+def _listed(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What a list, a tuple or a set is written with; all else by itself."""
+    if isinstance(node, (cst.List, cst.Tuple, cst.Set)):
+        return [each.value for each in node.elements] or [node]
+    return [node]
 
 
 def _questions(frame: Frame, test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

@@ -228,8 +228,10 @@ def asked_for(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
     if not isinstance(node, cst.Call) or not _is_plain(node) or not is_left_out(frame.root, node, name):
         return
     # Boilerplate tests for attributes that no model here has. The code that passes the model on knows its class.
+    project = frame.engine.project
     paths = (frame.module.path, *(step.module.path for step in steps(model.provenance)))
-    is_of_models = name in models.ONLY_MODELS_HAVE or is_defined_in_reach(frame.engine.project, paths, name)
+    packages = filter(None, map(project.package_of, paths[1:]))  # a file is never imported without its package
+    is_of_models = name in models.ONLY_MODELS_HAVE or is_defined_in_reach(project, (*paths, *packages), name)
     if is_of_models and not _is_wrapped_later(frame, model) and not _is_put_on(frame, model, name, node):
         frame.emit(AttributeAsked, node, model=model, attribute=name)
 
@@ -240,9 +242,15 @@ def _is_plain(node: cst.Call) -> bool:
 
 
 def _is_wrapped_later(frame: Frame, model: Value) -> bool:
-    """Whether the class calls this method before the one that wraps the model."""
-    method = frame.function
-    return method is not None and any(call_order.is_done_before(method, step.node) for step in steps(model.provenance))
+    """Whether the class calls this method before the one that wraps the model, or before that does it."""
+    method, cls = frame.function, frame.cls
+    if method is None:
+        return False
+    return any(
+        call_order.is_done_before(method, step.node)
+        or (cls is not None and call_order.is_called_before_only(cls, method, step.node))
+        for step in steps(model.provenance)
+    )
 
 
 def _is_put_on(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> bool:

@@ -31,6 +31,37 @@ def is_done_before(method: FunctionInfo, node: cst.CSTNode) -> bool:
     return other.name in order and order.index(method.name) < order.index(other.name)
 
 
+def is_called_before_only(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> bool:
+    """Whether a class runs a method only before a node of another one, as far as it calls it itself: by way of others,
+    too.
+
+    def __init__(self):
+        self.load()                     `load`, and what it calls
+        self.model = DDP(self.model)    the node
+    """
+    names, seen, is_called = [method.name], {method.name}, False
+    for name in names:
+        for caller, call in _calls_to(cls, name):
+            if caller.name == name:
+                continue  # with `super()`, or it calls itself
+            if any(part is node for part in below(caller.node)):
+                order = {id(each): index for index, each in enumerate(below(caller.node))}
+                if order[id(call)] > order[id(node)]:
+                    return False
+                is_called = True
+            elif caller.name not in seen:
+                seen.add(caller.name)
+                names.append(caller.name)
+    return is_called
+
+
+def _calls_to(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Call]]:
+    for each in _methods(cls):
+        for call in of_class(each.node, cst.Call):
+            if own_attribute(call.func) == name:
+                yield each, call
+
+
 def run_behind(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> Iterator[FunctionInfo]:
     """The methods that a class may call after a node of one of its methods, on some path."""
     todo: list[tuple[FunctionInfo, cst.CSTNode | None]] = [(method, node)]

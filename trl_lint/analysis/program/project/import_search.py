@@ -67,6 +67,11 @@ class ImportSearch:
                 return candidate
         return None
 
+    def package_of(self, path: Path) -> Path | None:
+        """The `__init__.py` of the package that a file is in, which is run before the file is."""
+        package = path.parent / "__init__.py"
+        return package if package != path and self.has_file(package) else None
+
     def _search(self, dotted: str, path: Path, top: Path) -> Path | None:
         if not dotted:
             return None

@@ -1,0 +1,127 @@
+"""Files that name no library, and whose classes inherit from one in another file that wraps a model.
+
+    core.py     class Agent:                                  matters: it names the wrapper
+                    def __init__(self, options):
+                        self.model = DistributedDataParallel(self.build())
+    t5.py       class T5Agent(Agent):                         an heir: it names no library, but reads from `self.model`,
+                    def answer(self, batch):                  which is wrapped
+                        return self.model.t5.generate(batch)
+
+They are found by the names of classes alone, and few of them are analysed: only those that read from an attribute of
+`self` that such a base wraps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from trl_lint import files
+from trl_lint.analysis.program.project.source_text import code_of
+from trl_lint.knowledge.library import WRAPPER_ATTRIBUTES
+from trl_lint.knowledge.models import INNER_MODEL
+
+# So many are analysed, of so many bytes each at most.
+MOST_HEIRS = 40
+MOST_BYTES = 400_000
+# A class of an heir's file has at most so many classes between itself and the one that wraps.
+MOST_STEPS = 6
+
+_CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)[ \t]*:", re.MULTILINE)
+_OWN = re.compile(rb"\bself\.(\w+)")
+_WRAPS = re.compile(rb"=\s*(?:[\w.]*(?:DataParallel|DDP)|[\w.]*\bprepare)\(")
+# The last name of each base: `metaclass=…` is none.
+_BASE = re.compile(rb"(\w+)\s*(?:\[[^\]]*\])?\s*(?:,|$)")
+# What is assigned stands that near before the call whose value it gets.
+_NEAR = 200
+
+# The classes of a file, each with the names of its bases.
+Classes = tuple[tuple[bytes, tuple[bytes, ...]], ...]
+
+
+def classes_of(source: bytes) -> Classes:
+    """The classes of a file that have bases."""
+    if b"class " not in source:
+        return ()
+    return tuple((name, tuple(_BASE.findall(bases))) for name, bases in _CLASS.findall(source))
+
+
+class Heirs:
+    """classes: of the files that were passed over. contents: of those of them that are analysed."""
+
+    def __init__(self) -> None:
+        self.classes: dict[Path, Classes] = {}
+        self.contents: dict[Path, bytes] = {}
+
+    def skim(self, path: Path, source: bytes) -> None:
+        """Note the classes of a file that is passed over."""
+        classes = classes_of(source) if path.suffix == ".py" else ()
+        if classes:
+            self.classes[path] = classes
+
+    def of(self, matter: Mapping[Path, bytes]) -> dict[Path, bytes]:
+        """The heirs of the files that are analysed, with their contents."""
+        self.contents = heirs(matter, self.classes)
+        return self.contents
+
+
+def heirs(matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes]) -> dict[Path, bytes]:
+    """Of the files that were passed over, the heirs of those that matter, with their contents."""
+    wrapping = {path: names for path, source in matter.items() if (names := _wrapped_in(source))}
+    if not wrapping or not passed_over:
+        return {}
+    names = frozenset[bytes]().union(*wrapping.values())
+    below = _with_heirs(
+        {name for path in wrapping for name in _defined_in(matter[path])},
+        [each for path in matter for each in classes_of(matter[path])]
+        + [each for classes in passed_over.values() for each in classes],
+    )
+    reads = _reads_of(names)
+    found: dict[Path, bytes] = {}
+    for path, classes in sorted(passed_over.items()):
+        if len(found) == MOST_HEIRS:
+            break
+        if any(not below.isdisjoint(bases) for _, bases in classes):
+            source = _read(path)
+            if reads.search(source) and reads.search(code_of(source)):
+                found[path] = source
+    return found
+
+
+def _reads_of(names: Iterable[bytes]) -> re.Pattern[bytes]:
+    """What reads something from these attributes of `self` that a wrapper does not have."""
+    harmless = (each.encode() for each in sorted({*WRAPPER_ATTRIBUTES, INNER_MODEL}))
+    return re.compile(rb"\bself\.(?:%b)\.(?!(?:%b)\b)\w" % (b"|".join(sorted(names)), b"|".join(harmless)))
+
+
+def _wrapped_in(source: bytes) -> frozenset[bytes]:
+    """The attributes of `self` into which a file puts what it wraps."""
+    found = set[bytes]()
+    for wraps in _WRAPS.finditer(source):
+        statement = re.split(rb"\n\s*\n|=", source[max(0, wraps.start() - _NEAR) : wraps.start()])[-1]
+        found.update(_OWN.findall(statement))
+    return frozenset(found)
+
+
+def _defined_in(source: bytes) -> Iterator[bytes]:
+    yield from re.findall(rb"(?m)^[ \t]*class[ \t]+(\w+)", source)
+
+
+def _with_heirs(names: set[bytes], classes: Iterable[tuple[bytes, tuple[bytes, ...]]]) -> frozenset[bytes]:
+    """Names of classes, and of those that inherit from them, directly or through others."""
+    every = list(classes)
+    for _ in range(MOST_STEPS):
+        new = {name for name, bases in every if name not in names and not names.isdisjoint(bases)}
+        if not new:
+            break
+        names = names | new
+    return frozenset(names)
+
+
+def _read(path: Path) -> bytes:
+    """What is in a file; nothing where it can't be read or is too large."""
+    try:
+        return files.read(path) if files.size(path) <= MOST_BYTES else b""
+    except (OSError, ValueError):
+        return b""
