@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from trl_lint.analysis.events import source_step
 from trl_lint.analysis.observers.side_effects import _is_shared
 from trl_lint.domain.kinds import StringValue
+from trl_lint.domain.provenance import source_step
 from trl_lint.domain.ranks import Origin, Rank, State
 
 

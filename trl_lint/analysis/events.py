@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast, get_args
 
+from trl_lint.domain.absence import Absence
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import Control, FirstRank
 from trl_lint.domain.model_roles import is_replicated, is_trained
-from trl_lint.domain.provenance import SourceModule, Step
+from trl_lint.domain.provenance import SourceModule, Step, steps
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import Payload, Value, Write
@@ -375,6 +376,24 @@ class SideEffect(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ValueLacked(Event):
+    """What only some ranks have is used where others come as well, which fail there.
+
+    absence: what those lack, and why. is_here: whether this function tells the ranks apart that have it. called: the
+    call in another file by which they come here, if that is how. accelerator: the text by which the Accelerator is
+    reached there, or "".
+    """
+
+    mentions = (mentions.STARTED, mentions.TELLS_RANKS_APART)
+    anywhere = True
+
+    absence: Absence
+    is_here: bool = True
+    called: Step | None = None
+    accelerator: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Averaged(Event):
     """The means of the ranks, each over a rank-local count, are averaged.
 
@@ -427,19 +446,3 @@ def shown_source(module: SourceModule, node: CSTNode) -> str:
     if "\n" in code:
         source = _JOINED.sub("", source)
     return source if len(source) <= _SHOWN else f"{source[: _SHOWN - 3]}..."
-
-
-def source_step(step: Step | None) -> Step | None:
-    """The beginning of a chain; None if there is none."""
-    while step is not None and step.before is not None:
-        step = step.before
-    return step
-
-
-def steps(step: Step | None) -> list[Step]:
-    """The chain, from its beginning to the newest place."""
-    chain = []
-    while step is not None:
-        chain.append(step)
-        step = step.before
-    return chain[::-1]

@@ -12,9 +12,9 @@ from typing import Unpack
 
 from trl_lint.domain import devices
 from trl_lint.domain.averaging import joined, only_terms
-from trl_lint.domain.kinds import BLANKS
+from trl_lint.domain.kinds import BLANKS, NumberValue
 from trl_lint.domain.provenance import SharedName
-from trl_lint.domain.ranks import DRAWN, Rank, State
+from trl_lint.domain.ranks import DRAWN, RANK_LOCAL, Rank, State
 from trl_lint.domain.values import NO_WRITES, Facts, Kind, Value, Write
 
 # A value that is computed from these kinds only has no gradient.
@@ -64,6 +64,14 @@ def _written_before(written: Sequence[frozenset[Write]]) -> frozenset[Write]:
     if not written or not all(written):
         return NO_WRITES
     return written[0] if len(written) == 1 else frozenset().union(*written)
+
+
+def presence_of(value: Value) -> NumberValue | None:
+    """The answer to a question for a value itself, of which some ranks have None in its place; None for all else."""
+    absence = value.absence
+    if absence is None or not absence.is_none:
+        return None
+    return NumberValue(RANK_LOCAL, scalar=True, dtype="bool", provenance=absence.condition)
 
 
 def of_drawn_table(table: Value, made: Value) -> Value:

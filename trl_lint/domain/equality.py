@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import TypeAlias
 
+from trl_lint.domain import absence
 from trl_lint.domain.choices import OneOfOwnClasses
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import (
@@ -48,6 +49,7 @@ def alike(a: Value, b: Value) -> bool:
         and a.shape == b.shape
         and a.averaging == b.averaging
         and a.device == b.device
+        and absence.alike(a.absence, b.absence)
         and (a.const is b.const or a.const == b.const)
         and _alike_parts(a, b)
     )
@@ -109,6 +111,7 @@ def freeze(value: Value, heap: Mapping[Identity, Cell], depth: int = 3, frozen: 
         value.writes,
         value.shape,
         value.averaging and value.averaging.key(),
+        value.absence and value.absence.key,
     )
 
 

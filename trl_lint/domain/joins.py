@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from trl_lint.domain import averaging, devices, ranks, shapes
+from trl_lint.domain import absence, averaging, devices, ranks, shapes
 from trl_lint.domain.choices import OneOfClasses, classes_of, one_of_own
 from trl_lint.domain.constants import MISSING, NONE_ON_SOME
 from trl_lint.domain.kinds import (
@@ -77,7 +77,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
     averaged = averaging.joined(a.averaging, b.averaging)
     differs = rank.differs
     condition = _condition_of_both(a, b) if joined.kind is Kind.MODEL else None
-    return joined.as_known(
+    found = joined.as_known(
         rank,
         const,
         wrapping=_join_wrapping(a, b, joined.kind) if condition is None else Wrapping.MAYBE,
@@ -92,6 +92,13 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         shape=None if a.shape is b.shape is None else shapes.join(*_shapes(a, b)),
         averaging=averaged if rank.state is not State.UNKNOWN else averaging.only_terms(averaged),
     )
+    return _with_absence(found, a, b)
+
+
+def _with_absence(found: Value, a: Value, b: Value) -> Value:
+    """The join of two values, with what some ranks lack of both."""
+    lacking = absence.joined(a.absence, a.kind is Kind.NONE, b.absence, b.kind is Kind.NONE)
+    return found if found.absence is lacking else found.replace(absence=lacking)
 
 
 def _taken_out(inner: Value, other: Value) -> Value | None:
@@ -166,6 +173,7 @@ def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
         and a.grad is b.grad
         and a.shape is b.shape
         and a.averaging is b.averaging
+        and a.absence is b.absence
         and a.has_parts_of(b)
     )
 

@@ -64,15 +64,28 @@ class Evaluated(Step):
 class Prepared(Step):
     """`prepare` returns a wrapped model, or a loader: which of them shows in its use.
 
-    as_model, as_loader: the same place once it has.
+    as_model, as_loader: the same place once it has, one step each, as chains are compared by identity.
     """
 
-    __slots__ = ("as_loader", "as_model")
+    __slots__ = ("_as_loader", "_as_model")
 
     def __init__(self, module: SourceModule, node: CSTNode, text: str, before: Step | None = None) -> None:
         super().__init__(module, node, text, before)
-        self.as_model = Step(module, node, "`prepare` wraps it here", before)
-        self.as_loader = Step(module, node, "each rank gets its own batches from this loader", before)
+        self._as_model: Step | None = None
+        self._as_loader: Step | None = None
+
+    @property
+    def as_model(self) -> Step:
+        if self._as_model is None:
+            self._as_model = Step(self.module, self.node, "`prepare` wraps it here", self.before)
+        return self._as_model
+
+    @property
+    def as_loader(self) -> Step:
+        if self._as_loader is None:
+            text = "each rank gets its own batches from this loader"
+            self._as_loader = Step(self.module, self.node, text, self.before)
+        return self._as_loader
 
 
 class FullBatches(Step):
@@ -216,3 +229,19 @@ def either(a: Step | None, b: Step | None) -> Step | None:
 
 def ways_of(step: Step) -> tuple[Step, ...]:
     return step.ways if isinstance(step, EitherWay) else (step,)
+
+
+def source_step(step: Step | None) -> Step | None:
+    """Where a chain begins; None where nothing is known of it."""
+    while step is not None and step.before is not None:
+        step = step.before
+    return step
+
+
+def steps(step: Step | None) -> list[Step]:
+    """The chain, from the source to the newest place."""
+    chain = []
+    while step is not None:
+        chain.append(step)
+        step = step.before
+    return chain[::-1]

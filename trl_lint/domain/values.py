@@ -2,7 +2,8 @@
 
 A value has a kind, and each kind is a class: a `TupleValue` has items, a `ModelValue` a wrapping. It also carries one
 fact per domain: how it relates to the other ranks' values (`rank`), the shape of a tensor (`shape`), where it is
-(`device`), what it averages (`averaging`). With `outputs = model(**inputs)` in a trainer's `compute_loss`:
+(`device`), what it averages (`averaging`), and which ranks lack it (`absence`). With `outputs = model(**inputs)` in a
+trainer's `compute_loss`:
 
     inputs                        BatchValue(SHARD)                          this rank's samples
     model                         ModelValue(SAME, wrapping=WRAPPED)         the same weights everywhere
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from libcst import CSTNode
     from typing_extensions import Self, Unpack
 
+    from trl_lint.domain.absence import Absence
     from trl_lint.domain.averaging import AveragingFact
     from trl_lint.domain.control import Control
     from trl_lint.domain.provenance import SourceModule, Step
@@ -167,6 +169,7 @@ class Facts(TypedDict, total=False):
     grad: bool
     shape: Shape | None
     averaging: AveragingFact | None
+    absence: Absence | None
 
 
 class Changes(Facts, total=False):
@@ -193,9 +196,11 @@ class Value:
         writes: The statements that put it into a metrics container.
         pending: The call statements that passed it on unchanged, as an argument.
         averaging: What this rank's data decide about it (see `averaging.py`), or None.
+        absence: Which ranks lack it (see `absence.py`), or None if none is known to.
     """
 
     __slots__ = (
+        "absence",
         "averaging",
         "const",
         "device",
@@ -228,6 +233,7 @@ class Value:
         grad: bool = True,
         shape: Shape | None = None,
         averaging: AveragingFact | None = None,
+        absence: Absence | None = None,
     ) -> None:
         self.rank = rank
         self.const = const
@@ -241,6 +247,7 @@ class Value:
         self.grad = grad
         self.shape = shape
         self.averaging = averaging
+        self.absence = absence
 
     def replace(self, **changes: Unpack[Changes]) -> Self:
         """This value with some facts changed."""
@@ -267,7 +274,7 @@ class Value:
         shape: Shape | None,
         averaging: AveragingFact | None,
     ) -> Self:
-        """The same thing with all facts given; the value itself if they do not change, as it needs no join again."""
+        """The same with all facts given, except `absence`; the value itself if they do not change (no join needed)."""
         if (
             (self.rank is rank or self.rank == rank)
             and self.const is const
@@ -286,7 +293,7 @@ class Value:
         new = object.__new__(type(self))
         for part in self.parts:
             setattr(new, part, getattr(self, part))
-        new.averaging, new.const, new.device, new.dtype = averaging, const, device, dtype
+        new.absence, new.averaging, new.const, new.device, new.dtype = self.absence, averaging, const, device, dtype
         new.grad, new.pending, new.rank, new.scalar = grad, pending, rank, scalar
         new.shape, new.provenance, new.wrapping, new.writes = shape, provenance, wrapping, writes
         return new
@@ -317,7 +324,8 @@ class Value:
     def _copied(self, cls: type[AnyValue]) -> AnyValue:
         # Written out, as this is called very often: a loop over the slots takes several times as long.
         new = object.__new__(cls)
-        new.averaging, new.const, new.device, new.dtype = self.averaging, self.const, self.device, self.dtype
+        new.absence, new.averaging, new.const = self.absence, self.averaging, self.const
+        new.device, new.dtype = self.device, self.dtype
         new.grad, new.pending, new.rank, new.scalar = self.grad, self.pending, self.rank, self.scalar
         new.shape, new.provenance, new.wrapping, new.writes = self.shape, self.provenance, self.wrapping, self.writes
         return new

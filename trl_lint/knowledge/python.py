@@ -142,6 +142,13 @@ OUT_OF_MEMORY = frozenset({
     "AcceleratorError", "BaseException", "Exception", "OutOfMemoryError", "RuntimeError",
 })  # fmt: skip
 
+# Exceptions that catch the use of a name that is not bound, or of None instead of an object.
+CATCH_LACK = frozenset({"AttributeError", "BaseException", "Exception", "NameError", "TypeError", "UnboundLocalError"})
+# Base classes that add no attributes that code reads: the objects have those that their classes give them.
+BASES_WITHOUT_ATTRIBUTES = frozenset({
+    "abc.ABC", "torch.nn.Module", "torch.nn.modules.module.Module", "typing.Generic", "typing.Protocol",
+})  # fmt: skip
+
 # Decorators, without their module: those that run the function on some ranks only, and those that run it on all.
 # `master_only` is of mmengine and mmcv (mmengine/dist/utils.py), `rank_zero_experiment` of Lightning, for the object
 # that a logger writes to (lightning/pytorch/loggers/logger.py).

@@ -141,7 +141,7 @@ def _reached(event: Known) -> Fact:
 
 
 def _because(provenance: Step | None) -> tuple[Note, ...]:
-    from trl_lint.analysis.events import steps
+    from trl_lint.domain.provenance import steps
     from trl_lint.linter.locate import notes_of
 
     return notes_of(steps(provenance))

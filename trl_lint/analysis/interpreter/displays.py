@@ -10,7 +10,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions.conditions import narrow, truth
 from trl_lint.analysis.interpreter.conditions.wrapping_tests import asks_for_presence
-from trl_lint.analysis.interpreter.objects import aliases, assignment
+from trl_lint.analysis.interpreter.objects import aliases, assignment, present_on_some
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
@@ -179,6 +179,7 @@ def _bind_comprehension(frame: Frame, loop: cst.CompFor, iterable: Value) -> tup
     for test in loop.ifs:
         taken = ranks.combine(taken, frame.engine.evaluate(frame, test.test).rank)
         narrow(frame, test.test, True)
+        present_on_some.there(frame, test.test)
     if loop.inner_for_in is not None:
         inner = loop.inner_for_in
         inner_length, inner_taken = _bind_comprehension(frame, inner, frame.engine.evaluate(frame, inner.iter))

@@ -21,14 +21,14 @@ from trl_lint.analysis.interpreter.conditions.conditions import (
     narrow_further,
     truth,
 )
-from trl_lint.analysis.interpreter.objects import assignment, attributes, subscripts
+from trl_lint.analysis.interpreter.objects import assignment, attributes, present_on_some, subscripts
 from trl_lint.analysis.interpreter.objects.subscripts import subscript_value
 from trl_lint.analysis.interpreter.operations import operators, pure_calls
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import gradients
-from trl_lint.analysis.transfer.processes import first_rank, job_flags
+from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.derived import derived
@@ -78,6 +78,8 @@ def _name(frame: Frame, node: cst.Name) -> Value:
     value = lookup(frame, node.value)
     if value is None:
         return UNKNOWN
+    if value.absence is not None:
+        value = present_on_some.of_name(frame, node, value)
     # A constant that says how the job is run is compared directly, so it has to be resolved now.
     if value.kind is Kind.MODULE and TELLS_OF_THE_JOB.fits(node.value):
         return frame.engine.settle(value)
@@ -146,7 +148,7 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
 
 
 def _attribute(frame: Frame, node: cst.Attribute) -> Value:
-    receiver = evaluate(frame, node.value)
+    receiver = present_on_some.used(frame, node.value, evaluate(frame, node.value))
     value = attributes.read(frame, receiver, node.attr.value, node)
     if value.rank is ranks.UNKNOWN:
         value = settings.known_by_name(frame, node, receiver, value)
@@ -164,6 +166,7 @@ _MADE_OF_SETTINGS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
 
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     container, index = evaluate(frame, node.value), subscript_value(frame, node)
+    container = present_on_some.used(frame, node.value, container)
     value = subscripts.item_of(frame, container, index, node)
     if container.rank == ranks.SETTING and value.kind in _MADE_OF_SETTINGS:
         value = settings.item_of(frame, index)
@@ -171,19 +174,22 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
         value = settings.SETTING
     for refine in frame.domains.subscript:
         value = refine(frame, container, node, value)
-    return value
+    return value if value.absence is None else value.replace(absence=None)
 
 
 # --- operators ------------------------------------------------------------------------------------------
 
 
 def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
-    return operators.operate(frame, node.operator, evaluate(frame, node.left), evaluate(frame, node.right), node)
+    left, right = (present_on_some.used(frame, each, evaluate(frame, each)) for each in (node.left, node.right))
+    return operators.operate(frame, node.operator, left, right, node)
 
 
 def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
     value = evaluate(frame, node.expression)
-    if isinstance(node.operator, cst.Not):
+    if not isinstance(node.operator, cst.Not):
+        value = present_on_some.used(frame, node.expression, value)
+    else:
         known = truth(frame, value)
         value = asked(value)
         rank = ranks.nonlinear(value.rank)
@@ -341,7 +347,8 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     one, other = results
     joined = wrapping_tests.either_way(frame, node.test, one, other)
     alike = containers.alike_or_itself
-    return joined or join(alike(frame, one, other), alike(frame, other, one), test.rank)
+    joined = joined or join(alike(frame, one, other), alike(frame, other, one), test.rank)
+    return absences.of_choice(frame, node, divides(frame, node.test, test), (one, other), joined)
 
 
 def _named(frame: Frame, node: cst.NamedExpr) -> Value:

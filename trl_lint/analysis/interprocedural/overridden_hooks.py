@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.events import source_step
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
+from trl_lint.domain.provenance import source_step
 from trl_lint.domain.values import Value
 
 

@@ -35,7 +35,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun
 from trl_lint.analysis.transfer.data import seeded_orders
 from trl_lint.analysis.transfer.models import gradients
-from trl_lint.analysis.transfer.processes import first_rank, job_flags
+from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
@@ -197,6 +197,7 @@ class Runs(Definitions):
             result = join(result, value, divided)
             memory = state if memory is None else memory.merge(state)
         result = returned_flags.told(frame, result, divided)
+        result = absences.of_returned(frame, entry, result)
         if decorated.uniformity is Uniformity.DIVERGENT:
             result = self._of_some_ranks(result, decorated)
         if memory is not None:

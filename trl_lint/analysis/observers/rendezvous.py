@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.events import Divergence, DividedBy, Event, source_step
+from trl_lint.analysis.events import Divergence, DividedBy, Event
 from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
 from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
@@ -41,7 +41,7 @@ from trl_lint.analysis.state.point_sequences import counts, first_unmatched, lim
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import alone_of
-from trl_lint.domain.provenance import OwnFile
+from trl_lint.domain.provenance import OwnFile, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint
 

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import Event, Logged, MetricShown, steps
+from trl_lint.analysis.events import Event, Logged, MetricShown
 from trl_lint.analysis.program.syntax import ancestors, below
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.domain.provenance import Evaluated
+from trl_lint.domain.provenance import Evaluated, steps
 from trl_lint.domain.ranks import AVERAGES, METRIC, Origin, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.loggers import SHOWS

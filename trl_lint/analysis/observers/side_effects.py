@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import DividedBy, Event, Logged, SideEffect, source_step
+from trl_lint.analysis.events import DividedBy, Event, Logged, SideEffect, ValueLacked
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.path_conditions import alternatives, are_in_two_arms
 from trl_lint.analysis.program.idioms.path_endings import ending
@@ -33,7 +33,7 @@ from trl_lint.analysis.transfer.processes import job_flags, wide_conditions
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LibraryInstance, LoadedFiles, PathValue
-from trl_lint.domain.provenance import LauncherVariable, OneByOne, OwnFile, SharedName, Step
+from trl_lint.domain.provenance import LauncherVariable, OneByOne, OwnFile, SharedName, Step, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import agreed, place_of
 from trl_lint.domain.values import Kind, Value
@@ -82,7 +82,8 @@ class OwnRuns:
 
 class SideEffects(Observer["Frame"]):
     emits = frozenset({SideEffect})
-    needed_by = frozenset({Logged})  # values that each process logs to its own run are not those of one rank only
+    # Values that each process logs to its own run are not those of one rank only; and where all ranks are known to be.
+    needed_by = frozenset({Logged, ValueLacked})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in MADE_BY_EACH:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.event_trace import EventTrace
+    from trl_lint.domain.absence import Absence
     from trl_lint.domain.control import Control
     from trl_lint.domain.provenance import Step
     from trl_lint.domain.sync_points import SyncPoint
@@ -177,6 +178,9 @@ class Observer(Generic[FrameT]):
     def on_branch(self, frame: FrameT, branch: Branch) -> None:
         """Called where two branches that ranks may have taken differently join again."""
 
+    def on_lacked(self, frame: FrameT, node: cst.CSTNode, absence: Absence) -> None:
+        """What some ranks lack is read, or used: those that come here without it fail."""
+
     def on_fork(
         self, frame: FrameT, test: cst.CSTNode, marks: tuple[int, int, int], through: tuple[bool, bool]
     ) -> None:
@@ -221,6 +225,7 @@ class Observers(Generic[FrameT]):
         self.enter = self._of(Observer.on_enter)
         self.branch = self._of(Observer.on_branch)
         self.fork = self._of(Observer.on_fork)
+        self.lacked = self._of(Observer.on_lacked)
         self.exit = self._of(Observer.on_exit)
         self.settled = self._of(Observer.settled)
         # By the class of the event: an observer is called only for its own events.

@@ -18,7 +18,7 @@ from trl_lint.analysis.transfer.tensors import tensor_functions, tensors
 from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_TRUE, World
-from trl_lint.domain.derived import derived
+from trl_lint.domain.derived import derived, presence_of
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (
@@ -48,6 +48,9 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if name in _OBSERVED:
         for observe in frame.observers.library_call:
             observe(frame, f"builtins.{name}", args, node)
+    known = presence_of(args.positional[0]) if name in _ASKS and args.positional else None
+    if known is not None:
+        return known
     handler = BUILTINS.get(name)
     if handler is not None and args.positional and args.star is None:
         return handler(frame, args, node)
@@ -80,6 +83,8 @@ def _forget_constants(frame: Frame, args: Arguments) -> None:
     names.update((name, value.replace(const=MISSING)) for name, value in names.items() if type(value.const) in _SET)
 
 
+# What these are asked of an object says whether it is there.
+_ASKS = frozenset({"bool", "callable", "hasattr", "isinstance"})
 _SET = frozenset({bool, float, int, str})
 _TEXTS = frozenset({"format", "repr", "str"})
 # Builtins that are reported to the observers.
@@ -300,6 +305,11 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if receiver.kind is Kind.MODEL and receiver.wrapping is Wrapping.WRAPPED and isinstance(name, str):
         found = WORLD_TRUE if name in library.WRAPPER_ATTRIBUTES else WORLD_FALSE
         return NumberValue(ranks.SAME, const=found, scalar=True, dtype="bool")
+    if isinstance(receiver, ProjectInstance) and isinstance(name, str):
+        known = frame.read_attribute(receiver.cls, name)
+        if known is not None and known.absence is not None and not known.absence.is_none:
+            provenance = known.absence.condition
+            return NumberValue(ranks.RANK_LOCAL, scalar=True, dtype="bool", provenance=provenance)
     if isinstance(receiver, PreparedObject) and isinstance(name, str):
         # Whatever kind of prepared object it is, with several ranks it has the attributes of its wrapper.
         there = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES

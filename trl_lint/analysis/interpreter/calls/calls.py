@@ -15,7 +15,7 @@ from trl_lint.analysis.interpreter.calls import (
 )
 from trl_lint.analysis.interpreter.calls.call_arguments import evaluated
 from trl_lint.analysis.interpreter.calls.model_calls import forward
-from trl_lint.analysis.interpreter.objects import assignment
+from trl_lint.analysis.interpreter.objects import assignment, present_on_some
 from trl_lint.analysis.interpreter.operations import pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance
@@ -53,7 +53,7 @@ def call(frame: Frame, node: cst.Call) -> Value:
     if type(func) is cst.Attribute:
         if _is_super(func.value):
             return _call_super(frame, func.attr.value, evaluated(frame, node), node)
-        receiver = frame.engine.evaluate(frame, func.value)
+        receiver = present_on_some.used(frame, func.value, frame.engine.evaluate(frame, func.value))
         if func.attr.value == "backward":
             frame.trace.backward = True
         return method_calls.call_member(frame, receiver, func.attr.value, evaluated(frame, node), node)
@@ -61,6 +61,7 @@ def call(frame: Frame, node: cst.Call) -> Value:
         callee = frame.engine.lookup(frame, func.value)
         if callee is None:
             return _call_unbound(frame, func.value, node)
+        callee = present_on_some.used(frame, func, present_on_some.of_name(frame, func, callee))
         return call_value(frame, callee, evaluated(frame, node), node)
     return call_value(frame, frame.engine.evaluate(frame, func), evaluated(frame, node), node)
 

@@ -16,7 +16,7 @@ from trl_lint.analysis.interpreter.calls import (
     sinks,
 )
 from trl_lint.analysis.interpreter.calls.model_calls import call_on_model
-from trl_lint.analysis.interpreter.objects import attributes, handed_models
+from trl_lint.analysis.interpreter.objects import attributes, handed_models, present_on_some
 from trl_lint.analysis.interpreter.operations import dict_constructors, operators, paths, pure_calls
 from trl_lint.analysis.interpreter.operations.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
@@ -218,6 +218,7 @@ def _call_on_instance(frame: Frame, receiver: InstanceValue, name: str, args: Ar
         return library_calls.call_inherited(frame, receiver, cls, name, args, node)
     if value.rank.state is State.BOTTOM:
         return BOTTOM
+    value = present_on_some.used(frame, callee_of(node), value)
     if value is not UNKNOWN:
         return frame.engine.call_value(frame, value, args, node)
     return library_calls.call_inherited(frame, receiver, cls, name, args, node)

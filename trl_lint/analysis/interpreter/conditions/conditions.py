@@ -9,6 +9,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions import emptiness_tests, narrowed_calls, none_tests, wrapping_tests
 from trl_lint.analysis.interpreter.conditions.tpu_tests import for_bare_runs
+from trl_lint.analysis.interpreter.objects.present_on_some import used
 from trl_lint.analysis.program.definitions.parameter_uses import is_none_unless_given
 from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state import containers
@@ -30,7 +31,7 @@ from trl_lint.domain.constants import (
     World,
 )
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
-from trl_lint.domain.derived import derived
+from trl_lint.domain.derived import derived, presence_of
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (
@@ -74,9 +75,10 @@ def alone(value: Value, negated: bool = False) -> Alone | None:
 
 
 def asked(value: Value) -> Value:
-    """A value as a condition. A test of a whole batch only asks whether there is one, so its rank is unknown."""
+    """A value as a condition; one that is None on some ranks is false there, whatever it is on the others."""
+    # A test of a whole batch only asks whether there is one, so its rank is unknown.
     is_batch = value.rank.origins == Origin.DATA and role_of(value) is BatchRole.WHOLE
-    return Value(ranks.UNKNOWN) if is_batch else value
+    return presence_of(value) or (Value(ranks.UNKNOWN) if is_batch else value)
 
 
 def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
@@ -118,6 +120,7 @@ _ORDER: dict[type, Callable[[int, int], bool]] = {
     cst.Equal: lambda a, b: a == b,
     cst.NotEqual: lambda a, b: a != b,
 }
+# The orderings, each with the one that holds the other way round.
 _MIRROR: dict[type, type] = {
     cst.GreaterThan: cst.LessThan,
     cst.GreaterThanEqual: cst.LessThanEqual,
@@ -165,6 +168,8 @@ def compare(
     result: Value | None = None
     for target in node.comparisons:
         right = evaluate(frame, target.comparator)
+        if type(target.operator) in _MIRROR:
+            left, right = used(frame, node.left, left), used(frame, target.comparator, right)
         if result is None and _is_field_of_rank(frame, node.left, left, right):
             left = RANK_INDEX.replace(provenance=frame.step(node.left, "`{}` differs between ranks"))
         part = _compare_once(frame, left, target.operator, right)

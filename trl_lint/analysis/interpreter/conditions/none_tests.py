@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MADE, MISSING, NONE_ON_SOME
-from trl_lint.domain.derived import derived
+from trl_lint.domain.derived import derived, presence_of
 from trl_lint.domain.kinds import NumberValue
 from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, State
@@ -26,6 +26,9 @@ def answer(value: Value, negated: bool) -> Value:
         return NumberValue(ranks.SAME, const=not negated, scalar=True, dtype="bool")
     if value.const is MADE:
         return NumberValue(ranks.SAME, const=negated, scalar=True, dtype="bool")
+    known = presence_of(value)
+    if known is not None:
+        return known
     by_rank = value.rank.differs and value.rank.origins == Origin.RANK
     if by_rank and value.const is MISSING and value.kind in _ON_ALL_OR_NONE:
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")

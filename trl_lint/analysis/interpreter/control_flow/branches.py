@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from trl_lint.analysis.events import source_step
 from trl_lint.analysis.interpreter.conditions import engine_plugins, lists_of_models, wrapping_tests
 from trl_lint.analysis.interpreter.conditions.conditions import divides, engine_arm, narrow, other_ranks, truth
 from trl_lint.analysis.interpreter.conditions.tpu_tests import is_on_tpu
@@ -17,12 +16,12 @@ from trl_lint.analysis.program.idioms.path_conditions import alternatives, parts
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Exits
 from trl_lint.analysis.transfer.data import data_sets
-from trl_lint.analysis.transfer.processes import first_rank, job_flags
+from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import alone_of
-from trl_lint.domain.provenance import LauncherVariable, NoneWhere
+from trl_lint.domain.provenance import LauncherVariable, NoneWhere, source_step
 from trl_lint.domain.ranks import Origin, Rank
 from trl_lint.domain.values import Kind, Value
 
@@ -77,18 +76,19 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     elif not (frame.loops or taken.only_raises or skipped.only_raises):
         for note in frame.observers.fork:
             note(frame, node.test, (start, taken.end, skipped.end), (taken.through, skipped.through))
+    arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))
+    lacking = absences.behind(frame, node, before, arms, division)
     of_some_ranks = _of_some_ranks(before, taken, skipped, division) if both else {}
     absent = _none_on_some(taken.memory, skipped.memory, division) if both else ()
     asked_for = _agreed_where_asked(node, taken.memory, skipped.memory, test, division) if both else ()
     after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
-    arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))
     goes_on = joined_arms(frame, arms, inside, after, test.rank)
     frame.memory.names.update({name: frame.memory.names[name].replace(rank=ranks.UNKNOWN) for name in asked_for})
-    frame.memory.names.update(of_some_ranks)
-    frame.memory.names.update(either[0])
+    frame.memory.names.update({**of_some_ranks, **either[0]})
     _note_absent(frame, node, absent, division)
     frame.memory.attributes.update(either[1])
     _note_set(frame, set_on_some, division)
+    lacking.note(frame.memory)
     if goes_on:
         _note_leader(frame, before.control, arms, (start, taken.end), division)
     return goes_on

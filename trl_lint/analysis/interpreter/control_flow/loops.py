@@ -15,7 +15,7 @@ from trl_lint.analysis.interpreter.control_flow import write_only_names
 from trl_lint.analysis.interpreter.control_flow.branches import otherwise, run_body
 from trl_lint.analysis.interpreter.control_flow.training_loops import evaluates, trained_on
 from trl_lint.analysis.interpreter.expressions import evaluate
-from trl_lint.analysis.interpreter.objects import aliases
+from trl_lint.analysis.interpreter.objects import aliases, present_on_some
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state import containers
@@ -40,7 +40,8 @@ _ROUNDS = 5
 
 
 def run_for(frame: Frame, node: cst.For) -> bool:
-    iterable = containers.as_view(frame, evaluate(frame, node.iter), node.iter)
+    iterable = present_on_some.used(frame, node.iter, evaluate(frame, node.iter))
+    iterable = containers.as_view(frame, iterable, node.iter)
     entries = containers.items_of(frame, iterable) or containers.told_apart(frame, iterable)
     entries = entries or aliases.each_by_itself(frame, node, iterable)
     if entries is not None and frame.may_unroll(len(entries)):
@@ -50,6 +51,7 @@ def run_for(frame: Frame, node: cst.For) -> bool:
         frame.unrolled = unrolled
         return through
     element, length = containers.iterate(frame, iterable)
+    element = element if element.absence is None else element.replace(absence=None)
     if element.rank.state is State.BOTTOM:
         element = BOTTOM
     element = trained_on(frame, node, element)

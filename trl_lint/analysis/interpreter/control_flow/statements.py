@@ -10,7 +10,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.conditions.conditions import narrow, truth
 from trl_lint.analysis.interpreter.control_flow import branches, exceptions, loops, process_exits, with_blocks
 from trl_lint.analysis.interpreter.expressions import evaluate
-from trl_lint.analysis.interpreter.objects import subscripts
+from trl_lint.analysis.interpreter.objects import present_on_some, subscripts
 from trl_lint.analysis.interpreter.objects.assignment import bind_target
 from trl_lint.analysis.interpreter.operations import operators
 from trl_lint.analysis.program import syntax
@@ -90,7 +90,8 @@ def _annotated(frame: Frame, node: cst.AnnAssign) -> bool:
 
 def _augmented(frame: Frame, node: cst.AugAssign) -> bool:
     old = evaluate(frame, node.target)
-    right = evaluate(frame, node.value)
+    right = present_on_some.used(frame, node.value, evaluate(frame, node.value))
+    old = present_on_some.used(frame, node.target, old)
     if isinstance(old, ContainerValue) and isinstance(node.operator, (cst.AddAssign, cst.BitOrAssign)):
         _grow(frame, old, right)
         return True
@@ -157,6 +158,7 @@ def _assert(frame: Frame, node: cst.Assert) -> bool:
     """
     value = evaluate(frame, node.test)
     narrow(frame, node.test, True)
+    present_on_some.there(frame, node.test)
     if not isinstance(value.const, World) or truth(frame, value) is not False:
         return True
     called = (syntax.last_name(each.func) for each in syntax.below(node.test) if isinstance(each, cst.Call))

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.objects import attributes, given_fields, subscripts
+from trl_lint.analysis.interpreter.objects import attributes, given_fields, present_on_some, subscripts
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
@@ -28,7 +28,7 @@ def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
             frame.memory.names[target.value] = value
             given_fields.forget(frame, target.value)
     elif type(target) is cst.Attribute:
-        receiver = frame.engine.evaluate(frame, target.value)
+        receiver = present_on_some.used(frame, target.value, frame.engine.evaluate(frame, target.value))
         if isinstance(receiver, ContainerValue) or role_of(receiver) is BatchRole.OUTPUT:
             _assign_part(frame, receiver, target, value)
         else:
@@ -95,7 +95,7 @@ def _size_at(shape: SizesValue, index: int, dimensions: int) -> Value:
 
 
 def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None:
-    container = frame.engine.evaluate(frame, target.value)
+    container = present_on_some.used(frame, target.value, frame.engine.evaluate(frame, target.value))
     index = subscripts.subscript_value(frame, target)
     if isinstance(container, ContainerValue):
         key = containers.constant_key(index)

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.events import AttributeAsked, AttributeRead, steps
-from trl_lint.analysis.interpreter.objects import given_fields, handed_models, own_wrappers, wrapped_before
+from trl_lint.analysis.events import AttributeAsked, AttributeRead
+from trl_lint.analysis.interpreter.objects import (
+    given_fields,
+    handed_models,
+    own_wrappers,
+    present_on_some,
+    wrapped_before,
+)
 from trl_lint.analysis.interpreter.operations import dict_constructors, paths
 from trl_lint.analysis.program.definitions import call_order, wrapper_attributes
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, class_of
@@ -45,7 +51,7 @@ from trl_lint.domain.kinds import (
     role_of,
 )
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated
-from trl_lint.domain.provenance import LauncherVariable
+from trl_lint.domain.provenance import LauncherVariable, steps
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics, library, models
@@ -299,7 +305,7 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
     if value is not None and value.kind is Kind.UNKNOWN:
         value = handed_models.held(frame, cls, name) or value
     if value is not None:
-        value = wrapped_before.held(frame, cls, name, value)
+        value = present_on_some.of_attribute(frame, cls, name, wrapped_before.held(frame, cls, name, value), node)
     if value is not None and value.rank.state is State.SAME and heuristics.MAIN_PROCESS.fits(name):
         return UNKNOWN  # a caller decides about a default
     if value is not None and (value.rank.state is not State.BOTTOM or cls.state != "new"):

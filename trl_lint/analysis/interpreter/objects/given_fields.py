@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.events import source_step
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Uniformity
-from trl_lint.domain.provenance import SharedName
+from trl_lint.domain.provenance import SharedName, source_step
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
 

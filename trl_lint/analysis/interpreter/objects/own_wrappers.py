@@ -20,14 +20,13 @@ from itertools import pairwise
 
 import libcst as cst
 
-from trl_lint.analysis.events import steps
 from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import LibraryName
-from trl_lint.domain.provenance import WrappedByOwn
+from trl_lint.domain.provenance import WrappedByOwn, steps
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.torch_distributed import DATA_PARALLEL, DDP
 

@@ -345,6 +345,16 @@ class ClassInfo:
             if isinstance(by, tuple) and by[0] == id(method.node)
         ]
 
+    def left_beside(self, name: str, writer: Hashable) -> Value:
+        """What runs of other methods than this one (writer: its run) have left in `self.name`; BOTTOM: nothing."""
+        own = writer[0] if isinstance(writer, tuple) else writer
+        merged: Value = BOTTOM
+        for cls in self.in_sight():
+            for by, value in cls._left.get(name, {}).items():
+                if (by[0] if isinstance(by, tuple) else by) != own:
+                    merged = join(merged, value)
+        return merged
+
     def _left_by(self, name: str, *, init: bool) -> list[Value]:
         """The values that runs of its `__init__`, or of its other methods, have left in `self.name`."""
         method = self.methods.get("__init__")

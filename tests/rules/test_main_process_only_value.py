@@ -1,0 +1,374 @@
+"""TRL017: what only some ranks have, where it is used by others as well, and what is left alone."""
+
+from __future__ import annotations
+
+from textwrap import dedent, indent
+
+import pytest
+from snippets import Snippets, shown
+
+from trl_lint.findings import Applicability
+
+SNIPPETS = Snippets("TRL017")
+
+PROGRAM = """\
+import os
+import sys
+
+import torch.distributed as dist
+from torch.utils.tensorboard import SummaryWriter
+
+
+def main(args, loader, batches):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+"""
+CLASS = """\
+import torch.distributed as dist
+from torch.utils.tensorboard import SummaryWriter
+
+
+class Run:
+    def __init__(self, args):
+        dist.init_process_group("nccl")
+        self.rank = dist.get_rank()
+"""
+
+
+def program(body: str, behind: str = "") -> str:
+    """The function of a script that all ranks run, with this body; and what stands behind it in the file."""
+    return PROGRAM + indent(dedent(body).strip("\n") + "\n", " " * 4) + dedent(behind)
+
+
+def run_with(init: str, methods: str) -> str:
+    """A class whose `__init__` goes on with this, and which has these methods."""
+    return (
+        CLASS
+        + indent(dedent(init).strip("\n") + "\n", " " * 8)
+        + "\n"
+        + indent(dedent(methods).strip("\n") + "\n", " " * 4)
+    )
+
+
+UNBOUND = """\
+if rank == 0:
+    writer = SummaryWriter("runs")
+"""
+NONE = """\
+writer = None
+if rank == 0:
+    writer = SummaryWriter("runs")
+"""
+EITHER = pytest.mark.parametrize("bound", [UNBOUND, NONE], ids=["unbound", "none"])
+
+
+# --- what it says ---------------------------------------------------------------------------------------
+
+
+def test_of_a_name_that_is_not_bound_it_says_what_where_why_and_how():
+    text = program(UNBOUND + "for batch in loader:\n    writer.add_scalar('loss', 1)")
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "writer"
+    assert finding.start.line == 14
+    assert finding.message == (
+        "only ranks where `rank == 0` is true bind `writer`, and all ranks read it: with several processes, the others "
+        "fail here"
+    )
+    assert [(each.text, each.start.line) for each in finding.because[1:]] == [
+        ("`rank == 0` differs between ranks", 11),
+        ("only the ranks that get here bind it", 12),
+    ]
+    assert finding.help == (
+        "use it under the same condition (`if rank == 0:`), or bind it on every rank: broadcast what the others need"
+    )
+    assert finding.fix is not None and finding.fix.applicability is Applicability.DISPLAY
+
+
+def test_of_what_is_none_it_says_what_where_why_and_how():
+    text = program("writer = SummaryWriter('runs') if rank == 0 else None\nwriter.flush()")
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "writer"
+    assert finding.message == (
+        "`writer` is None on ranks where `rank == 0` is false, and all ranks use it: with several processes, those "
+        "without it fail here"
+    )
+    assert finding.because[-1].text == "the other ranks have None instead"
+    assert finding.help == "use it only where it is there (`if writer is not None:`), or give every rank one"
+
+
+def test_further_uses_are_told_with_the_first():
+    text = program(UNBOUND + "writer.flush()\nwriter.close()")
+    finding = SNIPPETS.finding(text)
+    assert [each.start.line for each in finding.also] == [14]
+
+
+# --- names ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "where"),
+    [
+        ("if rank == 0:\n    best = 1.0\nprint(best)", "best"),
+        ("if rank == 0:\n    import wandb\nwandb.log({})", "wandb"),
+        ("if rank == 0:\n    import torch.profiler as prof\nprof.start()", "prof"),
+        ("if rank == 0:\n    def show(x):\n        print(x)\nshow(1)", "show"),
+        ("if rank == 0:\n    with open('x') as file:\n        pass\nprint(file.name)", "file"),
+        ("if rank == 0:\n    first, second = args.pair\nprint(second)", "second"),
+        ("if rank != 0:\n    pass\nelse:\n    best = 1.0\nprint(best)", "best"),
+        ("if rank != 0:\n    seed = rank\nprint(seed)", "seed"),
+        ("if args.log and rank == 0:\n    run = args.start()\nif args.log:\n    run.log(1)", "run"),
+        ("for batch in loader:\n    if rank == 0:\n        loss = batch.mean()\n    print(loss)", "loss"),
+        ("for batch in loader:\n    if rank == 0:\n        loss = batch.mean()\nprint(loss)", "loss"),
+        ("if rank == 0:\n    best = 1.0\nbest += 1", "best"),
+        ("if rank == 0:\n    best = 1.0\nshown = [best for _ in range(3)]", "best"),
+        ("if rank == 0:\n    best = 1.0\nif args.show:\n    print(best)", "best"),
+        ("if rank == 0:\n    best = 1.0\ndist.barrier()\nprint(best)", "best"),
+        ("if args.flag:\n    if rank == 0:\n        best = 1.0\n    print(best)", "best"),
+        ("if dist.get_world_size() == 1 or rank == 0:\n    best = 1.0\nprint(best)", "best"),
+        ("if not args.distributed or rank == 0:\n    best = 1.0\nprint(best)", "best"),
+        ("rank = int(os.environ['RANK'])\nis_main = rank == 0\nif is_main:\n    best = 1.0\nprint(best)", "best"),
+        ("if args.log:\n    if not args.fsdp or rank == 0:\n        run = args.a()\nprint(args.log and run)", "run"),
+        ("if args.rank == 0:\n    best = 1.0\nprint(best)", "best"),
+    ],
+)  # fmt: skip
+def test_names_that_only_some_ranks_bind(body, where):
+    text = program(body)
+    assert shown(text, SNIPPETS.finding(text)) == where
+
+
+@pytest.mark.parametrize(
+    ("body", "where"),
+    [
+        (NONE + "writer.flush()", "writer"),
+        (NONE + "writer.out = 1", "writer"),
+        (NONE + "writer['x'] = 1", "writer"),
+        (NONE + "print(writer[0])", "writer"),
+        (NONE + "writer()", "writer"),
+        (NONE + "print(writer + 1)", "writer"),
+        (NONE + "print(-writer)", "writer"),
+        (NONE + "print(writer > 1)", "writer"),
+        (NONE + "total = 0\ntotal += writer", "writer"),
+        (NONE + "for each in writer:\n    print(each)", "writer"),
+        (NONE + "other = writer\nother.flush()", "other"),
+        ("if rank == 0:\n    writer = SummaryWriter('x')\nelse:\n    writer = None\nwriter.flush()", "writer"),
+        ("writer = None if rank else SummaryWriter('x')\nwriter.flush()", "writer"),
+        ("writer = None\nfor batch in loader:\n    if rank == 0:\n        writer = batch.x\n    writer.y()", "writer"),
+    ],
+)  # fmt: skip
+def test_what_is_none_on_some_ranks_and_used_as_an_object(body, where):
+    text = program(body)
+    assert shown(text, SNIPPETS.finding(text)) == where
+
+
+@EITHER
+@pytest.mark.parametrize(
+    "use",
+    [
+        "if rank == 0:\n    writer.flush()",
+        "main = rank == 0\nif main and args.log:\n    writer.flush()",
+        "if rank == 0 and len(loader) > 3:\n    writer.flush()",
+        "if rank != 0:\n    return\nwriter.flush()",
+        "if rank != 0:\n    sys.exit(0)\nwriter.flush()",
+        "for batch in loader:\n    if rank != 0:\n        continue\n    writer.flush()",
+        "writer = args.make()\nwriter.flush()",
+        "writer = [writer for writer in args.writers]\nwriter.sort()",
+        "try:\n    writer.flush()\nexcept (AttributeError, NameError):\n    pass",
+        "try:\n    writer.flush()\nexcept Exception as error:\n    print(error)",
+        "if somebody_says():\n    writer.flush()",
+        "print([writer for writer in args.writers])",
+        "rank == 0 and writer.flush()",
+        "print(writer.x if rank == 0 else 0)",
+    ],
+)
+def test_uses_that_the_other_ranks_do_not_get_to(bound, use):
+    assert SNIPPETS.findings(program(bound + use)) == []
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "if writer:\n    writer.flush()",
+        "if writer is not None:\n    writer.flush()",
+        "if not writer:\n    return\nwriter.flush()",
+        "if writer is None:\n    return\nwriter.flush()",
+        "writer and writer.flush()",
+        "print(writer is None or writer.x)",
+        "print(writer.x if writer else 0)",
+        "there = writer is not None\nif there:\n    writer.flush()",
+        "assert writer is not None\nwriter.flush()",
+        "print([writer.x for _ in range(3) if writer])",
+        "print(writer)",
+        "print(f'{writer}', writer == 1, writer in [1])",
+        "helper(writer)",
+        "writers = [writer]\ndist.broadcast_object_list(writers)\nwriter = writers[0]\nwriter.flush()",
+        "writers = [writer]\nargs.send(writers)\nwriters[0].flush()",
+        "while writer is not None:\n    writer.flush()",
+        "if writer is None:\n    writer = SummaryWriter('y')\nwriter.flush()",
+        "writer = writer or SummaryWriter('y')\nwriter.flush()",
+        "if isinstance(writer, SummaryWriter):\n    writer.flush()",
+        "if not isinstance(writer, SummaryWriter):\n    return\nwriter.flush()",
+        "if hasattr(writer, 'flush'):\n    writer.flush()",
+        "if callable(writer):\n    writer()",
+        "if writer != None:\n    writer.flush()",
+        "if len([writer]) and args.usable(writer):\n    writer.flush()",
+    ],
+)
+def test_uses_of_what_the_code_knows_may_be_none(use):
+    assert (
+        SNIPPETS.findings(program(NONE + use, "\n\ndef helper(writer):\n    if writer:\n        writer.flush()\n"))
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if rank == 0:\n    best = 1.0\nelse:\n    best = 0.0\nprint(best)",
+        "if rank == 0:\n    best = 1.0\nelif rank == 1:\n    best = 2.0\nelse:\n    best = 0.0\nprint(best)",
+        "best = 0.0\nif rank == 0:\n    best = 1.0\nprint(best)",
+        "if rank == 0:\n    best = 1.0\nif rank != 0:\n    best = 0.0\nprint(best)",
+        "if rank == 0:\n    best = 1.0\nelse:\n    return\nprint(best)",
+        "if rank == 0:\n    best = 1.0\nelse:\n    raise ValueError\nprint(best)",
+        "if rank == 0 or args.all:\n    best = 1.0\nprint(best)",
+        "for turn in range(8):\n    if turn == rank:\n        best = 1.0\nprint(best)",
+        "for group in batches:\n    if rank in group:\n        best = 1.0\nprint(best)",
+        "if somebody_says():\n    best = 1.0\nprint(best)",
+        "if args.log:\n    best = 1.0\nprint(best)",
+        "if rank == 0:\n    best = 1.0\nif 'best' in locals():\n    print(best)",
+        "if rank == 0:\n    best = 1.0\n    del best\nbest = 2.0\nprint(best)",
+        "if dist.get_world_size() == 1:\n    best = 1.0\nelse:\n    best = 2.0\nprint(best)",
+        "if rank == 0:\n    for each in loader:\n        print(each)\nfor each in loader:\n    print(each)",
+        "if rank == 0:\n    best = 1.0\nprint([best for best in loader])",
+        "if rank == 0:\n    best = 1.0\ndef show():\n    print(best)\nif rank == 0:\n    show()",
+        "if rank == 0:\n    best = 1.0\n    class Shown:\n        best = best",
+    ],
+)
+def test_what_all_ranks_have_or_may_have(body):
+    assert SNIPPETS.findings(program(body)) == []
+
+
+def test_a_name_of_the_module_is_read_by_a_function_that_all_run():
+    text = (
+        "import torch.distributed as dist\n\nif dist.get_rank() == 0:\n    log = open('x')\n\n\n"
+        "def train():\n    dist.barrier()\n    log.write('x')\n"
+    )
+    assert SNIPPETS.finding(text).start.line == 9
+    assert SNIPPETS.findings(text + "\n\ndef set_up():\n    global log\n    log = open('y')\n") == []
+    assert SNIPPETS.findings(text.replace("    dist.barrier()\n", "")) == []
+
+
+# --- through functions ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "if dist.get_rank() != 0:\n    return None\nreturn SummaryWriter('x')",
+        "if dist.get_rank() == 0:\n    return SummaryWriter('x')",
+        "if dist.get_rank() == 0:\n    return SummaryWriter('x')\nelse:\n    return None",
+        "writer = None\nif dist.get_rank() == 0:\n    writer = SummaryWriter('x')\nreturn writer",
+    ],
+)
+def test_what_a_function_gives_to_some_ranks_only(helper):
+    behind = "\n\ndef make():\n" + indent(helper, "    ") + "\n"
+    text = program("writer = make()\nwriter.flush()", behind)
+    assert shown(text, SNIPPETS.finding(text)) == "writer"
+    assert SNIPPETS.findings(program("writer = make()\nif writer:\n    writer.flush()", behind)) == []
+    assert SNIPPETS.findings(program("if rank == 0:\n    writer = make()\n    writer.flush()", behind)) == []
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "if dist.get_rank() == 0:\n    if not os.path.exists('x'):\n        return None\nreturn SummaryWriter('x')",
+        "if args is None:\n    return None\nreturn SummaryWriter('x')",
+    ],
+)
+def test_a_function_that_may_give_none_to_all(helper):
+    behind = "\n\ndef make(args=None):\n" + indent(helper, "    ") + "\n"
+    assert SNIPPETS.findings(program("writer = make()\nwriter.flush()", behind)) == []
+
+
+def test_what_is_handed_to_a_function_is_used_there():
+    behind = "\n\ndef show(writer):\n    writer.flush()\n"
+    text = program(NONE + "show(writer)", behind)
+    assert SNIPPETS.finding(text).start.line == text.splitlines().index("    writer.flush()") + 1
+    assert SNIPPETS.findings(program(NONE + "if rank == 0:\n    show(writer)", behind)) == []
+    guarded = behind.replace("    writer", "    if writer is not None:\n        writer")
+    assert SNIPPETS.findings(program(NONE + "show(writer)", guarded)) == []
+
+
+# --- attributes -----------------------------------------------------------------------------------------
+
+BARRIER = "def train(self, loader):\n    dist.barrier()\n"
+TRAIN = BARRIER + "    self.writer.flush()\n"
+OF_SOME = "if self.rank == 0:\n    self.writer = SummaryWriter('x')"
+
+
+@pytest.mark.parametrize(
+    ("init", "methods"),
+    [
+        (OF_SOME, TRAIN),
+        ("self.writer = None\n" + OF_SOME, TRAIN),
+        ("self.writer = SummaryWriter('x') if self.rank == 0 else None", TRAIN),
+        ("self.writer = None", TRAIN + "\ndef set_up(self):\n" + indent(OF_SOME, "    ")),
+        (OF_SOME, BARRIER + "    self.show()\n\ndef show(self):\n    self.writer.flush()"),
+    ],
+)  # fmt: skip
+def test_attributes_that_only_some_ranks_have(init, methods):
+    text = run_with(init, methods)
+    assert shown(text, SNIPPETS.finding(text)) == "self.writer"
+
+
+def test_reading_an_attribute_that_is_not_there_fails_and_reading_none_does_not():
+    show = "def train(self, loader):\n    dist.barrier()\n    print(self.writer)\n"
+    assert SNIPPETS.findings(run_with("self.writer = None\n" + OF_SOME, show)) == []
+    assert len(SNIPPETS.findings(run_with(OF_SOME, show))) == 1
+
+
+@pytest.mark.parametrize(
+    ("init", "methods"),
+    [
+        (OF_SOME + "\nelse:\n    self.writer = args.silent", TRAIN),
+        (OF_SOME, TRAIN + "\ndef reset(self):\n    self.writer = SummaryWriter('y')"),
+        (OF_SOME, TRAIN + "\ndef __getattr__(self, name):\n    return print"),
+        (OF_SOME, TRAIN + "\ndef fill(self, values):\n    self.__dict__.update(values)"),
+        (OF_SOME, BARRIER + "    if hasattr(self, 'writer'):\n        self.writer.flush()"),
+        (OF_SOME, BARRIER + "    writer = getattr(self, 'writer', None)\n    if writer:\n        writer.flush()"),
+        (OF_SOME, BARRIER + "    if self.rank == 0:\n        self.show()\n\ndef show(self):\n    self.writer.flush()"),
+        (OF_SOME, "def show(self):\n    self.writer.flush()"),
+        (OF_SOME, "@main_process_only\ndef train(self, loader):\n    self.writer.flush()"),
+        ("self.writer = None\n" + OF_SOME,
+         BARRIER + "    if self.writer is None:\n        return\n    self.writer.flush()"),
+    ],
+)  # fmt: skip
+def test_attributes_that_all_ranks_may_have_or_that_some_use(init, methods):
+    assert SNIPPETS.findings(run_with(init, methods)) == []
+
+
+@pytest.mark.parametrize(
+    ("base", "is_told"), [("(nn.Module)", True), ("(ABC)", True), ("(Somebodys)", False), ("(Trainer)", False)]
+)
+def test_a_base_out_of_sight_may_have_the_attribute(base, is_told):
+    text = run_with(OF_SOME, TRAIN).replace("class Run:", f"class Run{base}:")
+    imports = (
+        "from abc import ABC\nfrom somewhere import Somebodys\nfrom torch import nn\nfrom transformers import Trainer\n"
+    )
+    assert bool(SNIPPETS.findings(imports + text)) is is_told
+
+
+def test_what_other_code_gives_an_object_it_has():
+    text = run_with(OF_SOME, TRAIN) + "\n\ndef main(args):\n    run = Run(args)\n    run.writer = SummaryWriter('y')\n"
+    assert SNIPPETS.findings(text) == []
+
+
+def test_what_a_class_has_its_objects_have():
+    text = run_with(OF_SOME, TRAIN)
+    assert SNIPPETS.findings(text.replace("class Run:\n", "class Run:\n    writer = print\n\n")) == []
+    assert len(SNIPPETS.findings(text.replace("class Run:\n", "class Run:\n    writer = None\n\n"))) == 1
+
+
+def test_a_base_in_sight_binds_it_for_all():
+    base = "class Base:\n    def __init__(self):\n        self.writer = print\n\n\n"
+    text = run_with("super().__init__()\n" + OF_SOME, TRAIN).replace("class Run:", base + "class Run(Base):")
+    assert SNIPPETS.findings(text) == []

@@ -1,0 +1,92 @@
+"""Values that only some ranks have, used where the others come as well.
+
+What is told of a program:
+
+    if rank == 0:
+        writer = SummaryWriter()
+    writer.add_scalar("loss", loss)        ValueLacked: `writer` is not bound on the others
+    log = open("x") if rank == 0 else None
+    print(log)                             nothing: on the others that is None
+    log.write("x")                         ValueLacked: None has nothing of that name
+    if rank == 0: writer.flush()           nothing: one rank alone gets here
+    if log is not None: log.flush()        nothing: nor does any other here
+    if asked(): writer.close()             nothing: what is asked may be true on that rank only
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.events import Event, ValueLacked
+from trl_lint.analysis.program.syntax import ancestors, below, identifiers
+from trl_lint.analysis.state.observing import Observer, Reached
+from trl_lint.analysis.transfer.processes import wide_conditions
+from trl_lint.domain import ranks
+from trl_lint.domain.control import Control
+from trl_lint.domain.ranks import Origin
+from trl_lint.domain.sync_points import place_of
+from trl_lint.knowledge.python import CATCH_LACK
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.absence import Absence
+
+
+class LackedValues(Observer["Frame"]):
+    emits = frozenset({ValueLacked})
+
+    def on_lacked(self, frame: Frame, node: cst.CSTNode, absence: Absence) -> None:
+        conditions = frame.memory.control.conditions
+        is_told = all(_lets_all_in(frame, each, absence) for each in conditions)
+        if is_told and not (_is_caught(frame.root, node) or _is_asked_for(frame.root, node)):
+            is_here = absence.owner is (frame.function or frame.module)
+            frame.emit(ValueLacked, node, absence=absence, is_here=is_here, accelerator=frame.accelerator())
+
+    def on_reached(self, event: Event, reached: Reached) -> Event | None:
+        """Who tells ranks apart is run by several; elsewhere each process has to be known to come."""
+        if not isinstance(event, ValueLacked) or event.is_here:
+            return event
+        return replace(event, called=reached.called) if reached.launched else None
+
+
+def _lets_all_in(frame: Frame, condition: Control, absence: Absence) -> bool:
+    """Whether ranks that lack something come past a condition as those do that have it."""
+    if Origin.RANK in condition.rank.origins:
+        return False
+    if id(place_of(condition)) in absence.around or condition.rank == ranks.SETTING:
+        return True
+    if wide_conditions.is_no_guard(condition) or wide_conditions.counts(frame, condition):
+        return True
+    return wide_conditions.is_of_own_data(condition)
+
+
+def _is_caught(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a `try` around a place catches what is raised where something is lacking."""
+    return any(
+        inner is outer.body and any(map(_catches, outer.handlers))
+        for outer, inner in pairwise((*ancestors(root, node), node))
+        if isinstance(outer, (cst.Try, cst.TryStar))
+    )
+
+
+def _is_asked_for(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a test around a place asks something of what is used there, whatever that is: `if usable(writer):`."""
+    kind = type(node)
+    return any(
+        type(part) is kind and part.deep_equals(node)
+        for outer, inner in pairwise((*ancestors(root, node), node))
+        if isinstance(outer, (cst.If, cst.IfExp, cst.While)) and outer.test is not inner
+        for part in below(outer.test)
+    )
+
+
+def _catches(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """Whether an `except` clause catches what is raised where something is lacking."""
+    return handler.type is None or not CATCH_LACK.isdisjoint(identifiers(handler.type))
+
+
+OBSERVER = LackedValues()

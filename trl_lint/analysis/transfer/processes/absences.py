@@ -1,0 +1,257 @@
+"""What only some ranks have: bound on one way of a condition on the rank, and not on the other, or None there.
+
+if rank == 0:
+    writer = SummaryWriter()       `writer` is bound on the first rank
+    self.run = init()              `self.run`, too, unless other methods assign it
+run = init() if main else None     `run` is None on the others
+def start():
+    if rank != 0:
+        return None
+    return init()                  so is what `start()` gives them
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.path_conditions import alternatives, branch_of, parts_of
+from trl_lint.analysis.program.syntax import below, identifiers, of_class
+from trl_lint.domain.absence import Absence
+from trl_lint.domain.constants import World
+from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.heap import Memory
+from trl_lint.domain.kinds import alone_of
+from trl_lint.domain.provenance import LauncherVariable, Step, source_step
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.sync_points import place_of
+from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.knowledge.heuristics import NAMES_ENGINE, TELLS_OF_THE_JOB
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
+
+_Key = TypeVar("_Key", bound=Hashable)
+_AttributeKey: TypeAlias = tuple[Hashable, str]
+_Memories: TypeAlias = tuple[Mapping[_Key, Value], Mapping[_Key, Value], Mapping[_Key, Value]]
+
+
+class Division(NamedTuple):
+    """A condition on the rank, which comes out one way (`holds`) on the ranks that have something.
+
+    around: the conditions under which it is asked.
+    """
+
+    frame: Frame
+    test: cst.BaseExpression
+    holds: bool
+    condition: Step
+    around: Control
+
+    @property
+    def text(self) -> str:
+        return self.frame.module.tree.code_for_node(self.test)
+
+    def absence(self, bound: cst.CSTNode, is_none: bool) -> Absence:
+        """What the other ranks lack of what these bind at a node."""
+        frame = self.frame
+        text = "the other ranks have None instead" if is_none else "only the ranks that get here bind it"
+        return Absence(
+            self.condition,
+            self.holds,
+            frame.step(bound, text, self.condition),
+            is_none=is_none,
+            test=self.text,
+            owner=frame.function or frame.module,
+            around=frozenset(id(place_of(each)) for each in self.around.conditions),
+        )
+
+
+def _divisions(frame: Frame, test: cst.BaseExpression, condition: Control, around: Control) -> list[Division]:
+    """The ways of a condition that only some ranks go, if it asks which rank this is, and always the same ones.
+
+    if turn == rank: …             each rank has its turn
+    if rank == 0 or flag: …        lets more in
+    if alone or rank == 0: …       lets no more in, where there are several
+    if flag and rank == 0: …       lets one in at most; who goes the other way is not known
+    """
+    if condition.uniformity is not Uniformity.DIVERGENT or condition.rank.origins != Origin.RANK:
+        return []
+    asked = [each for each in alternatives(test) if not _is_of_job(frame, each)]
+    if len(asked) != 1 or not any(_asks_rank(frame, each) for each in parts_of(asked[0])):
+        return []
+    if any(isinstance(each.operator, cst.Or) for each in of_class(asked[0], cst.BooleanOperation)):
+        return []
+    ways = (True,) if isinstance(asked[0], cst.BooleanOperation) else (True, False)
+    return [Division(frame, test, holds, condition.provenance, around) for holds in ways]
+
+
+def _is_of_job(frame: Frame, part: cst.CSTNode) -> bool:
+    """Whether a part of a test asks if there is one rank only: `not args.distributed or rank == 0`."""
+    if isinstance(frame.node_values.get(id(part), UNKNOWN).const, World):
+        return True
+    is_denied = isinstance(part, cst.UnaryOperation) and isinstance(part.operator, cst.Not)
+    return is_denied and any(TELLS_OF_THE_JOB.fits(each) or NAMES_ENGINE.fits(each) for each in identifiers(part))
+
+
+def _asks_rank(frame: Frame, part: cst.CSTNode) -> bool:
+    """Whether a part of a test asks for ranks that it names: `rank in (0, 4)`, and not `rank in group`."""
+    value = frame.node_values.get(id(part), UNKNOWN)
+    if isinstance(part, cst.Comparison) and sum(not _names_ranks(frame, each) for each in _sides(part)) > 1:
+        return False
+    is_of_launcher = value.rank.differs and isinstance(source_step(value.provenance), LauncherVariable)
+    return is_of_launcher or alone_of(value) is not None
+
+
+def _sides(part: cst.Comparison) -> list[cst.BaseExpression]:
+    return [part.left, *(each.comparator for each in part.comparisons)]
+
+
+def _names_ranks(frame: Frame, side: cst.BaseExpression) -> bool:
+    """Whether a side of a comparison is the number of a rank, or of some that are written out."""
+    known = frame.node_values.get(id(side), UNKNOWN).const
+    return type(known) in (bool, int) or isinstance(side, (cst.List, cst.Set, cst.Tuple))
+
+
+# --- where ways meet ------------------------------------------------------------------------------------
+
+
+class Lacking(NamedTuple):
+    """What some ranks lack behind a branch, of the names and of the attributes."""
+
+    names: dict[str, Absence]
+    attributes: dict[_AttributeKey, Absence]
+
+    def note(self, memory: Memory) -> None:
+        """Note it in the state behind the branch."""
+        for name, absence in self.names.items():
+            memory.names[name] = memory.names[name].replace(absence=absence)
+        for key, absence in self.attributes.items():
+            memory.attributes[key] = memory.attributes[key].replace(absence=absence)
+
+
+def behind(
+    frame: Frame, node: cst.If, before: Memory, arms: tuple[tuple[bool, Memory], ...], condition: Control
+) -> Lacking:
+    """What some ranks lack behind an `if`, whose test holds in the first arm; of each, whether its end is reached."""
+    found = Lacking({}, {})
+    if not all(through for through, _ in arms):
+        return found
+    for division in _divisions(frame, node.test, condition, before.control):
+        (_, mine), (_, other) = arms if division.holds else arms[::-1]
+        code = node.body if division.holds else node.orelse
+        if code is None:
+            continue
+        free = _is_free_name(frame)
+        found.names.update(_lacking(division, code, (before.names, mine.names, other.names), free))
+        of_objects: _Memories[_AttributeKey] = (before.attributes, mine.attributes, other.attributes)
+        found.attributes.update(_lacking(division, code, of_objects, frame.objects.attribute_writes.__contains__))
+    return found
+
+
+def _lacking(
+    division: Division,
+    code: cst.CSTNode,
+    memories: _Memories[_Key],
+    may_be_free: Callable[[Any], bool],
+) -> dict[_Key, Absence]:
+    """What ranks lack that go the other way. memories: before both, on this way, on the other."""
+    before, mine, other = memories
+    found = {}
+    for key, value in mine.items():
+        if value.kind is Kind.NONE or before.get(key) is value or value.rank.state is State.BOTTOM:
+            continue
+        if not may_be_free(key):
+            continue
+        theirs = other.get(key)
+        is_none = theirs is not None and theirs.kind is Kind.NONE
+        if theirs is not None and theirs.absence is not None and theirs.absence.is_as(division.text, division.holds):
+            is_lacking, is_none = True, theirs.absence.is_none
+        else:
+            is_lacking = is_none or theirs is None
+        if is_lacking:
+            found[key] = division.absence(_binding(code, key) or division.test, is_none)
+    return found
+
+
+def _is_free_name(frame: Frame) -> Callable[[str], bool]:
+    """Whether a name that is not bound stands for nothing: of a module, it may be a builtin, or star imports' own."""
+    if frame.function is not None:
+        return lambda name: name not in frame.nonlocals
+    has_stars = bool(frame.module.stars or frame.module.library_stars)
+    return lambda name: not has_stars and not hasattr(builtins, name)
+
+
+def _binding(code: cst.CSTNode, key: Hashable) -> cst.CSTNode | None:
+    """Where a piece of code binds a name, or an attribute of an object, first; None where that is not in its text."""
+    name = key[1] if isinstance(key, tuple) else key
+    for node in below(code):
+        match node:
+            case cst.AssignTarget(target=target) | cst.AnnAssign(target=target) | cst.NamedExpr(target=target):
+                if any(_is_called(each, name, key) for each in below(target)):
+                    return target
+            case cst.AsName(name=cst.Name(value=bound)) if bound == name:
+                return node.name
+            case cst.ImportAlias() if node.asname is None and node.evaluated_name.partition(".")[0] == name:
+                return node.name
+            case cst.FunctionDef() | cst.ClassDef() if node.name.value == name:
+                return node.name
+    return None
+
+
+def _is_called(node: cst.CSTNode, name: object, key: Hashable) -> bool:
+    if isinstance(key, tuple):
+        return isinstance(node, cst.Attribute) and node.attr.value == name
+    return isinstance(node, cst.Name) and node.value == name
+
+
+def of_choice(frame: Frame, node: cst.IfExp, condition: Control, ways: tuple[Value, Value], joined: Value) -> Value:
+    """`x if test else None`, with what some ranks lack of it."""
+    is_none = [way.kind is Kind.NONE for way in ways]
+    if is_none[0] is is_none[1]:
+        return joined
+    for division in _divisions(frame, node.test, condition, frame.memory.control):
+        if is_none[division.holds]:
+            return joined.replace(absence=division.absence(node.body if division.holds else node.orelse, is_none=True))
+    return joined
+
+
+def of_returned(frame: Frame, entry: Control, result: Value) -> Value:
+    """What a function gives back, if it gives None to some ranks, and to others what it is for.
+
+    entry: how it was entered.
+    """
+    nones = [memory.control for value, memory in frame.returned if value.kind is Kind.NONE]
+    others = [memory.control for value, memory in frame.returned if value.kind is not Kind.NONE]
+    if not nones or not others or result.kind is Kind.NONE:
+        return result
+    known = {id(each.provenance) for each in entry.conditions}
+    shared = set.intersection(*({id(each.provenance) for each in control.conditions} for control in others))
+    for control in nones:
+        own = [each for each in control.conditions if id(each.provenance) not in known]
+        if len(own) == 1 and id(own[0].provenance) in shared:
+            absence = _of_returns(frame, own[0], entry)
+            if absence is not None:
+                return result.replace(absence=absence)
+    return result
+
+
+def _of_returns(frame: Frame, condition: Control, entry: Control) -> Absence | None:
+    """What those ranks lack that a function gives None to, where a condition decides on that."""
+    test = place_of(condition)
+    branch = branch_of(frame.root, test) if test is not None else None
+    given = [each for each in of_class(frame.root, cst.Return) if each.value is not None and not _is_none(each.value)]
+    if branch is None or not given:
+        return None
+    inside = [each for each in of_class(branch.body, cst.Return) if any(each is one for one in given)]
+    for division in _divisions(frame, branch.test, condition, entry):
+        if division.holds is bool(inside):
+            return division.absence((inside or given)[0], is_none=True)
+    return None
+
+
+def _is_none(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Name) and node.value == "None"

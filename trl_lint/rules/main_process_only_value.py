@@ -1,0 +1,106 @@
+"""A value that only the main process has is used by all ranks.
+
+## What it does
+Reports names and attributes that some ranks do not have, where these ranks use them as well:
+
+- a name that is only bound under a condition on the rank (`if rank == 0: writer = SummaryWriter()`), read where all
+  ranks get to; that may be a module, a function or a class as well;
+- what is None on some ranks (`run = wandb.init() if is_main_process else None`, `run = None` before an `if`, or a
+  function that returns None there), used as an object: an attribute, a call, an item, a loop over it;
+- the same of attributes (`self.writer`), in any method that all ranks call. An attribute that other methods, base
+  classes or other code in the file assign is not reported.
+
+The condition may be on any rank, not only the main one. One finding stands at the first use; further uses of the same
+binding are listed with it.
+
+## Why is this bad?
+On one process everything works. With several, all ranks but the one that has the value raise an exception, usually at
+the first step: `UnboundLocalError`, `NameError`, or `AttributeError: 'NoneType' object has no attribute …`. The job
+ends, or the main process waits for the others in its next collective.
+
+## Example
+```python
+if accelerator.is_main_process:
+    writer = SummaryWriter(args.output_dir)
+
+for step, batch in enumerate(loader):
+    loss = train_step(batch)
+    writer.add_scalar("loss", loss, step)
+```
+
+## Use instead
+```python
+for step, batch in enumerate(loader):
+    loss = train_step(batch)
+    if accelerator.is_main_process:
+        writer.add_scalar("loss", loss, step)
+```
+
+If all ranks need the value, send it to them: `value = broadcast_object_list([value])[0]`.
+
+## Fix safety
+A *hint*: the code does not show whether the other ranks need the value.
+
+## Limits
+Not reported: uses under a condition on the rank, or on something that may follow from the rank; after a check of the
+value itself (`if writer is not None`, `if writer`, `hasattr`, `assert writer`); where the other ranks have left before;
+in a `try` that catches the exception; a value that all ranks bind again in between, for example with a broadcast; and
+functions of which nothing shows that all ranks call them. Conditions on settings, on a rank's own data, and how far
+the training is do not count as checks.
+
+A condition that combines the rank with something else by `or` may let all ranks in, so it is not followed. A value that
+a helper from outside the project may return as None is not known.
+
+## References
+- https://github.com/coqui-ai/Trainer/commit/02164513efec3977270283d5205b2f1cb82504ee
+- https://github.com/meta-llama/llama-recipes/commit/fc5485d91683cd9554acf140347423fb18a95b85
+- https://github.com/meituan/YOLOv6/commit/0311108efb4c1274affd9e04fb81608a114987cc
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.analysis.events import ValueLacked, shown_source, source_of
+from trl_lint.domain.provenance import Step
+from trl_lint.findings import Consequence
+from trl_lint.rules.base import Rule, Violation
+
+
+class MainProcessOnlyValue(Rule[ValueLacked]):
+    code = "TRL017"
+    name = "main-process-only-value"
+    consequences = (Consequence.CRASH,)
+
+    def check(self, event: ValueLacked) -> Iterator[Violation]:
+        if event.module.one_process:
+            return
+        name = shown_source(event.module, event.node)
+        provenance = event.absence.bound
+        if event.called is not None:
+            provenance = Step(event.called.module, event.called.node, event.called.text, provenance)
+        yield Violation(
+            event=event,
+            message=_message(event, name),
+            provenance=provenance,
+            help=_help(event, name),
+            by_hand="the code does not show whether the other ranks need it",
+            cause=(id(event.absence.bound.node), event.absence.bound.module.path),
+        )
+
+
+def _message(event: ValueLacked, name: str) -> str:
+    absence = event.absence
+    holds = absence.holds is not absence.is_none  # on the ranks that the message begins with
+    where = f"ranks where `{source_of(absence.condition)}` is {'true' if holds else 'false'}"
+    if absence.is_none:
+        return f"`{name}` is None on {where}, and all ranks use it: with several processes, those without it fail here"
+    return f"only {where} bind `{name}`, and all ranks read it: with several processes, the others fail here"
+
+
+def _help(event: ValueLacked, name: str) -> str:
+    absence = event.absence
+    if absence.is_none:
+        return f"use it only where it is there (`if {name} is not None:`), or give every rank one"
+    guard = f" (`if {source_of(absence.condition)}:`)" if event.is_here and absence.holds else ""
+    return f"use it under the same condition{guard}, or bind it on every rank: broadcast what the others need"
