@@ -270,3 +270,69 @@ TRIED = "try:\n        read()\n    except {}:\n        return"
 )
 def test_what_is_installed_is_so_on_all_ranks(left, is_reported):
     assert bool(SNIPPETS.findings(LEFT.format(left=left))) is is_reported
+
+
+OWN = """\
+import argparse, json, os
+from accelerate import Accelerator
+
+class AttrDict(dict):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.__dict__ = self
+
+class ByName(dict):
+    __getattr__ = dict.get
+
+class HParams:
+    def __init__(self, **kwargs):
+        for name, value in kwargs.items():
+            setattr(self, name, value)
+
+    def keys(self):
+        return self.__dict__.keys()
+
+class Fields:
+    def __init__(self, given):
+        self.__dict__.update(given)
+
+class Program:
+    def __init__(self, **kwargs):
+        for name, value in kwargs.items():
+            setattr(self, name, value)
+
+    def run(self):
+        return 1
+
+class Chosen:
+    def __init__(self, **kwargs):
+        self.x = out_of_sight(kwargs)
+
+def main(path):
+    accelerator = Accelerator()
+    options = json.loads(open(path).read())
+    h = {made}
+    if {asked}:
+        os.mkdir("x")
+
+main(argparse.ArgumentParser().parse_args().config)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "asked", "is_reported"),
+    [
+        ("AttrDict(options)", "h.x", True),
+        ("AttrDict(options)", "h['x'] > 1", True),
+        ("ByName(options)", "h.x.y", True),
+        ("HParams(**options)", "h.x", True),
+        ("Fields(options)", "h.x", True),
+        ("AttrDict(options)", "h.local_rank == 0", False),
+        ("AttrDict(out_of_sight())", "h.x", False),
+        ("HParams(x=accelerator.is_main_process)", "h.x", False),
+        ("Program(**options)", "h.x", False),
+        ("Chosen(**options)", "h.x", False),
+    ],
+)
+def test_a_class_that_makes_attributes_of_settings(made, asked, is_reported):
+    assert bool(SNIPPETS.findings(OWN.format(made=made, asked=asked))) is is_reported

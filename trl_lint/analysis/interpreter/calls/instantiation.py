@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import callbacks
-from trl_lint.analysis.interpreter.objects import own_wrappers
+from trl_lint.analysis.interpreter.objects import own_settings, own_wrappers
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.project.classes import ClassInfo, is_module_class
 from trl_lint.analysis.state import records
@@ -35,8 +35,8 @@ def instance_of(cls: ClassInfo) -> Value:
 
 
 def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:
-    wrapped = own_wrappers.made(frame, cls, args, node)
-    return wrapped if wrapped is not None else _instantiate(frame, cls, args, node)
+    found = own_wrappers.made(frame, cls, args, node) or own_settings.made(cls, args)
+    return found if found is not None else _instantiate(frame, cls, args, node)
 
 
 def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:

@@ -1,0 +1,86 @@
+"""Classes of a project that make attributes of what they are given, as EasyDict does: of settings, settings.
+
+class AttrDict(dict):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.__dict__ = self                  AttrDict(json.load(file)).seed: SETTING
+class HParams:
+    def __init__(self, **kwargs):
+        for name, value in kwargs.items():
+            setattr(self, name, value)        HParams(**json.load(file)).seed: SETTING
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.syntax import last_name, of_class
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.domain import ranks
+from trl_lint.domain.kinds import LibraryInstance
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
+
+# Methods that say no more of an object than that it holds what it was given.
+_OF_DICTS = frozenset({"copy", "get", "items", "keys", "pop", "to_dict", "update", "values"})
+_SELF = "self"
+# What a function only computes of settings is a tensor, as far as is known: `json.loads(text)`.
+_PLAIN = frozenset({Kind.NUMBER, Kind.STRING, Kind.TENSOR, Kind.UNKNOWN})
+
+
+def made(cls: ClassInfo, args: Arguments) -> Value | None:
+    """What such a class makes of settings alone; None of all else."""
+    given = args.all()
+    if not any(each.rank == ranks.SETTING for each in given) or not all(map(_is_alike, given)):
+        return None
+    holds = cls.notes.worked_out(made, partial(_holds_what_it_is_given, cls))
+    return LibraryInstance(DICTS_OF_ATTRIBUTES[0], ranks.SETTING) if holds else None
+
+
+def _is_alike(value: Value) -> bool:
+    return value.rank.is_alike and value.kind in _PLAIN
+
+
+def _holds_what_it_is_given(cls: ClassInfo) -> bool:
+    if not all(_is_special(name) or name in _OF_DICTS for name in cls.methods):
+        return False
+    if any(last_name(each.value) == "dict" for each in cls.node.bases):
+        return "__getattr__" in cls.methods or "__getattr__" in cls.variables or _is_its_own_dict(cls)
+    init = cls.methods.get("__init__")
+    return not cls.bases and init is not None and _sets_each(init.node)
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _is_its_own_dict(cls: ClassInfo) -> bool:
+    """`self.__dict__ = self`."""
+    return any(
+        isinstance(each.value, cst.Name) and each.value.value == _SELF and last_name(target.target) == "__dict__"
+        for each in of_class(cls.node, cst.Assign)
+        for target in each.targets
+    )
+
+
+def _sets_each(init: cst.CSTNode) -> bool:
+    """`for name, value in given.items(): setattr(self, name, value)`, or `self.__dict__.update(given)`."""
+    for loop in of_class(init, cst.For):
+        calls = of_class(loop.body, cst.Call)
+        if any(last_name(call.func) == "setattr" and _is_of_self(call) for call in calls):
+            return isinstance(loop.iter, cst.Call) and last_name(loop.iter.func) == "items"
+    return any(_updates_dict(call) for call in of_class(init, cst.Call))
+
+
+def _is_of_self(call: cst.Call) -> bool:
+    return bool(call.args) and isinstance(call.args[0].value, cst.Name) and call.args[0].value.value == _SELF
+
+
+def _updates_dict(call: cst.Call) -> bool:
+    match call.func:
+        case cst.Attribute(value=cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value="__dict__"))):
+            return call.func.attr.value == "update"
+    return False
