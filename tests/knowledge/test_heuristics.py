@@ -266,6 +266,14 @@ class Saver:
         dist.barrier()
         open(os.path.join(self.{0}, "x"), "w")
 """
+TOKENIZER = """
+from accelerate import Accelerator
+
+class Run:
+    def finish(self, args):
+        accelerator = Accelerator()
+        {}.save_pretrained(args.output_dir)
+"""
 PICTURE = """\
 from accelerate import Accelerator
 
@@ -394,6 +402,9 @@ CASES = {
         rule("TRL008"), PLACE.format("output_dir", "given(rank)"), 0, PLACE.format("output_dir", "given(x)"), 1
     ),
     "PICTURE_FILE": Case(rule("TRL008"), PICTURE.format("x.png"), 1, PICTURE.format("x.bin"), 0),
+    "SAVED_TOKENIZER": Case(
+        rule("TRL008"), TOKENIZER.format("self.hf_tokenizer"), 1, TOKENIZER.format("self.adapter"), 0
+    ),
     "COUNTER": Case(rule("TRL008"), COUNTED_BY.format("epoch"), 1, COUNTED_BY.format("which"), 0),
     "LAST_COUNT": Case(rule("TRL008"), COUNTED_TO.format("total_train_steps"), 1, COUNTED_TO.format("which"), 0),
     "SETTING_OF_RANK": Case(rule("TRL008"), SETTING.format("args", "gpu"), 0, SETTING.format("args", "plain"), 1),

@@ -301,3 +301,22 @@ def test_a_download_where_nothing_is_there_is_asked_for_only():
     assert (whatever.by_default, looked.by_default) == (True, False)
     assert "that find nothing there" in looked.message
     assert looked.message.endswith("each of them downloads the same file")
+
+
+@pytest.mark.parametrize(
+    ("call", "is_reported"),
+    [
+        ("tokenizer.save_pretrained(args.output_dir)", True),
+        ("args.image_processor.save_pretrained(args.output_dir)", True),
+        ("tokenizer.push_to_hub(args.repo)", True),
+        ("if accelerator.is_main_process: tokenizer.save_pretrained(args.output_dir)", False),
+        ("tokenizer.save_pretrained(f'{accelerator.process_index}')", False),
+        ("tokenizer.save_pretrained(path_of(batch))", False),
+        ("adapter.save_pretrained(args.output_dir)", False),
+        ("tokenizer.save(args.output_dir)", False),
+        ("Processor().save_pretrained(args.output_dir)", False),  # its own class says what it does
+    ],
+)
+def test_a_tokenizer_by_its_name(call, is_reported):
+    own = "\nclass Processor:\n    def save_pretrained(self, path):\n        write_once(path)\n"
+    assert bool(SNIPPETS.places(IMPORTS + own + loop(call))) is is_reported

@@ -191,6 +191,13 @@ PICTURE_FILE = Guess(
     says="A file name with such an ending is a picture.",
     because="adobe-research/custom-diffusion, PixArt-alpha/PixArt-sigma: `image.save(f'{folder}/{step}.png')`",
 )
+SAVED_TOKENIZER = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?:^|_)(?:tokenizer|processor|feature_extractor)$",
+    says="What is called so, is of no known class and has `save_pretrained` or `push_to_hub` is a tokenizer or a "
+    "processor, which each rank has alike.",
+    because="MervinPraison/PraisonAI, train/llm/trainer.py: every process saves `self.hf_tokenizer` to one folder",
+)
 COUNTER = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:(?:cur|curr|current|global|train|training|completed|optimizer|optim|update)_)?(?:epoch|step|iteration)s?$"

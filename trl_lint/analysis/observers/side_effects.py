@@ -64,7 +64,7 @@ from trl_lint.knowledge.effects import (
     STARTS_RUN,
     WRITES,
 )
-from trl_lint.knowledge.heuristics import PICTURE_FILE
+from trl_lint.knowledge.heuristics import PICTURE_FILE, SAVED_TOKENIZER
 from trl_lint.knowledge.process_starts import MADE_BY_EACH
 from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Class, Collective, Effect, Hook, Parameter, Row
@@ -110,6 +110,7 @@ class SideEffects(Observer["Frame"]):
         effects = OF_MODELS if is_bare else OF_LOADED if isinstance(receiver, LoadedFiles) else METHODS
         effect = effects.get(name) or (SAVES_PICTURE if _saves_picture(frame, receiver, name, args) else None)
         effect = effect or (SAVES_SCRIPT if name == SAVES and _is_scripted(frame, node) else None)
+        effect = effect or (OF_LOADED.get(name) if _is_tokenizer_by_name(receiver, node) else None)
         is_in_sight = receiver.kind is Kind.INSTANCE and not isinstance(receiver, LibraryInstance)
         if effect is not None and not is_in_sight:
             _tell(frame, effect, name, args, node)
@@ -225,6 +226,13 @@ def _saves_picture(frame: Frame, receiver: Value, name: str, args: Arguments) ->
     if name != SAVES or receiver.kind is not Kind.UNKNOWN:
         return False
     return PICTURE_FILE.fits(ending(frame.root, args.expression(0)))
+
+
+def _is_tokenizer_by_name(receiver: Value, node: cst.CSTNode) -> bool:
+    """Whether a method is called on what nothing is known of but that it is called like a tokenizer."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or receiver.kind is not Kind.UNKNOWN:
+        return False
+    return not receiver.rank.differs and SAVED_TOKENIZER.fits(last_name(node.func.value))
 
 
 def _is_scripted(frame: Frame, node: cst.CSTNode) -> bool:
