@@ -319,4 +319,5 @@ def test_a_download_where_nothing_is_there_is_asked_for_only():
 )
 def test_a_tokenizer_by_its_name(call, is_reported):
     own = "\nclass Processor:\n    def save_pretrained(self, path):\n        write_once(path)\n"
-    assert bool(SNIPPETS.places(IMPORTS + own + loop(call))) is is_reported
+    found = SNIPPETS.findings(IMPORTS + own + loop(call))
+    assert [each.by_default for each in found] == [False] * is_reported

@@ -72,6 +72,11 @@ OF_LOADED: dict[str, Effect] = {
     "push_to_hub": Effect("pushes the same files"),
     "save_pretrained": Effect("writes the same files", (0, "save_directory")),
 }
+# The same of what is taken for one by its name. All ranks write the same: at the end of a script that is a waste.
+OF_NAMED: dict[str, Effect] = {
+    name: effect._replace(consequence=Consequence.WASTE, in_hooks=Consequence.RACE)
+    for name, effect in OF_LOADED.items()
+}
 # `open` in one of the modes in which it writes.
 OPENED = Effect("writes the same file", (0, "file"))
 APPENDED = Effect("appends to the same file", (0, "file"))

@@ -51,6 +51,7 @@ from trl_lint.knowledge.effects import (
     NOWHERE,
     OF_LOADED,
     OF_MODELS,
+    OF_NAMED,
     OF_PATHS,
     OF_TRACKER,
     ONLY_PATHS_HAVE,
@@ -110,7 +111,7 @@ class SideEffects(Observer["Frame"]):
         effects = OF_MODELS if is_bare else OF_LOADED if isinstance(receiver, LoadedFiles) else METHODS
         effect = effects.get(name) or (SAVES_PICTURE if _saves_picture(frame, receiver, name, args) else None)
         effect = effect or (SAVES_SCRIPT if name == SAVES and _is_scripted(frame, node) else None)
-        effect = effect or (OF_LOADED.get(name) if _is_tokenizer_by_name(receiver, node) else None)
+        effect = effect or (OF_NAMED.get(name) if _is_tokenizer_by_name(receiver, node) else None)
         is_in_sight = receiver.kind is Kind.INSTANCE and not isinstance(receiver, LibraryInstance)
         if effect is not None and not is_in_sight:
             _tell(frame, effect, name, args, node)
