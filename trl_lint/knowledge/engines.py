@@ -285,7 +285,9 @@ ROWS: tuple[Row, ...] = (
     ),
 )
 # Attributes of the engine: code that reads one of a model expects DeepSpeed, or a similar engine.
-OF_ENGINE = frozenset({"backward", "basic_optimizer", "lr_scheduler", "optimizer", "step", "training_dataloader"})
+OF_ENGINE = frozenset({"backward", "basic_optimizer", "get_global_grad_norm", "is_gradient_accumulation_boundary",
+                       "lr_scheduler", "optimizer", "step", "train_micro_batch_size_per_gpu", "training_dataloader",
+                       "zero_optimization_stage"})
 UNIQUE: dict[str, str] = {name: ENGINE for name in ("_zero3_consolidated_16bit_state_dict", *_SAVES)}
 # Methods that other objects have (trainers, classes of projects), but no other models.
 OF_MODELS = frozenset({"save_checkpoint"})

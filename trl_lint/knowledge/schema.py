@@ -69,12 +69,14 @@ class Synchronisation(NamedTuple):
         symmetric: Whether every rank may make the call wherever one does: the main process alone writes or reports the
             result, or each rank its own part.
         unless: A keyword that, if true, makes the call one of this rank alone.
+        only: A keyword that says whether the parameters are gathered.
     """
 
     kind: str
     engines: frozenset[TrainingEngine] = frozenset()
     symmetric: bool = False
     unless: str = ""
+    only: str = ""
 
 
 class Effect(NamedTuple):

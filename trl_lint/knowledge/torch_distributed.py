@@ -172,7 +172,7 @@ LOADS_STATE = frozenset({"load", "load_sharded_optimizer_state_dict", "load_stat
 _CALLS: tuple[Row, ...] = (
     OpaqueCall(name="deepspeed.zero.GatheredParameters",
                source="deepspeed/runtime/zero/partition_parameters.py::GatheredParameters",
-               synchronises=Synchronisation("parameters")),
+               synchronises=Synchronisation("parameters", only="enabled")),
     OpaqueCall(name="torch.distributed.checkpoint.load",
                source="torch/distributed/checkpoint/state_dict_loader.py::load",
                synchronises=Synchronisation("load", symmetric=True)),

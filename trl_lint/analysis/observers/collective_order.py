@@ -13,6 +13,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue, class_of
+from trl_lint.analysis.program.idioms.zero_stages import leaves_whole
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class, own_attribute
 from trl_lint.analysis.state.arguments import Arguments
@@ -178,6 +179,8 @@ def _is_local(frame: Frame, row: Row, args: Arguments, node: cst.CSTNode) -> boo
     unless = row.synchronises.unless if row.synchronises is not None else ""
     if unless and args.keywords.get(unless, UNKNOWN).const is True:
         return True
+    if row.synchronises is not None and row.synchronises.only:
+        return leaves_whole(frame.root, args.expression(row.synchronises.only))
     if row.synchronises is STATE_OF_BLOCK:
         block = next((each for each in ancestors(frame.root, node) if isinstance(each, cst.With)), None)
         called = set() if block is None else {last_name(call.func) for call in of_class(block.body, cst.Call)}

@@ -1,0 +1,33 @@
+"""What is only done at a stage of ZeRO that leaves the parameters whole: only the third one partitions them.
+
+enabled = is_engine and engine.zero_optimization_stage() == 2
+with GatheredParameters(weights, enabled=enabled): …             nothing is gathered
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import last_name, of_class
+
+_PARTITIONS = 3
+
+
+def leaves_whole(root: cst.CSTNode, test: cst.BaseExpression | None) -> bool:
+    """Whether a condition, or what a name of it is bound to in a function (or module), holds at such a stage only."""
+    match test:
+        case cst.Name(value=name):
+            bound = [each.value for each in of_class(root, cst.Assign) if _binds(each, name)]
+            return len(bound) == 1 and not isinstance(bound[0], cst.Name) and leaves_whole(root, bound[0])
+        case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
+            return leaves_whole(root, left) or leaves_whole(root, right)
+        case cst.Comparison(
+            left=asked, comparisons=[cst.ComparisonTarget(operator=cst.Equal(), comparator=cst.Integer(value=stage))]
+        ):
+            name = last_name(asked.func if isinstance(asked, cst.Call) else asked)
+            return "stage" in name.lower() and int(stage, 0) < _PARTITIONS
+    return False
+
+
+def _binds(assignment: cst.Assign, name: str) -> bool:
+    return any(isinstance(each.target, cst.Name) and each.target.value == name for each in assignment.targets)
