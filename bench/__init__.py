@@ -1,1 +1,1 @@
-"""How fast it is: `python -m bench.<name>`. What it finds is measured in `evaluation/`."""
+"""How fast trl-lint is: `python -m bench.<name>`. How accurate it is: see `evaluation/`."""

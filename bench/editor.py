@@ -1,11 +1,11 @@
-"""How long is it from a keystroke to its diagnostics? The server, spoken to over its protocol as an editor does.
+"""How long is it from a keystroke to its diagnostics? The server is driven over its protocol, as by an editor.
 
     python -m bench.editor [--keys N] [--release X] [--file F]
 
-A large trainer of a released package is opened, and a key is pressed in one of its functions after another: a name is
-begun, a letter more, and undone again. Told are the milliseconds by the clock from each to its diagnostics, and those
-of the processor that the server took, the first look apart; and whether at the end the diagnostics are those of the
-command line. Exit code 1 when the median is above the limit, or anything differs.
+A large trainer of a released package is opened, and keys are pressed in one function after another: a name is begun,
+gets another letter, and is undone again. The output is the wall-clock time in milliseconds from each key to its
+diagnostics and the CPU time of the server, separately for the first lint; and whether the final diagnostics are those
+of the command line. Exit code 1 when the median is above the limit, or anything differs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BODY = re.compile(r"^( {8,})(?=\w)(?!(?:elif|else|except|finally|case)\b)", re.
 
 
 class Client:
-    """The server's process, and what it says."""
+    """The server's process, and its messages."""
 
     def __init__(self, folder: Path) -> None:
         self.server = subprocess.Popen(
@@ -59,7 +59,7 @@ class Client:
                 return said["params"]["diagnostics"]
 
     def cpu(self) -> float:
-        """The seconds of the processor that the server has taken so far."""
+        """The CPU seconds that the server has used so far."""
         fields = Path(f"/proc/{self.server.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -80,7 +80,7 @@ class Client:
 
 
 def keystrokes(text: str, count: int) -> Iterator[str]:
-    """Texts, each a key away from the one before, at places spread over the functions of a text."""
+    """Texts that differ by one key each, at places spread over the functions of a text."""
     places = [match.end() for match in _BODY.finditer(text)]
     step = max(len(places) // (count // 3 + 1), 1)
     for place in places[step // 2 :: step]:
@@ -90,7 +90,7 @@ def keystrokes(text: str, count: int) -> Iterator[str]:
 
 
 def measured(client: Client, uri: str, text: str, count: int) -> tuple[list[float], list[float], list[Any]]:
-    """By keystroke: the milliseconds by the clock and of the processor, and at the end the diagnostics."""
+    """By keystroke: wall-clock and CPU milliseconds; and the diagnostics at the end."""
     walls, cpus = [], []
     found: list[Any] = []
     for version, typed in enumerate([*keystrokes(text, count), text], 2):
@@ -99,7 +99,7 @@ def measured(client: Client, uri: str, text: str, count: int) -> tuple[list[floa
         client.notify("textDocument/didChange", document)
         found = client.diagnostics(version)
         walls.append((time.perf_counter() - begun) * 1000)
-        time.sleep(0.2)  # nobody types faster for long; what the server does after an answer counts as well
+        time.sleep(0.2)  # people do not type faster for long; what the server does after an answer counts as well
         cpus.append((client.cpu() - before) * 1000)
     return walls, cpus, found
 

@@ -1,9 +1,9 @@
-"""How the cost of a lint grows with what it is given: families of programs, each six times twice as large.
+"""How the cost of a lint grows with the size of its input: families of programs, each doubled six times.
 
     python -m bench.growth [--only TEXT]
 
 The exponent is that of a power law through CPU seconds over size (least squares of the logarithms), over the sizes that
-take longer than the clock is exact. Exit code 1 when one is above 1.3.
+take longer than the clock's precision. Exit code 1 when one is above 1.3.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from evaluation.common import FAILED, PASSED, new_linter, run, table
 
 LIMIT = 1.3
 DOUBLED = 6
-# Seconds below which a measurement says little.
+# Seconds below which a measurement is too inexact.
 EXACT = 0.05
 HEAD = """from accelerate import Accelerator
 from torch.utils.data import DataLoader
@@ -60,7 +60,7 @@ def branches(size: int) -> str:
 
 
 def nested(size: int) -> str:
-    """Conditions in conditions, as deep as Python's parser lets them be, one such block after the other."""
+    """Nested conditions, as deep as Python's parser allows, one such block after the other."""
     deep = 12
     block = "\n".join("    " * (each + 2) + f"if batch['n'] > {each}:" for each in range(deep)).lstrip()
     block += "\n" + "    " * (deep + 2) + "loss = loss + 1"
@@ -79,7 +79,7 @@ def keys(size: int) -> str:
 
 
 def copies(size: int) -> str:
-    """Dictionaries that are made of the one before and one entry more."""
+    """Dictionaries, each built from the one before and one more entry."""
     lines = [f"m{number + 1} = {{**m{number}, 'k{number}': loss}}" for number in range(size)]
     return in_loop(["m0 = {}", *lines, f"accelerator.log(m{size})"])
 
@@ -91,18 +91,18 @@ def statements(size: int) -> str:
 
 
 def tuples(size: int) -> str:
-    """Tuples of the one before, twice."""
+    """Tuples, each with the one before twice."""
     return in_loop(["t0 = (loss, loss)", *(f"t{number + 1} = (t{number}, t{number})" for number in range(size))])
 
 
 def functions(size: int) -> str:
-    """A larger code base: the same loop once more, in functions of their own."""
+    """A larger code base: the same loop again and again, in separate functions."""
     return HEAD + "".join(
         LOOP.replace("main", f"main{number}") + "        accelerator.log({'m': loss})\n" for number in range(size)
     )
 
 
-# By what grows, the program of a size, and the first of its sizes.
+# By what grows: the program of a given size, and the first size.
 FAMILIES: Mapping[str, tuple[Callable[[int], str], int]] = {
     "functions": (functions, 4),
     "chain of helpers": (helpers, 4),
@@ -118,7 +118,7 @@ FAMILIES: Mapping[str, tuple[Callable[[int], str], int]] = {
 
 
 def seconds(text: str) -> float:
-    """CPU seconds of a lint of one program, without those of what is loaded once; the best of two."""
+    """CPU seconds of a lint of one program, without what is loaded once; the best of two."""
 
     def once() -> float:
         linter = new_linter(Path.cwd())
@@ -131,7 +131,7 @@ def seconds(text: str) -> float:
 
 
 def exponent(sizes: Sequence[int], spent: Sequence[float]) -> float:
-    """The slope of a line through the logarithms; NaN where there is too little to measure."""
+    """The slope of a line through the logarithms; NaN if there is too little to measure."""
     points = [(math.log(size), math.log(each)) for size, each in zip(sizes, spent, strict=True) if each > EXACT]
     if len(points) < 3:
         return math.nan
@@ -143,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", default="", metavar="TEXT", help="families with this text in their name")
     chosen = parser.parse_args(arguments)
-    seconds(statements(4))  # what is loaded once
+    seconds(statements(4))  # load what is loaded only once
     rows: list[tuple[object, ...]] = [("what grows", "sizes", "CPU s", "exponent")]
     worst = 0.0
     for name, (program, first) in FAMILIES.items():

@@ -1,10 +1,10 @@
-"""What whole commands cost: trl-lint in each of the ways it is called, beside the floor and beside other linters.
+"""What whole commands cost: trl-lint in each mode, compared with the minimum and with other linters.
 
     python -m bench.peers [--only TEXT] [--runs N] [--no-peers]
 
-For each tree: CPU seconds, seconds by the clock and peak memory of one process; the median of the runs, which are made
-in turn. The floor is `libcst.parse_module` over the files that pass the filter, in a process of its own. The peers get
-an environment of their own, once, from the package index; they are asked for all their rules, on the same files.
+For each tree: CPU seconds, wall-clock seconds and peak memory of one process; the median of the runs, which alternate.
+The minimum (`floor`) is `libcst.parse_module` over the files that pass the filter, in a separate process. The peers get
+their own environment, once, from the package index; they run with all their rules, on the same files.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TREES = (
     Corpus(Release("ms-swift", "4.6.0")),
     Corpus(Release("verl", "0.9.1", "sdist")),
 )
-# What is asked of each peer, in its environment; {} are the files.
+# The command of each peer, in its environment; {} are the files.
 PEERS = {
     "TorchFix": ("torchfix==0.7.0", ("torchfix", "--select=ALL")),
     "Fixit": ("fixit==2.2.1", ("fixit", "--quiet", "lint")),
@@ -50,7 +50,7 @@ for path in sys.argv[1:]:
     libcst.parse_module(open(path, "rb").read())
 """
 _LINT = (sys.executable, "-m", "trl_lint", "check", ".", "--isolated", "--exit-zero", "--quiet")
-# How trl-lint is called, in this order: what is warm finds what the run before has kept.
+# The modes of trl-lint, in this order: a warm run reads what the run before has cached.
 WAYS: Mapping[str, tuple[str, ...]] = {
     "cold": (),
     "warm": (),
@@ -63,7 +63,7 @@ PYTHON = (sys.executable, "-c", "pass")
 
 @dataclass(frozen=True)
 class Cost:
-    """What a command took: seconds of CPU, seconds by the clock, and megabytes at its peak."""
+    """The cost of a command: CPU seconds, wall-clock seconds, and peak memory in megabytes."""
 
     cpu: float
     wall: float
@@ -71,7 +71,7 @@ class Cost:
 
 
 def of_command(command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> Cost:
-    """What a command costs that is run in a folder; its exit code says nothing here."""
+    """The cost of a command that is run in a folder; its exit code is ignored here."""
     begun = time.perf_counter()
     with subprocess.Popen(
         command,
@@ -81,7 +81,7 @@ def of_command(command: Sequence[str], folder: Path, environment: Mapping[str, s
         stderr=subprocess.DEVNULL,
     ) as process:
         _, _, used = os.wait4(process.pid, 0)
-        process.returncode = 0  # it is waited for already
+        process.returncode = 0  # it has been waited for already
     return Cost(used.ru_utime + used.ru_stime, time.perf_counter() - begun, used.ru_maxrss / 1024)
 
 
@@ -91,7 +91,7 @@ def in_the_middle(costs: Sequence[Cost]) -> Cost:
 
 @contextmanager
 def copied(corpus: Corpus) -> Iterator[Path]:
-    """The Python files of a tree, in a folder of their own that may be changed."""
+    """A copy of the Python files of a tree, in a folder that may be changed."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary, "tree")
         for path in corpus.files:
@@ -108,7 +108,7 @@ def that_matter(corpus: Corpus) -> list[str]:
 
 
 def peer_command(name: str) -> tuple[str, ...]:
-    """How a peer is started, in an environment of its own that is built where it is missing.
+    """The command of a peer, in its own environment, which is built if it is missing.
 
     Raises:
         IndexUnreachable: it is missing, and pip could not fetch it.
@@ -128,7 +128,7 @@ def peer_command(name: str) -> tuple[str, ...]:
 
 
 def _edited(path: Path, line: str) -> Callable[[], None]:
-    """Puts a line at the end of a file, another one each time."""
+    """Append a line to a file, a different one each time."""
     text, numbers = path.read_text(encoding="utf-8"), count()
 
     def change() -> None:
@@ -138,7 +138,7 @@ def _edited(path: Path, line: str) -> Callable[[], None]:
 
 
 def of_tree(corpus: Corpus, matter: Sequence[str], runs: int, peers: Mapping[str, Sequence[str]]) -> dict[str, Cost]:
-    """The median cost of each way to look at a tree. peers: how each of them is started."""
+    """The median cost of each way to lint a tree. peers: the command of each of them."""
     found: dict[str, list[Cost]] = {}
     with copied(corpus) as folder, tempfile.TemporaryDirectory() as caches:
         largest = max((folder / each for each in matter), key=lambda path: path.stat().st_size)
@@ -148,7 +148,7 @@ def of_tree(corpus: Corpus, matter: Sequence[str], runs: int, peers: Mapping[str
             found.setdefault("floor", []).append(of_command((sys.executable, "-c", FLOOR, *matter), folder))
             for way, options in WAYS.items():
                 found.setdefault(way, []).append(of_command((*_LINT, *options), folder, kept))
-            # A comment first: it is one that has changed since the last run, and nothing else has.
+            # A comment first: it must be the only change since the last run.
             for way, change in (("a comment changed", comment), ("one file changed", code)):
                 change()
                 found.setdefault(way, []).append(of_command(_LINT, folder, kept))
@@ -158,7 +158,9 @@ def of_tree(corpus: Corpus, matter: Sequence[str], runs: int, peers: Mapping[str
 
 
 def lines_of(corpus: Corpus, count: int, costs: Mapping[str, Cost]) -> list[tuple[object, ...]]:
-    """A line for each way, with its CPU time over the floor and over a cold lint. count: how many files matter."""
+    """A line for each mode, with its CPU time over the minimum and over a cold lint. count: how many files pass the
+    filter.
+    """
     floor, cold = costs["floor"], costs["cold"]
     return [
         (

@@ -1,9 +1,10 @@
-"""Where the time of a lint goes: CPU seconds of each phase, in one process, on the trees that speed is measured on.
+"""Where the time of a lint goes: CPU seconds of each phase, in one process, on the trees of the speed benchmark.
 
     python -m bench.phases [--only TEXT]
 
-A phase is charged what it takes itself, and not what it waits for: a call that leads into another file may have that
-file parsed, which is parsing. Nothing is looked up in a cache. To start Python and to import the linter is in none.
+A phase is charged its own time, not the time of other phases that it calls: a call that leads into another file may
+have that file parsed, which counts as parsing. No cache is used. Starting Python and importing the linter count in no
+phase.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ Phase = str | Callable[..., str]
 
 
 def _kind_of_run(engine: Engine, function: Any, called: Any, *_: object) -> str:
-    """Why a function is run: for the first time, for arguments that it had not had, or as something has changed."""
+    """Why a function is run: for the first time, for new arguments, or because something has changed."""
     if called.key in function.summaries:
         return "runs again"
     return "further contexts" if function.summaries else "first runs"
 
 
-# What is timed: where it is, its name there, and the phase that it is.
+# What is timed: where it is, its name there, and its phase.
 TIMED: Sequence[tuple[Any, str, Phase]] = (
     (Prefilter, "may_matter", "filter"),
     (CodeLinter, "_in_order", "order of files"),
@@ -55,7 +56,7 @@ TIMED: Sequence[tuple[Any, str, Phase]] = (
 
 
 class Clock:
-    """Charges CPU time to the phase that was begun last and has not ended."""
+    """Charges CPU time to the innermost phase that is active."""
 
     def __init__(self, now: Callable[[], float] = time.process_time) -> None:
         self.spent: Counter[str] = Counter()
@@ -79,7 +80,7 @@ class Clock:
             self._open.pop()
 
     def timed(self, function: Callable[..., Any], phase: Phase) -> Callable[..., Any]:
-        """The function, whose time is charged to a phase."""
+        """Wrap a function so that its time is charged to a phase."""
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,10 +1,10 @@
-"""What does the recorder cost? A run that is watched, over the same run that is not.
+"""What does the recorder cost? A run with the recorder, over the same run without it.
 
     python -m bench.recorder [--runs N] [--steps N] [--release X]
 
-A DPO run on two processes of the CPU, under torchrun, with and without the recorder in turn. Compared are the seconds
-of training, as Trainer itself counts them, and those of the whole command, by the clock and of the processors. Exit
-code 1 when watched training takes more than 5 % longer, in the median.
+A DPO run on two processes on the CPU, under torchrun, with and without the recorder alternately. The figures are the
+seconds of training, as Trainer counts them, and the wall-clock and CPU seconds of the whole command. Exit code 1 when
+recorded training takes more than 5 % longer, in the median.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TRAINED = re.compile(r"'train_runtime': '?([\d.]+)")
 
 @dataclass(frozen=True)
 class Taken:
-    """Seconds of one run: of the training in it, of all, and of all processors."""
+    """The seconds of one run: of its training, in total, and of all processors."""
 
     training: float
     whole: float
@@ -59,7 +59,7 @@ def unwatched(launch: Launch, script: Path, args: tuple[str, ...]) -> Taken:
 
 
 def _cpu() -> float:
-    """The processor seconds of all processes that were started and have ended."""
+    """The CPU seconds of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

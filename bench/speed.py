@@ -3,13 +3,13 @@
     python -m bench.speed [--json] [--fixes]
 
 Both are measured in one process on the same candidate files (those in which a rule can find anything). The total
-holds all that a lint does, the files that are opened besides included. Of a single file, time is charged to the
-file whose code is being worked on: what a call costs that leads into another file, or a base class that stands in
-one, is that file's. Exit code 1 when the ratio is above 3 in total or above 6 for any file.
+includes everything that a lint does, other files that are opened as well. For single files, time is charged to the file
+whose code is being analysed: the cost of a call into another file, or of a base class in another file, belongs to that
+file. Exit code 1 when the ratio is above 3 in total or above 6 for any file.
 
-With `--fixes` whole commands are measured instead: what `--output-format json`, `--diff` and `--fix` cost over what
-a plain lint of the same files does, for one file with nothing to fix, for many files with one thing to fix among
-them, and for a release. Exit code 1 when one costs more than 1.5 times as much (of the release: 2.5 times).
+With `--fixes` whole commands are measured instead: the cost of `--output-format json`, `--diff` and `--fix` over a
+plain lint of the same files, for one file with nothing to fix, for many files of which one has something to fix, and
+for a release. Exit code 1 when one costs more than 1.5 times as much (for the release: 2.5 times).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from trl_lint.linter.linter import Linter
 
 MAX_TOTAL, MAX_FILE = 3.0, 6.0
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
-# What fixes may cost over a plain lint: where next to nothing is to be fixed, and in a release.
+# What fixes may cost over a plain lint: if next to nothing is to be fixed, and for a release.
 MAX_QUIET, MAX_RELEASE = 1.5, 2.5
 WAYS = {
     "lint": ("--output-format", "text"),
@@ -51,7 +51,7 @@ REPEATS = 3
 
 @dataclass(frozen=True)
 class Timing:
-    """What one file cost, in seconds of CPU time: to parse it alone, and all that the lint spent on it."""
+    """The cost of one file in seconds of CPU time: of parsing it alone, and of the whole lint."""
 
     corpus: str
     file: str
@@ -64,7 +64,7 @@ class Timing:
 
 
 class Ledger:
-    """Charges CPU time to the file that is being worked on."""
+    """Charges CPU time to the file that is being analysed."""
 
     def __init__(self) -> None:
         self.spent: Counter[Path | None] = Counter()
@@ -95,7 +95,7 @@ class Ledger:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Put the ledger around all work that belongs to one file."""
+        """Let the ledger measure all work that belongs to one file."""
         originals = [(owner, name, getattr(owner, name), path_of) for owner, name, path_of in _WORK]
         for owner, name, method, path_of in originals:
             setattr(owner, name, self.wrap(method, path_of))
@@ -107,7 +107,7 @@ class Ledger:
                 setattr(owner, name, method)
 
 
-# Methods that work on one file, and which one that is by their first argument.
+# Methods that work on one file, and how to get that file from their first argument.
 _WORK: tuple[tuple[type, str, Callable[..., Path]], ...] = (
     (Project, "add", lambda path: path),
     (Engine, "load", lambda module: module.path),
@@ -144,7 +144,7 @@ def _cpu(work: Callable[[], object]) -> float:
 
 
 def warm_up() -> None:
-    """Load LibCST, its parser and the rules before the clock starts: they cost the same for any tree."""
+    """Load LibCST, its parser and the rules before the measurement: they cost the same for any tree."""
     libcst.parse_module("import torch\n")
     new_linter(Path.cwd()).check(Path("warm_up.py"), b"import torch\n")
 
@@ -165,7 +165,7 @@ def report(timings: Sequence[Timing], spent: Mapping[str, float]) -> str:
 
 
 def passed(timings: Sequence[Timing], spent: Mapping[str, float]) -> bool:
-    """Whether both limits are kept."""
+    """Whether both ratios are below their limits."""
     total = sum(spent.values()) / sum(t.parse for t in timings)
     return total <= MAX_TOTAL and all(timing.ratio <= MAX_FILE for timing in timings)
 
@@ -175,7 +175,7 @@ def passed(timings: Sequence[Timing], spent: Mapping[str, float]) -> bool:
 
 @dataclass(frozen=True)
 class Cost:
-    """The CPU time of whole commands on one folder, by the way they are asked, and what each may cost over a lint."""
+    """The CPU time of whole commands on one folder, by command, and what each may cost over a lint."""
 
     folder: str
     limit: float
@@ -190,7 +190,7 @@ class Cost:
 
 
 def costs() -> list[Cost]:
-    """What fixes cost in three folders, all measured in turn."""
+    """The cost of fixes in three folders, measured alternately."""
     with tempfile.TemporaryDirectory() as temporary:
         quiet, one = Path(temporary, "quiet"), Path(temporary, "one")
         for folder in (quiet, one):
@@ -230,7 +230,7 @@ def _of_children() -> float:
 
 
 def report_costs(found: Sequence[Cost]) -> str:
-    """The ratio of every way to ask, by folder."""
+    """The ratio of every command, by folder."""
     heading = ("over a plain lint", *(way for way in WAYS if way != "lint"), "limit")
     rows = [(each.folder, *(f"{each.ratio(way):.2f}" for way in heading[1:-1]), each.limit) for each in found]
     return table([heading, *rows])

@@ -2,10 +2,10 @@
 
     python -m bench.with_flake8 [--runs N] [--jobs N] [--only PACKAGE]
 
-Whole processes are measured, in turns, and the median of each side is taken: CPU time (of flake8 and the processes
-it starts) and wall time. The plugin is measured twice: cold, with an empty cache that it fills, and warm, with what
-the cold run before has kept and nothing changed since. Exit code 1 when a warm ratio, of CPU or wall time, is above
-its limit; for the cold ones there is none.
+Whole processes are measured alternately, and the median of each side is taken: CPU time (of flake8 and its child
+processes) and wall time. The plugin is measured twice: cold, with an empty cache that it fills, and warm, with the
+cache of the cold run and nothing changed since. Exit code 1 when a warm ratio, of CPU or wall time, is above its limit;
+the cold ones have none.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from statistics import median
 from evaluation.common import FAILED, PASSED, run, table
 from evaluation.corpora import TRANSFORMERS, TRL, Corpus
 
-# flake8 as it is started from a terminal; without the plugin it does not get to see our distribution at all.
+# flake8 as started from a terminal; on the side without the plugin, our distribution is hidden from it.
 FLAKE8 = "import sys; from flake8.main.cli import main; sys.exit(main())"
 HIDDEN = """
 import importlib.metadata as metadata
 real = metadata.distributions
 metadata.distributions = lambda **how: (each for each in real(**how) if each.metadata["Name"] != "trl-lint")
 """
-# In this order: the cold run keeps what the warm one finds.
+# In this order: the cold run fills the cache for the warm one.
 SIDES = {"without": HIDDEN + FLAKE8, "cold": FLAKE8, "warm": FLAKE8}
 
 
@@ -57,7 +57,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Ratios:
-    """What a side takes of what flake8 takes without the plugin."""
+    """The cost of a side as a ratio to flake8 without the plugin."""
 
     cpu: float
     wall: float
@@ -67,7 +67,7 @@ class Ratios:
 
 
 def measure(script: str, case: Case, jobs: str, cache: str) -> Cost:
-    """Run flake8 once. Its own findings are written to nowhere."""
+    """Run flake8 once. Its findings are discarded."""
     command = [sys.executable, "-c", script, "--isolated", f"--jobs={jobs}", "--exit-zero", case.folder]
     environment = {name: value for name, value in os.environ.items() if name != "TRL_LINT_NO_CACHE"}
     environment["TRL_LINT_CACHE_DIR"] = cache
@@ -82,7 +82,7 @@ def _children() -> float:
 
 
 def plugins(script: str) -> str:
-    """What flake8 says it has loaded."""
+    """The plugins that flake8 reports as loaded."""
     done = subprocess.run(
         [sys.executable, "-c", script, "--version"],
         cwd=Path(__file__).parents[1],

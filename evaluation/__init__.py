@@ -1,1 +1,1 @@
-"""How right it is: `python -m evaluation.<name>`. How fast it is stands in `bench/`."""
+"""How accurate trl-lint is: `python -m evaluation.<name>`. How fast it is: see `bench/`."""

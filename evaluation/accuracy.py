@@ -1,12 +1,12 @@
-"""Accuracy of all rules: what they find of TRL's history, and how right they are about everything they report.
+"""Accuracy of all rules: what they find of the bugs in TRL's history, and whether what they report is right.
 
     python -m evaluation.accuracy [--only PACKAGE] [--list] [--json] [--output DIR]
 
 Recall is that of `history.py`. Precision is that of the default rules on whole releases: each finding there has been
-read, and `cases/judged.json` says what it is (real, debatable or false) and why. Each fix that is offered is applied
-in memory, and holds where the linter's own gate lets it through: it parses, leaves no finding and brings no other.
-A whole run writes `docs/accuracy.md`. `--list` prints the findings that nobody has judged yet, and judgements of
-findings that are not there any more. Exit code 1 when there are such, or when more than 1 in 20 is a false alarm.
+read, and `cases/judged.json` says what it is (real, debatable or false) and why. Each offered fix is applied in memory,
+and holds if the linter's own check accepts it: the result parses, the finding is gone, and no new one appears.
+A whole run writes `docs/accuracy.md`. `--list` prints the findings that are not judged yet, and the judgements of
+findings that are no longer reported. Exit code 1 if there are any, or if more than 1 in 20 is a false alarm.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from trl_lint.rules import all_rules
 from trl_lint.settings import EVERY_RULE, Settings
 
 DOCS = Path(__file__).parents[1] / "docs"
-# What the promise of one in twenty is about, and what is judged besides.
+# The releases for which at most one in twenty is promised, and those that are judged in addition.
 PROMISED = (TRL, TRANSFORMERS, ACCELERATE)
 JUDGED = (*PROMISED, ACCELERATE_LOOPS)
 REAL, DEBATABLE, FALSE, UNJUDGED = "real", "debatable", "false", "unjudged"
@@ -41,7 +41,7 @@ LEAST_RECALL, LEAST_RECALL_OF_A_RULE = 0.9, 0.75
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where a finding stands."""
+    """Where a finding is."""
 
     package: str
     rule: str
@@ -53,7 +53,7 @@ class Place:
 
 
 class Judgement(NamedTuple):
-    """What a finding was judged to be, why, and the cases of `proof/cases.py` that show it when they run."""
+    """What a finding was judged to be, why, and the cases of `proof/cases.py` that show it at run time."""
 
     verdict: str
     why: str
@@ -62,7 +62,7 @@ class Judgement(NamedTuple):
 
 @dataclass
 class Found:
-    """A finding, what it was judged to be and why, and what became of its fix."""
+    """A finding, what it was judged to be and why, and whether its fix holds."""
 
     place: Place
     finding: Finding
@@ -73,14 +73,14 @@ class Found:
 
     @property
     def offered(self) -> Applicability | None:
-        """How safe its fix is; None where there is a hint only."""
+        """The applicability of its fix; None if there is only a hint."""
         fix = self.finding.fix
         return fix.applicability if fix and fix.applicability is not Applicability.DISPLAY else None
 
 
 @dataclass
 class Judgements:
-    """What `judged.json` says, by place."""
+    """The contents of `judged.json`, by place."""
 
     rows: dict[Place, Judgement] = field(default_factory=dict)
     used: set[Place] = field(default_factory=set)
@@ -103,13 +103,13 @@ class Judgements:
         return self.rows.get(place, Judgement(UNJUDGED, ""))
 
     def left(self, packages: Iterable[str]) -> list[Place]:
-        """The judgements of findings that are not reported any more."""
+        """The judgements of findings that are no longer reported."""
         looked_at = set(packages)
         return sorted(place for place in set(self.rows) - self.used if place.package in looked_at)
 
 
 def findings_in(corpus: Corpus, judgements: Judgements) -> Iterator[Found]:
-    """What all rules but previews report in the files of a release, and whether the fixes hold."""
+    """What all rules except previews report in the files of a release, and whether the fixes hold."""
     root = corpus.root
     settings = Settings(select=(EVERY_RULE,))
     rules = [rule for rule in selected_rules(settings) if rule.code in ALL_RULES]
@@ -118,7 +118,7 @@ def findings_in(corpus: Corpus, judgements: Judgements) -> Iterator[Found]:
         source = path.read_bytes()
         try:
             found = linter.check(path, source)
-        except SourceError:  # a template, or the Python of another release
+        except SourceError:  # a template, or another version of Python
             continue
         if not found:
             continue
@@ -147,7 +147,7 @@ def recall(verdicts: Sequence[Verdict], group: str, rule: str | None = None) -> 
 
 
 def rules_table(verdicts: Sequence[Verdict], found: Sequence[Found]) -> list[tuple[object, ...]]:
-    """By rule: recall, alarms on right code, what was judged of its findings, and fixes."""
+    """By rule: recall, alarms on right code, how its findings were judged, and fixes."""
     rows: list[tuple[object, ...]] = [
         ("rule", "recall", "partial", "look-alikes", "fixed", "findings", REAL, DEBATABLE, FALSE, "fixes", "hold")
     ]
@@ -175,14 +175,14 @@ def _offers(offered: Sequence[Found]) -> str:
 
 
 def false_share(found: Sequence[Found]) -> float:
-    """The false alarms among what is promised to have at most one in twenty."""
+    """The share of false alarms in the releases for which at most one in twenty is promised."""
     promised = {str(corpus) for corpus in PROMISED}
     mine = [each for each in found if each.place.package in promised]
     return sum(each.verdict == FALSE for each in mine) / len(mine) if mine else 0.0
 
 
 def failures(verdicts: Sequence[Verdict], found: Sequence[Found], stale: Sequence[Place]) -> list[str]:
-    """What is not as it must be, in a line each."""
+    """A line for each requirement that is not met."""
     low = ((name, counts) for name, counts, least in _recalls(verdicts) if _below(counts, least))
     return [
         *(f"recall of {name} is {_share(*counts)}" for name, counts in low),
@@ -261,7 +261,7 @@ def _missed(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _reported(found: Sequence[Found], verdict: str, package: str | None = None) -> Iterator[str]:
-    """Judged findings, those of one reason in one line."""
+    """Judged findings, one line for those with the same reason."""
     groups: dict[tuple[str, str, str, str, tuple[str, ...]], list[Found]] = {}
     for each in found:
         if each.verdict == verdict and package in (None, each.place.package):

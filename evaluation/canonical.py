@@ -1,17 +1,17 @@
-"""One form for code that logs the same thing: does a mended text say what the original says?
+"""One form for code that logs the same thing: does a fixed text mean the same as the original?
 
 Two texts are compared after the rewrites below, each of which keeps what the metric means over the ranks:
 
-- `gather_for_metrics` is `gather`;
-- a reduction over what was gathered goes inside too: `gather(e).float().mean()` is `gather(e.float().mean()).mean()`;
-- a reduction of what has one element already is nothing;
-- `reduce(e.sum(), reduction="sum")` is `gather(e.sum()).sum()`;
-- in a gather, a number that is made a tensor again is the tensor: `torch.tensor(e.item(), device=….device)` is `e`;
-- `.detach()` may stand anywhere in the chain around a gather, and before `.cpu()` or after it;
-- a name that is bound once and read once is its value, where that value is made as often, on the same ranks;
-- parentheses, line breaks, quotes and comments are nothing.
+- `gather_for_metrics` becomes `gather`;
+- a reduction of gathered values is also done inside: `gather(e).float().mean()` → `gather(e.float().mean()).mean()`;
+- a reduction of a single element is removed;
+- `reduce(e.sum(), reduction="sum")` becomes `gather(e.sum()).sum()`;
+- in a gather, `torch.tensor(e.item(), device=….device)` (a number that becomes a tensor again) becomes `e`;
+- `.detach()` may be anywhere in the chain around a gather, and before or after `.cpu()`;
+- a name that is bound once and read once is replaced by its value, if that runs as often there, on the same ranks;
+- parentheses, line breaks, quotes and comments are ignored.
 
-Means and sums, other arguments, other conditions, and a gather that is missing stay different.
+Means and sums, other arguments, other conditions, and a missing gather stay different.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 REDUCTIONS = frozenset({"sum", "mean", "max", "min", "amax", "amin", "nansum", "nanmean"})
-# Of one element they make that element, whatever it is (`nansum` makes 0 of a nan).
+# Applied to one element, they return it, whatever it is (`nansum` turns a nan into 0).
 IDENTITIES = REDUCTIONS - {"nansum", "nanmean"}
 CASTS = frozenset({"float", "double", "half", "bfloat16", "long", "int", "to", "detach", "clone", "contiguous"})
 HOST_TAILS = frozenset({"cpu", "item", "tolist", "numpy"})
-# Methods that only make a value of a value: it does not matter whether, when and how often they are called.
+# Methods that only compute a value from a value: it does not matter whether, when and how often they are called.
 QUIET = REDUCTIONS | CASTS | HOST_TAILS | {"abs", "exp", "log", "std", "var", "view", "reshape", "squeeze", "unsqueeze"}
 GATHERS = frozenset({"gather", "gather_for_metrics"})
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -36,7 +36,7 @@ LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break, ast.Yield, ast.YieldF
 
 @dataclass(frozen=True)
 class Helper:
-    """A function of one `return` that a neutral step made, and the text it stands in."""
+    """A function with one `return` that a neutral step created, and the text that contains it."""
 
     name: str
     text: str
@@ -45,7 +45,7 @@ class Helper:
 def same(one: str, other: str, helper: Helper | None = None) -> bool:
     """Whether two files are the same code once both are in canonical form; `helper` is undone in `other`.
 
-    Statements that are equal to the letter are not looked at.
+    Statements that are equal to the letter are skipped.
     """
     left, right = _parsed(one), _parsed(other)
     if helper is not None:
@@ -70,7 +70,7 @@ def _unparsed(tree: ast.Module) -> str:
 
 
 def _parsed(text: str) -> ast.Module:
-    """The tree of a text, in which every statement knows its lines."""
+    """The tree of a text, in which every statement has its lines."""
     tree, lines = ast.parse(text), text.splitlines(keepends=True)
     for node in _members(tree.body):
         first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
@@ -86,7 +86,7 @@ def _members(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _differing(left: list, right: list) -> tuple[list, list]:
-    """Two bodies without what they begin and end with in common; of a pair of classes, the same of their bodies."""
+    """Two bodies without their common beginning and end; of a pair of classes, the same for their bodies."""
     while left and right and left[0].code == right[0].code:
         left, right = left[1:], right[1:]
     while left and right and left[-1].code == right[-1].code:
@@ -103,7 +103,7 @@ def _differing(left: list, right: list) -> tuple[list, list]:
 
 
 class _Substitute(ast.NodeTransformer):
-    """Puts expressions in the places of names."""
+    """Replaces names by expressions."""
 
     def __init__(self, values: dict[str, ast.expr]) -> None:
         self.values = values
@@ -114,7 +114,7 @@ class _Substitute(ast.NodeTransformer):
 
 
 class _Calls(ast.NodeTransformer):
-    """Puts the value of a function of one `return` in the place of its calls with plain names."""
+    """Replaces calls of a function with one `return`, with plain names as arguments, by its value."""
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self.name = function.name
@@ -130,7 +130,7 @@ class _Calls(ast.NodeTransformer):
 
 
 def _without_helper(tree: ast.Module, helper: Helper) -> ast.Module:
-    """The tree with the helper's value where it is called, and without its definition or import."""
+    """The tree with the helper's value in place of its calls, and without its definition or import."""
     functions = [node for node in ast.parse(helper.text).body if isinstance(node, ast.FunctionDef)]
     function = next((node for node in functions if node.name == helper.name), None)
     if function is None or len(function.body) != 1 or not isinstance(function.body[0], ast.Return):
@@ -174,7 +174,7 @@ def _call(receiver: ast.expr, name: str, like: ast.Call | None = None) -> ast.Ca
 
 
 def _of_accelerator(node: ast.AST) -> bool:
-    """Whether a method of something called an accelerator is called."""
+    """Whether the node calls a method of an object that is named like an accelerator."""
     if not _method(node):
         return False
     receiver = node.func.value
@@ -183,18 +183,18 @@ def _of_accelerator(node: ast.AST) -> bool:
 
 
 def is_gather(node: ast.AST) -> bool:
-    """Whether the node is `accelerator.gather(e)`, or the same for metrics."""
+    """Whether the node is `accelerator.gather(e)` or `accelerator.gather_for_metrics(e)`."""
     return _of_accelerator(node) and _method(node) in GATHERS and len(node.args) == 1 and not node.keywords
 
 
 def _to_cpu(node: ast.Call) -> ast.Call:
-    """`.to("cpu")` is `.cpu()`."""
+    """Rewrite `.to("cpu")` as `.cpu()`."""
     target = node.args[0] if _method(node) == "to" and len(node.args) == 1 and not node.keywords else None
     return _call(node.func.value, "cpu") if isinstance(target, ast.Constant) and target.value == "cpu" else node
 
 
 def _reduce_as_gather(node: ast.Call) -> ast.Call:
-    """`reduce(e.sum(), reduction="sum")` as what it does to one element."""
+    """Rewrite `reduce(e.sum(), reduction="sum")` as a gather of one element and its reduction."""
     if not _of_accelerator(node) or _method(node) != "reduce" or not node.args:
         return node
     given = [*node.args[1:], *(each.value for each in node.keywords if each.arg == "reduction")]
@@ -207,14 +207,14 @@ def _reduce_as_gather(node: ast.Call) -> ast.Call:
 
 
 def _one_element(node: ast.AST) -> bool:
-    """Whether an expression shows that it has one element: it ends in a reduction over all of them."""
+    """Whether an expression visibly has one element: it ends in a reduction over all of them."""
     while _method(node) in CASTS:
         node = node.func.value
     return _bare(node) and _method(node) in REDUCTIONS
 
 
 def _reduced_inside(node: ast.expr) -> ast.expr:
-    """`gather(e).<casts>.R()` as `gather(e.<casts>.R()).R()`; of one element, without what does nothing."""
+    """Rewrite `gather(e).<casts>.R()` as `gather(e.<casts>.R()).R()`; of one element, drop what does nothing."""
     if is_gather(node):
         node.args[0] = _collapsed(_as_tensor(node.args[0], node.func.value))
         return node
@@ -230,12 +230,12 @@ def _reduced_inside(node: ast.expr) -> ast.expr:
             inner = _call(inner, _method(cast), cast)
         reduction = _method(node)
         return _call(_gathered(gather, _collapsed(_call(inner, reduction))), reduction)
-    # A second reduction of what came out of a gather.
+    # A second reduction of a gather's result.
     return _collapsed(node) if _has_gather_in_chain(node) else node
 
 
 def _as_tensor(node: ast.expr, accelerator: ast.expr) -> ast.expr:
-    """`torch.tensor(e.item(), device=accelerator.device)` as `e`: one element on its way to the device and back."""
+    """Rewrite `torch.tensor(e.item(), device=accelerator.device)` as `e`: one element goes to the host and back."""
     made = _method(node) == "tensor" and ast.unparse(node.func) == "torch.tensor" and len(node.args) == 1
     if not made or [each.arg for each in node.keywords] != ["device"]:
         return node
@@ -255,7 +255,7 @@ def _has_gather_in_chain(node: ast.AST) -> bool:
 
 
 def _collapsed(node: ast.expr) -> ast.expr:
-    """The expression without the reductions at its end that work on one element."""
+    """The expression without reductions of one element at its end."""
     while _bare(node) and _method(node) in REDUCTIONS and _one_element(node.func.value):
         before = node.func.value
         while _method(before) in CASTS:
@@ -267,7 +267,7 @@ def _collapsed(node: ast.expr) -> ast.expr:
 
 
 def _chain_in_order(node: ast.expr) -> ast.expr:
-    """A chain around a gather with its `.detach()` innermost, once."""
+    """A chain around a gather with one `.detach()`, innermost."""
     outside, gather = _peeled(node)
     if not is_gather(gather):
         return node
@@ -280,7 +280,7 @@ def _chain_in_order(node: ast.expr) -> ast.expr:
 
 
 def _peeled(node: ast.expr, *, stop: bool = True) -> tuple[list[ast.Call], ast.expr]:
-    """The quiet methods at the end of an expression (down to a gather), and what is under them."""
+    """The quiet methods at the end of an expression (down to a gather), and the expression below them."""
     methods = []
     while _method(node) in QUIET and not (stop and is_gather(node)) and not _is_module(node.func.value):
         methods.append(node)
@@ -302,13 +302,13 @@ def _rebuilt(root: ast.expr, methods: Sequence[ast.Call]) -> ast.expr:
 
 
 def _inline(function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-    """Put values that are bound to a name once and read once where they are read."""
+    """Replace names that are bound once and read once by their values."""
     while any([_inline_in(block, function) for block in _blocks(function)]):
         pass
 
 
 def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The lists of statements of a function, without those of the functions in it."""
+    """The lists of statements of a function, without those of nested functions."""
     for part in ("body", "orelse", "finalbody"):
         block = getattr(node, part, None)
         if isinstance(block, list) and block:
@@ -321,7 +321,7 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
 
 
 def _inline_in(block: list[ast.stmt], function: ast.AST) -> bool:
-    """Inline what can be in one block; whether anything was."""
+    """Inline a name in one block; return whether there was one."""
     uses = _Uses(function)
     for index, statement in enumerate(block):
         name = _bound_name(statement)
@@ -345,7 +345,7 @@ def _bound_name(statement: ast.stmt) -> str | None:
 
 
 class _Uses:
-    """How often each name of a function is bound and read, functions in it included."""
+    """How often each name of a function is bound and read, in nested functions as well."""
 
     def __init__(self, function: ast.AST) -> None:
         self.bound: dict[str, int] = {}
@@ -367,7 +367,7 @@ class _Uses:
 
 
 def _other_bindings(node: ast.AST) -> list[str]:
-    """The names a node binds that are not written as names: parameters, imports, exceptions, global ones."""
+    """The names that a node binds without a Name node: parameters, imports, exceptions, globals."""
     match node:
         case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return [name]
@@ -381,12 +381,12 @@ def _other_bindings(node: ast.AST) -> list[str]:
 
 
 def _may_move(value: ast.expr, between: Sequence[ast.stmt], reader: ast.stmt, name: str) -> bool:
-    """Whether a value is the same, and made as often on the same ranks, where its name is read."""
+    """Whether a value is the same, and computed as often on the same ranks, where its name is read."""
     roots = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
     if any(roots & _changed(statement) for statement in between):
         return False
     if is_quiet(value):
-        # The reader itself may change a root only after the name is read: in a simple statement.
+        # The reader itself may change a root only after the name is read, as in a simple statement.
         return _stands_straight(reader, name) or (not roots & _changed(reader) and not _in_scope_or_loop(reader, name))
     if any(isinstance(node, LEAVING) for statement in between for node in ast.walk(statement)):
         return False
@@ -394,7 +394,7 @@ def _may_move(value: ast.expr, between: Sequence[ast.stmt], reader: ast.stmt, na
 
 
 def is_quiet(value: ast.expr) -> bool:
-    """Whether an expression only makes a value of values: no call that may do more, no collective."""
+    """Whether an expression only computes a value from values: no other calls, no collective."""
     for node in ast.walk(value):
         if isinstance(node, ast.Call) and (_method(node) not in QUIET or _of_accelerator(node)):
             return False
@@ -404,7 +404,7 @@ def is_quiet(value: ast.expr) -> bool:
 
 
 def _changed(statement: ast.stmt) -> set[str]:
-    """The names that a statement binds, or whose insides it sets or changes in place."""
+    """The names that a statement binds, or whose contents it sets or changes in place."""
     changed: set[str] = set()
     for node in ast.walk(statement):
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
@@ -417,7 +417,7 @@ def _changed(statement: ast.stmt) -> set[str]:
 
 
 def _sets_self(statement: ast.stmt) -> bool:
-    """Whether a statement binds an attribute of self itself, rather than an entry of what is stored there."""
+    """Whether a statement binds an attribute of self itself, not an entry of an object stored there."""
     return any(
         isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and _root(node) == "self"
         for node in ast.walk(statement)
@@ -451,5 +451,5 @@ def _stands_straight(statement: ast.stmt, name: str) -> bool:
 
 
 def _in_scope_or_loop(statement: ast.stmt, name: str) -> bool:
-    """Whether the name is read in a function of its own, or in a loop that changes things meanwhile."""
+    """Whether the name is read in a nested scope, or in a loop that changes values meanwhile."""
     return any(isinstance(node, (*SCOPES, ast.For, ast.While)) for node in _chain_to(statement, name))

@@ -1,7 +1,7 @@
-"""Commits of public code bases: the files of one that trl-lint looks at, written out once, kept outside the tree.
+"""Commits of public code bases: the files of a commit that trl-lint reads, written out once, outside the tree.
 
-They come from bare mirrors, `<mirrors>/<owner>+<name>/` (the git directory is that folder or one in it), else from a
-clone of GitHub, which lies with what is written out in the cache of `releases.py`. Nothing of it is run.
+They come from bare mirrors, `<mirrors>/<owner>+<name>/` (the git directory is that folder or one in it), otherwise from
+a clone of GitHub, which is in the cache of `releases.py`, with the files. Nothing of it is run.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from trl_lint.launch.judge.engines import of_file
 from trl_lint.launch.parsers import readers
 from trl_lint.linter.files.discovery import PROJECT_MARKS
 
-# What the linter reads besides the files that can start Python (`readers`): code, and what projects declare.
+# What the linter reads in addition to files that can start Python (`readers`): code, and project declarations.
 SUFFIXES = frozenset((".py", ".pyi", ".pyw", ".toml", ".cfg"))
-# What may say under which engine a project is trained; most of it is data.
+# Files that may name the engine with which a project is trained; most of them are data.
 _CONFIGURATIONS = frozenset((".json",))
-# Where the git directory of a mirror may lie, in its folder.
+# Where the git directory of a mirror may be, in its folder.
 GIT_DIRECTORIES = (".", "repo", ".git", "repo/.git")
-# The kind of an entry that is a plain file: neither a link nor another repository.
+# The modes of plain files: neither a link nor another repository.
 PLAIN = ("100644", "100755", "100664")
 GITHUB = "https://github.com"
 
@@ -45,7 +45,7 @@ class Checkout:
 
     @property
     def name(self) -> str:
-        """`owner+name`, as mirrors are called."""
+        """`owner+name`, the name of the mirror."""
         return self.repository.replace("/", "+")
 
 
@@ -53,7 +53,7 @@ def tree_of(checkout: Checkout, mirrors: Path | None) -> Path:
     """The folder with the files of a commit.
 
     Raises:
-        NotToBeHad: no git directory at hand has the commit, or there is none.
+        NotToBeHad: no available git directory has the commit, or there is none.
     """
     target = cache_dir() / "checkouts" / f"{checkout.name}-{checkout.commit}"
     if not target.is_dir():
@@ -62,7 +62,7 @@ def tree_of(checkout: Checkout, mirrors: Path | None) -> Path:
 
 
 def write(files: Iterable[tuple[str, bytes]], target: Path) -> None:
-    """Write files below a folder, which appears only once it is whole."""
+    """Write files below a folder, which appears only once it is complete."""
     target.parent.mkdir(parents=True, exist_ok=True)
     half = Path(tempfile.mkdtemp(prefix=".writing-", dir=target.parent))
     try:
@@ -76,9 +76,9 @@ def write(files: Iterable[tuple[str, bytes]], target: Path) -> None:
 
 
 def files_of(git_directory: Path, commit: str) -> Iterator[tuple[str, bytes]]:
-    """The files of a commit that the linter looks at, each with its content.
+    """The files of a commit that the linter reads, each with its content.
 
-    Mirrors may be without their largest files. A notebook or a README that is not there is left out.
+    Mirrors may lack their largest files. A missing notebook or README is skipped.
 
     Raises:
         NotToBeHad: the git directory lacks the commit or its code.
@@ -110,7 +110,7 @@ def _suffix(path: str) -> str:
 
 
 def _may_matter(path: str) -> bool:
-    """Whether a file is looked at by its name; one without a suffix is where its first line says so."""
+    """Whether the linter reads a file of this name; a file without a suffix may say so in its first line."""
     inside = not path.startswith("/") and ".." not in PurePosixPath(path).parts
     return inside and (
         _suffix(path) in {"", *SUFFIXES, *_CONFIGURATIONS}
@@ -129,7 +129,7 @@ def _entries(git_directory: Path, commit: str) -> Iterator[tuple[str, str]]:
 
 
 def _contents(git_directory: Path, names: list[str]) -> Iterator[bytes | None]:
-    """The contents of some objects, in their order (the form is that of `git cat-file --batch`); None if missing."""
+    """The contents of some objects in order (in the format of `git cat-file --batch`); None if missing."""
     said = _git(git_directory, "cat-file", "--batch", asked="\n".join([*names, ""]).encode())
     place = 0
     for _ in names:
@@ -144,7 +144,7 @@ def _contents(git_directory: Path, names: list[str]) -> Iterator[bytes | None]:
 
 
 def _git_directory(checkout: Checkout, mirrors: Path | None) -> Path:
-    """The git directory that has the commit: a mirror, else a clone.
+    """The git directory that has the commit: a mirror, otherwise a clone.
 
     Raises:
         NotToBeHad: there is none, or it lacks the commit.
@@ -168,7 +168,7 @@ def _clones() -> Path:
 
 
 def _bring(clone: Path, names: list[str]) -> None:
-    """Fetch the contents of some files together. Git would fetch each when it is asked for, one after the other."""
+    """Fetch the contents of some files together. Git would fetch them one by one on demand."""
     options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--filter=blob:none", "--stdin")
     _git(clone, "fetch", *options, "origin", asked="\n".join([*names, ""]).encode())
 
@@ -193,7 +193,7 @@ def _git(git_directory: Path, *arguments: str, asked: bytes = b"") -> bytes:
 
 
 def _run(command: list[str], asked: bytes = b"") -> bytes:
-    """What a command wrote.
+    """The output of a command.
 
     Raises:
         NotToBeHad: it failed.

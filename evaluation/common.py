@@ -1,4 +1,4 @@
-"""What the benchmarks share: a linter over one release, the files of a corpus, and names of places."""
+"""What the benchmarks share: a linter for one release, the files of a corpus, and names of places."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trl_lint.rules import all_rules
 from trl_lint.rules.base import Rule
 from trl_lint.settings import Settings
 
-# Those that ask about events; the one about launch commands has benchmarks of its own.
+# The rules that subscribe to events; the rule about launch commands has its own benchmarks.
 ALL_RULES = tuple(rule.code for rule in all_rules() if isinstance(rule, Rule))
 # Exit codes: 0 as it should be, 1 the benchmark failed, 2 it could not run.
 PASSED, FAILED, NOT_RUN = 0, 1, 2
@@ -31,7 +31,7 @@ def python_files(root: Path, patterns: Iterable[str] = ("**/*.py",)) -> list[Pat
 
 
 def covers(finding: Finding, line: int) -> bool:
-    """Whether the finding is told by the line, or its range covers it."""
+    """Whether the finding is reported on the line, or its range covers it."""
     return line in finding.lines or finding.start.line <= line <= finding.end.line
 
 
@@ -71,7 +71,7 @@ def table(rows: Sequence[Sequence[object]]) -> str:
 
 
 def run(main: Callable[[], int]) -> None:
-    """Run a benchmark's `main()` and exit with what it returns; say it where the index can't be reached."""
+    """Run a benchmark's `main()` and exit with what it returns; report it if the index can't be reached."""
     try:
         sys.exit(main())
     except IndexUnreachable as error:

@@ -1,10 +1,10 @@
-"""Compare two versions of trl-lint: what does each find on the same releases, and what would it make of it?
+"""Compare two versions of trl-lint: what does each find on the same releases, and how would it fix that?
 
     python -m evaluation.compare OLD [NEW] [--only TEXT] [--tree FOLDER] [--verbose]
 
-OLD and NEW are revisions of this repository; without NEW it is the working tree. Each version is installed into a
-folder of its own and lints every release, with all rules and all fixes. Findings are compared by file, line, column,
-code, applicability and edits. `--tree` compares on a folder instead. Exit code 1 when anything differs.
+OLD and NEW are revisions of this repository; NEW defaults to the working tree. Each version is installed into its own
+folder and lints every release, with all rules and all fixes. Findings are compared by file, line, column, code,
+applicability and edits. `--tree` compares on a folder instead. Exit code 1 when anything differs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RELEASES = (
 
 @dataclass(frozen=True, order=True)
 class Row:
-    """One finding, as far as versions are compared by it."""
+    """The parts of a finding by which versions are compared."""
 
     file: str
     line: int
@@ -54,7 +54,7 @@ class Row:
 
 
 def installed(revision: str | None, folder: Path) -> Path:
-    """A version of trl-lint, without what it depends on, in a folder that Python can import it from."""
+    """A version of trl-lint, without its dependencies, in a folder that Python can import it from."""
     source = str(HERE) if revision is None else f"git+file://{HERE}@{revision}"
     subprocess.run(
         [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), source], check=True
@@ -63,10 +63,10 @@ def installed(revision: str | None, folder: Path) -> Path:
 
 
 def findings(version: Path, root: Path) -> list[Row]:
-    """What a version finds below a folder.
+    """The findings of a version below a folder.
 
     Raises:
-        RuntimeError: it did not get through.
+        RuntimeError: it failed.
     """
     command = [sys.executable, "-m", "trl_lint", "--isolated", "--no-cache", "--preview", "--select", "TRL"]
     done = subprocess.run(
@@ -97,7 +97,7 @@ def _row(finding: dict, root: Path) -> Row:
 
 
 def differences(old: Sequence[Row], new: Sequence[Row]) -> dict[str, list[str]]:
-    """What only one version finds, and what both find but would mend in another way."""
+    """What only one version finds, and what both find but fix differently."""
     other = {row.place: row for row in old}
     changed = [
         row
@@ -125,7 +125,7 @@ def _beyond(rows: Sequence[Row], others: Sequence[Row]) -> list[Row]:
 
 
 def compared(roots: Iterable[tuple[str, Path]], old: Path, new: Path, *, verbose: bool) -> int:
-    """Print what differs, tree by tree; give how much that is."""
+    """Print the differences, tree by tree; return their number."""
     rows: list[tuple[object, ...]] = [("tree", "old", "new", "gone", "new ones", "other fix", "other words")]
     lines: list[str] = []
     for name, root in roots:

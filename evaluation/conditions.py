@@ -1,7 +1,7 @@
-"""Under which conditions statements are made, before a fix and after it: what stays must ask for no less.
+"""The conditions under which statements run, before and after a fix: statements that stay must keep theirs.
 
-A fix takes out what asks for the rank (`if step % 10 == 0 and rank == 0:` → `if step % 10 == 0:`) and puts such a
-question in. The rest of a condition stays around every statement that stays.
+A fix removes a rank test (`if step % 10 == 0 and rank == 0:` → `if step % 10 == 0:`) or adds one. The rest of a
+condition stays around every statement that stays.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-# How people spell the question for the rank. What asks for it may come and go with a fix.
+# How people write a rank test, which a fix may remove or add.
 _ASKS_FOR_RANK = re.compile(
     r"rank|main_process|master|process_index|world_process_zero|is_main|is_primary|should_(save|log)", re.I
 )
@@ -18,9 +18,9 @@ _Guards = frozenset[str]
 
 
 def conditions_lost(before: str, after: str) -> str:
-    """The statements that are made under less than before; "" if there are none.
+    """A report on the statements that have lost a condition; "" if there are none.
 
-    Statements are told apart by their text; of several with one text, the guards of all of them count.
+    Statements are identified by their text; if several have the same text, the guards of all of them count.
     """
     old, new = _guards_of_statements(before), _guards_of_statements(after)
     lost = [
@@ -32,14 +32,14 @@ def conditions_lost(before: str, after: str) -> str:
 
 
 def _gone(old: list[_Guards], new: list[_Guards]) -> Iterator[_Guards]:
-    """What each place of a statement had around it that no place has any more, or has as something else instead."""
+    """The guards that an old place of a statement had and no new place has, unless another guard replaces them."""
     for guards in old:
         if not any(len(guards - each) <= len(each - guards) for each in new):
             yield min((guards - each for each in new), key=len)
 
 
 def _guards_of_statements(source: str) -> dict[str, list[_Guards]]:
-    """By the text of each simple statement, the conditions around each of its places that do not ask for the rank."""
+    """By the text of each simple statement, the conditions around each of its places, without rank tests."""
     found: dict[str, list[_Guards]] = {}
     for text, guards in _walk(ast.parse(source).body, frozenset()):
         found.setdefault(text, []).append(guards)
@@ -70,7 +70,7 @@ def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:
 
 
 def _atoms(test: ast.expr, *, holds: bool) -> _Guards:
-    """What must hold where a condition does, or does not; what asks for the rank is left out."""
+    """What must hold if a condition is true (`holds`) or false, without rank tests."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _atoms(test.operand, holds=not holds)
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And if holds else ast.Or):

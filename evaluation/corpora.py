@@ -1,4 +1,4 @@
-"""The trees that speed, crash and launches are measured on: which release, and which of its files."""
+"""The trees on which speed, crashes and launches are measured: which release, and which of its files."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ TRL = Corpus(Release("trl", "1.16.0"))
 TRANSFORMERS = Corpus(Release("transformers", "5.23.0"))
 TRANSFORMERS_TRAINERS = Corpus(Release("transformers", "5.23.0"), ("transformers/trainer*.py",))
 ACCELERATE = Corpus(Release("accelerate", "1.15.0"))
-# The source distribution carries loops that are not in the wheel (tests, and examples where it has them).
+# The source distribution has loops that are not in the wheel (tests, and examples if there are any).
 ACCELERATE_LOOPS = Corpus(Release("accelerate", "1.15.0", "sdist"), ("examples/**/*.py", "tests/**/*.py"))
 PEFT = Corpus(Release("peft", "0.21.2"))
 
 SPEED = (TRL, TRANSFORMERS_TRAINERS, ACCELERATE)
 CRASH = (TRL, TRANSFORMERS, ACCELERATE, ACCELERATE_LOOPS, PEFT)
 
-# What people launch is in the documentation and scripts of source distributions, as far as they carry any.
+# Launch commands are in the documentation and scripts of source distributions, if there are any.
 _LAUNCHES = {
     "trl": ("0.16.1", "0.20.0", "1.16.0"),
     "transformers": ("4.51.3", "5.23.0"),

@@ -2,8 +2,8 @@
 
     python -m evaluation.crash [--json]
 
-`--json` writes every finding with the text of its line, to be read and judged. A file that is no Python of
-today (a template, say) is counted apart. Exit code 1 when a file raises.
+`--json` writes every finding with the text of its line, to be read and judged. Files that are not valid Python today
+(templates, for example) are counted separately. Exit code 1 when a file raises.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from trl_lint.linter.results import SourceError
 
 @dataclass
 class Outcome:
-    """What linting one corpus gave."""
+    """The result of linting one corpus."""
 
     corpus: str
     files: int = 0
@@ -36,7 +36,7 @@ class Outcome:
 
 
 def lint(corpus: Corpus) -> Outcome:
-    """Lint every file of a corpus with one linter; what raises is kept and the rest goes on."""
+    """Lint every file of a corpus with one linter; record exceptions and continue."""
     outcome, root = Outcome(str(corpus)), corpus.root
     linter = new_linter(root)
     for path in corpus.files:
@@ -46,7 +46,7 @@ def lint(corpus: Corpus) -> Outcome:
 
 
 def lint_file(linter: Linter, path: Path, name: str, outcome: Outcome) -> None:
-    """Lint one file and add what came of it to the outcome."""
+    """Lint one file and add the result to the outcome."""
     source = path.read_bytes()
     try:
         found = linter.check(path, source)
@@ -59,7 +59,7 @@ def lint_file(linter: Linter, path: Path, name: str, outcome: Outcome) -> None:
 
 
 def describe(finding: Finding, name: str, source: bytes) -> dict:
-    """A finding as a reader needs it: place, function, line, message and the chain of reasons."""
+    """A finding with what a reader needs: place, function, line, message and the chain of reasons."""
     lines = source.decode("utf-8", "replace").splitlines()
     line = finding.start.line
     return {

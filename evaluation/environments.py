@@ -1,10 +1,10 @@
-"""Virtual environments with released trainers, one per release of trl, for what has to be run.
+"""Virtual environments with released trainers, one per release of trl, for programs that have to be run.
 
     python -m evaluation.environments [RELEASE ...]
 
-Builds those that are missing (all by default) and prints the interpreter of each. They lie in
-`$TRL_LINT_ENVIRONMENTS`, or in `~/.cache/trl-lint/environments`. What is large and the same in all of them is
-installed once, in a base that each of them has on its path.
+Builds those that are missing (all by default) and prints the interpreter of each. They are in
+`$TRL_LINT_ENVIRONMENTS`, or in `~/.cache/trl-lint/environments`. What is large and the same in all of them is installed
+once, in a base that each of them has on its path.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from evaluation.common import PASSED, run
 from evaluation.releases import IndexUnreachable, reason_of
 
 CACHE_VARIABLE = "TRL_LINT_ENVIRONMENTS"
-# The last file that is written into an environment: one without it is not whole.
+# The last file that is written into an environment: without it, the environment is incomplete.
 MARKER = "whole.txt"
 TORCH = "torch==2.13.0"
-# Nine tenths of the disk and half of the time. pip installs another release where an environment needs one.
+# Nine tenths of the disk space and half of the time. pip installs another release if an environment needs one.
 BASE = (TORCH, "numpy", "pandas", "pyarrow")
 
 
@@ -41,7 +41,7 @@ class Environment:
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """What pip is asked for; torch is there already, and must not be another one."""
+        """The requirements for pip; torch is installed already, and must stay the same."""
         return (TORCH, f"trl=={self.release}", *(f"{name}=={version}" for name, version in self.pins.items()))
 
 
@@ -64,16 +64,16 @@ ENVIRONMENTS = {row.release: row for row in (
 
 
 def cache_dir() -> Path:
-    """Where environments are kept; those of different Pythons do not share."""
+    """The folder of the environments; each version of Python has its own."""
     chosen = os.environ.get(CACHE_VARIABLE)
     root = Path(chosen) if chosen else Path.home() / ".cache" / "trl-lint" / "environments"
     return root.absolute() / f"python{sysconfig.get_python_version()}"
 
 
 def python_of(release: str) -> Path:
-    """The interpreter of the environment with this release of trl, which is built where it is missing.
+    """The interpreter of the environment with this release of trl, which is built if it is missing.
 
-    Two processes that ask at once build it once: the second one waits.
+    If two processes ask at once, one builds it and the other waits.
 
     Raises:
         KeyError: `ENVIRONMENTS` has no such release.
@@ -86,13 +86,13 @@ def python_of(release: str) -> Path:
 
 
 def packages_of(release: str) -> Path:
-    """The folder that the packages of this environment lie in; builds it and raises as `python_of` does."""
+    """The folder with the packages of this environment; builds it and raises as `python_of` does."""
     return _packages(python_of(release).parents[1])
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Nobody else is in here with the same folder."""
+    """Lock the folder: only one process at a time is in this context."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -100,7 +100,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _whole(folder: Path, requirements: Sequence[str], base: Path | None = None) -> Path:
-    """The environment in this folder, built anew unless it is there as described."""
+    """The environment in this folder, rebuilt unless it exists as described."""
     description = _description(folder, requirements, base)
     marker = folder / MARKER
     if not (marker.is_file() and marker.read_text() == description and _interpreter(folder).is_file()):
@@ -111,13 +111,13 @@ def _whole(folder: Path, requirements: Sequence[str], base: Path | None = None) 
 
 
 def _description(folder: Path, requirements: Sequence[str], base: Path | None) -> str:
-    """All that an environment depends on: scripts and paths in it are absolute, so its own place as well."""
+    """Everything that an environment depends on, its own path included: scripts and paths in it are absolute."""
     below = (base / MARKER).read_text() if base else ""
     return "\n".join([f"[{folder}]", *requirements, below])
 
 
 def _build(folder: Path, requirements: Sequence[str], base: Path | None) -> None:
-    # Without a pip of its own an environment uses that of the base.
+    # An environment without its own pip uses that of the base.
     own_pip = ["--without-pip"] if base else []
     subprocess.run([sys.executable, "-m", "venv", *own_pip, str(folder)], check=True)
     if base:

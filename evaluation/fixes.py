@@ -2,15 +2,15 @@
 
     python -m evaluation.fixes [--only TEXT] [--tree FOLDER … | --foreign [--mirrors DIR]] [--diff] [--verbose]
 
-Every release is linted as one project and mended twice, with the safe fixes and with the unsafe ones as well. Each
-mended file must parse and compile, be left alone by a second run, have no finding that it did not have before, keep
-its comments, line ends, encoding, all statements that have nothing to do with a finding, and of the conditions around
-those that stay all but what asks for the rank. The sites of TRL's own
-bug in 0.13.0 (DPO, CPO, ORPO) are listed with what becomes of them. Exit code 1 when a check fails.
+Every release is linted as one project and fixed twice: with the safe fixes, and with the unsafe ones as well. Each
+fixed file must parse and compile, stay unchanged in a second run and have no new finding. It must keep its comments,
+line ends and encoding, all statements that have nothing to do with a finding, and the conditions around those that
+stay, except rank tests. The sites of TRL's own bug in 0.13.0 (DPO, CPO, ORPO) are listed with the result. Exit code 1
+when a check fails.
 
-`--tree` takes the code in a folder instead of the releases, `--foreign` the commits of other people's code bases
+`--tree` takes the code in a folder instead of the releases, `--foreign` the commits of other code bases
 (`cases/foreign.json`), one after the other, from bare mirrors as `evaluation.foreign` does. `--diff` shows every fix,
-`--verbose` the place of every finding that is only hinted at.
+`--verbose` the place of every finding that has only a hint.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CORPORA = (
     Corpus(Release("trl", "0.16.1")),
     TRL,
     TRANSFORMERS,
-    # The index has no release of accelerate with its examples; these are the loops that its source distribution has.
+    # The index has no release of accelerate with its examples; these are the loops of its source distribution.
     Corpus(
         Release("accelerate", "1.15.0", "sdist"),
         ("examples/**/*.py", "tests/**/*.py", "src/accelerate/test_utils/scripts/**/*.py"),
@@ -57,11 +57,11 @@ CORPORA = (
 )
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 MODES = {False: "safe", True: "safe + unsafe"}
-# The bug of the history whose every site has a fix.
+# The bug of the history that has a fix at every site.
 SITES = ("TRL-2474-dpo", "TRL-2474-cpo", "TRL-2474-orpo")
 
 
-# --- one mended file ------------------------------------------------------------------------------------
+# --- one fixed file -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Pair:
 
 
 def parses(pair: Pair) -> str:
-    """What keeps the mended file from being compiled."""
+    """Why the fixed file does not compile."""
     try:
         compile(pair.after, "mended.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
@@ -90,7 +90,7 @@ def parses(pair: Pair) -> str:
 
 
 def keeps_form(pair: Pair) -> str:
-    """What of the encoding, the byte order mark and the line ends has changed."""
+    """What has changed in the encoding, the byte order mark and the line ends."""
     try:
         before, after = pair.texts()
     except UnicodeDecodeError as error:
@@ -108,7 +108,7 @@ def line_ends(text: str) -> set[str]:
 
 
 def keeps_comments(pair: Pair) -> str:
-    """Which comments are gone or new."""
+    """Which comments are missing or new."""
     before, after = comments(pair.before), comments(pair.after)
     gone, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
     if gone or new:
@@ -127,7 +127,7 @@ def touches_only_its_findings(pair: Pair) -> str:
     before, after = (text.split("\n") for text in pair.texts())
     ground = Ground("\n".join(before), pair.findings)
     changes = hunks(before, after)
-    # A line between two that move may be shown as taken out here and put in there, and is as it was.
+    # A diff may show an unchanged line between two moved ones as removed here and added there.
     kept = {line for hunk in changes for line in after[hunk.start : hunk.end]}
     strange = [hunk for hunk in changes if not ground.allows(hunk, after[hunk.start : hunk.end], kept)]
     places = [f"{hunk.first + 1}-{hunk.last}" if hunk.last > hunk.first else f"{hunk.first + 1}" for hunk in strange]
@@ -140,9 +140,9 @@ class Ground:
     def __init__(self, text: str, findings: Sequence[Finding]) -> None:
         tree = ast.parse(text)
         self.lines: set[int] = set()
-        # A new line may stand before one of these lines.
+        # A new line may be added before one of these lines.
         self.gaps: set[int] = set()
-        # These may take in more names.
+        # Names may be added to these imports.
         self.imports: set[int] = set()
         statements = list(_statements(tree, ()))
         self._text = text.split("\n")
@@ -163,13 +163,13 @@ class Ground:
         self.lines.update(range(self._top(own), _head_end(own) + 1))
         above = around[-2] if len(around) > 1 else None
         if isinstance(above, ast.If) and own in above.body:
-            # The question for the rank that kept ranks away from it may go.
+            # The rank test that kept other ranks away may be removed.
             self.lines.update(range(above.lineno, _head_end(above) + 1))
         functions = [index for index, node in enumerate(around) if isinstance(node, FUNCTIONS)]
         inside = around[functions[-1] + 1 :] if functions else around
         read = {node.id for node in ast.walk(own) if isinstance(node, ast.Name)}
         for node in ast.walk(around[functions[-1]] if functions else own):
-            # What is logged is gathered where it is bound.
+            # A logged value is gathered where it is bound.
             if isinstance(node, ast.Assign) and read & {each.id for each in node.targets if isinstance(each, ast.Name)}:
                 self.lines.update(range(node.lineno, node.end_lineno + 1))
                 self.gaps.update((self._top(node), node.lineno, node.end_lineno + 1))
@@ -184,9 +184,9 @@ class Ground:
         return line
 
     def allows(self, hunk: Hunk, new: Sequence[str], kept: Collection[str] = ()) -> bool:
-        """Whether a change is a line with a finding, one put beside it, an import, or new in an `__init__`.
+        """Whether a change is in a line with a finding, next to one, an import, or new in an `__init__`.
 
-        kept: lines that stand in the new text although a hunk takes them out.
+        kept: lines of the new text, which are unchanged although a hunk removes them.
         """
         if hunk.first < hunk.last:
             lines = range(hunk.first, hunk.last)
@@ -197,7 +197,7 @@ class Ground:
 
 
 def _statements(node: ast.AST, around: tuple[ast.stmt, ...]) -> Iterator[tuple[ast.stmt, ...]]:
-    """Every statement with the ones around it, from the outermost."""
+    """Every statement with those around it, from the outermost."""
     for child in ast.iter_child_nodes(node):
         chain = (*around, child) if isinstance(child, ast.stmt) else around
         if isinstance(child, ast.stmt):
@@ -210,7 +210,7 @@ def _spans(statement: ast.stmt, line: int) -> bool:
 
 
 def _head_end(statement: ast.stmt) -> int:
-    """The last line of a statement; of a compound one, of what stands before its body."""
+    """The last line of a statement; of a compound one, the last before its body."""
     body = getattr(statement, "body", None)
     if isinstance(body, list) and body:
         return max(statement.lineno, body[0].lineno - 1)
@@ -226,7 +226,7 @@ def _is_import(line: str) -> bool:
 
 
 def keeps_conditions(pair: Pair) -> str:
-    """Which statements are made under less than before."""
+    """Which statements have lost a condition."""
     return conditions_lost(*pair.texts())
 
 
@@ -237,12 +237,12 @@ CHECKS: dict[str, Callable[[Pair], str]] = {
     "elsewhere": touches_only_its_findings,
     "conditions": keeps_conditions,
 }
-# Those of a whole release, once all of its files are mended.
+# Those of a whole release, once all of its files are fixed.
 TOGETHER = ("new", "again")
 
 
 def check(pair: Pair) -> list[str]:
-    """The checks that a mended file fails, each with what is wrong; without a parse the others say nothing."""
+    """The checks that a fixed file fails, each with the reason; if it does not parse, only that one."""
     if parses(pair):
         return [f"parses: {parses(pair)}"]
     return [f"{name}: {said}" for name, holds in CHECKS.items() if (said := holds(pair))]
@@ -253,7 +253,7 @@ def check(pair: Pair) -> list[str]:
 
 @dataclass
 class Outcome:
-    """What one release gave with one kind of fixes."""
+    """The result of one release with one kind of fixes."""
 
     corpus: str
     unsafe: bool
@@ -264,7 +264,7 @@ class Outcome:
     failures: list[str] = field(default_factory=list)
 
     def levels(self) -> Counter:
-        """How many findings there were, by how far their fix may be trusted."""
+        """How many findings there are, by the applicability of their fix."""
         return Counter(level(finding) for findings in self.found.values() for finding in findings)
 
 
@@ -275,7 +275,7 @@ def level(finding: Finding) -> str:
 
 
 class Mender:
-    """One release: what was found, and what both kinds of fixes make of it."""
+    """One release: its findings, and the results of both kinds of fixes."""
 
     def __init__(self, name: str, root: Path, files: Sequence[Path]) -> None:
         self.name = name
@@ -286,7 +286,7 @@ class Mender:
         self.found = self._lint(self.linter, self.sources)
 
     def _lint(self, linter: Linter, sources: Mapping[Path, bytes]) -> dict[Path, tuple[Finding, ...]]:
-        """The findings of all files; what can't be parsed has none."""
+        """The findings of all files; a file that can't be parsed has none."""
         linter.prepare(sources.items())
         found = {}
         for path, source in sources.items():
@@ -297,7 +297,7 @@ class Mender:
         return {path: findings for path, findings in found.items() if findings}
 
     def outcome(self, unsafe: bool) -> Outcome:
-        """Mend every file that has findings, then look at all of them again."""
+        """Fix every file that has findings, then lint all of them again."""
         outcome = Outcome(self.name, unsafe)
         mended: dict[Path, bytes] = {}
         for path, findings in self.found.items():
@@ -315,7 +315,7 @@ class Mender:
         return outcome
 
     def _failures_together(self, mended: Mapping[Path, bytes], unsafe: bool) -> Iterator[str]:
-        """What is wrong with the release once all of its files are mended."""
+        """What is wrong with the release once all of its files are fixed."""
         linter = Linter(self.linter.settings, self.linter.roots, self.linter.rules)
         linter.trees = dict(self.linter.trees)
         linter.overlay.update(mended)
@@ -355,7 +355,7 @@ def _by_symbol(source: bytes, findings: Sequence[Finding]) -> Counter:
 
 
 def site_lines(outcome: Outcome, cases: Sequence[dict]) -> tuple[list[str], list[str]]:
-    """Each site with its old and its new line, and what is wrong with the files they stand in."""
+    """Each site with its old and its new line, and what is wrong with their files."""
     said: list[str] = []
     wrong: list[str] = []
     for file in dict.fromkeys(site["file"] for case in cases for site in case["sites"]):
@@ -380,7 +380,7 @@ def site_lines(outcome: Outcome, cases: Sequence[dict]) -> tuple[list[str], list
 
 
 def _new_line(changes: Sequence[Hunk], after: Sequence[str], line: int) -> str:
-    """What became of one line: of a hunk that has as many lines as before, the one in its place."""
+    """What one line has become: if its hunk has as many lines as before, the line at its position."""
     for hunk in changes:
         if hunk.first <= line - 1 < hunk.last and hunk.last - hunk.first == hunk.end - hunk.start:
             return after[hunk.start + line - 1 - hunk.first].strip()
@@ -389,7 +389,7 @@ def _new_line(changes: Sequence[Hunk], after: Sequence[str], line: int) -> str:
 
 
 def left_in(mender: Mender, outcome: Outcome, cases: Sequence[dict]) -> list[str]:
-    """The findings of the cases' rule that their files still have."""
+    """The findings of the cases' rule that are left in their files."""
     linter = new_linter(mender.root)
     left = []
     for file in dict.fromkeys(site["file"] for case in cases for site in case["sites"]):
@@ -417,7 +417,7 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 
 
 def checked(outcomes: Sequence[Outcome]) -> str:
-    """How many files, or functions, fail each check; and how many findings of each rule were mended."""
+    """How many files, or functions, fail each check; and how many findings of each rule were fixed."""
     names = (*CHECKS, *TOGETHER)
     rows: list[tuple[object, ...]] = [("release", "fixes", "mended files", *names, "applied, by rule")]
     for outcome in outcomes:
@@ -430,7 +430,7 @@ def checked(outcomes: Sequence[Outcome]) -> str:
 
 
 def causes(outcomes: Sequence[Outcome], verbose: bool) -> Iterator[str]:
-    """Why findings have no safe fix, with their places when verbose, and what the gate held back."""
+    """Why findings have no safe fix, with their places if verbose, and which fixes were withheld."""
     places: dict[tuple[str, str, str], list[str]] = {}
     for outcome in outcomes:
         for name, findings in ({} if outcome.unsafe else outcome.found).items():
@@ -449,7 +449,7 @@ def causes(outcomes: Sequence[Outcome], verbose: bool) -> Iterator[str]:
 
 
 def diffs(outcome: Outcome, shown: set[Pair]) -> Iterator[str]:
-    """The fixes of a release, as unified diffs, but for those that were shown."""
+    """The fixes of a release as unified diffs, except those already shown."""
     for name, pair in outcome.pairs.items():
         if pair in shown:
             continue
@@ -471,7 +471,9 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def foreign_trees(only: str, mirrors: Path | None) -> Iterator[tuple[str, Path]]:
-    """Name and files of the commits that `evaluation.foreign` lints. What can't be had is said, and left out."""
+    """Name and files of the commits that `evaluation.foreign` lints. Those that are unavailable are reported and
+    skipped.
+    """
     for row in load("foreign.json"):
         checkout = Checkout(row["repository"], row["commit"])
         if only not in checkout.repository:
@@ -483,7 +485,7 @@ def foreign_trees(only: str, mirrors: Path | None) -> Iterator[tuple[str, Path]]
 
 
 def of_trees(trees: Iterable[tuple[str, Path]]) -> list[Outcome]:
-    """What the fixes make of the code in some folders, one folder after the other."""
+    """The results of the fixes for the code in some folders, one folder after the other."""
     outcomes: list[Outcome] = []
     for name, tree in trees:
         print(f"{name} …", file=sys.stderr, flush=True)
@@ -493,7 +495,7 @@ def of_trees(trees: Iterable[tuple[str, Path]]) -> list[Outcome]:
 
 
 def of_releases(only: str) -> tuple[list[Outcome], list[str], list[str]]:
-    """What the fixes make of the releases; of the sites of TRL's own bug what became, and what is wrong with them."""
+    """The results of the fixes for the releases; the lines at the sites of TRL's own bug, and what is wrong there."""
     cases = [case for case in load("trl_cases.json") if case["id"] in SITES]
     outcomes: list[Outcome] = []
     sites: list[str] = []

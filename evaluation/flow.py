@@ -1,7 +1,7 @@
-"""Which statements a value provably reaches: just enough flow of names to know that a mutant is really wrong.
+"""Which statements a value provably reaches: just enough data flow to know that a mutant is really wrong.
 
-It shares nothing with the analysis that is measured. It says "provable" only for what stands in one function,
-in the order of the text, through assignments and operations that surely hand the value on.
+It shares nothing with the analysis that is measured. It says "provable" only for statements of one function, in the
+order of the text, through assignments and operations that surely pass the value on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import libcst.matchers as m
 from evaluation.source import Source, descendants, dotted
 from trl_lint.analysis.program.syntax import children
 
-# What tells the form of a tensor and not its values.
+# Attributes for the form of a tensor, not its values.
 FORM = {"shape", "device", "dtype", "ndim", "numel", "size", "dim", "keys", "is_cuda", "requires_grad"}
 # Functions and modules whose result carries the values of their arguments.
 PURE_FUNCTIONS = {"float", "int", "max", "min", "abs", "round", "sum", "nanmin", "nanmax", "nanstd", "zip"}
@@ -25,7 +25,7 @@ METHOD_COLLECTIVES = {"gather", "gather_for_metrics", "reduce"}
 TRAINER_COLLECTIVES = {"_nested_gather"}
 IMPORTED_COLLECTIVES = {"gather", "nested_gather"}
 STORES = {"self._metrics", "self.stats", "self._stored_metrics"}
-# A dict of this name is logged where the function returns it to `store_metrics` or hands it to `log`.
+# A dict of this name is logged if the function returns it to `store_metrics` or passes it to `log`.
 METRIC_DICTS = {"metrics", "logs", "stats"}
 METRIC_FUNCTIONS = {"get_batch_loss_metrics"}
 LOGGERS = {"self.log", "self.accelerator.log", "accelerator.log", "wandb.log", "trackio.log"}
@@ -33,7 +33,7 @@ IsSource = Callable[[cst.CSTNode], bool]
 
 
 def is_collective(source: Source, node: cst.CSTNode) -> bool:
-    """Whether the node calls a collective that hands back what it made of its first argument."""
+    """Whether the node calls a collective that returns a result computed from its first argument."""
     if not (isinstance(node, cst.Call) and node.args and not node.args[0].star):
         return False
     name = dotted(node.func) or ""
@@ -97,7 +97,7 @@ def _is_pure(function: cst.BaseExpression) -> bool:
 
 @dataclass(frozen=True)
 class Sink:
-    """A way in which values get into a log: which part of a statement, and what is logged there."""
+    """A way in which values get into a log: a part of a statement, and what is logged there."""
 
     name: str
     values: Callable[[Source, cst.CSTNode], Sequence[cst.CSTNode]]
@@ -175,7 +175,7 @@ def bound(target: cst.BaseExpression) -> set[str]:
 
 
 def assignments(statement: cst.CSTNode) -> Iterator[tuple[set[str], cst.BaseExpression, bool]]:
-    """The names, value and whether the old value is lost, for each assignment in a simple statement."""
+    """The names, the value and whether the old value is lost, for each assignment in a simple statement."""
     for node in getattr(statement, "body", ()):
         if isinstance(node, cst.Assign):
             yield set().union(*(bound(target.target) for target in node.targets)), node.value, True
@@ -186,7 +186,7 @@ def assignments(statement: cst.CSTNode) -> Iterator[tuple[set[str], cst.BaseExpr
 
 
 def simple_statements(scope: cst.CSTNode) -> Iterator[cst.SimpleStatementLine]:
-    """The simple statements of a function (not those of functions in it), in the order of the text."""
+    """The simple statements of a function (not those of nested functions), in the order of the text."""
     for child in children(scope):
         if isinstance(child, cst.SimpleStatementLine):
             yield child
@@ -197,7 +197,7 @@ def simple_statements(scope: cst.CSTNode) -> Iterator[cst.SimpleStatementLine]:
 def reached(source: Source, node: cst.CSTNode) -> tuple[list[cst.CSTNode], set[str]]:
     """The statements that put the value of `node` into a log, and the names that carry it.
 
-    Only statements of the same function that come later in the text, and that no `else` keeps apart.
+    Only later statements of the same function that are not in another branch.
     """
     scope = source.enclosing(node, cst.FunctionDef) or source.module
     own = source.statement(node)
@@ -220,7 +220,7 @@ def reached(source: Source, node: cst.CSTNode) -> tuple[list[cst.CSTNode], set[s
 
 
 def _kept_apart(source: Source, first: cst.CSTNode, second: cst.CSTNode) -> bool:
-    """Whether the statements stand in different arms of one `if`."""
+    """Whether the statements are in different branches of one `if`."""
     above = {id(node): child for child, node in _steps(source, first)}
     for child, node in _steps(source, second):
         if id(node) in above:
@@ -236,7 +236,7 @@ def _steps(source: Source, node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst
 
 
 def is_global(source: Source, node: cst.CSTNode) -> bool:
-    """Whether all data in an expression were made by collectives before it: then one more changes nothing."""
+    """Whether all data in an expression are results of earlier collectives: another collective would change nothing."""
     scope = source.enclosing(node, cst.FunctionDef) or source.module
     own = source.statement(node)
     known: set[str] = set()
@@ -259,7 +259,7 @@ def _made_global(source: Source, node: cst.CSTNode, known: set[str]) -> bool:
 
 
 def _data(source: Source, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The names and collective calls whose values an expression is made of."""
+    """The names and collective calls whose values make up an expression."""
     if is_collective(source, node):
         yield node
     elif isinstance(node, cst.Attribute) and node.attr.value in FORM:
@@ -283,10 +283,10 @@ def _root(node: cst.CSTNode) -> cst.CSTNode:
 
 
 def touched(source: Source, node: cst.CSTNode, names: set[str], functions: set[str]) -> list[cst.CSTNode]:
-    """All statements of the file that may carry the value: where other findings of the rule are fair.
+    """All statements of the file that may carry the value: other findings of the rule are legitimate there.
 
-    Names count in the function of the node, `self.` attributes in the whole file; a function that returns the
-    value carries it to its callers.
+    Names count in the function of the node, `self.` attributes in the whole file; a function that returns the value
+    carries it to its callers.
     """
     home = source.enclosing(node, cst.FunctionDef)
     marked = {(_owner(home, name), name) for name in names}
@@ -305,7 +305,7 @@ def touched(source: Source, node: cst.CSTNode, names: set[str], functions: set[s
 
 
 def same_key(source: Source, statements: Sequence[cst.CSTNode]) -> list[cst.CSTNode]:
-    """The statements that name a key of a store which one of these writes: they may read the value back."""
+    """The statements that mention a key of a store which one of these writes: they may read the value back."""
     keys = {
         source.code(node)
         for statement in statements

@@ -1,15 +1,14 @@
-"""Precision on code that is not TRL's: what all rules report on foreign code bases, against what people judged.
+"""Precision on code that is not TRL's: what all rules report on foreign code bases, compared with people's verdicts.
 
     python -m evaluation.foreign [--mirrors DIR] [--only TEXT] [--sources N] [--json | --rows]
 
 Each code base is a commit (`cases/foreign.json`) or a release on the package index (`cases/ecosystem.json`), linted as
 one project with everything selected, preview rules too. These tables say of each finding that was read whether it is
 real (a crash, a hang, a wrong number or a wrong training on several processes), minor (true, with little harm),
-debatable or false, and why. Those that nobody has judged are printed, to be read; with `--rows` as rows for the
-tables.
-A second table says how many of them are in the default set, which is what somebody sees who selects nothing.
-Exit code 1 when a finding has no verdict, when one judged false is still reported, or a real one is gone, or is not in
-that set. A code base that can't be had is skipped, with the reason; exit code 2 when that is all of them.
+debatable or false, and why. Findings without a verdict are printed, to be read; with `--rows`, as rows for the tables.
+A second table says how many of them are in the default set, which users see who select nothing.
+Exit code 1 when a finding has no verdict, when one judged false is still reported, or when a real one is gone or not in
+that set. A code base that is unavailable is skipped, with the reason; exit code 2 if that is all of them.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ VERDICTS = ("real", "minor", "debatable", "false")
 class Dependent(Release):
     """A release that depends on these releases of trl and transformers: the newest that its metadata allow.
 
-    Without them it would be linted for those that happen to be installed here.
+    Without them it would be linted for the releases that happen to be installed here.
     """
 
     trl: str | None = None
@@ -52,7 +51,7 @@ CodeBase = Checkout | Dependent
 
 @dataclass(frozen=True, order=True)
 class Judged:
-    """What somebody who read a finding said of it."""
+    """The verdict of a person who read a finding."""
 
     code_base: str
     file: str
@@ -66,7 +65,7 @@ class Judged:
 class Reported:
     """A finding as the benchmark shows it: its file within the code base, and the text of the line it starts in.
 
-    A finding that speaks for several places is one of each. branches: the lines of the conditions under which ranks
+    A finding that covers several places becomes one for each. branches: the lines of the conditions under which ranks
     leave there.
     """
 
@@ -84,16 +83,16 @@ class Reported:
 
 @dataclass
 class Outcome:
-    """What linting one code base gave.
+    """The result of linting one code base.
 
-    problems: what the linter said of files that it could not read.
+    problems: the linter's messages on files that it could not read.
     """
 
     code_base: CodeBase
     tree: Path
     reported: list[Reported]
     problems: list[str] = field(default_factory=list)
-    # Verdicts that have a finding, and those that have none any more.
+    # Verdicts that have a finding, and those that no longer have one.
     kept: list[Judged] = field(default_factory=list)
     gone: list[Judged] = field(default_factory=list)
     unjudged: list[Reported] = field(default_factory=list)
@@ -102,7 +101,7 @@ class Outcome:
 
 
 def read_cases(*tables: Path) -> dict[CodeBase, list[Judged]]:
-    """The code bases of some tables (all of them if none is named), each with the verdicts on its findings."""
+    """The code bases of some tables (all of them if none is given), each with the verdicts on its findings."""
     found: dict[CodeBase, list[Judged]] = {}
     for path in tables or TABLES:
         for each in json.loads(path.read_text(encoding="utf-8")):
@@ -121,7 +120,7 @@ def files_of(code_base: CodeBase, mirrors: Path | None) -> Path:
     """The folder with the files of a code base.
 
     Raises:
-        NotToBeHad: no git directory at hand has the commit, or there is none.
+        NotToBeHad: no available git directory has the commit, or there is none.
         IndexUnreachable: the release is not in the cache and pip could not fetch it.
     """
     return tree_of(code_base, mirrors) if isinstance(code_base, Checkout) else fetch(code_base)
@@ -161,12 +160,12 @@ class Lines:
         return self._read[name]
 
     def text(self, name: str, line: int) -> str:
-        """A line without its indentation; "" where the file has none of that number."""
+        """A line without its indentation; "" if the file has no line of that number."""
         lines = self.of(name)
         return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
     def number(self, name: str, place: Position) -> int:
-        """The line of a file in which a place is, that of a cell included."""
+        """The line of the file for a position, which may be in a cell."""
         if not place.cell:
             return place.line
         return CellPlaces((self.tree / name).read_text(encoding="utf-8")).in_file(place).line
@@ -196,11 +195,11 @@ def _within(path: str, tree: Path) -> str:
 
 
 def compare(outcome: Outcome, verdicts: Iterable[Judged]) -> None:
-    """Say which verdicts have a finding, which have none, and which findings have no verdict.
+    """Determine which verdicts have a finding, which have none, and which findings have no verdict.
 
-    A verdict on a line is one on all findings of its rule there, and on those where ranks leave by its condition. One
-    whose line has none is on another finding of its rule in the file, each on one at most: the one whose range holds
-    the line, else one whose line has the same text.
+    A verdict on a line is on all findings of its rule there, and on those where ranks leave by its condition. If its
+    line has none, it is on at most one other finding of its rule in the file: the one whose range holds the line,
+    otherwise one whose line has the same text.
     """
     lines = Lines(outcome.tree)
     left = {each: None for each in outcome.reported}
@@ -230,7 +229,7 @@ def _same_rule(reported: Reported, verdict: Judged) -> bool:
 
 
 def _moved(verdict: Judged, left: Iterable[Reported], lines: Lines) -> Reported | None:
-    """The finding that a verdict is on, where its line has none."""
+    """The finding that a verdict is on, if its line has none."""
     text = lines.text(verdict.file, verdict.line)
     able = [each for each in left if _same_rule(each, verdict)]
     around = [each for each in able if each.line <= verdict.line <= each.end]
@@ -238,7 +237,7 @@ def _moved(verdict: Judged, left: Iterable[Reported], lines: Lines) -> Reported 
 
 
 def rows(outcomes: Sequence[Outcome]) -> list[tuple[object, ...]]:
-    """By rule and verdict, how many are still reported of those judged; and the findings that have no verdict."""
+    """By rule and verdict, how many judged findings are still reported; and the findings that have no verdict."""
     kept = Counter((each.rule, each.verdict) for outcome in outcomes for each in outcome.kept)
     gone = Counter((each.rule, each.verdict) for outcome in outcomes for each in outcome.gone)
     unjudged = Counter(each.rule for outcome in outcomes for each in outcome.unjudged)
@@ -252,7 +251,7 @@ def rows(outcomes: Sequence[Outcome]) -> list[tuple[object, ...]]:
 
 
 def default_rows(outcomes: Sequence[Outcome]) -> list[tuple[object, ...]]:
-    """By rule and verdict, how many of those that are still reported are in the default set."""
+    """By rule and verdict, how many of those still reported are in the default set."""
     kept = Counter((each.rule, each.verdict) for outcome in outcomes for each in outcome.kept)
     default = Counter((each.rule, each.verdict) for outcome in outcomes for each in outcome.by_default)
     shown: list[tuple[object, ...]] = [("rule", *VERDICTS)]
@@ -270,12 +269,12 @@ def _of(counter: Mapping[tuple[str, str], int], verdict: str) -> int:
 
 
 def _share(kept: int, gone: int) -> str:
-    """`3/5`: of five that were judged so three are still reported."""
+    """`3/5`: three of five that were judged like this are still reported."""
     return f"{kept}/{kept + gone}" if kept + gone else ""
 
 
 def wrong(outcomes: Iterable[Outcome]) -> list[str]:
-    """What must not be: a line for each finding judged false that is reported, and each real one that is gone."""
+    """A line for each reported finding judged false, and each real one that is gone or not in the default set."""
     found = list(outcomes)
     alarms = [each for outcome in found for each in outcome.kept if each.verdict == "false"]
     missed = [each for outcome in found for each in outcome.gone if each.verdict == "real"]
@@ -303,7 +302,7 @@ def _place(row: Judged | Reported) -> str:
 
 
 def to_be_read(outcome: Outcome, around: int) -> Iterator[str]:
-    """The findings that nobody has judged, each with its chain and the lines around it."""
+    """The findings without a verdict, each with its chain and the lines around it."""
     lines = Lines(outcome.tree)
     for each in outcome.unjudged:
         yield f"{_place(each)} {each.message}"
@@ -319,7 +318,7 @@ def _source(lines: Sequence[str], line: int, around: int) -> Iterator[str]:
 
 
 def gather(cases: Mapping[CodeBase, list[Judged]], mirrors: Path | None) -> tuple[list[Outcome], dict[CodeBase, str]]:
-    """What linting each code base gave; and those that are skipped, each with the reason."""
+    """The result of linting each code base; and the code bases that are skipped, each with the reason."""
     skipped: dict[CodeBase, str] = {}
     outcomes = list(each_linted(cases, mirrors, skipped))
     for outcome in outcomes:
@@ -330,7 +329,7 @@ def gather(cases: Mapping[CodeBase, list[Judged]], mirrors: Path | None) -> tupl
 def each_linted(
     code_bases: Iterable[CodeBase], mirrors: Path | None, skipped: dict[CodeBase, str]
 ) -> Iterator[Outcome]:
-    """What linting each code base gave. The reasons of those that can't be had are put into `skipped`."""
+    """The result of linting each code base. The reasons of those that are unavailable are put into `skipped`."""
     for code_base in code_bases:
         try:
             yield lint(code_base, files_of(code_base, mirrors))
@@ -339,7 +338,7 @@ def each_linted(
 
 
 def as_json(outcomes: Iterable[Outcome], skipped: Mapping[CodeBase, str]) -> str:
-    """All of it for programs. The text of lines is left out: it is not ours to pass on."""
+    """Everything as JSON for programs. The text of lines is left out: it is not ours to pass on."""
     code_bases = [
         {
             **asdict(outcome.code_base),
@@ -359,7 +358,7 @@ def as_json(outcomes: Iterable[Outcome], skipped: Mapping[CodeBase, str]) -> str
 
 
 def as_rows(outcomes: Iterable[Outcome]) -> Iterator[str]:
-    """The findings that nobody has judged as the tables have them: the verdict and the reason are to be filled in."""
+    """The findings without a verdict as rows of the tables, with the verdict and the reason to be filled in."""
     for outcome in outcomes:
         places = sorted({(each.file, each.line, each.rule) for each in outcome.unjudged})
         if places:
@@ -384,7 +383,7 @@ def report(outcomes: Sequence[Outcome], skipped: Mapping[CodeBase, str], around:
 
 
 def counted(outcomes: Sequence[Outcome], skipped: Mapping[CodeBase, str]) -> str:
-    """How many code bases were linted, and of what sort."""
+    """How many code bases of which kind were linted."""
     releases = sum(isinstance(each.code_base, Release) for each in outcomes)
     findings = sum(len(each.reported) for each in outcomes)
     unjudged = sum(len(each.unjudged) for each in outcomes)
@@ -395,7 +394,7 @@ def counted(outcomes: Sequence[Outcome], skipped: Mapping[CodeBase, str]) -> str
 
 
 def options_of(doc: str | None) -> argparse.ArgumentParser:
-    """What the benchmarks on commits of code bases are asked: where they lie, which, and in which form."""
+    """The options of the benchmarks on commits of code bases: where they are, which ones, and in which form."""
     parser = argparse.ArgumentParser(description=(doc or "").partition("\n")[0])
     parser.add_argument("--mirrors", type=Path, metavar="DIR", help="where bare git mirrors lie, as OWNER+NAME")
     parser.add_argument("--only", default="", metavar="TEXT", help="only the code bases whose name has this text")

@@ -1,9 +1,9 @@
-"""Programs that nobody tuned the harness on: what does `trl-lint verify` say of each?
+"""Programs that the harness was not tuned on: what does `trl-lint verify` say of each?
 
     python -m evaluation.held_out_programs [--only TEXT]
 
-Each of `held_out/` is given to the command as a user would, with unsafe fixes, and what it says of the finding in the
-line of its bug is compared with what the program is (`cases/held_out.json`). A broken one is *shown* if it fails as it
+Each of `held_out/` is given to the command as a user would, with unsafe fixes, and its verdict on the finding in the
+line of the bug is compared with what the program is (`cases/held_out.json`). A broken one is *shown* if it fails as it
 is and passes fixed, by the same oracle; a right one must pass. Exit codes: 0 as it must be, 1 not, 2 torch or trl is
 missing.
 """
@@ -27,7 +27,7 @@ from evaluation.common import FAILED, NOT_RUN, PASSED, run
 PROGRAMS = Path(__file__).parent / "held_out"
 CASES = Path(__file__).parent / "cases" / "held_out.json"
 NEEDED = ("torch", "trl", "transformers", "accelerate", "datasets")
-# What shows where there is a GPU for each process, or another engine. Devices are emulated: `EMULATED` shows here too.
+# Shown only with a GPU for each process, or another engine. Devices are emulated: `EMULATED` is shown here too.
 OUT_OF_REACH = "needs a GPU"
 EMULATED = "TRL011"
 LEAST_SHOWN = 0.9
@@ -36,7 +36,7 @@ COMMAND = ("verify", "--isolated", "--unsafe-fixes", "--output-format", "json", 
 
 @dataclass(frozen=True)
 class Case:
-    """One program. rule: the code of its bug's, None where it is right. lines: where its bug is."""
+    """One program. rule: the code of the rule for its bug, None if it is right. lines: where its bug is."""
 
     program: str
     rule: str | None
@@ -51,7 +51,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Said:
-    """What the command says of a program. verdict: of findings of its bug's rule, or of all oracles if it is right."""
+    """What the command says of a program. verdict: on findings of its bug's rule, or of all oracles if it is right."""
 
     case: Case
     verdict: str
@@ -110,7 +110,7 @@ def table(found: Sequence[Said]) -> str:
 
 
 def summary(found: Sequence[Said]) -> tuple[str, bool]:
-    """A sentence on all of them, and whether it is as it must be."""
+    """A sentence on all of them, and whether everything is as it must be."""
     broken = [each for each in found if each.case.rule]
     reachable = [each for each in broken if each.case.in_reach]
     shown = sum(each.is_right for each in reachable)

@@ -2,10 +2,10 @@
 
     python -m evaluation.history [--rules TRL001,TRL003] [--cases other_cases.json] [--json] [--verbose]
 
-`--cases other_cases.json` asks the same of bugs in other code bases.
-The cases (`evaluation/cases`) name a release, a file and a line. A whole release is the project that is linted.
-Exit code 1 when a site does worse than its case expects (it is missed, or is not in the default set any more), a
-look-alike or a mended function gets a finding, or a fix is not the author's own.
+`--cases other_cases.json` takes bugs in other code bases instead. The cases (`evaluation/cases`) name a release, a file
+and a line. A whole release is the project that is linted. Exit code 1 when a site does worse than its case expects (it
+is missed, or no longer in the default set), a look-alike or a fixed function gets a finding, or a fix is not the
+author's own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from trl_lint.rules import find_rule
 CASES = Path(__file__).parent / "cases"
 PACKAGE = "trl"
 OWN_CASES = "trl_cases.json"
-# What is looked at, in the order it is printed; `scored` groups decide the exit code.
+# The groups in the order in which they are printed; those in `SCORED` affect the exit code.
 GROUPS = {
     "site": "scored sites",
     "partial": "sites that are only partly visible to a linter",
@@ -39,12 +39,12 @@ GROUPS = {
     "fix": "fixes compared with the author's own",
     "left-out": "cases without a release to lint",
 }
-# Besides the sites, which have to do as well as their cases expect.
+# In addition to the sites, which have to do as well as their cases expect.
 SCORED = ("look-alike", "mended", "fix")
 
 
 class Outcome(IntEnum):
-    """What somebody is told of a site, the worst first; `expected` in a case's site, where it is not the best."""
+    """What is reported at a site, the worst first; `expected` in a case's site, if it is not the best."""
 
     MISSED = 0
     ASKED_FOR = 1
@@ -53,7 +53,7 @@ class Outcome(IntEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came out at one place: whether the linter spoke, and whether that is as it should be."""
+    """The result at one place: whether the linter reports it, and whether that is right."""
 
     group: str
     rule: str
@@ -61,9 +61,9 @@ class Verdict:
     found: bool
     right: bool
     note: str = ""
-    # Whether somebody who selects nothing is told of it.
+    # Whether it is reported by default, to users who select nothing.
     by_default: bool = True
-    # Of a site: what its case expects at least.
+    # For a site: the least that its case expects.
     expected: Outcome = Outcome.MISSED
 
     @property
@@ -79,7 +79,7 @@ class Verdict:
 
 @dataclass
 class Project:
-    """A release that is linted, file by file; what a file gave is kept."""
+    """A release that is linted file by file; the results are kept."""
 
     root: Path
     linter: Linter
@@ -119,12 +119,12 @@ def found_at(findings: Iterable[Finding], line: int) -> bool:
 
 
 def is_about(finding: Finding, rule: str) -> bool:
-    """Whether a finding is one of a rule, or speaks for one of it."""
+    """Whether a finding is of a rule, or includes one of it."""
     return rule in (finding.code, *(each.code for each in finding.also))
 
 
 def alarms_at(findings: Iterable[Finding], line: int) -> bool:
-    """Whether one of the findings is told by the line."""
+    """Whether one of the findings is reported on the line."""
     return any(line in finding.lines for finding in findings)
 
 
@@ -134,12 +134,12 @@ def alarms_in(findings: Iterable[Finding], spans: Sequence[tuple[int, int]]) -> 
 
 
 def group_of(case: dict) -> str | None:
-    """Where the sites of a case are counted; None when no linter could see them."""
+    """The group in which the sites of a case are counted; None if no linter could see them."""
     return {"yes": "site", "partial": "partial"}.get(case["static"])
 
 
 def judge_case(case: dict, rebuilds: dict[str, dict], causes: dict[str, str]) -> Iterator[Verdict]:
-    """The verdicts on one case: its sites, and what mended them."""
+    """The verdicts on one case: its sites, and the functions that were fixed."""
     group = group_of(case)
     if group is None:
         return
@@ -161,7 +161,7 @@ def _judge_sites(case: dict, group: str, causes: dict[str, str]) -> Iterator[Ver
 
 
 def expected_of(site: dict) -> Outcome:
-    """What is expected of a site: that it is found by default, unless its case says less."""
+    """The expected outcome of a site: found by default, unless its case expects less."""
     return Outcome[site.get("expected", "by default").upper().replace(" ", "_")]
 
 
@@ -199,7 +199,7 @@ def _judge_rebuild(case: dict, group: str, rebuild: dict, causes: dict[str, str]
 
 
 def _judge_mended(case: dict, causes: dict[str, str]) -> Iterator[Verdict]:
-    version, rule = case["fixed_release"].split()[0], case["rule"]  # what follows is a remark
+    version, rule = case["fixed_release"].split()[0], case["rule"]  # the rest is a remark
     release = project(version, case.get("package", PACKAGE))
     kept = (case.get("fixed_side") or {}).get("same_line_text_still_present_for_sites")
     group = "mended-kept" if kept else "mended"
@@ -230,7 +230,7 @@ def _had(case: dict, version: str, file: str, symbol: str) -> bool:
     first, _, last = (case["buggy_release_range"] or "").partition("-")
     if not last or not _release(first) <= _release(version) <= _release(last):
         return False
-    # The method may have got its code from another one of the class since.
+    # The method may have moved here from another method of the class since.
     owner = symbol.partition(".")[0]
     return any((site["file"], site["symbol"].partition(".")[0]) == (file, owner) for site in case["sites"])
 
@@ -281,7 +281,7 @@ def summary(verdicts: Sequence[Verdict], rules: Sequence[str]) -> str:
 
 
 def details(verdicts: Sequence[Verdict], verbose: bool) -> Iterator[str]:
-    """The places that are not as they should be (all places when verbose), by group."""
+    """The places with a wrong result (all places if verbose), by group."""
     for group, title in GROUPS.items():
         chosen = [
             each

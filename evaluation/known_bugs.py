@@ -1,14 +1,14 @@
-"""Recall on code that is not TRL's: which of the multi-process bugs that others have mended are found?
+"""Recall on code that is not TRL's: which of the multi-process bugs that others have fixed are found?
 
     python -m evaluation.known_bugs --mirrors DIR [--only TEXT] [--json]
 
 `cases/known_bugs.json` names commits of public code bases that have a bug, each with the file and lines where a finding
-counts (one in a helper counts as well, if it says that the helper is called there), the rules that may say it, and the
-commit, issue or pull request that shows that it was one. Each commit is linted as one project with all rules, preview
-rules too. Bugs of a kind that no rule claims to find (`scope` is false, `why` says so) are listed and not counted.
-`cause` and `miss` say why one is not found: the misses are shown by cause.
-Exit code 1 when a bug is not found and the table gives no cause. A code base that can't be had is skipped, with the
-reason; exit code 2 when that is all of them.
+counts (one in a helper counts as well, if it says that the helper is called there), the rules that may report it, and
+the commit, issue or pull request that shows that it is a bug. Each commit is linted as one project with all rules,
+preview rules too. Bugs of a kind that no rule claims to find (`scope` is false, `why` gives the reason) are listed and
+not counted. `cause` and `miss` say why one is not found: the misses are shown by cause.
+Exit code 1 when a bug is not found and the table gives no cause. A code base that is unavailable is skipped, with the
+reason; exit code 2 if that is all of them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNKNOWN = "not looked into"
 
 @dataclass(frozen=True)
 class Bug:
-    """A bug that somebody has shown to be one, at a commit that has it.
+    """A bug that others have shown to be one, at a commit that has it.
 
     Attributes:
         lines: Where a finding counts, as (first, last).
@@ -60,7 +60,7 @@ class Bug:
         return f"{self.checkout} {self.file}:{self.lines[0][0]} ({rules})"
 
     def is_said_by(self, reported: Reported) -> bool:
-        """Whether a finding stands here, or stands in a helper and says that it is called here."""
+        """Whether a finding is here, or is in a helper and says that the helper is called here."""
         if reported.rule not in self.rules:
             return False
         spans = [(line, line) for file, line in _calls_of(reported) if file == self.file]
@@ -70,7 +70,7 @@ class Bug:
 
 
 def _calls_of(reported: Reported) -> Iterator[tuple[str, int]]:
-    """The places at which a finding says that what it stands in is called."""
+    """The places at which, according to a finding, its function is called."""
     for note in reported.because:
         place = re.fullmatch(r"(.+?):(\d+): called here: .*", note)
         if place is not None:
@@ -84,7 +84,7 @@ class Recall:
     found: list[Bug] = field(default_factory=list)
     missed: list[Bug] = field(default_factory=list)
     skipped: dict[CodeBase, str] = field(default_factory=dict)
-    # Files that could not be linted: what is missed in them says nothing.
+    # Files that could not be linted: misses in them do not count.
     problems: list[str] = field(default_factory=list)
 
     def count(self, outcome: Outcome, bugs: Iterable[Bug]) -> None:
@@ -95,7 +95,7 @@ class Recall:
 
 
 def read_cases(path: Path = CASES) -> dict[CodeBase, list[Bug]]:
-    """The commits, each with the bugs that it has."""
+    """The commits, each with its bugs."""
     cases: dict[CodeBase, list[Bug]] = {}
     for each in json.loads(path.read_text(encoding="utf-8")):
         checkout = Checkout(each["repository"], each["commit"])
@@ -116,7 +116,7 @@ def measure(cases: Mapping[CodeBase, list[Bug]], mirrors: Path | None) -> Recall
 
 
 def rows(recall: Recall) -> list[tuple[object, ...]]:
-    """By rule (the first that may say it), how many bugs in scope are found; and those out of scope."""
+    """By rule (the first that may report it), how many bugs in scope are found; and those out of scope."""
     found = Counter(_rule(bug) for bug in recall.found if bug.scope)
     missed = Counter(_rule(bug) for bug in recall.missed if bug.scope)
     outside = Counter(_rule(bug) for bug in [*recall.found, *recall.missed] if not bug.scope)
@@ -135,7 +135,7 @@ def _share(found: int, missed: int) -> str:
 
 
 def by_cause(bugs: Iterable[Bug]) -> list[tuple[str, list[Bug]]]:
-    """Missed bugs by what keeps the linter from them, the most frequent cause first."""
+    """Missed bugs by cause, the most frequent cause first."""
     groups: dict[str, list[Bug]] = defaultdict(list)
     for bug in bugs:
         groups[bug.cause or UNKNOWN].append(bug)
@@ -143,7 +143,7 @@ def by_cause(bugs: Iterable[Bug]) -> list[tuple[str, list[Bug]]]:
 
 
 def unexplained(recall: Recall) -> list[Bug]:
-    """The bugs that should be found and are not."""
+    """The bugs that should be found and are missed without a cause."""
     return [bug for bug in recall.missed if bug.scope and not bug.cause]
 
 
@@ -163,7 +163,7 @@ def report(recall: Recall) -> Iterator[str]:
 
 
 def as_json(recall: Recall) -> str:
-    """All of it for programs."""
+    """Everything as JSON for programs."""
     return json.dumps(
         {
             "found": [asdict(bug) for bug in recall.found],

@@ -1,11 +1,12 @@
-"""Launches benchmark: what TRL004 says of the documentation and scripts of releases, against what people judged.
+"""Launches benchmark: what TRL004 reports in the documentation and scripts of releases, compared with people's
+verdicts.
 
     python -m evaluation.launches [--only PACKAGE] [--list]
 
 Each release is a source distribution, linted as one project with the default settings: files of all kinds count.
 `cases/launches.json` says of each finding whether it is real, debatable or false, and why. `--list` prints those
-that nobody has judged yet, with their text. Exit code 1 when there is one, when a judged line has none any more,
-or when more than one finding in twenty is a false alarm.
+without a verdict, with their text. Exit code 1 when there is one, when a judged line no longer has a finding, or when
+more than one finding in twenty is a false alarm.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ CODE = "TRL004"
 CASES = Path(__file__).parent / "cases" / "launches.json"
 VERDICTS = ("real", "debatable", "false")
 UNJUDGED = "unjudged"
-# One false alarm in so many findings is borne.
+# At most one false alarm per this many findings is accepted.
 BORNE = 20
 
 # A place is a file of a package and a line.
@@ -40,7 +41,7 @@ Place = tuple[str, str, int]
 
 @dataclass
 class Outcome:
-    """What linting one release gave: how many files could start Python, and the findings in them by place."""
+    """The result of linting one release: how many files could start Python, and the findings in them by place."""
 
     package: str
     files: int = 0
@@ -49,7 +50,7 @@ class Outcome:
 
 
 def lint(corpus: Corpus) -> Outcome:
-    """Lint every file of a release that may hold a launch."""
+    """Lint every file of a release that may contain a launch command."""
     outcome, root = Outcome(str(corpus)), corpus.root
     linter = new_linter(root)
     for path in sorted(each for each in root.rglob("*") if each.is_file() and not each.is_symlink()):
@@ -61,7 +62,7 @@ def lint(corpus: Corpus) -> Outcome:
 
 
 def new_linter(root: Path) -> Linter:
-    """As the command line makes it for a folder without settings of its own."""
+    """The linter that the command line creates for a folder without settings."""
     return Linter(Settings(root=root), import_roots(root, [root]), [find_rule(CODE)])
 
 
@@ -81,19 +82,19 @@ def judged(rows: Iterable[Mapping]) -> dict[Place, str]:
 
 
 def counts(outcome: Outcome, verdicts: Mapping[Place, str]) -> Counter[str]:
-    """How many findings have which verdict."""
+    """How many findings have each verdict."""
     return Counter(verdicts.get(place, UNJUDGED) for place in outcome.findings)
 
 
 def gone(outcomes: Sequence[Outcome], verdicts: Mapping[Place, str]) -> list[Place]:
-    """The judged places in the releases looked at that have no finding: a false alarm mended, or a miss."""
+    """The judged places in these releases that have no finding: a false alarm that was fixed, or a miss."""
     packages = {each.package for each in outcomes}
     found = {place for each in outcomes for place in each.findings}
     return [place for place in verdicts if place[0] in packages and place not in found]
 
 
 def holds(numbers: Counter[str]) -> bool:
-    """Whether all is judged, and no more of it false than is borne."""
+    """Whether all are judged, and no more false ones than accepted."""
     return not numbers[UNJUDGED] and numbers["false"] * BORNE <= numbers.total()
 
 

@@ -1,8 +1,8 @@
-"""What `--fix` makes of the mutants: mended or not, why not, and is it the original again?
+"""The results of `--fix` for the mutants: fixed or not, why not, and is it the original again?
 
-A mutant has a *safe* fix when each of its due findings has one, an *unsafe* one when each has a fix and one of
-them is unsafe, else only a *hint*; it is *withheld* when the gate refuses a fix. The original is compared after its
-own findings, where it has some, were mended in the same way.
+A mutant has a *safe* fix when each of its due findings has one, an *unsafe* one when each has a fix and one of them is
+unsafe, otherwise only a *hint*; it is *withheld* when the linter's gate refuses a fix. The original is compared after
+its own findings, if it has any, were fixed in the same way.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trl_lint.linter.linter import Linter
 from trl_lint.linter.rewriting.hunks import hunks
 
 LEVELS = ("safe", "unsafe", "hint", "withheld")
-# Over these operators a mended mutant should be the original again, as often as this.
+# For these operators a fixed mutant should be the original again, at least this often.
 RESTORED = ("drop the collective", "item inside the gather")
 MIN_RESTORED = 0.70
 NO_FIX = "the rule has no automatic fix"
@@ -31,14 +31,14 @@ Place = tuple[Path, int, int]
 
 @dataclass
 class Mended:
-    """What `--fix` made of one mutant: `left` are the lines of due findings that are still there."""
+    """The result of `--fix` for one mutant: `left` are the lines of due findings that are still there."""
 
     level: str
     # Why a due finding has no safe fix, one per finding.
     reasons: list[str] = field(default_factory=list)
     left: list[int] = field(default_factory=list)
     identical: bool = False
-    # Equal in canonical form, or to the byte.
+    # Equal in canonical form, or byte for byte.
     equal: bool = False
     # Old and new lines of the mutant.
     change: list[str] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Mended:
 
 @dataclass
 class Original:
-    """The right file as `--fix` leaves it, by whether unsafe fixes are taken."""
+    """The right file as `--fix` leaves it, with and without unsafe fixes."""
 
     linter: Linter
     path: Path
@@ -64,7 +64,7 @@ class Original:
 
 
 def level_of(findings: Sequence[Finding]) -> str:
-    """How far the findings' fixes may be trusted together."""
+    """The applicability of the findings' fixes taken together."""
     found = {finding.fix.applicability if finding.fix else Applicability.DISPLAY for finding in findings}
     if Applicability.DISPLAY in found:
         return "hint"
@@ -89,7 +89,7 @@ def mend(
     found: Sequence[tuple[Path, Finding]],
     original: Original,
 ) -> Mended:
-    """Mend one mutant, whose due findings are `found` (at least one), in a linter that sees its texts."""
+    """Fix one mutant, whose due findings are `found` (at least one), in a linter that sees its texts."""
     findings = [finding for _, finding in found]
     level, reasons = level_of(findings), reasons_of(findings)
     if level == "hint":
@@ -123,7 +123,7 @@ def _within(places: Sequence[Place], path: Path, line: int) -> bool:
 def fix_all(
     linter: Linter, texts: Mapping[Path, str], *, unsafe: bool
 ) -> tuple[dict[Path, str], list[tuple[Finding, str]], list[tuple[Path, Finding]]]:
-    """The texts as `--fix` leaves them, what was withheld, and the findings that remain."""
+    """The texts as `--fix` leaves them, the withheld fixes, and the findings that remain."""
     fixed: dict[Path, str] = {}
     refused: list[tuple[Finding, str]] = []
     remaining: list[tuple[Path, Finding]] = []
@@ -133,7 +133,7 @@ def fix_all(
         refused += result.withheld
         remaining += [(path, finding) for finding in result.remaining]
     if len(texts) > 1:
-        # Each was judged beside the others' old texts.
+        # Each was judged next to the old texts of the others.
         remaining = _found(linter, fixed)
     return fixed, refused, remaining
 
@@ -165,7 +165,7 @@ def share(part: int, whole: int) -> str:
 
 
 def restored(results: Sequence, operators: Sequence[str] = RESTORED) -> tuple[int, int]:
-    """How many safe fixes give the original back, of all safe fixes of these operators."""
+    """How many safe fixes restore the original, and how many safe fixes these operators have."""
     safe = [result.mended for result in results if result.operator in operators and _level(result) == "safe"]
     return sum(mended.equal for mended in safe), len(safe)
 
@@ -180,14 +180,14 @@ def left_after(results: Sequence) -> list:
 
 
 def passed(results: Sequence) -> bool:
-    """Whether no safe fix leaves its finding, and enough of them give the original back."""
+    """Whether no safe fix leaves its finding, and enough of them restore the original."""
     equal, safe = restored(results)
     kept = any(_level(result) == "safe" for result in left_after(results))
     return not kept and (not safe or equal / safe >= MIN_RESTORED)
 
 
 def report(results: Sequence, operators: Sequence[str], steps: Sequence[str], verbose: bool) -> Iterator[str]:
-    """The fixes of all found mutants: how many by level, what is left, what is the original again, and why not."""
+    """The fixes of all found mutants: how many by level, what is left, which restore the original, and why not."""
     yield f"\nfixes of the mutants found ({' / '.join(LEVELS)}):"
     yield _levels(results, operators, steps)
     yield "\nfixed mutants: is the finding gone, and is the code the original again (to the byte; in canonical form)?"

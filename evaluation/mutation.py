@@ -2,15 +2,15 @@
 
     python -m evaluation.mutation [--fix] [--steps NAMES] [--per-file N | --all] [--only TEXT] [--json] [--verbose]
 
-The right code comes from releases (see `CORPORA`). An operator breaks one place; then the same break is
-made again after each neutral step (an alias, an extra local, a helper, a helper in another file). A mutant is
-found when the rule speaks in every statement where it is due; all other findings of the file must stay as
-they were. Exit code 1 when recall is below 80 % over all or below what an operator asks for (mostly 60 %), when
-fewer of the found ones than it asks for are in the default set, or when another finding changed.
+The right code comes from releases (see `CORPORA`). An operator breaks one place; then the same break is repeated after
+each neutral step (an alias, an extra local, a helper, a helper in another file). A mutant is found when the rule
+reports every statement where a finding is due; all other findings of the file must stay unchanged. Exit code 1 when
+recall is below 80 % over all or below what an operator requires (mostly 60 %), when fewer of the found ones than it
+requires are in the default set, or when another finding changed.
 
-With `--fix` every mutant that is found is mended as well (see `mending.py`): of the plain break only, as each takes
-about a second; `--steps all` mends it after each neutral step. Exit code 1 as well when a safe fix
-leaves its finding, or when too few of them give the original back.
+With `--fix` every mutant that is found is fixed as well (see `mending.py`): only for the plain break, as each takes
+about a second; `--steps all` fixes it after each neutral step. Exit code 1 as well when a safe fix leaves its finding,
+or when too few of them restore the original.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from trl_lint.linter.linter import Linter
 CORPORA = (
     Corpus(Release("trl", "0.14.0"), ("trl/**/*.py",)),
     Corpus(Release("trl", "0.17.0"), ("trl/**/*.py",)),
-    # Trainers that pad what they gather, and gather one value per rank, in another way than the releases around them.
+    # Trainers that pad what they gather, and gather one value per rank, differently from the releases next to them.
     Corpus(Release("trl", "0.9.6"), ("trl/trainer/kto_trainer.py",)),
     Corpus(Release("trl", "0.23.1"), ("trl/trainer/grpo_trainer.py", "trl/trainer/rloo_trainer.py")),
     Corpus(Release("trl", "1.16.0"), ("trl/**/*.py",)),
     Corpus(Release("transformers", "4.51.3"), ("transformers/trainer*.py",)),
-    # The source distribution has its examples where it carries any, and loops that run on several processes.
+    # The source distribution has examples, if there are any, and loops that run on several processes.
     Corpus(
         Release("accelerate", "1.15.0", "sdist"),
         ("examples/**/*.py", "src/accelerate/test_utils/scripts/**/*.py"),
@@ -57,12 +57,12 @@ CORPORA = (
 )
 OPERATORS = (*METRIC_OPERATORS, *DEVICE_OPERATORS)
 MIN_TOTAL = 0.80
-# Sites per file and operator in a plain run: each is tried with every neutral step. Of operators that few files have
-# a place for, more are tried.
+# Sites per file and operator in a plain run: each is tried with every neutral step. Operators with places in only a few
+# files try more sites.
 PER_FILE = 1
 
-# Where an operator of the first rule breaks a place, findings of the others come and go as well: what is not reduced
-# before it travels is not one value per rank any more.
+# If an operator of the first rule breaks a place, findings of the others appear and disappear as well: what is not
+# reduced before it is gathered is no longer one value per rank.
 _ALSO = {"TRL001": ("TRL001", "TRL014"), "TRL005": ("TRL005", "TRL014")}
 
 Lines = tuple[Path, int, int]
@@ -70,15 +70,16 @@ Lines = tuple[Path, int, int]
 
 @dataclass(frozen=True)
 class Mutant:
-    """Broken code: the texts that differ from the disk, where findings are due, where they are fair, and the place.
+    """Broken code: the texts that differ from the disk, where findings are due, where they are legitimate, and the
+    place.
 
-    At the place the code is another: what was said of the right code there may be gone.
+    The code at the place has changed: findings on the right code may be gone.
     """
 
     path: Path
     texts: dict[Path, str]
     rule: str
-    # One entry per due finding: the line ranges of which one must hold it.
+    # One entry per due finding: the line ranges, one of which must hold it.
     due: tuple[tuple[Lines, ...], ...]
     fair: tuple[Lines, ...]
     place: tuple[Lines, ...] = ()
@@ -86,7 +87,7 @@ class Mutant:
 
 @dataclass
 class Result:
-    """What came out of one mutant."""
+    """The result of one mutant."""
 
     operator: str
     step: str
@@ -98,23 +99,23 @@ class Result:
     found: bool
     missing: list[int] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
-    # What stood there before it was broken.
+    # The code before it was broken.
     right: str = ""
-    # With --fix, of what is found.
+    # With --fix, for a found mutant.
     mended: Mended | None = None
-    # Whether somebody who selects nothing is told of it.
+    # Whether users who select nothing see the finding.
     by_default: bool = True
 
 
 @dataclass
 class Tally:
-    """What a run did besides its mutants."""
+    """The counts of a run, in addition to its mutants."""
 
     results: list[Result] = field(default_factory=list)
     sites: Counter = field(default_factory=Counter)
     tried: Counter = field(default_factory=Counter)
     excluded: Counter = field(default_factory=Counter)
-    # Places that already have the finding, so that they are no right code.
+    # Places that already have the finding, so that they are not right code.
     flagged: list[str] = field(default_factory=list)
     impossible: Counter = field(default_factory=Counter)
 
@@ -123,7 +124,7 @@ def build(source: Source, operator: Operator, site: Site, step: str) -> Mutant:
     """The mutant of a site after a neutral step.
 
     Raises:
-        NotPossible: the step can't be taken there.
+        NotPossible: the step is not possible there.
     """
     rewrite = STEPS[step](source, site.place)
     edits = sorted(rewrite.edits)
@@ -138,7 +139,7 @@ def build(source: Source, operator: Operator, site: Site, step: str) -> Mutant:
 
 
 def _place_lines(source: Source, site: Site, rewrite: Rewrite, text: str) -> tuple[Lines, ...]:
-    """The lines of the broken place: its statement, what was put before it, and the helper it moved to."""
+    """The lines of the broken place: its statement, what was inserted before it, and the helper it moved to."""
     own = _lines(source, source.statement(site.place.whole), rewrite.edits, text)
     inserted = []
     for edit in rewrite.edits:
@@ -150,7 +151,7 @@ def _place_lines(source: Source, site: Site, rewrite: Rewrite, text: str) -> tup
 
 
 def _due_lines(source: Source, statement: cst.CSTNode, edits: list[Edit], text: str) -> tuple[Lines, ...]:
-    """Where a due finding may stand: in the statement; of a dict that is logged, also where it is filled."""
+    """Where a due finding may be: in the statement; for a dict that is logged, also where it is filled."""
     places = [statement, *_writes(source, logged_dict(statement))]
     return tuple(_lines(source, place, edits, text) for place in places)
 
@@ -190,14 +191,14 @@ class Bench:
         self.linter: Linter = new_linter(corpus.root)
 
     def renew(self) -> None:
-        """Forget what was analysed, but not what was parsed: a mutant is judged by itself, as in a run of its own."""
+        """Forget what was analysed, but not what was parsed: a mutant is judged by itself, as in a separate run."""
         trees = self.linter.trees
         self.linter = new_linter(self.corpus.root)
         self.linter.trees = trees
 
     @contextmanager
     def seeing(self, texts: dict[Path, str]) -> Iterator[None]:
-        """These texts stand in for what is on the disk."""
+        """Use these texts instead of the files on the disk."""
         overlay = self.linter.overlay
         overlay.update({path: text.encode() for path, text in texts.items()})
         try:
@@ -207,13 +208,13 @@ class Bench:
                 overlay.pop(path, None)
 
     def lint(self, texts: dict[Path, str]) -> list[tuple[Path, Finding]]:
-        """The findings in these files, each seen with the others in place."""
+        """The findings in these files, each analysed with the others in place."""
         self.renew()
         with self.seeing(texts):
             return [(path, f) for path, text in texts.items() for f in self.linter.check(path, text.encode())]
 
     def mend(self, mutant: Mutant, after: Sequence[tuple[Path, Finding]], original: Original) -> Mended:
-        """What `--fix` makes of a mutant that is found, after its texts were linted."""
+        """The result of `--fix` for a mutant that is found, after its texts were linted."""
         due = [lines for ranges in mutant.due for lines in ranges]
         found = [
             (path, f) for path, f in after if f.code == mutant.rule and any(holds(due, path, line) for line in f.lines)
@@ -223,13 +224,13 @@ class Bench:
 
 
 def unspoken(mutant: Mutant, after: Iterable[tuple[Path, Finding]]) -> list[int]:
-    """The due findings of a mutant, as lines, that none of these findings is."""
+    """The due findings of a mutant, as lines, that are not among these findings."""
     spoken = [(path, line) for path, f in after if is_about(f, mutant.rule) for line in f.lines]
     return [ranges[0][1] for ranges in mutant.due if not any(holds(ranges, path, line) for path, line in spoken)]
 
 
 def judge(mutant: Mutant, before: Sequence[Finding], after: Sequence[tuple[Path, Finding]], shift) -> tuple:
-    """The due findings that are missing (as lines), and the other findings that came or went.
+    """The due findings that are missing (as lines), and the other findings that appeared or disappeared.
 
     `shift` maps a line of the old text to the new one.
     """
@@ -239,12 +240,12 @@ def judge(mutant: Mutant, before: Sequence[Finding], after: Sequence[tuple[Path,
     def other(code: str, path: Path, line: int) -> bool:
         return code not in _ALSO.get(mutant.rule, (mutant.rule,)) or not holds(expected, path, line)
 
-    # By the condition, where ranks leave: that line is the one that a mutant has due.
+    # For ranks that leave, the line of the condition: that is the line where a mutant's finding is due.
     old = Counter((f.code, mutant.path, shift(f.lines[-1])) for f in before)
     old = Counter({key: n for key, n in old.items() if other(*key)})
     new = Counter((f.code, path, f.lines[-1]) for path, f in after if other(f.code, path, f.lines[-1]))
     gone = list((old - new).elements())
-    # What was said of the broken place may be gone, or go with its code where a neutral step moves that.
+    # A finding at the broken place may be gone, or move with its code if a neutral step moves that.
     moved_along = Counter(code for code, path, line in gone if holds(mutant.place, path, line))
     changed = []
     for code, path, line in (new - old).elements():
@@ -266,7 +267,7 @@ def every(sites: Sequence[Site], cap: int | None) -> list[Site]:
 
 @dataclass(frozen=True)
 class Plan:
-    """Which mutants are tried, and whether they are mended."""
+    """Which mutants are tried, and whether they are fixed."""
 
     cap: int | None = PER_FILE
     only: str = ""
@@ -310,7 +311,7 @@ def run_operator(
 
 
 def already_found(source: Source, operator: Operator, site: Site, before: Sequence[Finding]) -> bool:
-    """Whether the rule speaks at the place before it is broken: then recall there would mean nothing."""
+    """Whether the rule reports the place before it is broken: recall there would mean nothing."""
     statements = site.due or (source.statement(site.place.whole),)
     ranges = [_lines(source, statement, [], source.text) for statement in statements]
     return any(is_about(f, operator.rule) and holds(ranges, source.path, line) for f in before for line in f.lines)
@@ -360,7 +361,7 @@ def recall(results: Sequence[Result]) -> float:
 
 
 def by_default(results: Sequence[Result]) -> float:
-    """The share of the found mutants that somebody who selects nothing is told of; 1 without any."""
+    """The share of the found mutants that users who select nothing see; 1 if there are none."""
     found = [result for result in results if result.found]
     return sum(result.by_default for result in found) / len(found) if found else 1.0
 
@@ -380,7 +381,7 @@ def _share(results: Sequence[Result]) -> str:
 
 
 def report(tally: Tally, plan: Plan, verbose: bool) -> Iterator[str]:
-    """The grid, what was left out, what was missed, what changed, then what the fixes did."""
+    """The grid, what was left out, what was missed, what changed, then the results of the fixes."""
     results, cap = tally.results, plan.cap
     yield grid(results, plan.steps)
     yield "\ncap: " + (
@@ -422,7 +423,7 @@ def _missed(results: Sequence[Result], verbose: bool) -> Iterator[str]:
 
 
 def _asked_for(results: Sequence[Result]) -> Iterator[str]:
-    """What is found only if asked for."""
+    """The mutants that are found only if their rule is selected."""
     unseen = [result for result in results if result.found and not result.by_default]
     yield f"\nfound, but not in the default set: {len(unseen)}"
     yield from (f"  {each}" for each in dict.fromkeys(f"{_at(result)} {result.symbol}" for result in unseen))
@@ -438,14 +439,14 @@ def _where(result: Result) -> str:
 
 
 def passed(results: Sequence[Result]) -> bool:
-    """Whether recall is high enough, over all and per operator, unasked as well, and nothing else changed."""
+    """Whether recall is high enough, over all, per operator and by default, and nothing else changed."""
     by_operator = [(operator, [r for r in results if r.operator == operator.name]) for operator in OPERATORS]
     enough = recall(results) >= MIN_TOTAL and all(recall(own) >= operator.recall for operator, own in by_operator)
     return enough and not unasked_too_few(results) and not any(result.changed for result in results)
 
 
 def unasked_too_few(results: Sequence[Result]) -> list[str]:
-    """The operators of whose found mutants fewer are in the default set than it asks for."""
+    """The operators that have fewer found mutants in the default set than they require."""
     shares = {op: by_default([r for r in results if r.operator == op.name]) for op in OPERATORS}
     return [op.name for op, share in shares.items() if share < op.by_default]
 
@@ -469,7 +470,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def plan_of(options: argparse.Namespace) -> Plan:
-    """What the options ask for."""
+    """The plan that the options describe."""
     wanted = options.steps or ("none" if options.fix else "all")
     steps = tuple(step for step in STEPS if wanted == "all" or step in wanted.split(","))
     return Plan(None if options.all else options.per_file, options.only, steps, options.fix)

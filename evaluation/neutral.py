@@ -1,4 +1,4 @@
-"""Neutral steps: the same broken code, written another way. None of them changes what the code does."""
+"""Neutral steps: the same broken code, written in another way. None of them changes what the code does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import libcst as cst
 
 from evaluation.source import Edit, Source, descendants
 
-# A file of its own gets a name of its own, so that a linter that keeps what it read is not led astray.
+# The new file has a unique name, so that a linter that caches files is not misled.
 ALIAS, LOCAL, HELPER, MODULE = "alias_", "value_", "helper_", "moved_helper_"
 
 
@@ -22,12 +22,12 @@ BINDERS = (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For, cst.CompFor,
 
 
 class NotPossible(Exception):
-    """The step can't be taken at this place; the text says why."""
+    """The step is not possible at this place; the text says why."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """What is broken: `target` becomes `template` with `subject` in it; steps may move all of `whole`."""
+    """The place to break: `target` becomes `template` with `subject` in it; steps may move all of `whole`."""
 
     target: cst.CSTNode
     template: str
@@ -105,7 +105,7 @@ def _call(source: Source, place: Place, names: list[str]) -> Edit:
 
 
 def _before(source: Source, place: Place, code: str) -> Edit:
-    """A statement put before the one that holds the place."""
+    """An edit that inserts a statement before the one that holds the place."""
     statement = source.statement(place.whole)
     for node in source.ancestors(place.whole):
         if node is statement:
@@ -122,7 +122,7 @@ def _before(source: Source, place: Place, code: str) -> Edit:
 
 
 def _above(source: Source, place: Place, code: str) -> Edit:
-    """Code put before the statement of the module that holds the place."""
+    """An edit that inserts code before the statement of the module that holds the place."""
     top = source.top_level(place.whole)
     lines = [top, *getattr(top, "decorators", ())]
     start = min(source.line_start(node) for node in lines)
@@ -130,7 +130,7 @@ def _above(source: Source, place: Place, code: str) -> Edit:
 
 
 def _names(code: str) -> list[str]:
-    """The names an expression reads and does not bind itself, in order."""
+    """The names that an expression reads and does not bind itself, in order."""
     tree = ast.parse(f"({code})", mode="eval")
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     own = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
@@ -153,7 +153,7 @@ def _parameters(source: Source, place: Place, code: str) -> list[str]:
 
 
 def _locals(scope: cst.CSTNode) -> set[str]:
-    """The names a function binds: parameters, assignments, loops, imports, functions in it."""
+    """The names that a function binds: parameters, assignments, loops, imports, nested functions."""
     found = set()
     for node in descendants(scope):
         if isinstance(node, cst.Param):
@@ -192,7 +192,7 @@ def _imported_names(statement: cst.CSTNode) -> Iterator[str]:
 
 
 def _import_of(source: Source, name: str) -> str:
-    """An import of a name, as the file has it."""
+    """An import of a name, as it is in the file."""
     for statement in _imports(source):
         if name in _imported_names(statement):
             return source.code(statement)

@@ -1,8 +1,8 @@
 """The operators of the mutation benchmark: how right code is broken, one place at a time, as data.
 
-An operator names the rule that must speak, finds its sites, and says for each what becomes of the place and
-in which statements a finding is due. Sites where the mutant would not be wrong are left out: by the provable
-flow of `flow.py`, and by the table `EXCLUSIONS` (with reasons).
+An operator names the rule that must report the break, finds its sites, and says for each what the place becomes and in
+which statements a finding is due. Sites where the mutant would not be wrong are left out, according to the provable
+flow of `flow.py` and the table `EXCLUSIONS` (with reasons).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from evaluation.source import Source, descendants, dotted
 from trl_lint.analysis.program.syntax import children
 
 REDUCTIONS = {"sum", "mean", "max", "min", "nansum", "nanmean", "std", "var"}
-# What a wrapper forwards or has itself: reading it from the wrapped model is right.
+# Attributes that a wrapper forwards or has itself: reading them from the wrapped model is right.
 MODULE_API = frozenset(
     """
     module forward train eval training parameters named_parameters buffers named_buffers children modules
@@ -41,14 +41,14 @@ MODULE_API = frozenset(
     share_memory compile no_sync join require_backward_grad_sync __class__
     """.split()  # noqa: SIM905
 )
-# Hooks of Trainer that get the wrapped model as `model`.
+# Hooks of Trainer that receive the wrapped model as `model`.
 HOOKS = {"training_step", "compute_loss", "prediction_step"}
 # Those of them whose gradients are needed.
 TRAINED = ("training_step", "compute_loss")
 GENERATE = "generate"
 # Contexts in which nothing is trained.
 WITHOUT_GRADIENTS = r"no_grad|inference_mode|null_ref_context|disable_adapter"
-# What trainers cache of the configuration in __init__, and where it comes from.
+# Values of the configuration that trainers cache in __init__, and their sources.
 CACHED = {
     "self.is_encoder_decoder": "{}.config.is_encoder_decoder",
     "self.aux_loss_enabled": "{}.config.output_router_logits",
@@ -60,8 +60,8 @@ CACHED = {
 class Site:
     """One place that can be broken.
 
-    `due` are the statements in which a finding must start; empty means at the place itself. `fair` gives the
-    statements that carry the broken value, where further findings of the rule are true as well.
+    `due` are the statements in which a finding must start; empty means at the place itself. `fair` returns the
+    statements that carry the broken value, where further findings of the rule are legitimate.
     """
 
     place: Place
@@ -71,18 +71,18 @@ class Site:
 
 @dataclass(frozen=True)
 class Operator:
-    """A way to break right code, and the rule that must notice."""
+    """A way to break right code, and the rule that must report it."""
 
     name: str
     rule: str
     sites: Callable[[Source], Iterator[Site]]
     # Whether the finding moves with the expression when a neutral step moves it.
     follows: bool = True
-    # A file without one of these has no site.
+    # A file that contains none of these has no site.
     needles: tuple[str, ...] = field(default=("gather", ".reduce("))
-    # How many places of a file are tried at least, where so many are there: more than one where few files have any.
+    # How many places of a file are tried, if it has that many: more than one if few files have any.
     per_file: int = 1
-    # How many of its mutants have to be found, and how many of those found have to be in the default set.
+    # The required share of found mutants, and the required share of those in the default set.
     recall: float = 0.6
     by_default: float = 1.0
 
@@ -121,7 +121,7 @@ EXCLUSIONS = (
 
 
 def value_of(call: cst.Call) -> cst.BaseExpression:
-    """What a collective is given."""
+    """The argument of a collective."""
     return call.args[0].value
 
 
@@ -140,7 +140,7 @@ def chain(source: Source, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 
 def place_of(source: Source, target: cst.CSTNode, value: cst.CSTNode, whole: cst.CSTNode) -> Place:
-    """`target` becomes `value`; the alias step binds the receiver of the value, or all of it."""
+    """A place whose `target` becomes `value`; the alias step binds the receiver of the value, or all of it."""
     code = source.code(value)
     if not isinstance(value, (cst.Name, cst.Attribute, cst.Call, cst.Subscript)):
         return Place(target, "{}" if target is value else "({})", code, whole)
@@ -152,7 +152,7 @@ def place_of(source: Source, target: cst.CSTNode, value: cst.CSTNode, whole: cst
 
 
 def receiver_of(value: cst.CSTNode) -> cst.CSTNode | None:
-    """The `x` of `x.detach().mean()`; None where the value is not built that way."""
+    """The `x` of `x.detach().mean()`; None if the value has another form."""
     node = value
     while isinstance(node, cst.Call):
         if not isinstance(node.func, cst.Attribute):
@@ -165,7 +165,7 @@ def receiver_of(value: cst.CSTNode) -> cst.CSTNode | None:
 
 
 def drop_collective(source: Source) -> Iterator[Site]:
-    """`gather(x).mean()` becomes `x.mean()` where the value surely reaches a log."""
+    """`gather(x).mean()` becomes `x.mean()` if the value surely reaches a log."""
     for call in collectives(source):
         due, names = reached(source, call)
         if due and not is_global(source, value_of(call)):
@@ -194,7 +194,7 @@ def average_means(source: Source) -> Iterator[Site]:
 
 
 def added_up(call: cst.Call) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
-    """The sum and the count that a call adds up over the ranks together."""
+    """The sum and the count that a call sums over the ranks together."""
     name = dotted(call.func) or ""
     if not (name.endswith(".reduce") and call.args and isinstance(call.args[0].value, cst.Call)):
         return None
@@ -207,7 +207,7 @@ def added_up(call: cst.Call) -> tuple[cst.BaseExpression, cst.BaseExpression] | 
 
 
 def item_inside(source: Source) -> Iterator[Site]:
-    """`gather(x.sum())` becomes `gather(x.sum().item())`: the collective gets a number."""
+    """`gather(x.sum())` becomes `gather(x.sum().item())`: the collective receives a number."""
     for call in collectives(source):
         value = value_of(call)
         if reduction(value):
@@ -295,7 +295,7 @@ def wrapped_read(source: Source) -> Iterator[Site]:
 
 
 def wrapped_methods(source: Source) -> list[cst.FunctionDef]:
-    """The methods of Trainer subclasses that get the wrapped model as `model` and never bind it anew."""
+    """The methods of Trainer subclasses that receive the wrapped model as `model` and never rebind it."""
     found = []
     for owner in source.all(cst.ClassDef):
         if any((dotted(base.value) or "").endswith("Trainer") for base in owner.bases):
@@ -312,7 +312,7 @@ def _wrapped_in(owner: cst.ClassDef) -> list[cst.FunctionDef]:
 
 
 def _keeps_model(method: cst.FunctionDef) -> bool:
-    """Whether the method has a parameter `model` and does not bind the name to anything else."""
+    """Whether the method has a parameter `model` and never rebinds it."""
     if "model" not in [parameter.name.value for parameter in method.params.params]:
         return False
     stores = m.findall(method, m.AssignTarget() | m.AsName() | m.NamedExpr())
@@ -331,7 +331,7 @@ def _handed_model(
     method: cst.FunctionDef,
     counts: Callable[[cst.Call], bool] = lambda call: True,
 ) -> Iterator[str]:
-    """The methods that this one calls as `self.x(model, …)`, where that parameter is `model` too."""
+    """The methods that this one calls as `self.x(model, …)`, if that parameter is `model` too."""
     for call in m.findall(method, m.Call(func=m.Attribute(value=m.Name("self")))):
         name = call.func.attr.value
         if name in methods and _keeps_model(methods[name]) and counts(call):
@@ -388,12 +388,12 @@ def _unwraps(node: cst.CSTNode, model: str) -> bool:
 
 
 def _custom(node: cst.Attribute) -> bool:
-    """Whether a wrapper lacks the attribute, and no other rule is about it."""
+    """Whether a wrapper lacks the attribute, and no other rule covers it."""
     return node.attr.value not in MODULE_API and node.attr.value != GENERATE
 
 
 def wrapped_generate(source: Source) -> Iterator[Site]:
-    """What the unwrapped model generates is asked of the wrapped one."""
+    """`generate` is called on the wrapped model instead of the unwrapped one."""
     for method in wrapped_methods(source):
         names = dict(_unwrapped_names(method, "model"))
         for node in _own(method):
@@ -404,7 +404,7 @@ def wrapped_generate(source: Source) -> Iterator[Site]:
 
 
 def bare_for_generation(source: Source) -> Iterator[Site]:
-    """`unwrap_model_for_generation(self.model_wrapped, …)` gets `self.model`."""
+    """`unwrap_model_for_generation(self.model_wrapped, …)` is given `self.model`."""
     for call in source.all(cst.Call):
         if (dotted(call.func) or "").endswith("unwrap_model_for_generation") and call.args:
             given = call.args[0].value
@@ -437,7 +437,7 @@ def _trained_methods(source: Source) -> list[cst.FunctionDef]:
 
 
 def _forwards(source: Source, scope: cst.FunctionDef, model: str, inside: cst.CSTNode) -> Iterator[Site]:
-    """The calls of a model with gradients on, in a part of a function, that keep what they return."""
+    """The calls of a model with gradients on, in a part of a function, whose results are kept."""
     for node in _own(inside):
         is_call = isinstance(node, cst.Call) and m.matches(node.func, m.Name(model))
         if is_call and not isinstance(source.parents[node], cst.Expr) and _has_gradients(source, node):
@@ -445,7 +445,7 @@ def _forwards(source: Source, scope: cst.FunctionDef, model: str, inside: cst.CS
 
 
 def _has_gradients(source: Source, node: cst.CSTNode) -> bool:
-    """Whether nothing around a node says that it has to do without gradients."""
+    """Whether nothing around a node turns gradients off."""
     for parent in source.ancestors(node):
         head = [item.item for item in parent.items] if isinstance(parent, cst.With) else []
         head += [each.decorator for each in parent.decorators] if isinstance(parent, cst.FunctionDef) else []
@@ -455,7 +455,7 @@ def _has_gradients(source: Source, node: cst.CSTNode) -> bool:
 
 
 def _own(scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The nodes of a function, without those of functions in it."""
+    """The nodes of a function, without those of nested functions."""
     for child in children(scope):
         yield child
         if not isinstance(child, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
@@ -467,7 +467,7 @@ def _read_site(node: cst.Attribute, template: str, model: str) -> Site:
 
 
 def guarded(source: Source, node: cst.CSTNode, model: str) -> bool:
-    """Whether a test around the place asks what kind of model the wrapped one is."""
+    """Whether a test around the place checks what kind of model the wrapped one is."""
     for parent in source.ancestors(node):
         test = getattr(parent, "test", None)
         if test is not None and any(
@@ -480,7 +480,7 @@ def guarded(source: Source, node: cst.CSTNode, model: str) -> bool:
 
 
 def prepared(source: Source) -> Iterator[tuple[str, cst.FunctionDef]]:
-    """Names that a function gets from `accelerator.prepare`."""
+    """The names that a function assigns from `accelerator.prepare`."""
     for scope in source.all(cst.FunctionDef):
         for node in _own(scope):
             if isinstance(node, cst.Assign) and m.findall(node.value, m.Attribute(attr=m.Name("prepare"))):
@@ -494,7 +494,7 @@ GUARD = "self.accelerator.is_main_process"
 
 
 def collective_on_one_rank(source: Source) -> Iterator[Site]:
-    """To `self.accelerator.gather(x)` a barrier is added that only the main process comes to; its value stays."""
+    """A barrier that only the main process reaches is added to `self.accelerator.gather(x)`; its value stays."""
     for call in collectives(source):
         if not (dotted(call.func) or "").startswith("self.accelerator.") or len(call.args) != 1:
             continue
@@ -516,7 +516,7 @@ def _writes_for_all(source: Source, line: cst.CSTNode) -> bool:
 
 
 def _is_guarded_again(source: Source, branch: cst.If) -> bool:
-    """Whether another condition on the rank stands around it, or in it."""
+    """Whether there is another condition on the rank around it, or in it."""
     around = [node for node in source.ancestors(branch) if isinstance(node, cst.If)]
     inner = m.findall(branch.body, m.Attribute(attr=m.Name("is_main_process")))
     return bool(inner) or any("process" in source.code(node.test) for node in around)
@@ -541,11 +541,11 @@ OPERATORS = (
     Operator("drop the collective", "TRL003", drop_collective),
     Operator("item inside the gather", "TRL001", item_inside, follows=False),
     Operator("read from the wrapped model", "TRL002", wrapped_read, needles=("Trainer)", "unwrap_model")),
-    # Half of its places give back what reward functions out of sight make.
+    # Half of its places return the results of reward functions whose source is unavailable.
     Operator("helper returns local", "TRL003", helper_returns_local, recall=0.4),
     Operator("collective on one rank", "TRL006", collective_on_one_rank),
-    # All of its places ask whether the process has a run of its own first (`wandb.run is not None`), which Trainer
-    # gives to the first one alone: what becomes of them is to be asked for.
+    # All of its places first check whether the process has its own run (`wandb.run is not None`), which Trainer creates
+    # only on the first process: their mutants are found only if the rule is selected.
     Operator("drop the main-process guard", "TRL008", drop_guard, needles=("wandb.log(",), by_default=0.0),
     Operator("reduce after the gather", "TRL005", reduced_late, follows=False),
     Operator("drop the padding", "TRL005", unpadded, needles=("pad_across_processes",), per_file=3),

@@ -1,4 +1,4 @@
-"""Operators for TRL011 and TRL012: tensors that leave their device, data sets that lose their order."""
+"""Operators for TRL011 and TRL012: tensors that leave their device, datasets that lose their order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def to_the_cpu(source: Source) -> Iterator[Site]:
 
 
 def without_device(source: Source) -> Iterator[Site]:
-    """`torch.tensor(x, device=device)` in a collective loses its device: directly, or through one local."""
+    """`torch.tensor(x, device=device)` in a collective loses its device: directly, or through one local variable."""
     factories = {id(node): node for node in source.all(cst.Call) if _has_device(node)}
     for call in collectives(source):
         value = value_of(call)
@@ -50,7 +50,7 @@ def _is_device(arg: cst.Arg) -> bool:
 
 
 def _bound_to(source: Source, call: cst.Call, value: cst.BaseExpression) -> cst.CSTNode | None:
-    """What a name that a collective is given is bound to, if that is said once in the function."""
+    """The value of a name that a collective is given, if the function binds it only once."""
     scope = source.enclosing(call, cst.FunctionDef)
     if scope is None or not isinstance(value, cst.Name):
         return None
@@ -61,7 +61,7 @@ def _bound_to(source: Source, call: cst.Call, value: cst.BaseExpression) -> cst.
 
 
 def everybody_first(source: Source) -> Iterator[Site]:
-    """The block in which the main process computes a data set first becomes one in which nobody does."""
+    """The block in which the main process computes a dataset first becomes one in which all compute it at once."""
     for block in source.all(cst.With):
         items = [item.item for item in block.items]
         names = [_own_name(item.func) for item in items if isinstance(item, cst.Call)]
@@ -72,12 +72,12 @@ def everybody_first(source: Source) -> Iterator[Site]:
 
 
 def _own_name(func: cst.BaseExpression) -> str:
-    """The last name of what is called."""
+    """The last name of the callee."""
     return func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
 
 
 def _computing(source: Source, block: cst.With) -> Iterator[cst.CSTNode]:
-    """The statements of a block that compute a data set by themselves, where nothing has failed."""
+    """The statements of a block that compute a dataset themselves, outside exception handlers."""
     computes = m.Call(func=m.Attribute(attr=m.Name("map") | m.Name("filter")))
     for statement in simple_statements(block):
         if source.enclosing(statement, cst.ExceptHandler) is not None:

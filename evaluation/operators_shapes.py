@@ -1,6 +1,6 @@
-"""Operators for the rules about shapes: a tensor travels before it is reduced, unpadded, or cut.
+"""Operators for the rules about shapes: a tensor is gathered before it is reduced, unpadded, or cut.
 
-What is ragged is read off the text here, by the names that TRL's collators and the authors' own padding give.
+Ragged tensors are recognised in the text, by the names that TRL's collators and the authors' own padding use.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ RAGGED = re.compile(
     r"""(\.(detach|float|long|cpu|clone)\(\))*"""
 )
 REDUCING = {"sum", "mean", "max", "min", "nansum", "nanmean"}
-# Methods that give one value for one.
+# Methods that return one value for one.
 KEEPING = {"clamp", "clone", "detach", "float", "to"}
-# Hooks that get the batches of the training, and what they hand them to.
+# Hooks that receive the training batches, and the methods that these call with them.
 STEPS = re.compile(r"^(_?compute_\w*loss\w*|training_step|get_batch_loss_metrics)$")
 
 
@@ -40,7 +40,7 @@ def reduced_late(source: Source) -> Iterator[Place]:
 
 
 def unpadded(source: Source) -> Iterator[tuple[Place, tuple[cst.CSTNode, ...]]]:
-    """`pad_across_processes(x, dim=1)` becomes `x`; what gathers the result is due."""
+    """`pad_across_processes(x, dim=1)` becomes `x`; a finding is due where the result is gathered."""
     for call in source.all(cst.Call):
         if not (dotted(call.func) or "").endswith("pad_across_processes") or not call.args:
             continue
@@ -61,10 +61,10 @@ def cut(source: Source) -> Iterator[Place]:
 
 
 def _step_around(source: Source, call: cst.Call) -> cst.FunctionDef | None:
-    """The step of a training that a call stands in: a method that computes a loss.
+    """The training step that contains a call: a method that computes a loss.
 
-    Where completions are generated the loader is not always at its end when the last of its batches is trained on:
-    they are used for several steps. Such methods are left out.
+    If completions are generated, the dataloader is not always at its end when its last batch is trained on: batches are
+    used for several steps. Such methods are left out.
     """
     function = source.enclosing(call, cst.FunctionDef)
     inside = function is not None and source.enclosing(call, cst.ClassDef) is not None
@@ -74,9 +74,10 @@ def _step_around(source: Source, call: cst.Call) -> cst.FunctionDef | None:
 def _is_one(
     source: Source, function: cst.FunctionDef, node: cst.CSTNode | None, names: frozenset[str] = frozenset()
 ) -> bool:
-    """Whether the text shows that an expression is one value: a reduction over all elements, or made of such.
+    """Whether the text shows that an expression is one value: a reduction over all elements, or computed from such
+    values.
 
-    The names are those that are being looked into: `loss = loss + x` says nothing against `loss`.
+    The names are those already being followed: `loss = loss + x` says nothing against `loss`.
     """
     part = partial(_is_one, source, function, names=names)
     if isinstance(node, cst.Call):
@@ -103,7 +104,7 @@ def _keeps_one(source: Source, call: cst.Call, part: Callable[[cst.CSTNode | Non
 
 
 def _bindings(source: Source, function: cst.FunctionDef, name: str) -> list[cst.CSTNode | None]:
-    """What a name is bound to in a function, or else in the one around it; None for what the text does not show."""
+    """The values of a name in a function, otherwise in the one around it; None for what the text does not show."""
     bound: list[cst.CSTNode | None] = []
     for node in descendants(function):
         target = node.targets[0].target if isinstance(node, cst.Assign) else getattr(node, "target", None)
@@ -116,7 +117,7 @@ def _bindings(source: Source, function: cst.FunctionDef, name: str) -> list[cst.
 
 
 def _is_bound_otherwise(source: Source, name: cst.Name) -> bool:
-    """Whether a name is a parameter, or the target of a loop, of a with statement, or of several values."""
+    """Whether a name is a parameter, or the target of a loop, of a with statement, or of an unpacking."""
     parent = source.parents[name]
     if isinstance(parent, cst.Element):
         parent = source.parents[source.parents[parent]]
@@ -130,7 +131,7 @@ def _is_reduction(node: cst.CSTNode) -> bool:
 
 
 def _gathering(source: Source, call: cst.Call, statement: cst.CSTNode) -> tuple[cst.CSTNode, ...] | None:
-    """The statements that gather the padded value: this one, or those that name what it is bound to."""
+    """The statements that gather the padded value: this one, or those that use the name it is bound to."""
     if any(other is not call and call in _arguments(other) for other in collectives(source)):
         return (statement,)
     names = [

@@ -1,6 +1,6 @@
 """Releases on the package index: fetched by version with pip, unpacked once, kept outside the tree.
 
-The cache lies in `$TRL_LINT_CORPUS`, or in `~/.cache/trl-lint/corpus`. Nothing fetched is run.
+The cache is in `$TRL_LINT_CORPUS`, or in `~/.cache/trl-lint/corpus`. Nothing fetched is run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CACHE_VARIABLE = "TRL_LINT_CORPUS"
-# How each kind of archive is asked for, and the name it has once it is there.
+# The pip option for each kind of archive, and its file name suffix.
 PIP_OPTIONS = {"wheel": "--only-binary=:all:", "sdist": "--no-binary=:all:"}
 SUFFIXES = {"wheel": ".whl", "sdist": ".tar.gz"}
 
@@ -55,7 +55,7 @@ def cache_dir() -> Path:
 
 
 def fetch(release: Release) -> Path:
-    """The folder the release is unpacked in: the one that holds its packages.
+    """The folder that the release is unpacked in: the one that holds its packages.
 
     Raises:
         IndexUnreachable: it is not in the cache and pip could not fetch it.
@@ -67,12 +67,12 @@ def fetch(release: Release) -> Path:
 
 
 def _top(target: Path) -> Path:
-    """The folder that a source distribution is packed in: the package's name in it may be written otherwise."""
+    """The folder inside a source distribution, in whose name the package may be written differently."""
     return next(each for each in sorted(target.iterdir()) if each.is_dir() and not each.name.startswith("."))
 
 
 def archive_of(release: Release) -> Path:
-    """The archive of a release: from the cache, else from the index."""
+    """The archive of a release: from the cache, otherwise from the index."""
     archives = cache_dir() / "archives"
     archives.mkdir(parents=True, exist_ok=True)
     return _cached(release, archives) or _download(release, archives)
@@ -95,20 +95,20 @@ def _download(release: Release, archives: Path) -> Path:
 
 
 def reason_of(done: subprocess.CompletedProcess[str]) -> str:
-    """The line in which pip said why it failed."""
+    """The line in which pip says why it failed."""
     lines = done.stderr.strip().splitlines() or ["pip said nothing"]
     return next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1])
 
 
 def unpack(archive: Path, target: Path) -> None:
-    """Unpack a wheel or a source distribution; `target` appears only once it is whole."""
+    """Unpack a wheel or a source distribution; `target` appears only once it is complete."""
     target.parent.mkdir(parents=True, exist_ok=True)
     half = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=target.parent))
     try:
         _extract(archive, half)
         half.rename(target)
     except OSError:
-        # Another process was faster; what it unpacked is the same.
+        # Another process was faster, with the same result.
         if not target.is_dir():
             raise
     finally:

@@ -1,4 +1,4 @@
-"""A parsed file that is mutated as text: nodes, where they stand, edits that keep all else to the byte."""
+"""A parsed file that is mutated as text: nodes, their places, edits that keep everything else byte for byte."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ class Source:
         return [0, *accumulate(len(line) for line in self.text.splitlines(keepends=True))]
 
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Where the node starts and ends in the text (without parentheses around it)."""
+        """The start and end of the node in the text (without parentheses around it)."""
         place = self.positions[node]
         first = self._line_starts[place.start.line - 1] + place.start.column
         return first, self._line_starts[place.end.line - 1] + place.end.column
 
     def code(self, node: cst.CSTNode) -> str:
-        """The text of the node as it stands in the file."""
+        """The text of the node in the file."""
         start, end = self.span(node)
         return self.text[start:end]
 
@@ -75,7 +75,7 @@ class Source:
         return self.positions[node].start.line
 
     def line_start(self, node: cst.CSTNode) -> int:
-        """Where the line on which the node starts begins."""
+        """The start of the line on which the node starts."""
         return self._line_starts[self.line(node) - 1]
 
     def offset_of_line(self, line: int) -> int:
@@ -104,7 +104,7 @@ class Source:
         return holders[-2] if len(holders) > 1 else node
 
     def header_span(self, statement: cst.CSTNode) -> tuple[int, int]:
-        """The span of a statement; of a compound one up to its body."""
+        """The span of a statement; of a compound one, up to its body."""
         start, end = self.span(statement)
         body = getattr(statement, "body", None)
         return (start, self.span(body)[0]) if isinstance(body, cst.BaseSuite) else (start, end)
@@ -123,7 +123,7 @@ def apply(text: str, edits: Sequence[Edit]) -> str:
 
 
 def moved(offset: int, edits: Sequence[Edit]) -> int:
-    """Where a place of the old text stands in the new one; a place inside an edit goes to its start."""
+    """The position in the new text of a position in the old one; a position inside an edit maps to its start."""
     shift = 0
     for edit in sorted(edits):
         if edit.end <= offset:
@@ -134,12 +134,12 @@ def moved(offset: int, edits: Sequence[Edit]) -> int:
 
 
 def line_of(text: str, offset: int) -> int:
-    """The line (from 1) on which a place of the text is."""
+    """The line (from 1) of a position in the text."""
     return text.count("\n", 0, offset) + 1
 
 
 def descendants(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """All nodes below a node but blanks and punctuation, in the order of the text."""
+    """All nodes below a node except whitespace and punctuation, in the order of the text."""
     yield from islice(below(node), 1, None)
 
 

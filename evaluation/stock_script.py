@@ -1,7 +1,7 @@
-"""Trains with a trainer of trl as it is, the way people start one: nothing is switched off for whoever watches.
+"""Trains with an unchanged trainer of trl, as users start one: nothing is switched off for the observer.
 
-Rows are shuffled, the model has dropout, gradients are accumulated, the last batch is not full, it is evaluated now and
-then, and the logs are as often as is usual, which no number of steps divides.
+Rows are shuffled, the model has dropout, gradients are accumulated, the last batch is not full, the model is evaluated
+now and then, and logs are written as often as usual, at an interval that does not divide the number of steps.
 
     python evaluation/stock_script.py TRAINER
 """
@@ -47,7 +47,7 @@ ARGUMENTS = {
 
 
 def short(completions: list[str], **_: object) -> list[float]:
-    """A reward for what is short."""
+    """A reward for short answers."""
     return [-len(each.split()) / 8 for each in completions]
 
 
@@ -58,7 +58,7 @@ def config() -> object:
 
 
 def trained(name: str) -> dict:
-    """What a trainer is given besides its arguments: of each kind its own rows."""
+    """The trainer's further arguments: each kind of trainer has its own rows."""
     kinds = {"SFT": {"text": TEXTS}, "KTO": JUDGED, "GRPO": {"prompt": PAIRS["prompt"]}}
     rows = Dataset.from_dict(kinds.get(name, PAIRS))
     given = {
@@ -70,7 +70,7 @@ def trained(name: str) -> dict:
 
 
 def causal_models(name: str) -> dict:
-    """The model, and the reference that it begins as: nobody can make that of the name of a model without one."""
+    """The model, and the reference with the same weights: without a model name, no trainer can create the reference."""
     model = LlamaForCausalLM(config())
     return {"model": model, "ref_model": copy.deepcopy(model)} if name in ("DPO", "KTO") else {"model": model}
 

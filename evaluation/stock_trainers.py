@@ -1,11 +1,11 @@
-"""Right code that nobody here wrote: does any oracle of `trl-lint verify` fail on trl's own trainers?
+"""Right code that we did not write: does any oracle of `trl-lint verify` fail on trl's own trainers?
 
     python -m evaluation.stock_trainers [--only TEXT]
 
-`stock_script.py` trains with each as people do: shuffled rows, dropout, gradient accumulation, evaluation, an uneven
-last batch. No oracle may fail. What the trainers log themselves is told, and fails only
-where they are included (`--include` of the trainer's file): a second column. Environments are built where they are
-missing. Exit codes: 0 as it must be, 1 not, 2 an environment could not be built.
+`stock_script.py` trains with each as users do: shuffled rows, dropout, gradient accumulation, evaluation, an uneven
+last batch. No oracle may fail. What the trainers log themselves is reported, and fails only if they are included
+(`--include` of the trainer's file): a second column. Environments are built if they are missing. Exit codes: 0 as it
+must be, 1 not, 2 an environment could not be built.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COMMAND = ("verify", "--isolated", "--output-format", "json", "--limit", "600")
 
 
 def failed(python: Path, trainer: str, *options: str) -> list[str]:
-    """What fails of a trainer as it is, in a line each; a word where nothing could be run."""
+    """The failures of an unchanged trainer, in a line each; a note if nothing could be run."""
     command = [sys.executable, "-m", "trl_lint", *COMMAND, "--python", str(python), *options, str(SCRIPT), trainer]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

@@ -1,10 +1,10 @@
-"""The table of bugs that later releases mended (`trl_lint/knowledge/upstream.py`), made from the releases.
+"""The table of bugs that later releases fixed (`trl_lint/knowledge/upstream.py`), generated from the releases.
 
     python -m evaluation.upstream [--write]
 
-Each case of the history that is visible to a rule names functions, the last release that had the bug and the first
-without. The text of such a function is looked up in that release and in those before it, as long as the rule reports
-it there. Without `--write` it says what the table lacks or has too much; exit code 1 when that is anything.
+Each case of the history that is visible to a rule names functions, the last release with the bug and the first without.
+The text of such a function is looked up in that release and in those before it, as long as the rule reports it there.
+Without `--write` the command reports missing and superfluous rows of the table; exit code 1 when there are any.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from trl_lint.knowledge import upstream as table
 from trl_lint.knowledge.upstream import Mended
 from trl_lint.linter.upstream import digest
 
-# Releases in which functions are looked up; older trainers were written anew since.
+# Releases in which functions are looked up; older trainers have been rewritten since.
 _RELEASES = """
     0.2.1 0.4.7 0.7.4 0.7.10 0.7.11 0.8.1 0.9.4 0.9.6 0.10.1 0.11.4 0.12.2 0.13.0 0.14.0 0.15.0 0.15.2 0.16.0 0.16.1
     0.17.0 0.18.0 0.18.2 0.19.0 0.20.0 0.21.0 0.22.2 0.23.0 0.24.0 0.25.1 0.26.2 0.27.0 0.28.0 0.29.0 1.0.0 1.1.0 1.2.0
@@ -29,7 +29,7 @@ RELEASES = tuple(_RELEASES.split())
 
 
 def mended_functions() -> Iterator[Mended]:
-    """A row for each function of the history whose bug a rule sees and a release mended."""
+    """A row for each function of the history whose bug a rule sees and a release fixed."""
     for case in load("trl_cases.json"):
         if case["static"] == "no" or not case["buggy_release"] or not case["rule"].startswith("TRL"):
             continue
@@ -41,7 +41,7 @@ def mended_functions() -> Iterator[Mended]:
 
 
 def _digests(rule: str, file: str, symbol: str, last: str) -> Iterator[str]:
-    """From the last release with the bug backwards, until the rule has nothing to say of the function."""
+    """The digests from the last release with the bug backwards, until the rule reports nothing in the function."""
     known = RELEASES if last in RELEASES else [*RELEASES, last]
     older = [each for each in known if _number(each) <= _number(last)]
     for release in sorted(older, key=_number, reverse=True):
@@ -63,7 +63,7 @@ def _spans(release: str, file: str, symbol: str) -> list[tuple[int, int]]:
 
 
 def _from_def(lines: Sequence[str]) -> Sequence[str]:
-    """Without decorators."""
+    """The lines of a function without its decorators."""
     first = next((place for place, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def "))), 0)
     return lines[first:]
 
@@ -73,7 +73,7 @@ def _number(release: str) -> tuple[int, ...]:
 
 
 def written(rows: Sequence[Mended]) -> str:
-    """The table as it stands in the module."""
+    """The table as it is in the module."""
     lines = ["# fmt: off", "ROWS: tuple[Mended, ...] = ("]
     for row in rows:
         head = ", ".join(f'"{value}"' for value in row[:5])

@@ -1,4 +1,4 @@
-"""Variations of released files: a text that stands there once, and what is put in its place."""
+"""Variations of released files: a text that occurs there once, and its replacement."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Variation:
         """The source with the change.
 
         Raises:
-            ValueError: `old` does not stand in it exactly once.
+            ValueError: `old` does not occur exactly once.
         """
         return turn_back(source.encode(), self.old, self.new)[0].decode()
 
 
 def turn_back(mended: bytes, right: str, broken: str) -> tuple[bytes, int]:
-    """The text with `right` (which stands there once) turned back into `broken`, and the line it is on."""
+    """The text with `right` (which occurs once) replaced by `broken`, and its line."""
     before, found, after = mended.partition(right.encode())
     if not found or right.encode() in after:
         raise ValueError(f"{right!r} does not stand exactly once in the mended text")
@@ -37,7 +37,7 @@ def turn_back(mended: bytes, right: str, broken: str) -> tuple[bytes, int]:
 
 
 def _put_back() -> dict[str, Variation]:
-    """The bugs that lived between two releases, by the id of their case: the release that mended each, turned back."""
+    """The bugs that lived between two releases, by the id of their case: the release with the fix, reverted."""
     rows = json.loads(REBUILDS.read_text(encoding="utf-8"))
     return {row["id"]: Variation(row["id"], row["release"], row["file"], row["right"], row["broken"]) for row in rows}
 
@@ -58,8 +58,8 @@ VARIATIONS = {
     row.name: row
     for row in (
         *_REBUILT.values(),
-        # What was tried before the mended form: no Python number is gathered any more, but tensors whose shape
-        # differs between the processes.
+        # A form that was tried before the fix: tensors are gathered instead of a Python number, but their shapes differ
+        # between the processes.
         Variation(
             "TRL-3048-half-fix",
             _TOKENS.release,
@@ -67,7 +67,7 @@ VARIATIONS = {
             _TOKENS.old,
             'gather_for_metrics(inputs["attention_mask"]).sum().item()',
         ),
-        # What TRL006 advises: all processes decide by the same number, so that all of them return, or none.
+        # The advice of TRL006: all processes decide by the same number, so that all of them return, or none.
         *(
             Variation(
                 f"{name}-same-return",
@@ -78,7 +78,7 @@ VARIATIONS = {
             )
             for name in ("SDFT", "SDPO")
         ),
-        # What TRL003 advises where not all ranks may have a value: all of them gather, whatever they have.
+        # The advice of TRL003 if some ranks may have no value: all ranks gather, whatever they have.
         Variation("IW-OPD-all-tokens", "1.16.0", "trl/experimental/iw_opd/iw_opd_trainer.py", _OF_RANK, _OF_ALL),
     )
 }

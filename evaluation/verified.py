@@ -1,10 +1,10 @@
-"""Real released trainers, on several processes: as they are, after `--fix`, and as upstream mended them.
+"""Real released trainers, on several processes: as they are, after `--fix`, and as upstream fixed them.
 
     python -m evaluation.verified [--only TEXT] [--nproc N] [--keep DIR] [--no-plot] [--output DIR]
 
 Each is trained for a few steps on the CPU and judged by the oracles of `trl-lint verify` (`proof/` has the cases, and
 what must hold of each). A whole run writes `docs/verified.md` and its plot; one with other options writes a page only
-where `--output` says so. Environments are built where they are missing (`environments.py`).
+with `--output`. Environments are built if they are missing (`environments.py`).
 Exit codes: 0 all is as it must be, 1 something is not, 2 an environment could not be built.
 """
 
@@ -52,12 +52,12 @@ def _has_matplotlib() -> bool:
 
 
 def chosen_cases(text: str) -> list[Case]:
-    """The cases with the text in what they are called."""
+    """The cases whose label contains the text."""
     return [case for case in CASES if text.lower() in f"{case.name} {case.release}".lower()]
 
 
 def prove(trials: Trials, case: Case) -> tuple[Trial, list[Fact]]:
-    """Run a case, print it, and say what holds of it."""
+    """Run a case, print it, and return the facts about it."""
     trial = trials.run(case)
     facts = facts_of(trial)
     print(page.printed(trial, facts), flush=True)

@@ -1,1 +1,1 @@
-"""Broken programs under `trl-lint verify` and under what else there is to find out why several processes fail."""
+"""Broken programs under `trl-lint verify` and under other tools that explain why several processes fail."""

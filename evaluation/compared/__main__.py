@@ -2,10 +2,10 @@
 
     python -m evaluation.compared [--only TEXT] [--seconds N] [--limit N] [--keep DIR] [--output DIR]
 
-Each tool runs each program on two processes on the CPU (the linter reads it); what it prints is judged by what it
-names (`judging.py`). A whole run writes `docs/compared.md`; one with `--only` writes a page where `--output` says so.
-With `--keep` a run that was broken off goes on where it was. It takes about half an hour on two cores.
-Exit codes: 0 no other tool names a cause that neither the linter nor verify names, 1 one does.
+Each tool runs each program on two processes on the CPU (the linter reads it); its output is judged by what it names
+(`judging.py`). A whole run writes `docs/compared.md`; one with `--only` writes a page only with `--output`. With
+`--keep` an interrupted run continues where it stopped. It takes about half an hour on two cores. Exit codes: 0 no other
+tool names a cause that neither the linter nor verify names, 1 one does.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from evaluation.compared.judging import Said, judge
 from evaluation.compared.tools import ACCELERATE, DETAIL, LINT, SHORT, TORCHRUN, VERIFY, Limits
 
 DOCS = Path(__file__).parents[2] / "docs"
-# The recorder's files come of the run with a short time-out.
+# The recorder's files come from the run with a short time-out.
 STARTED = (TORCHRUN, SHORT, DETAIL, ACCELERATE, LINT, VERIFY)
-# Those of this repository.
+# The tools of this repository.
 OWN = (LINT, VERIFY)
 
 
@@ -47,7 +47,7 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def outputs(case: Case, limits: Limits, folder: Path) -> dict[str, Said]:
-    """What each tool says of a program, as kept or by running it."""
+    """What each tool says of a program: kept results, or those of a run."""
     found: dict[str, Said] = {}
     for tool in STARTED:
         kept = folder / f"{case.name}-{re.sub(r'[^a-z]+', '-', tool.lower())}.json"
@@ -60,7 +60,7 @@ def outputs(case: Case, limits: Limits, folder: Path) -> dict[str, Said]:
 
 
 def better(compared: page.Compared) -> Iterator[str]:
-    """The programs of which another tool names the cause, and neither the linter nor verify does."""
+    """The programs whose cause another tool names, and neither the linter nor verify."""
     for case, said in compared:
         told = {tool: judge(case, each) for tool, each in said.items()}
         others = [tool for tool, each in told.items() if each.cause and tool not in OWN]

@@ -1,6 +1,6 @@
-"""The programs that are compared: each one small and broken once, and saying so itself.
+"""The programs that are compared: each is small, broken once, and says so itself.
 
-`# cause` stands at the line that has to be mended, `# waits: 1` where that rank is left waiting; numbers behind
+`# cause` marks the line that has to be fixed, `# waits: 1` the line where that rank is left waiting; numbers after
 `# cause:` are the ranks that fail there.
 """
 
@@ -45,7 +45,7 @@ class Case:
 
 
 def cases(text: str = "") -> Iterator[Case]:
-    """Those with the text in their name, in the order of the table."""
+    """The programs with the text in their name, in the order of the table."""
     return (read(name) for name in NAMES if text in name)
 
 

@@ -1,4 +1,4 @@
-"""What a tool's output tells of a program: judged by what stands in it, the same for all tools."""
+"""What a tool's output says about a program: judged by its text, in the same way for all tools."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from evaluation.compared.cases import Case
 
 _PREFIX = re.compile(r"\[rank(\d+)\]:")
 _RANKS = re.compile(r"\branks?\s*:?\s*(\d+(?:, \d+)*)\b", re.IGNORECASE)
-# What says that the ranks part: that they run different collectives, or that one is missing from one of them.
+# Words which say that the ranks diverge: that they run different collectives, or that a rank is missing from one.
 _APART = re.compile(
     r"mismatch|diverge|Not all ranks joining|failed to pass monitoredBarrier|not all ranks reach|ended while others"
     r"|only ranks where|ranks where .* do not reach",
     re.IGNORECASE,
 )
-# What is always said, and tells nothing of the program.
+# Lines that are always printed, and say nothing about the program.
 _NOTICES = re.compile(r"tabulate is not installed|OMP_NUM_THREADS|^\*+$|^W\d{4} ")
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a command said: on both its streams, and with its exit status (None: it was stopped at the limit)."""
+    """The output of a command, on both its streams, and its exit status (None: it was stopped at the limit)."""
 
     output: str
     status: int | None
@@ -53,7 +53,7 @@ class Told:
 
 
 def judge(case: Case, said: Said) -> Told:
-    """What an output tells of a program."""
+    """Judge what an output says about a program."""
     named = [(ranks, line) for ranks, text in pieces(said.output) for line in lines_of(case, text)]
     ranks = tuple(rank for rank, line in case.shows.items() if any(rank in who and line == at for who, at in named))
     found = {line for _, line in named}
@@ -69,13 +69,13 @@ def judge(case: Case, said: Said) -> Told:
 
 
 def lines_of(case: Case, text: str) -> Iterator[int]:
-    """The numbers of a program's lines that a text names, as tracebacks and reports write them."""
+    """The line numbers of a program that a text names, in the form of tracebacks and reports."""
     for found in re.finditer(rf"\b{case.name}\.py(?::|\", line )(\d+)\b", text):
         yield int(found[1])
 
 
 def pieces(output: str) -> Iterator[tuple[tuple[int, ...], str]]:
-    """An output in pieces, each with the ranks that it is about: those in front, or named last on the same line."""
+    """The pieces of an output, each with its ranks: those of the prefix, or those named last on the same line."""
     for line in output.replace("\\", "").splitlines():
         prefix = _PREFIX.match(line)
         ranks: tuple[int, ...] = (int(prefix[1]),) if prefix else ()
@@ -86,5 +86,5 @@ def pieces(output: str) -> Iterator[tuple[tuple[int, ...], str]]:
 
 
 def spoken(output: str) -> str:
-    """An output without what is said always."""
+    """An output without the lines that are always printed."""
     return "\n".join(line for line in output.splitlines() if line.strip() and not _NOTICES.search(line))

@@ -11,14 +11,14 @@ from evaluation.compared.judging import Said, Told, judge
 from evaluation.compared.tools import TOOLS, VERIFY, Limits
 
 PACKAGES = ("torch", "accelerate", "transformers", "trl")
-# Folders, processes and ports tell a reader nothing and change from run to run.
+# Folders, processes and ports are of no use to a reader and change from run to run.
 _NOISE = (
     (re.compile(r"[^\s\"']*/(?:site-packages|evaluation/compared/programs|pytorch/pytorch)/"), ""),
     (re.compile(r"\[?127\.0\.0\.1\]?:\d+"), "127.0.0.1"),
     (re.compile(r"^E\d{4} [\d:.]+ \d+ | \(pid: \d+\)| of binary: \S+"), ""),
     (re.compile(r"^\[rank(\d+)\]: "), r"rank \1: "),
 )
-# What is quoted: the first line with one of these, in this order.
+# The line to quote: the first one that matches one of these, in this order.
 _TELLING = (
     re.compile(r"Culprit rank|^missing ranks|Detected mismatch|DistributedOperationException: |\*\*no\*\*"),
     re.compile(r"^(?!.*ChildFailedError)(\[rank\d+\]: )?(?!\S*SignalException)[\w.]*(Error|Exception)\b: .+"),
@@ -87,7 +87,7 @@ The authors of trl-lint wrote the programs for this comparison. They are in `eva
 
 
 def page(compared: Compared, test: str, limits: Limits) -> str:
-    """The whole page, as Markdown. `test`: what `accelerate test` says."""
+    """The whole page, as Markdown. `test`: the output of `accelerate test`."""
     head = HEAD.format(test=test, seconds=limits.seconds, whole=limits.whole)
     return "\n".join([head, *table(compared), "", FOOT, "## What they say\n", *_quotes(compared), *_versions()])
 
@@ -115,13 +115,13 @@ def table(compared: Compared) -> Iterator[str]:
 
 
 def unfit(compared: Compared) -> list[str]:
-    """The tools that fail a right program."""
+    """The tools that report a failure of a right program."""
     controls = [(case, outputs) for case, outputs in compared if case.is_right]
     return [tool for tool in TOOLS for case, said in controls if tool in said and judge(case, said[tool]).fails]
 
 
 def cell(case: Case, told: Told) -> str:
-    """What is told, in a few words."""
+    """What an output says, in a few words."""
     named = ["cause"] if told.cause else []
     named += ["apart"] if told.apart else []
     if told.ranks:
@@ -135,7 +135,7 @@ def cell(case: Case, told: Told) -> str:
 
 
 def quote(said: Said) -> str:
-    """The most telling line of an output, without what is this machine's."""
+    """The most telling line of an output, without details of this machine."""
     lines = [line.strip() for line in said.output.splitlines()]
     for pattern in _TELLING:
         if found := next((line for line in lines if pattern.search(line)), ""):
@@ -145,7 +145,7 @@ def quote(said: Said) -> str:
 
 def cleaned(line: str) -> str:
     line = line.replace("\\", "")
-    if line.startswith("|"):  # a row of a table: oracle, whether it holds, what it says
+    if line.startswith("|"):  # a row of a table: oracle, whether it holds, summary
         oracle, _, text = (part.strip() for part in line.strip("| ").split(" | ", 2))
         line = f"{oracle}: {text.replace('<br>', '; ')}"
     for pattern, instead in _NOISE:

@@ -1,12 +1,12 @@
-"""What the compared launchers start: `started.py PROGRAM ARGS` runs a program as it is, so that the tools get to speak.
+"""What the compared launchers start: `started.py PROGRAM ARGS` runs a program as it is, so that the tools can report.
 
-torch gives a collective up after 30 minutes. Nobody waits that long here, so it does after `GIVE_UP_SECONDS`. The
-flight recorder is written out by torch when a collective of nccl is given up; on gloo it has to be asked, and is, all
-the time, where `FLIGHT_RECORDER` names a folder.
+torch gives a collective up after 30 minutes. To save time, this happens after `GIVE_UP_SECONDS` here. torch writes the
+flight recorder when a collective of nccl is given up; with gloo it has to be asked, and is, all the time, if
+`FLIGHT_RECORDER` names a folder.
 
-What the recorder says of gloo's group torch's own analyser can't read (`KeyError` in
-`torch/distributed/flight_recorder/components/builder.py` of torch 2.13.0): its collectives are those of a group `0`,
-which is listed without a name. It is written with one.
+torch's own analyser can't read what the recorder says of gloo's group (`KeyError` in
+`torch/distributed/flight_recorder/components/builder.py` of torch 2.13.0): its collectives belong to a group `0`, which
+is listed without a name. It is written with a name here.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def _dump_on(folder: Path) -> None:
-    """Write the recorder again and again: a rank may be gone at any moment."""
+    """Write the recorder again and again: a rank may end at any moment."""
     while True:
         time.sleep(LOOK_SECONDS)
         _dump(folder)
@@ -56,7 +56,7 @@ def _dump(folder: Path) -> None:
 
 
 def with_its_group(dump: dict[str, Any]) -> dict[str, Any]:
-    """What the recorder wrote, with a name for the one group that it lists without any."""
+    """The recorder's content, with a name for the one group that it lists without a name."""
     groups = {tuple(entry["process_group"]) for entry in dump.get("entries", ())}
     unnamed = dump["pg_config"].get("")
     if unnamed is None or len(groups) != 1:

@@ -23,7 +23,7 @@ from evaluation.compared.judging import Said, spoken
 from trl_lint.verify.processes.launcher import free_port
 
 ROOT = Path(__file__).parents[2]
-# Seconds in which a launcher ends its ranks once it is asked to.
+# Seconds that a launcher has to end its ranks.
 STOP_SECONDS = 40
 TORCHRUN, SHORT, DETAIL, RECORDER = "torchrun", "torchrun, short time-out", "DETAIL", "flight recorder"
 ACCELERATE, LINT, VERIFY = "accelerate --debug", "trl-lint", "trl-lint verify"
@@ -39,7 +39,7 @@ class Limits:
 
 
 def run(case: Case, tool: str, limits: Limits) -> dict[str, Said]:
-    """What a tool says of a program, by tool: the recorder's files are those of the run with a short time-out."""
+    """The output of a tool for a program, by tool: the recorder's files come from the run with a short time-out."""
     with tempfile.TemporaryDirectory() as folder:
         if tool == VERIFY:
             return {VERIFY: _verify(case, Path(folder), limits)}
@@ -62,7 +62,7 @@ def run(case: Case, tool: str, limits: Limits) -> dict[str, Said]:
 
 
 def accelerate_test(limits: Limits) -> Said:
-    """What `accelerate test` says, which runs a script of its own."""
+    """The output of `accelerate test`, which runs its own script."""
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder, "config.yaml")
         config.write_text(
@@ -90,7 +90,7 @@ def _start(command: Sequence[str], case: Case, folder: Path, limits: Limits, **v
 
 
 def _analysed(traces: Path, limits: Limits) -> Said:
-    """What torch's analyser says of the recorder's files; it fails where it finds something."""
+    """The output of torch's analyser for the recorder's files; it counts as failed if it finds something."""
     command = [*_module("torch.distributed.flight_recorder.fr_trace"), str(traces), "-p", started.DUMP]
     said = command_said([*command, "--print_stack_trace"], traces, limits.whole, _environment())
     text = spoken(said.output)

@@ -1,1 +1,1 @@
-"""What the harness does on a machine with GPUs, where the tests of this repository have none."""
+"""Checks of the harness on a machine with GPUs, which the tests of this repository do not have."""

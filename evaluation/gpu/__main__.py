@@ -1,11 +1,11 @@
-"""What the harness does with GPUs: one command for a machine that has one or more.
+"""Checks of the harness with GPUs: one command for a machine that has one or more.
 
     python -m evaluation.gpu [--minutes N] [--keep DIR] [--output FILE]
 
-It installs nothing, changes no setting of a GPU, and is through in less than eight minutes: fixtures that the time is
-too short for are named as not run. The table goes to the standard output as Markdown (or to FILE), each row as it is
-done to the standard error.
-Exit codes: 0 all that ran is as expected, 1 something is not, 2 something is missing, or there is no GPU.
+It installs nothing, changes no setting of a GPU, and takes less than eight minutes: fixtures for which there is no time
+left are listed as not run. The table goes to the standard output as Markdown (or to FILE), each row to the standard
+error as soon as it is done. Exit codes: 0 all that ran is as expected, 1 something is not, 2 something is missing, or
+there is no GPU.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from evaluation.gpu import machine
 
 CLEAN, DIFFERS, LACKING = 0, 1, 2
-# Of the time in all, what is kept for a run that is stopped at its limit.
+# The part of the total time that is reserved for a run that is stopped at its limit.
 SPARE_SECONDS = 100.0
 
 
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if lacking := machine.lacking():
         print(f"evaluation.gpu: {lacking}", file=sys.stderr)
         return LACKING
-    from evaluation.gpu.rows import page  # what it imports may be lacking
+    from evaluation.gpu.rows import page  # its own imports may be missing
 
     here = machine.this_machine()
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""All fixtures on a machine with GPUs, as many as the time allows, several at once."""
+"""All fixtures on a machine with GPUs, as many as there is time for, several at once."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from trl_lint.verify.proof import fixtures
 from trl_lint.verify.proof.fixtures import Fixture
 from trl_lint.verify.proof.session import BARE
 
-# Each is two processes that import torch and compute a little.
+# Each starts two processes that import torch and compute a little.
 CORES_OF_ONE = 3
 MOST_AT_ONCE = 6
 BROKEN, RIGHT = "it fails in its rule's way", "no oracle fails"
 
 
 def rows(bench: Bench, end: float) -> Iterator[Row]:
-    """A row per program, of each rule's first ones before the others. end: when none is begun any more, by the
-    monotonic clock."""
+    """A row per program; the first programs of each rule come before the others. end: the monotonic time after which no
+    program is started.
+    """
     at_once = max(1, min(MOST_AT_ONCE, (os.cpu_count() or 1) // CORES_OF_ONE))
-    # A run ends all that its process has started, so each has one; what has looked at a GPU can't fork.
+    # A run ends everything that its process has started, so each has its own; a process that has used a GPU can't fork.
     with ProcessPoolExecutor(at_once, get_context("spawn")) as pool:
         yield from pool.map(partial(_row, replace(bench, known={}), end), *zip(*programs(), strict=True))
 
 
 def programs() -> Sequence[tuple[Fixture, bool]]:
-    """Each fixture's programs, and whether it is the broken one; those that come first are worth most."""
+    """Each fixture's programs, and whether it is the broken one; the most useful ones come first."""
     found = [(fixture, is_broken) for fixture in fixtures.fixtures() for is_broken in (True, False)]
     of_rule: dict[str, int] = {}
     ordered = []
     for fixture, is_broken in found:
         program = fixtures.subjects(fixture)[0 if is_broken else 1]
-        if program is None or (is_broken and program.launcher == BARE):  # `checks.py` has these
+        if program is None or (is_broken and program.launcher == BARE):  # `checks.py` runs these
             continue
         place = of_rule[fixture.rule] = of_rule.get(fixture.rule, 0) + 1
         ordered.append((place, fixture, is_broken))
@@ -59,6 +60,6 @@ def _row(bench: Bench, end: float, fixture: Fixture, is_broken: bool) -> Row:
 
 def _right(bench: Bench, fixture: Fixture) -> tuple[str, bool]:
     program = fixtures.subjects(fixture)[1]
-    assert program is not None  # asked for those alone
+    assert program is not None  # only requested for fixtures that have one
     runner = bench.session(f"{fixture.name}-right", 2, backend_of(bench, fixture))
     return passes(runner.judge(program, "right", runner.one_process(program)))

@@ -1,7 +1,7 @@
 """The checks: what the harness should see on a machine with GPUs.
 
-A GPU is asked for by what it alone can show: nccl's own words and its recorder, CUDA tensors in gloo's collectives,
-torch's own `nn.DataParallel`, and values that are rounded otherwise than on the CPU.
+A GPU is used for what only a GPU can show: nccl's own messages and its recorder, CUDA tensors in gloo's collectives,
+torch's own `nn.DataParallel`, and values that are rounded differently than on the CPU.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from trl_lint.verify.proof import fixtures, session
 from trl_lint.verify.proof.session import BARE, Judged, Session, Start, Subject
 from trl_lint.verify.rank.placement import REFUSED
 
-# nccl's own words, without the remark that they are emulated.
+# nccl's own message, without the remark that it is emulated.
 WORDS = REFUSED.partition(" (")[0]
 PROGRAMS = Path(__file__).with_name("programs")
-# Seconds that ranks wait in vain, and those after which a run is stopped.
+# Seconds that ranks wait in vain, and seconds after which a run is stopped.
 TIMEOUT, LIMIT = 15.0, 90.0
 ONE_GPU = "one GPU"
 PRECISIONS = ("fp32", "tf32", "bf16")
@@ -48,7 +48,7 @@ class Bench:
         return Session(fixtures.launch_of(launch), self.folder / name, gpus=self.gpus, start=self.start)
 
     def judged(self, program: str, *args: str, nproc: int = 2, backend: str = "gloo") -> Judged:
-        """A program of this folder, run and judged."""
+        """Run and judge a program of this folder."""
         name = "-".join((program, *args, backend, str(nproc)))
         if name not in self.known:
             self.known[name] = self.session(name, nproc, backend).judge(subject(program, *args), "as it is")
@@ -60,7 +60,7 @@ def subject(program: str, *args: str) -> Subject:
 
 
 def checks(bench: Bench) -> Iterator[Row]:
-    """All but the fixtures, as they are done."""
+    """All checks except the fixtures, as they are done."""
     yield from _nccl_of_one(bench)
     yield from _shared(bench)
     yield from _nccl_of_several(bench)
@@ -108,7 +108,7 @@ def _recorded(bench: Bench) -> tuple[str, bool]:
 
 
 def _shared(bench: Bench) -> Iterator[Row]:
-    """Two processes over gloo, with tensors on GPUs: on one GPU they share it."""
+    """Two processes over gloo, with tensors on GPUs: if there is one GPU, they share it."""
     yield softly(
         "a right program, CUDA tensors, gloo", "no oracle fails", lambda: passes(bench.judged("right", "gloo"))
     )
@@ -154,14 +154,14 @@ def _data_parallel(bench: Bench) -> Iterator[Row]:
 
 
 def backend_of(bench: Bench, fixture: fixtures.Fixture) -> str:
-    """gloo, which any GPU does for; nccl for what needs a device of each process's own, where there are so many."""
+    """gloo, for which any GPU will do; nccl for programs that need one device per process, if there are enough."""
     return "nccl" if fixtures.ways()[fixture.rule].needs_devices and bench.gpus > 1 else "gloo"
 
 
 def of_broken(bench: Bench, fixture: fixtures.Fixture) -> tuple[str, bool]:
     """Whether a broken fixture fails in its way."""
     broken, fixed = fixtures.subjects(fixture)
-    assert broken is not None  # asked for broken ones alone
+    assert broken is not None  # only requested for broken ones
     runner = bench.session(fixture.name, 2, backend_of(bench, fixture))
     judged = runner.judge(broken, "broken", runner.one_process(fixed or broken))
     return failures(judged) or "nothing fails", fixtures.fails_its_way(fixture, judged)
@@ -189,7 +189,7 @@ def fails(judged: Judged, oracle: str) -> tuple[str, bool]:
 
 
 def hangs(judged: Judged) -> tuple[str, bool]:
-    """Where the ranks wait, and whether that is told as a hang, with the marked line of each."""
+    """Where the ranks wait, and whether that is reported as a hang, with the marked line of each."""
     end = judged.verdict(termination.ORACLE)
     seen = failures(judged) or "nothing fails"
     if end is None or end.way != "hang":

@@ -1,4 +1,4 @@
-"""The machine that the checks run on: what it has, and what it lacks."""
+"""The machine on which the checks run: what it has, and what it lacks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Its GPUs by name, the driver's version, those of CUDA and nccl that torch is built with, and of packages."""
+    """Its GPUs by name, the versions of the driver, of CUDA and nccl that torch is built with, and of packages."""
 
     gpus: tuple[str, ...]
     driver: str
@@ -25,7 +25,7 @@ class Machine:
 
 
 def lacking() -> str:
-    """In one line, what is missing for the checks; "" where nothing is."""
+    """What is missing for the checks, in one line; "" if nothing is."""
     missing = [name for name in NEEDED if not find_spec(name)]
     if missing:
         return f"not installed: {', '.join(missing)}"
@@ -39,7 +39,7 @@ def lacking() -> str:
 
 
 def this_machine() -> Machine:
-    """What this machine has; asked for where nothing is lacking."""
+    """What this machine has; only called if nothing is lacking."""
     import torch
 
     gpus = tuple(torch.cuda.get_device_name(each) for each in range(torch.cuda.device_count()))
@@ -50,7 +50,7 @@ def _packages() -> Iterator[tuple[str, str]]:
     for name in NAMED:
         try:
             yield name, version(name)
-        except PackageNotFoundError:  # on the path without having been installed
+        except PackageNotFoundError:  # on the path, but not installed
             yield name, UNKNOWN
 
 
@@ -68,5 +68,5 @@ def _nccl() -> str:
 
     try:
         return ".".join(map(str, torch.cuda.nccl.version()))
-    except Exception:  # a build without it
+    except Exception:  # a build without nccl
         return UNKNOWN

@@ -1,4 +1,4 @@
-"""The rows of the table: what was looked at, what was expected and what was seen."""
+"""The rows of the table: what was checked, what was expected and what was seen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOT_RUN = "not run"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing that was looked at. holds: None where it was not run; `seen` says why then."""
+    """One check. holds: None if it was not run; then `seen` says why."""
 
     what: str
     expected: str
@@ -30,15 +30,15 @@ def not_run(what: str, expected: str, why: str) -> Row:
 
 
 def softly(what: str, expected: str, look: Callable[[], tuple[str, bool]]) -> Row:
-    """A row from what `look` gives, what was seen and whether it holds; one that says so if it fails."""
+    """A row from the result of `look` (what was seen, and whether it holds); if it raises, a row that says so."""
     try:
         return Row(what, expected, *look())
-    except Exception as error:  # whatever happens on a machine that nobody has seen: the other rows are wanted
+    except Exception as error:  # anything can happen on an unknown machine: the other rows are still wanted
         return Row(what, expected, f"it could not be looked at: {type(error).__name__}: {error}", False)
 
 
 def page(machine: Machine, rows: Sequence[Row], seconds: float) -> str:
-    """All of it as Markdown."""
+    """The whole page as Markdown."""
     return "\n".join([*_head(machine), *_table(rows), "", closing(rows, seconds), ""])
 
 

@@ -1,7 +1,7 @@
-"""The cases: which released trainer fails, how, and what must hold once it is mended.
+"""The cases: which released trainer fails, how, and what must hold once it is fixed.
 
-To add one, add a row: a program of `subjects/`, a release of `environments.py`, the files that `--fix` is to mend, the
-release in which upstream mended them (if one has), and how the oracles must judge each.
+To add a case, add a row: a program of `subjects/`, a release of `environments.py`, the files for `--fix`, the release
+in which upstream fixed them (if there is one), and how the oracles must judge each.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 from trl_lint.verify.oracles import metrics, sequence, termination, true_value
 
-# What a subject is started with, unless its case says otherwise.
+# The arguments of a subject, unless its case says otherwise.
 STEPS, BATCH = 4, 2
-# Seconds for a collective, on a machine that does other things too.
+# Seconds for a collective, on a machine with other work as well.
 TIMEOUT = 30.0
 
 DPO_METRICS = (
@@ -27,9 +27,9 @@ ORPO_METRICS = (*CPO_METRICS, "log_odds_ratio", "log_odds_chosen")
 
 @dataclass(frozen=True)
 class Failure:
-    """An oracle that must fail: in which way, for exactly which metrics, with which words and place in what it says.
+    """An oracle that must fail: in which way, for exactly which metrics, with which words and place in its evidence.
 
-    What is left empty may be anything.
+    Fields that are empty may be anything.
     """
 
     oracle: str
@@ -43,15 +43,15 @@ class Failure:
 class Case:
     """A released trainer, and how the oracles must judge it.
 
-    variation: a row of `variations.py` that is put in the place of a released file. files: what `--fix` is given; none
-    where there is nothing to mend. upstream: the release that upstream mended it in. released, mended: the oracles that
-    must fail on the first and on the other two; all others must not. facts: names of `facts.FACTS` that must hold.
-    metrics: what these look at. changed: those of them that upstream computes of something else by then, so that its
-    values are not to be expected. is_launch: the bug is in the launch file that starts the subject with bare python, on
-    as many GPUs as there are processes elsewhere. rules: those whose findings the case is about; of other rules'
-    findings in the same files nothing is proved. options: of the subject. timeout: seconds for a collective. by_hand: a
-    row of `variations.py` that does what a finding advises where `--fix` leaves that to the user; `--fix` goes over the
-    result. Without it, what `--fix` makes of the released files is run.
+    variation: a row of `variations.py` that replaces a released file. files: the files for `--fix`; empty if there is
+    nothing to fix. upstream: the release in which upstream fixed it. released, mended: the oracles that must fail on
+    the first and on the other two; all others must not. facts: names of `facts.FACTS` that must hold. metrics: the
+    metrics of these facts. changed: the metrics that upstream has since defined differently, so that its values can't
+    be expected. is_launch: the bug is in the launch file that starts the subject with bare python, on as many GPUs as
+    there are processes elsewhere. rules: the rules whose findings the case covers; nothing is proved about findings of
+    other rules in the same files. options: of the subject. timeout: seconds for a collective. by_hand: a row of
+    `variations.py` that follows the advice of a finding which `--fix` leaves to the user; `--fix` is applied to the
+    result. Without it, the result of `--fix` for the released files is run.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Case:
 
     @property
     def is_control(self) -> bool:
-        """Whether it is right code that is run as released, and nothing more."""
+        """Whether it is right code that is only run as released."""
         return not self.upstream and not self.files and not self.is_launch
 
     @property
@@ -83,7 +83,7 @@ class Case:
         return int(self.options.get("steps", STEPS))
 
 
-# Bugs of trl 1.16.0 in docs/accuracy.md that none of the cases runs, and why.
+# Bugs of trl 1.16.0 in docs/accuracy.md that no case runs, and why.
 NOT_RUN = {
     "TRL010, `unwrap_model_for_generation(self.model, …)` in A2PO, GOLD and IW-OPD": "the hooks that are left on are "
     "those of DeepSpeed's ZeRO-3, which needs GPUs; under DDP the two models generate the same",
@@ -95,7 +95,7 @@ NOT_RUN = {
 }
 
 _LOGITS = Failure(true_value.ORACLE, "value", ("logits/chosen", "logits/rejected"))
-# Of CPO and ORPO these are means over each rank's own tokens, of which upstream, and so the fix, takes the mean.
+# In CPO and ORPO these are means over each rank's own tokens; upstream, and so the fix, takes the mean of them.
 _OVER_TOKENS = Failure(true_value.ORACLE, "value", ("logits/chosen", "logits/rejected", "nll_loss"))
 _OVER_TOKENS_NOTE = (
     "`logits/*` and `nll_loss` are means over each rank's own tokens. Upstream, and so the fix, takes the mean of them "
@@ -148,10 +148,10 @@ _PART = "RuntimeError: The size of tensor a (2) must match the size of tensor b 
 
 
 def _cut(trainer: str, subject: str, file: str, names: tuple[str, ...], **others: Any) -> Case:
-    """One value of each rank, gathered with `gather_for_metrics` where the last rows of an epoch are trained on.
+    """One value per rank, gathered with `gather_for_metrics` when the last rows of an epoch are trained on.
 
     9 rows are three batches of 2 on 2 ranks, one optimizer step. The third batch is filled up with 3 of the first rows,
-    and as Trainer fetches all three beforehand, 3 of 4 values are cut off each gather of the whole step.
+    and as Trainer fetches all three beforehand, each gather of the whole step loses 3 of 4 values.
     """
     rows = others.pop("rows", ())
     return Case(
@@ -182,7 +182,7 @@ _ROWS_NOTE = (
 
 
 def _left_early(name: str, line: int, gather: int, **options: float) -> Case:
-    """A rank without a token that counts returns before a gather that the others wait in."""
+    """A rank without any token that counts returns before a gather in which the others wait."""
     file = f"trl/experimental/{name.lower()}/{name.lower()}_trainer.py"
     return Case(
         f"return before a gather, {name}",
@@ -199,7 +199,7 @@ def _left_early(name: str, line: int, gather: int, **options: float) -> Case:
 
 
 def _token_means(name: str, names: tuple[str, ...], kind: str = "", **others: Any) -> Case:
-    """The mean over the tokens of each rank's answers, averaged over ranks with answers of other lengths."""
+    """The mean over the tokens of each rank's answers, averaged over ranks whose answers differ in length."""
     return Case(
         f"mean of means, {name}{kind}",
         name.lower(),
@@ -235,11 +235,11 @@ def _table(name: str, line: int) -> Case:
 
 
 _A2PO = ("reward", "v_star", "implicit_reward", "advantage")
-# Of these nothing is known but that a function which the user hands over has made the numbers.
+# Nothing is known of these except that a function of the user has computed the numbers.
 _LEFT = ("reward",)
 _IW_OPD = tuple(f"iw_opd/{name}" for name in ("mean_advantage", "mean_abs_advantage", "mean_weight", "min_weight"))
 _SERVER = {"steps": 2, "server": 1}
-# All that KTO counts or sums, and what follows from its baseline.
+# Everything that KTO counts or sums, and what follows from its baseline.
 _KTO = (
     *("kl", "num_tokens", "logits/chosen", "logits/rejected", "logps/chosen", "logps/rejected"),
     *("rewards/chosen", "rewards/rejected", "rewards/margins"),

@@ -1,4 +1,4 @@
-"""The plot: a metric of DPO as rank 0 logs it, against the mean over all ranks, before the fix and after it."""
+"""The plot: a metric of DPO as rank 0 logs it, and the mean over all ranks, before the fix and after it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from trl_lint.verify.record.traces import Run
 
 METRIC = "rewards/accuracies"
 STEPS = 200
-# Tiny texts are learned in a few steps. Slow training on pairs that contradict each other leaves something to plot.
+# Tiny texts are learned in a few steps. Slow training on contradicting pairs leaves something to plot.
 OPTIONS = {"rate": 2e-5, "noise": 0.35}
-# What a reader sees first; dots beside each other need no legend of many colours.
+# The colours of what a reader sees first; dots need no legend of many colours.
 LOGGED, MEAN, BETWEEN = "#d1495b", "#30638e", "#c8c8c8"
 
 
@@ -29,12 +29,12 @@ class Curve:
 
     @property
     def off(self) -> int:
-        """The number of steps at which what is logged is not the mean."""
+        """The number of steps at which the logged value is not the mean."""
         return sum(ours != theirs for ours, theirs in zip(self.logged, self.means, strict=True))
 
     @property
     def distance(self) -> float:
-        """How far what is logged is from the mean, on average over the steps."""
+        """The average distance of the logged values from the mean."""
         return fmean(abs(ours - theirs) for ours, theirs in zip(self.logged, self.means, strict=True))
 
 

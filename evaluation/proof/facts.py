@@ -1,4 +1,4 @@
-"""Figures that must hold of a case's runs beyond the verdicts: by how much they differ, and what is allowed."""
+"""Figures that must hold for a case's runs beyond the verdicts: by how much they differ, and what is allowed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trl_lint.verify.record.verdicts import Outcome
 
 # Half the distance of two float32 numbers near 1: what one rounding may cost.
 FLOAT32 = 2.0**-24
-# Two releases add up float32 numbers in another order; their metrics are means and differences of numbers of size 1 to
+# Two releases add float32 numbers in different orders; their metrics are means and differences of numbers of size 1 to
 # 20 (logits, log-probabilities), whose float32 neighbours are 1e-7 to 2e-6 apart.
 BETWEEN_RELEASES = 1e-6
 
@@ -33,25 +33,25 @@ class Fact:
 
 @dataclass(frozen=True)
 class Gap:
-    """How far two series of one metric are apart at most, and the size of the numbers there."""
+    """The largest distance between two series of one metric, and the size of their values."""
 
     metric: str
     largest: float
     size: float
 
     def within(self, tolerance: float, at_least: float = 0.0) -> bool:
-        """Whether it is no larger than this part of the numbers' size (or of `at_least`, for smaller ones)."""
+        """Whether it is at most this part of the values' size (or of `at_least`, if they are smaller)."""
         return self.largest <= tolerance * max(self.size, at_least)
 
 
 def rows(run: Run, metric: str) -> list[list[float]]:
-    """What Trainer was given to log of a metric, call by call: the values of all ranks."""
+    """The values of a metric that Trainer was given to log, call by call: those of all ranks."""
     found = metrics_of(run).get((TRAINER, metric))
     return [values for _, values in found.rows({rank.number for rank in run.ranks})] if found else []
 
 
 def gap(metric: str, ours: Sequence[float], theirs: Sequence[float], sizes: Sequence[float]) -> Gap:
-    """Series of another length are infinitely far apart; two of none as well, as nothing is known of them."""
+    """The gap between two series; infinite if they differ in length, or are empty and so say nothing."""
     if not ours or len(ours) != len(theirs):
         return Gap(metric, float("inf"), 1.0)
     return Gap(metric, max(abs(a - b) for a, b in zip(ours, theirs, strict=True)), max(sizes))
@@ -67,7 +67,7 @@ def equal_on_all_ranks(trial: Trial) -> Fact:
 
 
 def mean_of_the_ranks(trial: Trial) -> Fact:
-    """Each value that is logged after the fix is the mean of what the ranks would have logged before."""
+    """Each value logged after the fix is the mean of what the ranks would have logged before."""
     count = len(trial.columns[RELEASED].run.ranks)
     gaps = list(_gaps_to_the_mean(trial))
     worst = max(gaps, key=lambda each: each.largest)
@@ -138,7 +138,7 @@ def trains_to_the_end(trial: Trial) -> Fact:
 
 
 def true_count(trial: Trial) -> Fact:
-    """Ranks together count what one process counts on the same batches, before the fix and after it."""
+    """All ranks together count what one process counts on the same batches, before and after the fix."""
     name = trial.case.metrics[0]
     fixed, upstream = ([row[0] for row in rows(trial.columns[label].run, name)] for label in (FIXED, UPSTREAM))
     singles = [[row[0] for row in rows(trial.columns[label].single, name)] for label in (RELEASED, FIXED)]
@@ -151,7 +151,7 @@ def true_count(trial: Trial) -> Fact:
 
 
 def as_one_process(trial: Trial) -> Fact:
-    """What rank 0 logs after the fix is what one process logs on the same rows; as released it is not."""
+    """After the fix rank 0 logs what one process logs on the same rows; as released it does not."""
     names = trial.case.metrics
     before, after = ([_from_the_truth(trial, label, name) for name in names] for label in (RELEASED, FIXED))
     worst = max(after, key=lambda each: each.largest)
@@ -171,14 +171,14 @@ def as_one_process(trial: Trial) -> Fact:
 
 
 def _from_the_truth(trial: Trial, label: str, name: str) -> Gap:
-    """How far what rank 0 logs of a metric is from what the one process does."""
+    """The gap between what rank 0 logs of a metric and what the single process logs."""
     column = trial.columns[label]
     true = rows(column.single, name)
     return gap(name, [row[0] for row in rows(column.run, name)], [row[0] for row in true], _sizes(true))
 
 
 def same_alone(trial: Trial) -> Fact:
-    """One process logs and trains the same with the mended files as with the released ones."""
+    """One process logs and trains the same with the fixed files as with the released ones."""
     before, after = (trial.columns[label].single for label in (RELEASED, FIXED))
     verdict = training.judge_pair(before, after)
     logged = {name for sink, name in metrics_of(before) if sink == TRAINER}
@@ -193,7 +193,7 @@ def same_alone(trial: Trial) -> Fact:
 
 
 def files_of_their_own(trial: Trial) -> Fact:
-    """No rank makes a cache that another one makes, or could read: nothing is gained by an order."""
+    """No rank creates a cache that another one creates, or could read: an order would gain nothing."""
     ranks = trial.columns[RELEASED].run.ranks
     made = [{file for placed in rank.placed if _is_cache(file := placed.file)} for rank in ranks]
     files = set().union(*made)
@@ -202,7 +202,7 @@ def files_of_their_own(trial: Trial) -> Fact:
 
 
 def _is_cache(file: str) -> bool:
-    """Whether a file is what `datasets` keeps of a `map` or a `filter`."""
+    """Whether a file is a cache of a `map` or a `filter` of `datasets`."""
     return Path(file).name.startswith("cache-")
 
 
@@ -211,7 +211,7 @@ def _mended(trial: Trial) -> str:
 
 
 def rewritten_launch(trial: Trial) -> Fact:
-    """`--fix` puts the launcher in the place of the interpreter, and every argument stays."""
+    """`--fix` replaces the interpreter by the launcher, and keeps every argument."""
     before, after = trial.lines
     arguments = before.removeprefix("python -u ")
     kept = after == f"PYTHONUNBUFFERED=1 accelerate launch {arguments}" and bool(trial.applied) and not trial.left
@@ -266,7 +266,7 @@ FACTS: dict[str, Callable[[Trial], Fact]] = {
 
 
 def mended_whole(trial: Trial) -> Fact:
-    """Nothing is left that `--fix` offers to mend, and something was mended."""
+    """At least one finding was fixed, and none is left for which `--fix` has a safe fix."""
     files = ", ".join(f"`{file}`" for file in trial.case.files)
     count = f"{len(trial.applied)} of {len(trial.mended.findings)} findings"
     text = f"`--fix` fixes {count} in {files} ({_lines_of(trial.applied)})."
@@ -277,7 +277,7 @@ def mended_whole(trial: Trial) -> Fact:
 
 
 def advised(trial: Trial) -> Fact:
-    """What `--fix` leaves to the user is found; once that is done by hand, `--fix` leaves nothing."""
+    """What `--fix` leaves to the user is reported; once it is fixed by hand, `--fix` leaves nothing."""
     files = ", ".join(f"`{file}`" for file in trial.case.files)
     first = trial.left[0] if trial.left else None
     text = f"`trl-lint` reports in {files} what it leaves to the user ({_lines_of(trial.left)})"
@@ -298,6 +298,6 @@ def _lines_of(findings: Sequence[Finding]) -> str:
 
 
 def facts_of(trial: Trial) -> list[Fact]:
-    """All that must hold of a case, as its row says."""
+    """Everything that must hold for a case, according to its row."""
     first = [(advised if trial.case.by_hand else mended_whole)(trial)] if trial.case.files else []
     return [*first, *(FACTS[name](trial) for name in trial.case.facts)]

@@ -1,4 +1,4 @@
-"""The page `docs/verified.md`, and the same in short for the terminal."""
+"""The page `docs/verified.md`, and a short form for the terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evaluation.proof.trials import FIXED, RELEASED, UPSTREAM, Column, Trial
 from trl_lint.verify.record.verdicts import Outcome, Verdict
 
 PLOT = "verified.svg"
-# Ports and folders of the machine that torch was built on tell a reader nothing and change from run to run.
+# Ports, and folders of the machine that torch was built on, are of no use to a reader and change from run to run.
 NOISE = (
     (re.compile(r"^(rank \d+): (?!was stopped).*\(an echo\)$"), r"\1: loses its connection (an echo)"),
     (re.compile(r"\[enforce fail at [^\]]*/([^/\]]+)\]"), r"[enforce fail at \1]"),
@@ -63,7 +63,7 @@ texts are generated at random.
 
 
 def page(proved: Proved, nproc: int, curve: Fact | None = None) -> str:
-    """The whole page, as Markdown. `curve`: what is said of the plot, where there is one."""
+    """The whole page, as Markdown. `curve`: the text about the plot, if there is one."""
     parts = [
         HEAD.format(nproc=nproc, steps=STEPS),
         "## Cases\n",
@@ -147,7 +147,7 @@ def _and(names: Sequence[str]) -> str:
 
 
 def evidence(column: Column, verdict: Verdict) -> list[str]:
-    """What an oracle says, without what is this machine's and this run's own."""
+    """The evidence of an oracle, without details of this machine and this run."""
     lines = column.evidence(verdict)
     for pattern, instead in NOISE:
         lines = [pattern.sub(instead, line) for line in lines]
@@ -166,7 +166,7 @@ def _section(trial: Trial, facts: Sequence[Fact]) -> str:
 
 
 def title(trial: Trial, column: Column) -> str:
-    """Which code ran in a column."""
+    """A title for the code that ran in a column."""
     if column.label == UPSTREAM:
         return f"trl {column.release}, as fixed upstream"
     variation = f" with `{trial.case.variation}`" if trial.case.variation else ""
@@ -203,7 +203,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def printed(trial: Trial, facts: Sequence[Fact]) -> str:
-    """A case for the terminal: each column in a line, evidence where it is not as it must be, and the facts."""
+    """A case for the terminal: each column in a line, the evidence if it is not as it must be, and the facts."""
     lines = [f"{trial.case.name} (trl {trial.case.release})"]
     for column in trial.columns.values():
         said = "; ".join(f"{verdict.oracle}: {decisive(column, verdict)}" for verdict in column.failed) or "passes"

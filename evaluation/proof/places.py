@@ -1,4 +1,4 @@
-"""Places as a reader can look them up: below the packages of an environment, or below the repository."""
+"""Places that a reader can look up: below the packages of an environment, or below the repository."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def below(file: str) -> str:
-    """A file's path without what is this machine's own."""
+    """A file's path without the part that is specific to this machine."""
     _, found, inside = file.rpartition("/site-packages/")
     if found:
         return inside
@@ -21,9 +21,9 @@ def below(file: str) -> str:
 
 
 def spelled_out(text: str, run: Run) -> str:
-    """What an oracle says, with the paths of the places that it names by their file's name."""
+    """An oracle's text, with the full paths of the places that it names by their file's name."""
     for place in sorted(set(_places(run)), key=str):
-        # Whole names only: `trainer.py` is the end of others, and of a path that is spelled out already.
+        # Whole names only: `trainer.py` is the end of others, and of a path that is already complete.
         whole = rf"(?<![\w/.-]){re.escape(str(place))}"
         text = re.sub(whole, f"{below(place.file)}:{place.line} ({place.function})", text)
     return text

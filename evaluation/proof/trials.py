@@ -23,7 +23,7 @@ from trl_lint.verify.proof.session import BARE, Judged, Session, Start, Subject,
 from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Verdict
 
-# Nothing but the CPU, and nothing from outside.
+# Only the CPU, and nothing from the network.
 ENVIRONMENT = {
     "CUDA_VISIBLE_DEVICES": "",
     "HF_HUB_OFFLINE": "1",
@@ -55,23 +55,23 @@ class Column:
 
     @property
     def as_expected(self) -> bool:
-        """Whether exactly those oracles fail that must, in their ways."""
+        """Whether exactly those oracles fail that must, in the expected ways."""
         by_oracle = {failure.oracle: failure for failure in self.expected}
         return {verdict.oracle for verdict in self.failed} == set(by_oracle) and all(
             fits(by_oracle[verdict.oracle], verdict, self.evidence(verdict)) for verdict in self.failed
         )
 
     def evidence(self, verdict: Verdict) -> list[str]:
-        """What the verdict says, with the places in full."""
+        """The evidence of the verdict, with full paths."""
         return [spelled_out(line, self.run) for line in (verdict.summary, *verdict.evidence)]
 
 
 @dataclass
 class Trial:
-    """A case that was run: its columns by label, and what `--fix` made of its files.
+    """A case that was run: its columns by label, and the results of `--fix` for its files.
 
-    rest: what it made of them once what it leaves to the user was done by hand. lines: of a launch, the line as it was
-    and after `--fix`.
+    rest: the result for the files after the advice to the user was followed. lines: for a launch, the line before and
+    after `--fix`.
     """
 
     case: Case
@@ -101,7 +101,7 @@ def fits(failure: Failure, verdict: Verdict, evidence: list[str]) -> bool:
 
 
 class Trials:
-    """Runs cases on `nproc` processes, which `start` starts; what they leave behind lies below `folder`."""
+    """Runs cases on `nproc` processes, which `start` starts; what they leave behind is below `folder`."""
 
     def __init__(
         self, folder: Path, nproc: int = 2, tell: Callable[[str], None] = lambda text: None, start: Start = start
@@ -135,7 +135,7 @@ class Trials:
         return trial
 
     def _run_launch(self, trial: Trial) -> None:
-        """As the launch file starts it, and as the fixed one does."""
+        """Run it as the launch file starts it, and as the fixed one does."""
         case = trial.case
         settings = Settings(root=Path(__file__).parents[2])
         launch, trial.lines = self._launch(case, settings)
@@ -162,7 +162,7 @@ class Trials:
         return launch, (line, text.splitlines()[-1])
 
     def varied(self, case: Case, name: str) -> dict[str, str]:
-        """By released file, the text that a variation puts in its place; none without a name."""
+        """By released file, the text of the variation that replaces it; empty without a name."""
         if not name:
             return {}
         variation = VARIATIONS[name]
@@ -173,7 +173,7 @@ class Trials:
         return {str(original.resolve()): str(target)}
 
     def mended(self, case: Case, sources: Mapping[str, str]) -> MendedCopy:
-        """What `--fix` makes of the case's files. Several cases may ask the same."""
+        """The result of `--fix` for the case's files, which several cases may share."""
         texts = tuple((file, Path(text).read_text(encoding="utf-8")) for file, text in sources.items())
         key = (case.release, case.files, case.rules, texts)
         if key not in self._mended:
@@ -198,11 +198,13 @@ class Trials:
         return Column(label, release, session.judge(subject, label, single), single(), expected)
 
     def judged(self, case: Case, label: str, sources: Mapping[str, str], **options: float) -> Judged:
-        """The case's release with these texts, on all ranks alone."""
+        """The case's release with these texts, only on all ranks."""
         return self._session(case, label, case.release).judge(self.subject(case, sources, **options), label)
 
     def subject(self, case: Case, sources: Mapping[str, str], **options: float) -> Subject:
-        """The program, with as many rows for one process as for all of them. `options`: others than the case's."""
+        """The program, with as many rows for one process as for all of them. `options`: those that differ from the
+        case's.
+        """
         script = path_of(case.subject)
         numbers = {"steps": case.steps, "batch": BATCH, **case.options, **options}
         numbers.setdefault("rows", int(numbers["steps"] * numbers["batch"] * self.nproc))

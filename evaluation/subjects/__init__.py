@@ -1,11 +1,11 @@
-"""Small programs that train with a trainer of trl, on one process or more, and what is known of each on each release.
+"""Small programs that train with a trainer of trl, on one process or more, and their known failures on each release.
 
     python evaluation/subjects/dpo.py [--steps N] [--batch N] [--rows N] [--rate X] [--noise PART]
     python -m torch.distributed.run --standalone --nproc-per-node 2 evaluation/subjects/dpo.py
 
-They take the interpreter of an environment (`environments.py`) and run unchanged on all releases there that have the
+They need the interpreter of an environment (`environments.py`) and run unchanged on all releases there that have the
 trainer; those of `NEWEST` are for the newest one. Nothing is fetched, saved or sent, and two runs give the same
-numbers. One without a row in `FAILURES` trains to the end.
+numbers. A program without a row in `FAILURES` trains to the end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SUBJECTS = {
     "trainer": "Trainer",
 }
 
-# The trainers of trl 1.16.0 with bugs that nobody has mended yet; on earlier releases these were never run.
+# The trainers of trl 1.16.0 with bugs that are not fixed yet; on earlier releases these were never run.
 NEWEST = ("a2po", "callback", "cpo_table", "iw_opd", "kto", "orpo_table", "reward", "sdft", "sdpo", "tpo")
 
 
@@ -49,7 +49,7 @@ class Failure:
 
 
 _NO_CONFIG = "AttributeError: 'DistributedDataParallel' object has no attribute 'config'"
-# transformers 4.51 and later hand the learning rate to a method that this release overrides without it.
+# transformers 4.51 and later pass the learning rate to a method that this release overrides without that parameter.
 _LEARNING_RATE = (
     "TypeError: OnlineDPOTrainer._maybe_log_save_evaluate() got an unexpected keyword argument 'learning_rate'"
 )
@@ -76,6 +76,6 @@ def path_of(subject: str) -> Path:
 
 
 def failure_of(subject: str, release: str, processes: int) -> Failure | None:
-    """How the program fails on this release, on one process (without a launcher) or on two; None where it trains."""
+    """How the program fails on this release, on one process (without a launcher) or on two; None if it trains."""
     wanted = (subject, release, processes)
     return next((row for row in FAILURES if (row.subject, row.release, row.processes) == wanted), None)

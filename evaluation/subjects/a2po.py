@@ -1,11 +1,11 @@
-"""Trains with trl's A2POTrainer, on answers that earn a reward where they are long (`scripted.py` has them)."""
+"""Trains with trl's A2POTrainer, on answers that earn a reward if they are long (they come from `scripted.py`)."""
 
 import scripted
 import shared
 from shared import tiny
 from trl.experimental.a2po import A2POConfig, A2POTrainer
 
-# filters: 1 if prompts whose answers all earn nothing are left out of a data set that is kept in a file.
+# filters: 1 to drop prompts whose answers all earn nothing from a dataset that is kept in a file.
 chosen = shared.options(filters=0)
 
 

@@ -1,4 +1,4 @@
-"""Trains with trl's IWOPDTrainer: a policy learns from a teacher what it has said itself (`scripted.py` has that)."""
+"""Trains with trl's IWOPDTrainer: a policy learns from a teacher on its own answers (which come from `scripted.py`)."""
 
 import tempfile
 
@@ -12,7 +12,7 @@ TEMPLATE = "{% for message in messages %}{{ message['content'] + ' ' }}{% endfor
 
 
 def conversation(prompt: str) -> list[dict[str, str]]:
-    """The loss is divided by the tokens of this answer, though the policy's own one takes its place."""
+    """The loss is divided by the tokens of this answer, although the policy's own answer replaces it."""
     return [{"role": "user", "content": prompt}, {"role": "assistant", "content": tiny.sentence(0, 4)}]
 
 

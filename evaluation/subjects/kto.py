@@ -7,7 +7,7 @@ from trl import KTOConfig, KTOTrainer
 
 
 def judged(chosen) -> Dataset:
-    """The one side of each pair: in turn that which is preferred, and the other one."""
+    """One side of each pair: the preferred one and the other one in turn."""
     rows = [
         {"prompt": row["prompt"], "completion": row["rejected" if index % 2 else "chosen"], "label": not index % 2}
         for index, row in enumerate(shared.pairs(chosen))

@@ -1,4 +1,4 @@
-"""Trains with trl's OnlineDPOTrainer, on prompts: a reward model as tiny as the rest judges what is generated."""
+"""Trains with trl's OnlineDPOTrainer, on prompts: a reward model as tiny as the rest judges the generated answers."""
 
 import inspect
 
@@ -21,7 +21,7 @@ def reward_model() -> LlamaForSequenceClassification:
 
 
 def judged_by(model: LlamaForSequenceClassification) -> dict:
-    """The reward model under the names that this release has for it."""
+    """The reward model under the parameter names of this release."""
     names = {"reward_model": "reward_processing_class", "reward_funcs": "reward_processing_classes"}
     known = inspect.signature(OnlineDPOTrainer.__init__).parameters
     name = next(name for name in names if name in known)

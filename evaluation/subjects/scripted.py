@@ -1,9 +1,9 @@
-"""A policy whose answers are written beforehand, so that two runs, on one process or more, train on the same ones.
+"""A policy whose answers are predetermined, so that two runs, on one process or more, train on the same ones.
 
-The model is trained as any other; only what it would say at random is not its own. How long an answer is follows from
-the prompt: those of an odd number of words get a long one (of several answers every other one is short), the others a
-short one. Rows are dealt out in turn, so that with two answers to one prompt in a batch, each second process has short
-answers only.
+The model is trained like any other; only the answers that it would sample are replaced. The length of an answer follows
+from the prompt: a prompt with an odd number of words gets a long one (of several answers every other one is short), the
+others a short one. Rows are distributed in turn, so that with two answers per prompt in a batch, every second process
+has short answers only.
 """
 
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ FIRST_WORD = len(tiny.SPECIAL)
 
 
 def prompts(size: int, at_once: int = 1) -> Dataset:
-    """Prompts of three and of four words, so many in turn, and what a teacher is told besides."""
+    """Prompts of three and of four words, `at_once` of each in turn, and the context that only a teacher sees."""
     return Dataset.from_dict(
         {
             "prompt": [tiny.sentence(index, 3 + index // at_once % 2) for index in range(size)],
@@ -41,14 +41,14 @@ def is_long(answer: str) -> bool:
 
 
 def serve(trainer: Trainer) -> None:
-    """Have the teacher's log-probabilities come from a server, of which nothing is there but its answers."""
+    """Take the teacher's log-probabilities from a server, of which only the answers exist."""
     trainer.use_teacher_server = True
     trainer.teacher_client = SimpleNamespace(get_sequence_logprobs=_logprobs)
     trainer.vllm_generation = SimpleNamespace(sync_weights=lambda: None)
 
 
 def _logprobs(sequences: list[list[int]], prompt_lengths: list[int], **kwargs: object) -> dict[str, list]:
-    """What the server says of each token of the answers."""
+    """The server's log-probabilities for each token of the answers."""
     answers = [ids[length:] for ids, length in zip(sequences, prompt_lengths, strict=True)]
     values = [[[-1.0 - (token * 7 + at) % 5] for at, token in enumerate(answer)] for answer in answers]
     tokens = [[[token] for token in answer] for answer in answers]
@@ -56,7 +56,7 @@ def _logprobs(sequences: list[list[int]], prompt_lengths: list[int], **kwargs: o
 
 
 def _generate(input_ids: torch.Tensor, attention_mask: torch.Tensor, **kwargs: Any) -> Any:
-    """The prompts with their answers, as `generate` returns them."""
+    """The prompts with their answers, in the form that `generate` returns."""
     config = kwargs.get("generation_config")
     count = getattr(config, "num_return_sequences", None) or 1
     input_ids, attention_mask = (each.repeat_interleave(count, 0) for each in (input_ids, attention_mask))

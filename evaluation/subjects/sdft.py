@@ -1,11 +1,11 @@
-"""Trains with trl's SDFTTrainer: a policy learns from itself, told more (`scripted.py` has what it says)."""
+"""Trains with trl's SDFTTrainer: a policy learns from itself, given more context (its answers are in `scripted.py`)."""
 
 import scripted
 import shared
 import tiny
 from trl.experimental.sdft import SDFTConfig, SDFTTrainer
 
-# skip: the first tokens of an answer that are left out of the loss. server: 1 for a teacher that answers on a server.
+# skip: how many first tokens of an answer the loss ignores. server: 1 for a teacher that answers on a server.
 chosen = shared.options(skip=0, server=0)
 trainer = SDFTTrainer(
     model=scripted.policy(),

@@ -1,4 +1,4 @@
-"""Trains with trl's SFTTrainer, on texts that differ in length, so that the batches of two processes have other shapes.
+"""Trains with trl's SFTTrainer, on texts that differ in length, so that the batches of two processes differ in shape.
 
 The loss is the mean over the tokens of all processes: with the same rows per step it is that of one process.
 """

@@ -1,4 +1,4 @@
-"""What the subjects share: how long they train, and that two runs of one differ in nothing.
+"""What the subjects share: how long they train, and that two runs are identical.
 
 The model, the tokenizer and the rows are those of the fixtures: tiny, random, built in place.
 """
@@ -15,7 +15,7 @@ from transformers import Trainer
 
 
 def options(**own: float) -> argparse.Namespace:
-    """What the command line says. `own`: numbers that this program alone knows, as they are unless given."""
+    """The command line. `own`: options that only this program has, with their default values."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=2, help="optimizer steps")
     parser.add_argument("--batch", type=int, default=2, help="rows per step and process")
@@ -31,8 +31,8 @@ def options(**own: float) -> argparse.Namespace:
 
 
 def arguments(chosen: argparse.Namespace) -> dict:
-    """For the trainer's config."""
-    # transformers 4.47 counts tokens for this even where there is nothing to count, and raises: only SFT asks for it.
+    """Arguments of the trainer's config."""
+    # transformers 4.47 counts tokens for this even if there is nothing to count, and raises: only SFT uses it.
     own = {name: value for name, value in tiny.ARGUMENTS.items() if name != "average_tokens_across_devices"}
     return {
         **own,
@@ -47,7 +47,7 @@ def arguments(chosen: argparse.Namespace) -> dict:
 
 
 def size(chosen: argparse.Namespace) -> int:
-    """How many rows there are: unless it is given, each is trained on once, and no batch is uneven.
+    """The number of rows: by default each is trained on once, and no batch is uneven.
 
     A run on one process that is to read the batches of several needs as many rows as those, or it shuffles others.
     """
@@ -55,7 +55,7 @@ def size(chosen: argparse.Namespace) -> int:
 
 
 def pairs(chosen: argparse.Namespace) -> Dataset:
-    """Pairs to prefer one of. With noise no model can tell all of them: some speak against the others."""
+    """Preference pairs. With noise no model can learn all of them: some contradict the others."""
     dataset = tiny.preference_dataset(size(chosen))
     if chosen.alike:
         dataset = Dataset.from_dict(
@@ -79,8 +79,8 @@ def is_alone() -> bool:
 def train(trainer: Trainer, chosen: argparse.Namespace) -> None:
     """Train; with `--fill`, one process reads what several would.
 
-    Where an epoch ends with a batch that is not full, accelerate fills it with the first rows, so that each process has
-    as many. One process has no use for that: it is given these rows (accelerate/data_loader.py `BatchSamplerShard`).
+    If an epoch ends with a batch that is not full, accelerate fills it with the first rows, so that all processes have
+    as many. One process needs no filling: it is given these rows (accelerate/data_loader.py `BatchSamplerShard`).
     """
     missing = -len(trainer.train_dataset) % chosen.fill if chosen.fill and is_alone() else 0
     if missing:

@@ -1,6 +1,6 @@
-"""Trackers that are not installed: once this is imported, stand-ins for them can be, which send nothing.
+"""Trackers that are not installed: once this module is imported, stand-ins that send nothing can be imported instead.
 
-It is to be imported before the trainer is, which looks for trackers then.
+It must be imported before the trainer, which looks for trackers on import.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""A tensor on the CPU in a collective of nccl, which takes those on a GPU alone."""
+"""A tensor on the CPU in a collective of nccl, which only takes tensors on a GPU."""
 
 import torch
 import torch.distributed as dist
