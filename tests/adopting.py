@@ -32,7 +32,7 @@ PROGRAM = f"{HEAD}        {BUG}\n        return loss\n"
 
 
 class Said(NamedTuple):
-    """What a command did."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -44,7 +44,7 @@ class Said(NamedTuple):
 
 
 def run(*args: str | Path) -> Said:
-    """`trl-lint --no-cache` with these arguments, in this process; in text, unless they say else."""
+    """Run `trl-lint --no-cache` with these arguments in this process; the output is text unless they say otherwise."""
     chosen = any(str(each).startswith("--output-format") for each in args)
     try:
         runs = CliRunner(mix_stderr=False)
@@ -55,13 +55,13 @@ def run(*args: str | Path) -> Said:
 
 
 def places(*args: str | Path) -> list[str]:
-    """`path:line:column: code` of what is shown."""
+    """`path:line:column: code` of each finding that is shown."""
     lines = run("--output-format=concise", *args).out.splitlines()
     return [line.partition(" [")[0] for line in lines if ": TRL" in line]
 
 
 def released_trl(folder: Path) -> Path:
-    """trl 0.13.0 in a folder of its own, which may be changed, with settings for the releases of its day above it."""
+    """A copy of trl 0.13.0 that may be changed, with settings for the releases of its time in the folder above."""
     targets = 'target-trl = "0.13.0"\ntarget-transformers = "4.47.1"\n'
     (folder / "trl-lint.toml").write_text(targets, encoding="utf-8")
     try:

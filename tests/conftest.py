@@ -1,4 +1,4 @@
-"""What holds for all tests: which of them are fast, and that none is handed results of another one's cache."""
+"""Settings for all tests: which of them are fast, and that none reads the results of another one's cache."""
 
 import atexit
 import gc
@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-# Tests of caches say so themselves.
+# Tests of caches set this themselves.
 os.environ["TRL_LINT_NO_CACHE"] = "1"
 # Processes that tests start would each compile the whole package.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 HERE = Path(__file__).parent
-# What is worth running after each edit: every rule on its programs and fixtures, every fact, the structure.
+# Tests that are worth running after each edit: every rule on its programs and fixtures, every fact, the structure.
 FAST = ("rules", "analysis/test_reveal.py", "test_examples.py", "test_fixtures.py", "test_structure.py")
 
 
 def pytest_configure(config):
     if hasattr(config, "workerinput"):
-        # Registered first, so called last: all that a worker holds would be taken down object by object.
+        # Registered first, so called last: otherwise everything that a worker holds would be freed object by object.
         atexit.register(partial(_end, os.getpid()))
 
 
@@ -42,19 +42,19 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """Thousands of tests stay until the end: they are looked through for garbage more seldom than is usual."""
+    """Thousands of tests stay until the end: collect garbage less often than usual."""
     gc.collect()
     gc.set_threshold(50_000, 20, 10)
 
 
 def pytest_sessionfinish(session):
-    """Pytest looks five times for what raises as it goes, when a worker has no way left to tell: longer than it has."""
+    """Pytest collects garbage five times to find exceptions when a worker can no longer report any: skip that."""
     if hasattr(session.config, "workerinput"):
         gc.freeze()
 
 
 def pytest_runtest_logfinish():
-    """What a command takes out of the collector's sight, as its process ends soon, is garbage when its test is over."""
+    """A command freezes objects, as its process ends soon; once its test is over, they are garbage."""
     gc.unfreeze()
 
 

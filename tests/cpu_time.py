@@ -1,4 +1,4 @@
-"""Times that are held against each other, never against a clock on the wall."""
+"""CPU times that are compared with each other, never with a wall clock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def spent(call: Callable[[], object]) -> float:
-    """The CPU time of a call, the least of three."""
+    """The CPU time of a call, the minimum of three."""
     found = []
     for _ in range(3):
         start = time.process_time()

@@ -1,4 +1,4 @@
-"""A linter that finds words, for tests of what stands around the analysis."""
+"""A linter that finds words, for tests of the code around the analysis."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = {
 
 
 class FakeLinter:
-    """Finds the words of `KINDS` and writes `good` instead. `(((` can't be parsed, `CRASH` crashes it."""
+    """Finds the words of `KINDS` and replaces them by `good`. `(((` can't be parsed, `CRASH` makes it crash."""
 
     def __init__(self, settings, roots, rules, *, mends=True, selection=None):
         self.settings, self.roots = settings, roots
@@ -41,10 +41,10 @@ class FakeLinter:
         return []
 
     def pass_over(self, paths) -> None:
-        """Nothing is found in a file on the way to another."""
+        """Files that are passed over have no findings."""
 
     def prepare(self, files) -> None:
-        """Nothing in one file concerns another."""
+        """No file depends on another."""
 
     def found_beside(self) -> dict[Path, bytes]:
         return {}

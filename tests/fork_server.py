@@ -1,6 +1,6 @@
-"""Runs jobs of the harness in forks of one process that has imported the libraries already.
+"""Runs jobs of the harness in forks of one process that has already imported the libraries.
 
-torchrun imports them anew in every rank, which takes seconds. `OneForkServer` stands in for
+torchrun imports them again in every rank, which takes seconds. `OneForkServer` replaces
 `trl_lint.verify.proof.session.start`: unlike the product's `ForkedRuns` it starts no job by a launcher first, and forks
 all ranks of a job from the same process.
 """
@@ -20,26 +20,26 @@ from trl_lint.verify.rank.job import Job
 from trl_lint.verify.record.traces import Run
 
 LIBRARIES = ("torch", "transformers", "accelerate", "datasets", "trl")
-# What nearly every program imports later on.
+# Modules that nearly every program imports later.
 LATER = (
     "multiprocessing.synchronize",
     "torch.profiler",
     "transformers.models.llama.modeling_llama",
     "transformers.trainer",
 )
-# trl imports its trainers when they are asked for.
+# trl imports its trainers on access.
 TRAINERS = ("trl.trainer.sft_trainer", "trl.trainer.dpo_trainer", "trl.trainer.grpo_trainer")
 IMPORTED = (*LIBRARIES, *LATER, *TRAINERS)
-# Variables that programs of the tests read, and no library does.
+# Variables that the tests' programs read, but no library does.
 OF_PROGRAMS = frozenset({"STEPS"})
 
 
 class OneForkServer:
-    """Starts the jobs of launches with the interpreter of `launch`, in its environment with what each sets."""
+    """Starts the jobs of launches with the interpreter of `launch`, in its environment plus the variables of each."""
 
     def __init__(self, launch: Launch, folder: Path, names: Sequence[str] = IMPORTED) -> None:
         self.folder = folder
-        # Started in the usual way.
+        # For jobs that are started in the usual way.
         self._run = launcher.run
         self.environment = {
             **os.environ,
@@ -51,8 +51,8 @@ class OneForkServer:
         self.server = ForkServer(launch.python, self.environment, there, OF_GROUPS | OF_PROGRAMS)
 
     def __call__(self, launch: Launch, job: Job, plain: bool = False, folder: Path | None = None) -> Run:
-        """Run a job as `launcher.run` does, in a folder (that of the server by default)."""
-        if job.gpus:  # emulated GPUs change what lies below torch's own classes: before anybody has imported it
+        """Run a job as `launcher.run` does, in a folder (by default the server's)."""
+        if job.gpus:  # emulated GPUs replace what is below torch's own classes, before these are imported
             return self._run(launch, job, plain=plain)
         common = {**self.environment, **dict(launch.environment)}
         environments = [common] if plain else [common | each for each in _ranks(launch.nproc)]
@@ -67,7 +67,7 @@ class OneForkServer:
 
 
 def _ranks(count: int) -> list[dict[str, str]]:
-    """The variables by which each of so many processes knows its group."""
+    """The variables that define the process group for each of `count` processes."""
     group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(launcher.free_port())}
     group |= {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
     return [{**group, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]

@@ -1,8 +1,8 @@
-"""`python -m PROGRAM` in a fork of one process that has imported already what our programs begin with.
+"""`python -m PROGRAM` in a fork of one process that has already imported what our programs import first.
 
-Most of what a short run costs is its imports. What a run does to the streams, the folder, the arguments and the exit
-code is what it does in a process of its own. Whatever asks what is imported, how an interpreter starts or how it is
-ended needs such a process, and a few tests of each program have one.
+Most of the cost of a short run is its imports. A run uses the streams, the folder, the arguments and the exit code as
+in a separate process. Tests of what is imported, how an interpreter starts or how it ends need a separate process, and
+a few tests of each program use one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ IMPORTED = (
     "mccabe",
     "multiprocessing.pool",
 )
-# Of our own, what may run; packages with all that is in them.
+# Our own modules that may run; packages with everything in them.
 OURS = ("codemods", "analysis", "fixes", "frontends", "launch", "linter", "reports", "rules")
 
 
@@ -48,7 +48,7 @@ def module(
     stdin: bytes | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `python -m name args` in a folder, with this environment in the place of our own."""
+    """Run `python -m name args` in a folder, with this environment instead of ours."""
     words = [name, *map(str, args)]
     if not hasattr(os, "fork"):
         done = subprocess.run(
@@ -73,7 +73,7 @@ def _server() -> subprocess.Popen[str]:
 
 
 def _answer(request: str) -> int:
-    """The exit code of what is asked for."""
+    """The exit code for a request."""
     server = _server()
     print(request, file=server.stdin, flush=True)
     return int(server.stdout.readline())
@@ -86,7 +86,7 @@ def _close(server: subprocess.Popen[str]) -> None:
 
 
 def serve() -> list[object] | None:
-    """Answer requests until there are no more; in a fork, give the request that it is for."""
+    """Answer requests until there are no more; in a fork, return the request that it handles."""
     for line in sys.stdin:
         child = os.fork()
         if not child:
@@ -97,7 +97,7 @@ def serve() -> list[object] | None:
 
 
 def become(streams: str, words: list[str], folder: str, environment: dict[str, str]) -> NoReturn:
-    """Run a program as if it were what this process has been started for."""
+    """Run a program as if this process had been started for it."""
     for number in range(3):
         flags = os.O_WRONLY | os.O_CREAT if number else os.O_RDONLY
         opened = os.open(os.path.join(streams, str(number)), flags)
@@ -123,11 +123,11 @@ def become(streams: str, words: list[str], folder: str, environment: dict[str, s
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)  # without the work of taking down all that is shared
+    os._exit(code)  # without freeing all shared objects
 
 
 def import_all() -> None:
-    """Import what programs begin with."""
+    """Import what programs import first."""
     for name in IMPORTED:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
@@ -137,7 +137,7 @@ def import_all() -> None:
             for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
                 importlib.import_module(each.name)
     gc.collect()
-    gc.freeze()  # a fork that collects its garbage would copy all that it shares
+    gc.freeze()  # otherwise garbage collection in a fork would copy all shared memory
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`docs/generate.py` and `docs/pictures.py`, which are no part of any package, as modules."""
+"""`docs/generate.py` and `docs/pictures.py`, which belong to no package, as modules."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def block(page: str, name: str) -> str:
 
 
 def section(page: str, heading: str) -> str:
-    """What stands below a heading, up to the next one."""
+    """The text below a heading, up to the next one."""
     _, found, rest = f"\n{page}".partition(f"\n{heading}\n")
     assert found, heading
     return re.split(r"^#+ ", rest, maxsplit=1, flags=re.MULTILINE)[0]

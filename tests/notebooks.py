@@ -1,4 +1,4 @@
-"""Notebooks for tests: made of the sources of their cells, and places in them as lines of the file."""
+"""Notebooks for tests, built from the sources of their cells, and the lines of the file for places in them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OUTPUT = [{"name": "stdout", "output_type": "stream", "text": ["step é\n", '"10
 
 
 def notebook(*sources: str | tuple[str, str], metadata: Any = PYTHON, form: int = 4, **layout: Any) -> str:
-    """The JSON of a notebook with these cells: code, or a kind and its source. layout: as `json.dumps` takes it."""
+    """The JSON of a notebook with these cells: code, or a kind and its source. layout: arguments of `json.dumps`."""
     cells = []
     for number, each in enumerate(sources):
         kind, source = each if isinstance(each, tuple) else ("code", each)
@@ -29,5 +29,5 @@ def sources_of(text: str) -> list[str]:
 
 
 def line_in_file(text: str, cell: int, line: int) -> int:
-    """The line of a notebook's file in which a line of a cell stands; where there are no cells, that line itself."""
+    """The line in a notebook's file for a line of a cell; without cells, that line itself."""
     return CellPlaces(text).in_file(Position(line, 1, cell=cell)).line if cell else line

@@ -1,4 +1,4 @@
-"""What one worker of pytest-xdist makes, and all of them use."""
+"""Values that one worker of pytest-xdist creates and all of them use."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 
 try:
     import fcntl
-except ImportError:  # nothing to lock with: each worker makes its own
+except ImportError:  # without locks each worker creates its own
     fcntl = None
 
 
 def once(factory: pytest.TempPathFactory, key: object, make: Callable[[Path], Any]) -> Any:
-    """A copy of what `make` gives for a key; the first who asks calls it, with a folder that stays, others wait.
+    """A copy of what `make` returns for a key. The first caller runs it, with a folder that is kept; the others wait.
 
-    Where it raises, the next one who asks tries again.
+    If it raises, the next caller tries again.
     """
     top = factory.getbasetemp()
     if fcntl is not None and "PYTEST_XDIST_WORKER" in os.environ:

@@ -1,4 +1,4 @@
-"""What tests share that lint a few files as a project."""
+"""Helpers for tests that lint a few files as a project."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from trl_lint import api
 from trl_lint.settings import Settings
 
-# A folder of a project that nobody has made: texts that are linted there have nothing around them.
+# The folder of a project that does not exist: texts that are linted there have no files around them.
 NOWHERE = Path("nowhere")
 
 
 def written(folder: Path, files: dict[str, str]) -> Path:
-    """The folder, a project with these files in it."""
+    """Write these files into the folder, as a project; return the folder."""
     (folder / "pyproject.toml").touch()
     for name, text in files.items():
         path = folder / name
@@ -22,6 +22,6 @@ def written(folder: Path, files: dict[str, str]) -> Path:
 
 
 def found(folder: Path, *names: str) -> list[tuple[str, int, str]]:
-    """What is found, by default, where these files or folders of a project are linted: all of it, without any."""
+    """The default findings in these files or folders of a project; without names, in all of it."""
     findings = api.check([folder / name for name in names or ["."]], Settings(root=folder, preview=True))
     return [(Path(each.path).relative_to(folder).as_posix(), each.start.line, each.code) for each in findings]

@@ -1,4 +1,4 @@
-"""What `--fix` says it did: places of the file as it was, in its order, and sums that add up."""
+"""What `--fix` reports as fixed: places in the old file, in its order, and sums that add up."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def at(line: int, *named: str, code: str = "TRL003", column: int = 1, message: s
 
 
 def told(before: list[Counted], after: list[Counted], old: str, new: str) -> tuple[list[int], list[int], int]:
-    """The lines of what is fixed and what is fixed in part, and how much is new."""
+    """The lines that are fixed and partly fixed, and the number of new findings."""
     said = account(before, after, old.encode(), new.encode())
     return [each.start.line for each in said.fixed], [each.start.line for each in said.partly], said.uncovered
 
@@ -41,9 +41,9 @@ OLD = "a\nb\nc\nd\n"
         # An import above moves what is left.
         ([at(1, "x"), at(3, "x")], [at(4, "x")], "import\nA\nb\nc\nd\n", ([1], [], 0)),
         ([at(1, "x"), at(3, "x")], [at(2, "x")], "import\na\nb\nC\nd\n", ([3], [], 0)),
-        # One of two metrics is mended: the finding is not.
+        # One of two metrics is fixed: the finding is not.
         ([at(2, "x", "y")], [at(2, "y")], "a\nB\nc\nd\n", ([], [2], 0)),
-        # What stands on a line that is as it was is what stood there.
+        # A finding on an unchanged line is an old one.
         ([at(2, "x")], [at(4, "x")], "a\nB\nc\nd\n", ([2], [], 1)),
         # A statement that has moved.
         ([at(2, "x")], [at(3, "x")], "a\nc\nb\nd\n", ([], [], 0)),

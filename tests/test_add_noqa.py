@@ -1,4 +1,4 @@
-"""`--add-noqa`: what it writes and where, what it leaves alone, and that nothing is left after it."""
+"""`--add-noqa`: what it writes and where, what it leaves alone, and that no finding is left after it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 
 def added(text: str, encoding: str = "utf-8") -> str:
-    """What becomes of the text of a file; after it nothing is left, and a second run changes nothing."""
+    """The text of a file after the command; then no finding is left, and a second run changes nothing."""
     path = Path("train.py")
     path.write_bytes(text.encode(encoding))
     assert run("--isolated", "--select=ALL", "--add-noqa", ".").code == 0
@@ -95,7 +95,7 @@ def test_where_a_string_looks_like_the_comment_there_is_none(folder):
 
 
 def test_launch_files(folder):
-    """Where a comment would be an argument there is none, and it is said."""
+    """If a comment would become an argument, none is written, and that is reported."""
     shutil.copytree(LAUNCHES, folder / "launches")
     before = {path: path.read_bytes() for path in (folder / "launches").iterdir()}
     found = places("--isolated", "--select=TRL004", ".")
@@ -113,7 +113,7 @@ def test_launch_files(folder):
 
 
 def test_notebooks(folder):
-    """Python and commands for the shell in the cells of one notebook; what is not code stays to the byte."""
+    """Python and shell commands in the cells of one notebook; everything that is not code stays byte for byte."""
     (folder / "train.py").write_text("from trl import SFTTrainer\nSFTTrainer(args=1).train()\n")
     two = "python train.py; python train.py"
     cells = [

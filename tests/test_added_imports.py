@@ -1,4 +1,4 @@
-"""Where an import goes that a fix adds: in isort's order, and behind what a script sets up for its imports."""
+"""Where a fix adds an import: in isort's order, and after what a script sets up for its imports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from snippets import SETTINGS, Snippets
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 
-# A number that becomes a tensor needs torch; a data set that everybody computes needs `PartialState`.
+# A number that becomes a tensor needs torch; a dataset that all ranks compute needs `PartialState`.
 NUMBER = """
 
 def count(loader):
@@ -33,7 +33,7 @@ class MyTrainer(Trainer):
 
 
 def mended(code: str, head: str, body: str) -> str:
-    """The head of a file whose body is mended."""
+    """The head of a file whose body is fixed."""
     text = dedent(head).strip("\n") + "\n" + body
     new = Snippets(code).mended(text, unsafe=True)
     ast.parse(new)
@@ -51,7 +51,7 @@ def state_in(head: str) -> str:
     return mended("TRL012", head, DATASET)
 
 
-# --- what a script sets up ------------------------------------------------------------------------------
+# --- code that a script runs before its imports ---------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`trl_lint.check`: the Python interface finds what the terminal finds, and is loaded when it is asked for."""
+"""`trl_lint.check`: the Python interface finds the same as the command line, and is loaded on access."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_nothing_is_written(folder, monkeypatch):
 
 def test_what_was_parsed_can_be_collected(folder):
     write(folder / "x.py")
-    gc.unfreeze()  # what earlier tests have left
+    gc.unfreeze()  # objects of earlier tests
     check("x.py")
     assert gc.get_freeze_count() == 0
 

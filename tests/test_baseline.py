@@ -1,4 +1,4 @@
-"""A baseline: it hides what was there, shows what is new, survives what is moved, and shrinks by itself."""
+"""A baseline: it hides old findings, shows new ones, survives moved code, and shrinks by itself."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_moving_code_around_changes_nothing(train, old, new):
     assert len(places("--isolated", ".")) == 2
     assert run(*HIDES, ".").err == ""
     assert places(*HIDES, ".") == []
-    if new != "OurTrainer(":  # only then it has another name in there
+    if new != "OurTrainer(":  # otherwise the entries get the new name
         assert Path("known.json").read_bytes() == before
 
 
@@ -106,7 +106,7 @@ def test_a_method_that_moves_and_a_file_that_is_renamed(train, folder):
     "new",
     [
         'self.log({"shard/new": loss.detach().mean()})',  # another metric
-        BUG,  # the same once more
+        BUG,  # the same again
     ],
 )
 def test_a_new_bug_shows(train, new):
@@ -193,7 +193,7 @@ def test_writing_it_for_a_part_keeps_the_rest(train, folder):
 
 
 def test_written_again_it_does_not_grow(folder):
-    """Where a part of a file is not understood, or some findings of a rule are left out, all of them stay, once."""
+    """If a part of a file can't be parsed, or some findings of a rule are excluded, all entries stay, once each."""
     block = f"```python\n{PROGRAM}```\n"
     (folder / "guide.md").write_text(f"{block}\n```python\nfrom transformers import Trainer\nclass (((\n```\n")
     (folder / "train.py").write_text(
@@ -213,7 +213,7 @@ def test_written_again_it_does_not_grow(folder):
 
 
 def test_a_part_of_a_project_takes_nothing_out(folder):
-    """What `u.py` brings to light in `sub/h.py` is not found in that alone."""
+    """The finding that `u.py` causes in `sub/h.py` is not found when only that folder is linted."""
     (folder / "pyproject.toml").write_text('[tool.trl-lint]\nbaseline = "known.json"\n')
     (folder / "sub").mkdir()
     (folder / "sub" / "h.py").write_text(
@@ -271,7 +271,7 @@ def test_where_it_can_not_be_written(folder):
 
 @pytest.mark.parametrize("text", ['{"trl-lint-baseline": 2, "found": {}}', None])
 def test_what_can_not_be_gone_by_is_written_again(folder, text):
-    """A baseline of another version, and a link that leads nowhere."""
+    """A baseline of another version, and a broken link."""
     (folder / "train.py").write_text(PROGRAM)
     if text is None:
         (folder / "known.json").symlink_to("gone.json")
@@ -315,7 +315,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "adopting.md"
 
 
 def test_what_the_page_says_is_what_happens(folder):
-    """Its commands, one after the other, and those in its text that only look."""
+    """The commands of the page in order, and the read-only ones in its text."""
     (folder / "train.py").write_text(TWO)
     text = PAGE.read_text(encoding="utf-8")
     blocks = [fence["text"] for fence in FENCE.finditer(text) if fence["language"] == "console"]
@@ -333,7 +333,7 @@ def test_what_the_page_says_is_what_happens(folder):
 @pytest.mark.slow
 @pytest.mark.index
 def test_a_release(tmp_path):
-    """Exactly today's findings of trl 0.13.0; moved, mended, and with a new bug among them."""
+    """Exactly today's findings of trl 0.13.0; moved, fixed, and with a new bug among them."""
     tree = released_trl(tmp_path)
     total = len(places("."))
     assert run("--baseline=known.json", "--write-baseline", ".").out.startswith(f"known.json: {total} findings in ")

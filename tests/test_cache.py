@@ -1,4 +1,4 @@
-"""Results of earlier runs: what is looked up is what an analysis would find, and whatever changes is analysed again."""
+"""Results of earlier runs: a lookup returns what an analysis would find, and whatever changes is analysed again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-# The finding in `mine.py` can only be seen with its base class.
+# The finding in `mine.py` can only be found with its base class.
 BASE = """from transformers import Trainer
 
 
@@ -50,15 +50,15 @@ accelerator = Accelerator()
 def total(loss):
     return accelerator.gather(loss.item())
 """
-# With a fix that is safe.
+# A program with a safe fix.
 FIXABLE = (FIXTURES / "item_before_gather" / "broken.py").read_text(encoding="utf-8")
-# What `trl-lint mine.py` says, in short.
+# The output of `trl-lint mine.py`, in short.
 FOUND, SILENT = ["mine.py:7:9: TRL003"], []
 
 
 @pytest.fixture(autouse=True)
 def project(tmp_path, monkeypatch) -> Path:
-    """A folder to stand in, with a trainer, its base class and a file that does not matter; results are kept."""
+    """A current folder with a trainer, its base class and an irrelevant file; results are cached."""
     monkeypatch.chdir(tmp_path)
     for name in ("TRL_LINT_NO_CACHE", "TRL_LINT_CACHE_DIR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
@@ -95,7 +95,7 @@ def python(*args: str, **options) -> subprocess.CompletedProcess[str]:
 
 
 def test_what_one_process_has_kept_another_one_finds(project):
-    """Sets have their members in another order in each process; what stands for a project has not."""
+    """The order of sets differs between processes; the key of a project must not."""
     imports = "".join(f"import module_{number}\n" for number in range(20))
     write(project, loop=f"{imports}{GATHER}", start="import os\nos.system('accelerate launch loop.py')\n")
     (project / "run.sh").write_text("accelerate launch --use_fsdp --config_file a.yaml loop.py\n")
@@ -132,7 +132,7 @@ def test_edits_are_there_when_they_are_asked_for(project, analyses):
 
 
 def test_findings_with_all_they_hold_are_kept(project):
-    """Equality of findings leaves the edits out, so these are compared as well."""
+    """Equality of findings ignores the edits, so these are compared as well."""
     files = [(path, path.read_bytes()) for path in sorted(FIXTURES.rglob("*.py"))]
     asked = Settings(), (FIXTURES,), all_rules()
     fresh, *looked_up = (CachedLinter(*asked, Cache(project / FOLDER), edits=True) for _ in range(2))
@@ -192,7 +192,7 @@ def change(folder: Path, path: str, text: str) -> None:
         ("mine.py", MINE.replace("loss.item()", "1"), SILENT),
         ("base.py", SILENT_BASE, SILENT),
         ("base/__init__.py", SILENT_BASE, SILENT),
-        ("transformers.py", "class Trainer:\n    pass\n", FOUND),  # analysed again, to the same end
+        ("transformers.py", "class Trainer:\n    pass\n", FOUND),  # analysed again, with the same result
         ("pyproject.toml", "[tool.trl-lint]\nignore = ['TRL003']\n", SILENT),
         ("pyproject.toml", "[tool.trl-lint]\nreducers = { 'base.BaseTrainer.show' = 'mean' }\n", SILENT),
         ("pyproject.toml", "[tool.trl-lint]\nper-file-ignores = { 'mine.py' = ['TRL003'] }\n", SILENT),
@@ -281,7 +281,7 @@ def test_the_tool_counts(analyses, monkeypatch):
 
 
 def test_every_edit_of_the_tool_makes_another_one(project, monkeypatch):
-    """Whoever works on the tool is never handed what its last version found."""
+    """While the tool is being developed, it never uses results of its previous version."""
     package = project / "trl_lint"
     change(package, "cached_linter.py", "")
     change(package, "analysis/engine.py", "x = 1\n")
@@ -299,7 +299,7 @@ def test_every_edit_of_the_tool_makes_another_one(project, monkeypatch):
     assert cached_linter.tool.__wrapped__() == seen[-1]
 
 
-# What is none
+# What is no miss
 
 
 def test_what_makes_no_difference(project, analyses):
@@ -339,7 +339,7 @@ def test_where_one_stands_does_not_matter(project, analyses, monkeypatch):
 
 
 def test_comments_are_read_each_time(project):
-    """flake8 can be told to pass over them, and shares what was found."""
+    """flake8 can be told to ignore them, and shares the results."""
     write(project, mine=MINE.replace("show(loss.item())", "show(loss.item())  # noqa"))
     assert lint("mine.py") == lint("mine.py") == SILENT
     shown = module("flake8", "--select=TRL", "--disable-noqa", "mine.py")
@@ -488,7 +488,7 @@ def test_clean(project):
 
 
 def whole(content: bytes) -> bytes:
-    """An entry that says it is whole."""
+    """An entry with a valid checksum."""
     from trl_lint.linter.store.cache import digest
 
     return f'"{digest(content)}"\n'.encode() + content
@@ -572,7 +572,7 @@ def test_entries_are_bounded_in_number(tmp_path):
         os.utime(tmp_path / "kept" / f"trl-lint-run-{number}.json", (number, number))
         if number == 3:
             continue
-        assert kept.load("run-3") is not None or number < 3  # what is used stays
+        assert kept.load("run-3") is not None or number < 3  # entries that are used stay
     kept.save("run-last", {})
     left = {path.name for path in (tmp_path / "kept").glob("*.json")}
     assert len(left) == MAX_ENTRIES
@@ -676,7 +676,7 @@ print(json.dumps([len(found), inside, sorted(noted.contents), noted.small, noted
 
 
 def test_all_files_that_an_analysis_opens_are_noted(project):
-    """Whatever reads a file past `Project` would make results that outlive what they were made of."""
+    """If a file were read without `Project`, results could outlive the files that they depend on."""
     change(project, "pkg/__init__.py", "from .deep import *\nfrom .large import helper\n")
     change(project, "pkg/deep.py", BASE)
     change(project, "pkg/large.py", "def helper(x):\n    return x\n" + "#" * 500_000)
@@ -685,7 +685,7 @@ def test_all_files_that_an_analysis_opens_are_noted(project):
     done = python("-c", WATCH)
     assert done.stderr == ""
     count, opened, noted, small, holds = json.loads(done.stdout)
-    assert (count, holds) == (0, True)  # of a file that is too large nothing is known
+    assert (count, holds) == (0, True)  # a file that is too large is not read
     assert opened == noted == [str(project / "pkg" / name) for name in ("__init__.py", "deep.py")]
     assert small[str(project / "pkg" / "large.py")] is False
     assert lint("mine.py") == SILENT
@@ -780,7 +780,7 @@ def test_what_launches_start_and_name_may_change(project, looks, name, text, fou
 
 
 def test_what_was_not_there_may_come(project, looks):
-    """The nearest of the files that a launch may start counts, and so does a module that is imported."""
+    """The nearest of the files that a launch may start counts, and so does an imported module."""
     (project / "pyproject.toml").write_text("[tool.trl-lint]\n")
     write(project, train="from made import start\n\nstart()\n")
     folder = project / "scripts"
@@ -842,7 +842,7 @@ def test_flake8_is_told_of_a_changed_base(project):
 
 
 def test_flake8_is_handed_the_text_it_has_not_the_one_that_was_kept(project, monkeypatch, capsys):
-    """Its Python interface may be asked again for a file that has changed meanwhile."""
+    """Its Python interface may be called again for a file that has changed in the meantime."""
     from flake8.api.legacy import get_style_guide
 
     (project / ".flake8").write_text("[flake8]\njobs = 1\n")

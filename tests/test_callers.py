@@ -1,4 +1,4 @@
-"""What a file means does not depend on whether those that import it are linted as well."""
+"""The findings in a file do not depend on whether the files that import it are linted as well."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_what_cannot_be_read_is_no_caller(tmp_path: Path) -> None:
     (folder / "run.py").unlink()
     (folder / "lib" / "trainer.py").write_bytes(b"import accelerate\nfrom . import helper\n\xff = 1\n")
     assert called_by(folder, "lib/helper.py") == ["lib/trainer.py", "train.py"]
-    assert found(folder, "lib/helper.py") == []  # what can't be parsed says nothing
+    assert found(folder, "lib/helper.py") == []  # a file that can't be parsed contributes nothing
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Which lines of a notebook a changed module changes, and how they are written into its JSON."""
+"""Which lines of a notebook change with its module, and how they are written into its JSON."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def changed(text: str, new: str) -> str:
     return document.changed(part.changes(new)).decode()
 
 
-# Cells, the line of the module in front of which a line is put (as the fixes' editing puts it), and the new cells.
+# Cells, the line of the module before which a line is inserted (by the fixes' editing), and the new cells.
 PLACES = {
     "in a cell": (["a = 1\nb = 2"], "b = 2", "new()", ["a = 1\nnew()\nb = 2"]),
     "below a magic": (["a = 1", "%%time\nb = 2"], "# %% 2", "new()", ["a = 1", "%%time\nnew()\nb = 2"]),

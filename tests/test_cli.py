@@ -1,4 +1,4 @@
-"""The command line: options, exit codes, what goes to which stream, and what bad input does."""
+"""The command line: options, exit codes, output streams, and bad input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SUMMARY = "Found 1 finding in 1 file (1 fixable with --fix).\n"
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """An empty folder to stand in, and a linter that finds words."""
+    """An empty current folder, and a linter that finds words."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("trl_lint.linter.linter.Linter", FakeLinter)
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "NO_COLOR"):
@@ -40,7 +40,7 @@ def call(*args: str, stdin: str | bytes | None = None):
 
 
 def text(*args: str, **rest):
-    """A run as on a terminal; elsewhere it would be concise."""
+    """A run with text output, as on a terminal; otherwise it would be concise."""
     return call("--output-format=text", *args, **rest)
 
 
@@ -87,7 +87,7 @@ def test_on_a_terminal_text_is_the_default_and_in_colour(folder, args, framed):
 
 
 def on_a_terminal(*args: str) -> str:
-    """What a run shows on a terminal of its own."""
+    """The output of a run on a new terminal."""
     ours, its = os.openpty()
     script = (
         "import trl_lint.linter.linter, trl_lint.frontends.cli; from fake_linter import FakeLinter\n"
@@ -98,7 +98,7 @@ def on_a_terminal(*args: str) -> str:
     with subprocess.Popen(command, stdout=its, stderr=its, stdin=its, env=environment) as done:
         os.close(its)
         pieces = []
-        with suppress(OSError):  # Linux says so when the other end is closed
+        with suppress(OSError):  # Linux raises when the other end is closed
             while piece := os.read(ours, 10_000):
                 pieces.append(piece)
     os.close(ours)
@@ -638,7 +638,7 @@ def test_tables_of_others_are_theirs(folder, table):
     assert lint() == (0, "", "")
 
 
-# What was looked at
+# What was analysed
 
 
 def test_the_last_line_says_what_was_looked_at(folder):
@@ -650,7 +650,7 @@ def test_the_last_line_says_what_was_looked_at(folder):
     assert text(".").stdout.splitlines()[-2:] == [SUMMARY.strip(), last]
     assert text("d.py").stdout == "All clear: no findings.\n1 file analysed.\n"
     assert text("b.py", "d.py").stdout == "All clear: no findings.\n1 file analysed, 1 skipped as irrelevant.\n"
-    # Of what was not looked into nothing is clear.
+    # Nothing is known about a file that was not analysed.
     assert text("b.py").stdout == "0 files analysed, 1 skipped as irrelevant.\n"
     assert text("c.py").stdout == "0 files analysed, 1 not understood.\n"
     assert text("d.py", "gone.py").stdout == "1 file analysed, 1 not understood.\n"
@@ -687,7 +687,7 @@ def test_what_was_asked_for_and_not_understood_is_no_all_clear(folder, name):
     assert text(name).stdout == "0 files analysed, 1 not understood.\n"
     assert json.loads(call("--output-format=json", name).stdout) == []
     assert lint("--stdin-filename", name, stdin=content)[0] == 2
-    # Nobody asked about it: what can't matter is not parsed.
+    # It was not asked for: an irrelevant file is not parsed.
     (folder / "x.py").write_text("x = 1\n")
     assert lint(".") == (0, "", "")
     assert lint("--force-exclude", name) == (0, "", "")
@@ -703,7 +703,7 @@ def test_what_was_asked_for_and_can_not_matter_is_passed_over(folder, name, cont
 
 
 def test_nothing_is_said_of_the_code_of_the_user_but_findings(folder):
-    """Python's own warnings about a text that is looked at only to say where it ends."""
+    """Python's own warnings about a text that is only tokenized."""
     (folder / "x.py").write_text("harmless = 1 is 1, '\\d', ()()\n(\n")
     command = [sys.executable, "-W", "always", "-m", "trl_lint", "--isolated", "x.py"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

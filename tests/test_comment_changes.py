@@ -1,4 +1,4 @@
-"""Comments and blank lines change: what was found before is said again, where its code is now."""
+"""When only comments and blank lines change, earlier findings are reported again, at the new places of their code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trl_lint.linter.store.cache import FOLDER
 from trl_lint.linter.store.comment_changes import lines_moved
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-# The finding is told by lines of both files.
+# The finding is reported with lines of both files.
 BASE = """from transformers import Trainer
 
 
@@ -55,7 +55,7 @@ def said(*args: str) -> str:
 
 
 def assert_same(analyses: list[object], *args: str) -> bool:
-    """What is said is what a run without the cache says. Gives whether nothing was analysed for it."""
+    """The output equals that of a run without the cache. Return whether nothing was analysed for it."""
     before = len(analyses)
     shown = said(*args)
     is_moved = len(analyses) == before
@@ -77,7 +77,7 @@ def assert_moved(analyses: list[object], *args: str) -> str:
         ("mine.py", MINE.replace(SHOW, "\n\n" + SHOW), True),
         ("mine.py", MINE + "\n\n# at the end", True),
         ("base.py", BASE.replace("        self.log", "        # all of them\n        self.log"), True),
-        # In the function of a finding a comment may decide how far its fix is trusted.
+        # In the function of a finding a comment may affect the applicability of its fix.
         ("mine.py", MINE.replace(SHOW, "        # a word, on a line\n" + SHOW), False),
         ("mine.py", MINE.replace("    def", "  # odd\n    def"), False),
         (
@@ -135,7 +135,7 @@ class Job:
     [(GUARDED, "is_main_process:", "  # only there"), (PLACED, "make_folder()", "  # each rank has its own")],
 )
 def test_a_comment_that_decides_is_read(project, analyses, text, line, comment):
-    """How far a fix is trusted, or whether there is a finding."""
+    """It affects the applicability of a fix, or whether there is a finding."""
     (project / "mine.py").write_text(text, encoding="utf-8")
     said("--select=ALL", "mine.py")
     (project / "mine.py").write_text(text.replace(line, line + comment), encoding="utf-8")
@@ -155,7 +155,7 @@ def test_a_second_change_goes_out_from_the_first(project, analyses):
     [
         MINE.replace("loss.item()", "loss.item() + 0"),
         MINE.replace("        self.show", "        pass\n        self.show"),
-        # A message may quote what is in brackets, and some questions are asked of the text of a file.
+        # A message may quote what is in brackets, and some facts come from the text of a file.
         MINE.replace("loss.item(),", "loss.item(),  # in brackets"),
         MINE.replace("(\n            loss.item(),\n        )", "(loss.item())"),
         MINE.replace("        return", "        # self.loss = 3\n        return"),
@@ -180,7 +180,7 @@ def test_a_text_that_is_no_python_any_more_is_analysed(project):
 
 
 def test_where_edits_are_asked_for_they_are_made_anew(project, analyses):
-    """They may hold comments."""
+    """Edits may contain comments."""
     shutil.copy(FIXTURES / "item_before_gather" / "broken.py", project / "mine.py")
     args = ("--output-format=json", "mine.py")
     said(*args)
@@ -218,7 +218,7 @@ SEED = 7
 
 
 def test_on_all_fixtures(project, analyses):
-    """Comments and blank lines anywhere between statements, and comments behind them."""
+    """Comments and blank lines anywhere between statements, and comments at their ends."""
     draw = random.Random(SEED)
     moved = []
     for folder in sorted(path for path in FIXTURES.iterdir() if (path / "proof.toml").is_file()):
@@ -228,7 +228,7 @@ def test_on_all_fixtures(project, analyses):
 
 
 def _try_one(folder: Path, path: Path, draw: random.Random, analyses: list[object]) -> list[bool]:
-    """Two changes of a program, one after the other: whether its findings were moved."""
+    """Two successive changes of a program: whether its findings were moved."""
     folder.mkdir(exist_ok=True)
     text = path.read_text(encoding="utf-8")
     (folder / path.name).write_text(text, encoding="utf-8")
@@ -242,7 +242,7 @@ def _try_one(folder: Path, path: Path, draw: random.Random, analyses: list[objec
 
 
 def with_comments(text: str, draw: random.Random) -> str:
-    """The text with lines between its statements, and comments behind some of them."""
+    """The text with lines between its statements, and comments at the ends of some."""
     lines = text.splitlines()
     starts = _between(text)
     for number in sorted(starts, reverse=True):
@@ -255,7 +255,7 @@ def with_comments(text: str, draw: random.Random) -> str:
 
 
 def _between(text: str) -> list[int]:
-    """The lines at which a statement starts, and ends."""
+    """The lines at which a statement starts or ends."""
     found = [
         each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.stmt) and each.lineno == each.end_lineno
     ]

@@ -1,4 +1,4 @@
-"""What comes of a finding: which findings are selected by it, which are in the default set, and one cause is one."""
+"""Consequences of findings: selecting by them, the default set, and one finding for one cause."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_every_rule_says_what_may_come_of_it():
 
 
 def shown(folder: Path, *options: str) -> str:
-    """What is said, as text unless the options choose otherwise."""
+    """The output, as text unless the options choose otherwise."""
     chosen = ["--isolated", "--no-cache", "--output-format=text", *options]
     return CliRunner().invoke(main, [*chosen, str(folder / "train.py")]).stdout
 

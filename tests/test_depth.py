@@ -1,4 +1,4 @@
-"""Deep nesting: what is valid and deep is analysed, what no stack bears is said in a line, and nobody else suffers."""
+"""Deep nesting: valid code is analysed, code that is too deep is reported in a line, and other files are unaffected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from trl_lint.settings import Settings
 
 HEAD = "from accelerate import Accelerator\na = Accelerator()\ndef f(loss):\n    a.gather(loss.item())\n"
 
-# Shapes of nesting, by how often they nest.
+# Shapes of nesting, by depth.
 SHAPES = {
     "adjacent strings": lambda n: "x = (" + "'line\\n'\n" * n + ")",
     "and": lambda n: "x = " + " and ".join("y" * n),
@@ -98,7 +98,7 @@ def test_a_fix_beside_a_deep_expression(tmp_path):
     assert linter(tmp_path).fix(tmp_path / "p.py", head + deep, unsafe=True).source == alone + deep
 
 
-# --- what is not, is said -------------------------------------------------------------------------------
+# --- what is too deep is reported -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape != "elif"])
@@ -164,7 +164,7 @@ def test_what_only_looks_deep(text):
 
 
 def test_every_shape_is_parsed_up_to_its_limit_on_a_fraction_of_the_stack(tmp_path):
-    # In a process of its own, which an overflow would end. LibCST has limits of its own, which are errors, too.
+    # In a separate process, which an overflow would end. LibCST has its own limits, which raise errors.
     script = (
         "import sys, threading; sys.path.insert(0, sys.argv[1]); import libcst\n"
         "from test_depth import SHAPES, most\n"
@@ -184,7 +184,7 @@ def test_every_shape_is_parsed_up_to_its_limit_on_a_fraction_of_the_stack(tmp_pa
 
 
 def most(shape):
-    """How often a shape may nest (at most 1000 times, which is what the slowest of them take a second for)."""
+    """How deep a shape may nest (at most 1000, which takes the slowest of them a second)."""
     low, high = 1, 1000
     while low < high:
         middle = (low + high + 1) // 2
@@ -196,7 +196,7 @@ def most(shape):
     return low
 
 
-# --- who imports it -------------------------------------------------------------------------------------
+# --- files that import it -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("prompts", [SHAPES["adjacent strings"](600), SHAPES["minus"](100_000), SHAPES["list"](5000)])
@@ -231,7 +231,7 @@ def test_the_command_line_goes_on_with_the_other_files(tmp_path):
     (tmp_path / "deep.py").write_text(HEAD + SHAPES["minus"](100_000) + "\n")
     (tmp_path / "fine.py").write_text(HEAD)
     command = [sys.executable, "-m", "trl_lint", ".", "--output-format", "concise"]
-    for _ in range(2):  # the second time from what the first has kept
+    for _ in range(2):  # the second time from the cache
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 2
         assert done.stderr.strip() == "deep.py:5:1: not analysed: nested too deeply (more than 3000 deep)"
@@ -284,7 +284,7 @@ def test_with_less_memory_the_stack_is_smaller(monkeypatch):
     assert asked == [256 << 20, 128 << 20, 64 << 20]
 
 
-# --- the search for needles -----------------------------------------------------------------------------
+# --- the prefilter --------------------------------------------------------------------------------------
 
 
 def spent(source):

@@ -14,7 +14,7 @@ from trl_lint.linter.files.discovery import DEFAULT_EXCLUDES, PathProblem, find_
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """Makes files (`path: text`) below an empty folder the test stands in."""
+    """Creates files (`path: text`) below an empty current folder."""
 
     def make(**files: str) -> Path:
         for name, text in files.items():

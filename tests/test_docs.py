@@ -1,4 +1,4 @@
-"""The documentation against the tool: its tables name what there is, its examples hold, its links lead somewhere."""
+"""The documentation against the tool: its tables list what exists, its examples work, its links have targets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SITE = YAML(typ="safe").load(ROOT / "mkdocs.yml")
 
 
 def read(path: str) -> str:
-    """A page as it is written, without the tables that are made from the code."""
+    """The text of a page, without the tables that are generated from the code."""
     return (DOCS / path).read_text(encoding="utf-8")
 
 
@@ -65,7 +65,7 @@ def test_the_navigation_names_no_rule_by_hand():
 
 
 def headings(page: str) -> list[str]:
-    """The anchors of a page, as mkdocs makes them."""
+    """The anchors of a page, as mkdocs creates them."""
     tokens = MarkdownIt().parse(page)
     titles = [below.content for above, below in pairwise(tokens) if above.type == "heading_open"]
     plain = (re.sub(r"[`*]|\[([^]]*)\]\([^)]*\)", r"\1", title) for title in titles)
@@ -113,7 +113,7 @@ def test_links_from_the_repository_lead_somewhere(name):
 
 
 def test_pages_can_be_parsed(pages):
-    # What makes the site reads them so, and ends where it takes `<![` in a regular expression for markup.
+    # mkdocs parses the pages like this, and stops if it takes `<![` in a regular expression for markup.
     for text in pages.values():
         HTMLParser().feed(text)
 
@@ -182,7 +182,7 @@ def test_every_option_is_explained(command, pages):
 
 
 def test_the_schema_of_the_settings_is_as_it_is_made():
-    """Else: `python docs/generate.py`."""
+    """If it fails: `python docs/generate.py`."""
     assert (DOCS / "settings.schema.json").read_text(encoding="utf-8") == generate.settings_schema()
 
 

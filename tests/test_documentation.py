@@ -1,4 +1,4 @@
-"""Blocks of Python in Markdown and reStructuredText, where somebody asks for them."""
+"""Blocks of Python in Markdown and reStructuredText, if they are requested."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def indented(text: str, by: str) -> str:
     return "".join(by + line if line.strip() else by.rstrip() + line for line in text.splitlines(keepends=True))
 
 
-# A document, and where its findings are.
+# A document, and the places of its findings.
 DOCUMENTS = {
     "fence.md": (f"# Title\n\n```python\n{BUG}```\n", ["10:13"]),
     "info.md": (f"~~~~{{.python .numberLines}}\n{BUG}~~~~\n", ["8:13"]),
@@ -149,7 +149,7 @@ def test_comments_and_settings_silence(folder):
     ],
 )
 def test_a_comment_means_in_a_block_what_it_means_in_a_file(folder, text):
-    """It counts for its line or its block, for what is found as for what is mended."""
+    """It applies to its line or its block, for findings and for fixes."""
     Path("a.md").write_text(f"```python\n{text}```\n")
     Path("a.py").write_text(text.partition("```")[0])
     assert found("--select=TRL001") == ["a.md:8:13: TRL001", "a.py:7:13: TRL001"]

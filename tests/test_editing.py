@@ -1,4 +1,4 @@
-"""What a fix writes out anew is what writing out the whole tree gives, to the byte."""
+"""The text that a fix writes equals that of writing out the whole tree, byte for byte."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trl_lint.linter.locate import LocatedViolation
 from trl_lint.linter.rewriting.regenerating import Written
 from trl_lint.linter.rewriting.text_edits import transformed
 
-# What no fixture has: a condition of which one part stays around all ranks' call.
+# What no fixture has: a condition of which one part stays around the call on all ranks.
 PARTED = (
     RANK_GUARDED.format(line="found = accelerator.gather(loss)")
     .replace("for batch in loader", "for step, batch in enumerate(loader)")
@@ -26,7 +26,7 @@ def reported(name: str, form: str | None = None) -> list[LocatedViolation]:
     return linter(path).report(path, source)
 
 
-# The forms of the fixtures are gone through where they are mended, in `test_fix_properties.py`.
+# `test_fix_properties.py` covers the forms of the fixtures, where they are fixed.
 @pytest.mark.parametrize(("name", "form"), [*((name, None) for name in TEXTS), *(("parted", form) for form in FORMS)])
 def test_the_text_of_a_fix_is_that_of_the_whole_tree(name: str, form: str | None) -> None:
     check_writing(reported(name, form))
@@ -66,7 +66,7 @@ class A(B):  # of a kind
 
 
 class _Swap(cst.CSTTransformer):
-    """Puts something in the place of small statements, comments and names, by their code."""
+    """Replaces small statements, comments and names, by their code."""
 
     def __init__(self, tree: cst.Module, swapped: dict[str, str]) -> None:
         super().__init__()

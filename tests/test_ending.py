@@ -1,4 +1,4 @@
-"""However a run is ended: one line, an exit code that says so, and nothing left behind."""
+"""However a run ends: one line, an exit code that says so, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def main(loader):
     for batch in accelerator.prepare(loader):
         accelerator.gather(batch["x"].sum().item())
 """
-# Loaded before the program: it counts the imports and sends a signal at one of them, or when the interpreter ends.
+# Loaded before the program: it counts the imports and sends a signal at one of them, or when the interpreter exits.
 AT_AN_IMPORT = """
 import os, signal, sys
 state = {"count": 0}
@@ -45,7 +45,7 @@ if os.environ["AT"] == "atexit":
 else:
     sys.last = Last()
 """
-# As in a terminal: what a shell starts in the background ignores interrupts, and so does all that is started by that.
+# As in a terminal: processes that a shell starts in the background ignore interrupts, and so do their children.
 LISTENING = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -61,7 +61,7 @@ def folder(tmp_path) -> Path:
 
 
 def run(folder: Path, hook: str, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """What becomes of a run with a hook in its interpreter."""
+    """The result of a run with a hook in its interpreter."""
     hooks = folder / "hooks"
     hooks.mkdir(exist_ok=True)
     (hooks / "sitecustomize.py").write_text(LISTENING + hook)
@@ -84,7 +84,7 @@ def test_an_interrupt_at_any_import_is_one_line(folder):
 def test_an_interrupt_when_all_is_done_is_no_traceback(folder, moment):
     done = run(folder, AT_THE_END, AT=moment)
     assert "Traceback" not in done.stderr
-    # Once Python has given the signals back, it is the signal that ends what is left of the process.
+    # Once Python has restored the signal handlers, the signal itself ends the process.
     assert (done.returncode, done.stderr) in ((130, "trl-lint: interrupted\n"), (-signal.SIGINT, ""))
     assert "Found 1 finding" in done.stdout
 
@@ -130,7 +130,7 @@ def test_a_run_that_is_ended_while_it_writes_leaves_nothing(folder, number):
     assert (folder / "project" / "train.py").read_text() == CODE
 
 
-# Streams that are not there
+# Streams that do not exist
 
 
 def shell(folder: Path, redirect: str, *args: str) -> subprocess.CompletedProcess[str]:
@@ -161,7 +161,7 @@ def test_a_full_disk_behind_standard_output_is_said(folder):
     assert (done.returncode, done.stderr) == (2, "trl-lint: cannot write the report: no space left on device\n")
 
 
-# Packages that are not there
+# Packages that are not installed
 
 
 @pytest.mark.parametrize("missing", ["click", "libcst", "tree_sitter"])

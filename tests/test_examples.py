@@ -1,4 +1,4 @@
-"""The worked examples at the head of modules: what they say is what the code does."""
+"""The worked examples at the top of modules: the code does what they say."""
 
 from __future__ import annotations
 

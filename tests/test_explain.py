@@ -1,4 +1,4 @@
-"""`trl-lint explain FILE:LINE`: the facts of the names on a line, and what led to them."""
+"""`trl-lint explain FILE:LINE`: the facts of the names on a line, and their reasons."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ for batch in loader:
 
 
 def explain(folder: Path, text: str, marker: str, *options: str) -> Result:
-    """The line with these words, explained."""
+    """The explanation of the line with these words."""
     path = folder / "train.py"
     path.write_text(dedent(text).lstrip("\n"))
     line = next(n for n, each in enumerate(path.read_text().splitlines(), 1) if marker in each)
@@ -37,7 +37,7 @@ def explain(folder: Path, text: str, marker: str, *options: str) -> Result:
 
 
 def facts(folder: Path, text: str, marker: str) -> dict[str, list[str]]:
-    """By name, what is known; "" has what is known of who comes there."""
+    """By name, the known facts; "" has the facts on which ranks reach the line."""
     done = explain(folder, text, marker, "--output-format", "json")
     assert done.exit_code == 0, done.output
     document = json.loads(done.output)

@@ -1,4 +1,4 @@
-"""Where a finding stands: at an expression or a line that its reader can act on, never across a whole block."""
+"""The place of a finding: an expression or a line that its reader can act on, never a whole block."""
 
 from __future__ import annotations
 

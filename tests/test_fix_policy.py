@@ -1,4 +1,4 @@
-"""How far fixes are trusted, and that nothing of them is loaded before there is a finding."""
+"""The applicability of fixes, and that no fix is loaded before there is a finding."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_fix_is_for_events_of_its_rule(rule):
 
 
 def test_no_fix_is_trusted_further_than_it_says():
-    """What a fix may come to is said in README."""
+    """README states the possible outcomes of a fix."""
     seen = set()
     for path in sorted(FIXTURES.glob("*/broken*.py")):
         for each in Linter(Settings(), (FIXTURES,), RULES).report(path, path.read_bytes()):

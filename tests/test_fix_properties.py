@@ -30,7 +30,7 @@ from trl_lint.settings import Settings
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 MARK = re.compile(r"[ \t]*# expect: [A-Z0-9, ]+$", re.MULTILINE)
 BROKEN = sorted(FIXTURES.glob("*/broken*.py"))
-# Their fixes move lines, and the comments of these with them.
+# Their fixes move lines, together with their comments.
 MOVE_LINES = {"divergent_collective/broken_exit", "sharded_save_on_one_rank/broken_state_dict"}
 TREES: dict = {}
 
@@ -48,7 +48,7 @@ def plain(path: Path) -> str:
 
 
 def linter(path: Path) -> Linter:
-    """One whose project is the folder of a file; what fixtures have in common is found beside it."""
+    """A linter whose project is the folder of a file; modules that fixtures share are found next to it."""
     settings = Settings(target_trl="0.17.0", target_transformers="4.51.3")
     fresh = Linter(settings, (path.parent, FIXTURES), all_rules())
     fresh.trees = TREES
@@ -57,7 +57,7 @@ def linter(path: Path) -> Linter:
 
 @lru_cache(maxsize=8)
 def linter_of(path: Path, source: bytes) -> Linter:
-    """One that is asked for all that is asked of one text, which it analyses once."""
+    """A linter for all calls on one text, which it analyses once."""
     return linter(path)
 
 
@@ -67,7 +67,7 @@ def fix(path: Path, source: bytes, unsafe: bool) -> FixResult:
 
 @cache
 def mended(path: Path, unsafe: bool) -> str:
-    """What `--fix` makes of the plain text."""
+    """The result of `--fix` for the plain text."""
     return fix(path, plain(path).encode(), unsafe).source.decode()
 
 
@@ -85,7 +85,7 @@ def line_ends(source: bytes) -> set[bytes]:
 
 
 def check_form(path: Path, source: bytes, result: FixResult, unsafe: bool) -> None:
-    """What holds for every fix of every text."""
+    """Check what holds for every fix of every text."""
     compile(result.source, str(path), "exec", dont_inherit=True)
     order = sorted if identity(path) in MOVE_LINES else list
     assert order(comments(result.source)) == order(comments(source))
@@ -95,7 +95,7 @@ def check_form(path: Path, source: bytes, result: FixResult, unsafe: bool) -> No
     found = linter_of(path, source).check(path, source)
     before, after = codes(found), codes(result.remaining)
     assert [code for code in after if after.count(code) > before.count(code)] == []
-    # One edit may mend what two findings say, and what only a fix brings to light is mended as well.
+    # One edit may fix two findings, and findings that only appear after a fix are fixed as well.
     assert len(after) <= len(before) - sum(each in found for each in result.applied)
     again = fix(path, result.source, unsafe)
     assert (again.source, again.applied) == (result.source, ())
@@ -106,7 +106,7 @@ def check_form(path: Path, source: bytes, result: FixResult, unsafe: bool) -> No
 
 @dataclass(frozen=True)
 class Form:
-    """A way to write the same program, and the way back."""
+    """A way to write the same program, and its inverse."""
 
     write: Callable[[str], bytes]
     read: Callable[[bytes], str]
@@ -117,7 +117,7 @@ NOTE = re.compile(r"  # note \d+$|^[ \t]*# note \d+\n", re.MULTILINE)
 
 
 def _reindented(text: str, old: str, new: str) -> str:
-    """The text with one unit of indentation in the place of another."""
+    """The text with one unit of indentation replaced by another."""
     return re.sub(rf"^(?:{old})+", lambda found: new * (len(found[0]) // len(old)), text, flags=re.MULTILINE)
 
 
@@ -147,7 +147,7 @@ FORMS = {
 
 
 def _in_other_forms() -> Iterator[object]:
-    """Of each text every other form in every run of the tests, and each form of every other text; the rest are slow."""
+    """In every run each text is tested in every other form, and each form with every other text; the rest are slow."""
     for at, path in enumerate(BROKEN):
         for turn, form in enumerate(FORMS):
             marks = [pytest.mark.slow] if (at + turn) % 2 else []
@@ -166,7 +166,7 @@ def test_another_form_gets_the_same_fix(path: Path, form: str) -> None:
 
 
 def asked_for(path: Path, source: bytes) -> Iterator[bool]:
-    """Whether unsafe fixes are: without them, and with them unless neither the text nor what comes of it has any."""
+    """The values of `unsafe`: False, and True unless neither the text nor its result has unsafe fixes."""
     yield False
     known = (*linter_of(path, source).check(path, source), *fix(path, source, False).remaining)
     if any(each.fix and each.fix.applicability is Applicability.UNSAFE for each in known):
@@ -182,7 +182,7 @@ def test_a_text_that_the_parser_does_not_give_back_is_left_alone() -> None:
     assert [(finding, bool(reason)) for finding, reason in result.withheld] == [(result.remaining[0], True)]
 
 
-# Characters that these encodings can spell in several ways, as they are not spelled when they are written.
+# Characters that these encodings can represent in several ways, in a representation that is not written.
 SPELLED_IN_TWO_WAYS = {
     "iso2022_jp": b'\x1b$B$"\x1b(B\x1b$B\x1b(B',
     "cp932": b"\xee\xf9 \xfa\x54",
@@ -202,12 +202,12 @@ def test_a_text_of_which_other_bytes_would_come_is_left_alone(encoding: str) -> 
 @pytest.mark.parametrize("path", BROKEN, ids=identity)
 def test_the_plain_text(path: Path, unsafe: bool) -> None:
     source = plain(path).encode()
-    linter_of.cache_clear()  # nothing is known of it
+    linter_of.cache_clear()  # the linter knows nothing of it yet
     check_form(path, source, fix(path, source, unsafe), unsafe)
 
 
 def places(text: str) -> tuple[list[int], list[tuple[int, str]]]:
-    """The lines (from 0) at whose end a comment may stand, and those before which one may, with its indentation."""
+    """The lines (from 0) at whose end a comment may be added, and those before which one may, with its indentation."""
     tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     ends = [token.start[0] - 1 for token in tokens if token.type == tokenize.NEWLINE]
     taken = {token.start[0] - 1 for token in tokens if token.type == tokenize.COMMENT}
@@ -222,7 +222,7 @@ def places(text: str) -> tuple[list[int], list[tuple[int, str]]]:
 
 
 def commented(text: str, at_ends: set[int], before: set[int]) -> str:
-    """The text with a note at the ends of some lines and between some statements."""
+    """The text with a comment at the ends of some lines and between some statements."""
     ends, starts = places(text)
     lines = text.splitlines(keepends=True)
     for number, line in enumerate(ends):
@@ -234,12 +234,12 @@ def commented(text: str, at_ends: set[int], before: set[int]) -> str:
     return "".join(lines)
 
 
-# A line of these is taken out, and would be with its comment: with one the fix is left to the author.
+# Their fix would remove a line with its comment: with a comment the fix is left to the author.
 LOSES_A_LINE = frozenset({"bypassed_wrapper/broken", "sharded_save_on_one_rank/broken_trainer"})
 
 
 def with_comments(path: Path, unsafe: bool) -> set[str]:
-    """What a text with comments may come to, without them."""
+    """The possible results for a text with comments, without the comments."""
     return {mended(path, unsafe), *([plain(path)] if identity(path) in LOSES_A_LINE else [])}
 
 
@@ -320,7 +320,7 @@ def test_a_script_behind_a_link_keeps_mode_link_and_bytes(folder: Path, form: st
     script.chmod(0o755)
     (folder / "train.py").symlink_to(script)
     done = call("--fix", "train.py")
-    # The number in the gather; that `gather_for_metrics` then cuts what it gathers is nothing that was there before.
+    # The number in the gather; that `gather_for_metrics` then cuts the gathered values is not an old finding.
     line = next(number for number, text in enumerate(raw(form).splitlines(), 1) if b".item()" in text)
     assert (done.exit_code, "Fixed 1 finding in 1 file" in done.output) == (0, True)
     assert f"  train.py:{line}:37: TRL001 item-before-gather\n" in done.output
@@ -353,7 +353,7 @@ def test_a_file_that_changes_while_it_is_analysed_is_left_alone(folder: Path, mo
     assert path.read_bytes() == raw() + b"# typed\r\n"
 
 
-# --- the gate -------------------------------------------------------------------------------------------
+# --- the check of a fix's result ------------------------------------------------------------------------
 
 TWO = """from accelerate import Accelerator
 
@@ -388,7 +388,7 @@ def _breaks(text: str) -> str:
 
 
 def bad_codemod(spoil: Callable[[str], str], real, fixes) -> str:
-    """A codemod that gets the first function wrong, and does its work in the second."""
+    """A codemod that spoils the first function, and does its work in the second."""
     tree = fixes[0].violation.module.tree
     wrong = [fix for fix in fixes if 'batch["x"]' in tree.code_for_node(fix.violation.node)]
     right = [fix for fix in fixes if fix not in wrong]
@@ -415,7 +415,7 @@ def test_a_fix_that_does_harm_is_withheld_and_the_other_one_applied(folder: Path
     assert path.read_text() == right
 
 
-# --- fixes that uncover another rule's ------------------------------------------------------------------
+# --- fixes that reveal another rule's findings ----------------------------------------------------------
 
 RANK_GUARDED = """from accelerate import Accelerator
 
@@ -435,7 +435,7 @@ def main(model, optimizer, loader):
 @pytest.mark.parametrize(
     ("line", "fixed"),
     [
-        # What comes first in the order of codes is only of use once the last one is out of its condition.
+        # The first one in the order of codes is only useful once the last one has moved out of its condition.
         (
             'found = accelerator.reduce(loss.item(), "mean")',
             'found = accelerator.reduce(loss, reduction="mean").item()',

@@ -1,4 +1,4 @@
-"""The fixtures say what the tool must find, what it must leave alone, and what `--fix` must write."""
+"""The fixtures state what the tool must find, what it must leave alone, and what `--fix` must write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MARK = re.compile(r"[ \t]*# expect: (?P<codes>[A-Z0-9, ]+)$", re.MULTILINE)
 FILES = sorted(path for path in FIXTURES.glob("*/*") if path.suffix in (".py", ".sh"))
 BROKEN = [path for path in FILES if path.stem.startswith("broken")]
 TREES: dict = {}  # each is parsed once: nothing changes a tree
-# Those that are mended by hand, and those whose fix is unsafe, as `proof.toml` says beside them.
+# Those that are fixed by hand, and those with an unsafe fix, according to their `proof.toml`.
 BY_HAND = {f"{rule}/{stem}" for rule, way in ways().items() for stem in way.by_hand}
 UNSAFE = {f"{rule}/{stem}" for rule, way in ways().items() for stem in way.unsafe}
 
@@ -38,7 +38,7 @@ def expected(text: str) -> set[tuple[int, str]]:
 
 
 def linter(path: Path) -> Linter:
-    """One whose project is the folder of a file; what fixtures have in common is found beside it."""
+    """A linter whose project is the folder of a file; modules that fixtures share are found next to it."""
     settings = Settings(target_trl="0.17.0", target_transformers="4.51.3")
     fresh = Linter(settings, (path.parent, FIXTURES), all_rules())
     fresh.trees = TREES

@@ -1,4 +1,4 @@
-"""Whatever format is asked for, the same findings are reported: file, line, column, code and message."""
+"""All formats report the same findings: file, line, column, code and message."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def row_of(row: dict) -> Row:
 
 
 def in_file(row: Row) -> Row:
-    """What services are told, which know nothing of cells: the place in the JSON around them."""
+    """The place in the JSON of the notebook, for services that know nothing of cells."""
     path, _, cell = row[0].partition(":cell ")
     if not cell:
         return row
@@ -128,7 +128,7 @@ READERS: dict[str, Callable[[str], Iterator[Row]]] = {
 }
 
 
-# Those of which other programs make something, by the lines of the file.
+# The formats that other programs read, with the lines of the file.
 OF_SERVICES = frozenset({"sarif", "github", "gitlab", "junit"})
 
 
@@ -138,7 +138,7 @@ def test_every_format_is_compared():
 
 @pytest.fixture(autouse=True)
 def _one_analysis(monkeypatch):
-    """Paths are told from the current folder, and what the first format has analysed all others look up."""
+    """Paths are relative to the current folder, and all formats look up what the first one has analysed."""
     for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "TRL_LINT_NO_CACHE", "TRL_LINT_CACHE_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(reports.Report, "needs_edits", True)
@@ -146,12 +146,12 @@ def _one_analysis(monkeypatch):
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory) -> Path:
-    """Where results are kept for all formats."""
+    """The cache for all formats."""
     return tmp_path_factory.mktemp("cache")
 
 
 def said(output_format: str, kept: Path) -> str:
-    """What is reported of the current folder, in a run of its own."""
+    """The report on the current folder, from a separate run."""
     options = ["--isolated", "--select=ALL", f"--cache-dir={kept}", f"--output-format={output_format}"]
     done = CliRunner().invoke(main, [*options, "."])
     assert done.exit_code == 1
@@ -160,7 +160,7 @@ def said(output_format: str, kept: Path) -> str:
 
 @cache
 def known(kept: Path) -> list[Row]:
-    """What JSON has of the current folder."""
+    """The findings in the current folder, from JSON."""
     return list(from_json(said("json", kept)))
 
 

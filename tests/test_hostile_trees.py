@@ -1,4 +1,4 @@
-"""Trees that somebody else has made: links, pipes, closed folders, names and depths that no system call takes."""
+"""Unusual trees: links, pipes, folders without permissions, names and depths that no system call accepts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOBODY = 65534
 
 @pytest.fixture(autouse=True)
 def tree(tmp_path, monkeypatch) -> Path:
-    """A project with one finding to stand in, beside whatever else a test puts there."""
+    """A project with one finding as the current folder, next to whatever else a test puts there."""
     project = tmp_path / "project"
     project.mkdir()
     monkeypatch.chdir(project)
@@ -42,8 +42,8 @@ def tree(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def ordinary_user(monkeypatch):
-    """The same project of a user who is not root, in a folder of theirs."""
-    shown = CliRunner().invoke(main, ["--no-cache", "."])  # what is imported late is imported before
+    """The same project for a user who is not root, in their own folder."""
+    shown = CliRunner().invoke(main, ["--no-cache", "."])  # do late imports now
     assert FOUND in shown.stdout
     home = Path(tempfile.mkdtemp(dir="/tmp"))
     (home / "pyproject.toml").touch()
@@ -70,7 +70,7 @@ def lint(*arguments: str) -> tuple[int, list[str], list[str]]:
     return shown.exit_code, found, shown.stderr.splitlines()
 
 
-# --- the folder of results --------------------------------------------------------------------------------
+# --- the cache folder -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [".gitignore", "CACHEDIR.TAG"])
@@ -165,7 +165,7 @@ def test_old_entries_go_though_one_is_a_folder(tree, monkeypatch):
     assert (tree / FOLDER / "trl-lint-new.json").exists()
 
 
-# --- paths that can't be looked at ------------------------------------------------------------------------
+# --- paths that are not accessible ------------------------------------------------------------------------
 
 
 def test_a_closed_folder_is_passed_over(ordinary_user):
@@ -241,7 +241,7 @@ def test_more_nested_folders_than_calls(tree):
     (tree / deepest / "t.py").write_text(BUG)
     try:
         assert list(find_files([Path()])) == [Path(deepest, "t.py"), Path("t.py")]
-        for _ in range(2):  # looked at, and looked up
+        for _ in range(2):  # analysed, then from the cache
             code, found, said = lint()
             assert (code, len(found), said) == (1, 2, [])
     finally:
@@ -265,7 +265,7 @@ def test_folders_nested_beyond_what_a_path_can_say(tree):
         subprocess.run(["rm", "-rf", name], check=True)
 
 
-# --- what is no file --------------------------------------------------------------------------------------
+# --- what is not a file -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["x.py", "run.sh", "README.md"])
@@ -288,7 +288,7 @@ def test_a_device_is_not_read(tree, device):
 def test_a_file_of_the_kernel_is_not_waited_for(tree):
     (tree / "x.py").symlink_to("/proc/kmsg")
     code, found, _ = lint()
-    assert (code in (1, 2), found) == (True, [FOUND])  # who is not root can't even open it
+    assert (code in (1, 2), found) == (True, [FOUND])  # a user who is not root can't even open it
 
 
 def test_pipes_in_the_place_of_settings(tree):
@@ -327,7 +327,7 @@ def test_a_file_is_read_up_to_its_size(tree):
         files.read(tree / "link", follow=False)
 
 
-# --- contents that are not kept ---------------------------------------------------------------------------
+# --- contents that are too large --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("text", "said"), [(b"- x\n", []), (b"- python\n", ["not looked at for launch commands"])])
@@ -337,7 +337,7 @@ def test_a_large_launch_file_is_never_held_whole(tree, monkeypatch, text, said):
     before = files.read
 
     def watched(path, limit=files.LARGEST, **more):
-        read.extend([str(path)] if limit >= 3_000_000 else [])  # one that is larger than the limit is not read
+        read.extend([str(path)] if limit >= 3_000_000 else [])  # a file above the size limit is not read
         return before(path, limit, **more)
 
     monkeypatch.setattr(files, "read", watched)
@@ -362,7 +362,9 @@ def test_contents_that_do_not_matter_are_not_kept(tree):
 
 
 def test_no_module_asks_a_path_what_may_raise():
-    """`Path.is_file` and its like raise for names that are too long and in closed folders; `os.path` says no."""
+    """`Path.is_file` and similar methods raise for long names and in folders without permissions; `os.path` returns
+    False.
+    """
     asking = {"is_file", "is_dir", "exists", "is_symlink", "iterdir", "read_text"}
     package = Path(trl_lint.__file__).parent
     found = [

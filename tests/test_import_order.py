@@ -1,4 +1,4 @@
-"""What one file says of another: those that import others are analysed before these."""
+"""What one file says about another: files that import others are analysed before these."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_who_imports_comes_before_what_it_imports(tmp_path: Path) -> None:
     assert sorted(ordered) == sorted(FILES)
     place = {name: ordered.index(name) for name in ordered}
     assert place["z.py"] < place["package/__init__.py"] < place["package/part.py"] < place["package/other.py"]
-    assert len({"a.py", "b.py", "c.py"} & set(ordered)) == 3  # a circle
+    assert len({"a.py", "b.py", "c.py"} & set(ordered)) == 3  # a cycle
 
 
 def test_files_that_need_no_analysis_say_who_imports_whom(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_how_long_a_list_of_settings_is_from_another_file(name: str, wanted, tmp
         ("train.py", "util.losses", "util/losses.py"),
         ("data/rows.py", "util.losses", "util/losses.py"),
         ("other/run/train.py", "util.losses", "util/losses.py"),
-        # Nothing at the top is called so: what lies in a folder between may be anything.
+        # There is no such name at the top: a folder in between may contain anything.
         ("medical/data/rows.py", "only_here", None),
     ],
 )

@@ -1,4 +1,4 @@
-"""Which programs may run a file, as far as the names of imports tell."""
+"""Which programs may run a file, judged by the names of imports."""
 
 import os
 import subprocess
@@ -64,7 +64,7 @@ print(ProjectEngines.of(Settings(), (Path(sys.argv[1]),)).answer(sys.argv[1]))
 
 
 def test_another_process_gives_the_same_answer(tmp_path):
-    """What is kept of a run holds as long as it does; sets have another order in each process."""
+    """A cached result is valid in later processes, where sets have another order."""
     (tmp_path / "train.py").write_text("from lib import one, two, three, four, five, six\nimport seven, eight\n")
     said = set()
     for seed in ("1", "2", "3"):

@@ -1,4 +1,4 @@
-"""What IPython makes of a cell before Python reads it."""
+"""How IPython transforms a cell before Python parses it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trl_lint.linter.cells.ipython import python_lines
 
 pytestmark = pytest.mark.fast
 
-# A cell, and what Python reads of it.
+# A cell, and what Python parses.
 CELLS = {
     "magic": ("%pip install trl\nx = 1\n", "# %pip install trl\nx = 1\n"),
     "shell": ("!ls\n!!ls\nx = 1", "# !ls\n# !!ls\nx = 1"),
@@ -60,5 +60,5 @@ def test_only_lines_that_python_reads_as_they_are_written_may_be_changed(name):
 
 
 def test_a_line_behind_a_magic_may_not_be_changed():
-    """A new line beside it would be one of the magic, too."""
+    """A new line next to it would belong to the magic, too."""
     assert [each.own for each in python_lines("%time f()\nx = 1\n")] == [False, True]

@@ -1,4 +1,4 @@
-"""Lines that a fix makes longer stay within what the project's formatter, or the file itself, lets them be."""
+"""Lines that a fix makes longer stay within the limit of the project's formatter, or of the file itself."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class MyTrainer(Trainer):
             "logs = [\n    gather(loss).mean(),\n    gather(rate),\n    1,\n]",
         ),
         ("logs = {'a_key': one_name_that_is_longer_than_a_line_is}",) * 2,
-        # Where one step is not enough, brackets are opened until all lines fit.
+        # If one step is not enough, brackets are split until all lines fit.
         (
             "loss = self.gather(torch.tensor(total - last, device=self.device)).mean() / steps",
             "loss = self.gather(\n    torch.tensor(\n        total - last, device=self.device\n    )\n).mean() / steps",

@@ -64,7 +64,7 @@ def test_what_one_file_means_for_another_does_not_depend_on_their_order(tmp_path
     checker = linter(tmp_path)
     checker.prepare((paths[name], paths[name].read_bytes()) for name in order)
     found = {name: places(checker, paths[name]) for name in order}
-    # The helper that reduces over the batch stores it itself; the one that passes on is its caller's statement.
+    # The helper that reduces over the batch stores the value itself; the one that returns it is reported at its caller.
     assert found == {"helpers": [(6, "TRL003")], "loop": [(13, "TRL003")]}
 
 
@@ -195,7 +195,7 @@ WITHOUT_ITS_LOG = KTO_WITH_ITS_OWN_LOG.partition("    def log")[0]
 
 
 def test_a_log_in_sight_that_works_on_the_store_is_the_drain(tmp_path: Path) -> None:
-    """As LlamaFactory's KTO trainer does it: all metrics are reduced at once, in an overridden `log`."""
+    """As in LlamaFactory's KTO trainer: all metrics are reduced at once, in an overridden `log`."""
     assert linter(tmp_path).check(tmp_path / "x.py", KTO_WITH_ITS_OWN_LOG.encode()) == []
     (finding,) = linter(tmp_path).check(tmp_path / "y.py", WITHOUT_ITS_LOG.encode())
     assert (finding.code, finding.start.line) == ("TRL003", 10)

@@ -1,4 +1,4 @@
-"""A new rule on an event that is there is a module of its own and one for its fix: nothing else names it."""
+"""A new rule on an existing event consists of its module and the module of its fix: nothing else names it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def main(model, optimizer, loader):
         first = broadcast(loss, from_process=1)
 """
 FIXED = BROKEN.replace(", from_process=1", "")
-# What an installed package would have in its folders.
+# Stands for the modules that an installed package would have in its folders.
 WITH_RULE = """
 import sys
 import trl_lint.fixes, trl_lint.rules
@@ -98,7 +98,7 @@ print([table.count("TRL950") for table in (generate.rules_table(), generate.code
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Path:
-    """A project with a broken program, beside the two modules of a new rule."""
+    """A project with a broken program, next to the two modules of a new rule."""
     for package, text in (("rules", RULE), ("fixes", FIX)):
         path = tmp_path / f"trl_lint.{package}" / "odd_root.py"
         path.parent.mkdir()
@@ -148,7 +148,7 @@ def test_it_is_mended_and_has_a_command(folder):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BellRung(Event):
-    """An event may be declared anywhere: beside its observer, say."""
+    """An event may be declared anywhere, for example next to its observer."""
 
     mentions = ((b"bell", b"ring"),)
 

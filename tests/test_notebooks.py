@@ -1,4 +1,4 @@
-"""Notebooks through the command line: found by cell and line, mended in the strings of the lines and nowhere else."""
+"""Notebooks on the command line: findings by cell and line, fixes in the strings of the lines and nowhere else."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def kept(monkeypatch):
-    """Results are kept, and looked up."""
+    """Results are cached and looked up."""
     monkeypatch.delenv("TRL_LINT_NO_CACHE")
 
 
 @pytest.fixture
 def one_kernel():
-    """For the tests of what is said of a notebook that starts no processes."""
+    """For the tests of messages on a notebook that starts no processes."""
 
 
 @pytest.fixture(autouse=True)
 def several_processes(request, monkeypatch):
-    """All others take each notebook for one that starts some."""
+    """All other tests treat each notebook as one that starts processes."""
     if "one_kernel" not in request.fixturenames:
         monkeypatch.setattr(Documents, "starts_no_processes", lambda self, path: False)
 
@@ -66,7 +66,7 @@ def call(*args: str, stdin: str | None = None):
 
 
 def found(*args: str, stdin: str | None = None) -> list[str]:
-    """The findings of a concise run: where they are, and their codes."""
+    """The findings of a concise run: their places and codes."""
     lines = call("--output-format=concise", *args, stdin=stdin).stdout.splitlines()
     return [match[1] for line in lines if (match := re.match(r"(\S+?:(?:cell )?[\d:]+: TRL\d+)", line))]
 
@@ -77,7 +77,7 @@ def write(name: str, *cells: str | tuple[str, str], **layout) -> Path:
     return path
 
 
-# What is found, and how it is told
+# What is found, and how it is reported
 
 
 def test_findings_are_told_by_cell_and_line(folder):
@@ -392,7 +392,7 @@ def cells_of(program: str) -> list[str]:
 
 
 def test_an_import_goes_to_the_imports(folder):
-    """Into their cell, and not above the magic of the next one."""
+    """It goes into their cell, and not above the magic of the next one."""
     fixtures = Path(__file__).parents[1] / "fixtures" / "mean_of_means"
     broken, fixed = (cells_of((fixtures / name).read_text(encoding="utf-8")) for name in ("broken.py", "fixed.py"))
     path = write("nb.ipynb", *broken)
@@ -470,7 +470,7 @@ def test_a_byte_order_mark_stays(folder):
 def test_a_notebook_that_starts_no_processes_is_run_by_its_kernel(folder, one_kernel, start, found_by_default):
     gather = "from accelerate import Accelerator\n\n\ndef total(x):\n    return Accelerator().gather(x.item())\n"
     write("train.ipynb", gather, start)
-    for _ in range(2):  # from what was kept as well
+    for _ in range(2):  # from the cache as well
         assert ("TRL001" in call("train.ipynb").stdout) is found_by_default
     assert "TRL001" in call("--select=TRL001", "train.ipynb").stdout
 

@@ -1,4 +1,4 @@
-"""`--output-file`, `--quiet`: what goes where, and a file that is written as a whole or not at all."""
+"""`--output-file`, `--quiet`: what is written where, and a file that is written completely or not at all."""
 
 from __future__ import annotations
 

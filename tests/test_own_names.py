@@ -1,4 +1,4 @@
-"""Names of the user's own: each setting makes the difference between a finding and none."""
+"""Users' own names: each setting makes the difference between a finding and none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RELEASES = {"target_trl": "0.17.0", "target_transformers": "4.51.3"}
 
 
 def lint(folder: Path, text: str, others: dict[str, str] | None = None, **settings) -> list[Finding]:
-    """The findings in a text beside other files, with these settings."""
+    """The findings in a text next to other files, with these settings."""
     for name, content in (others or {}).items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,7 +37,7 @@ def shown(text: str, findings: list[Finding]) -> list[str]:
 
 
 def trainer(body: str, *, imports: str = "", base: str = "transformers.Trainer") -> str:
-    """A trainer whose loss is computed, and then dealt with by `body`."""
+    """A trainer whose loss is computed and then processed by `body`."""
     module, _, name = base.rpartition(".")
     head = f"{dedent(imports).strip()}\nfrom {module} import {name}\n\nclass Mine({name}):\n"
     hook = "    def compute_loss(self, model, inputs, **kwargs):\n        loss = model(**inputs).loss\n"
@@ -46,7 +46,7 @@ def trainer(body: str, *, imports: str = "", base: str = "transformers.Trainer")
 
 # --- reducers -------------------------------------------------------------------------------------------
 
-# Local in one case, in the other what a call returns: that is local if the call is known, else unknown.
+# Local on one branch, on the other the result of a call: local if the call is known, otherwise unknown.
 JOINED = "self.log({{'joined': loss if self.args.debug else {call}}})"
 # Ways to write a call of `mylib.dist.all_mean`.
 SPELLINGS = {
@@ -62,7 +62,7 @@ SPELLINGS = {
     "name first": ("from mylib.dist import all_mean", "all_mean('loss', loss, group=None)"),
     "number": ("from mylib.dist import all_mean", "all_mean(loss.item())"),
 }
-# Where `mylib` is.
+# The places of `mylib`.
 PLACES = {
     "out of sight": {},
     "in sight": {
@@ -150,8 +150,8 @@ IN_PLACE = """
         ("mylib.f(loss)", "", ["known"]),  # nothing is known of the loss
         ("mylib.f(loss)", "sum", ["joined", "known"]),
         ("mylib.f(accelerator, value=loss)", "mean", ["joined", "known"]),
-        ("mylib.f(known)", "mean", ["plain", "joined"]),  # what it does to a dict is not known
-        ("mylib.f([], loss)", "gather", ["known"]),  # nor which of the two receives the result
+        ("mylib.f(known)", "mean", ["plain", "joined"]),  # its effect on a dict is unknown
+        ("mylib.f([], loss)", "gather", ["known"]),  # it is unknown which of the two receives the result
         ("mylib.f()", "gather", ["plain", "joined", "known"]),
     ],
 )
@@ -163,7 +163,7 @@ def test_a_reducer_whose_result_is_thrown_away_works_in_place(tmp_path, call, wo
 
 
 def test_a_number_in_a_reducer_is_no_finding(tmp_path):
-    # Whether a function of the user's own takes Python numbers is not known.
+    # It is unknown whether a user's function accepts Python numbers.
     text = trainer("mylib.f(loss.item())\nreturn self.accelerator.gather(loss.item())", imports="import mylib")
     found = lint(tmp_path, text, reducers=(("mylib.f", "gather"),))
     assert shown(text, found) == ["TRL001 return self.accelerator.gather(loss.item())"]
@@ -211,7 +211,7 @@ def test_a_method_of_a_class_holds_for_all_subclasses(tmp_path, place, call):
     bases = (("mylib.trainers.BaseTrainer", "transformers.Trainer"),)
     found = lint(tmp_path, text, BASES[place], reducers=((METHOD, "mean"),), trainer_bases=bases)
     assert shown(text, found) == [f"TRL003 {joined}"]
-    # Without it, a body that hands on what it is given makes two findings; what is out of sight makes none.
+    # Without it, a body that returns its argument makes two findings; if its source is unavailable, there is none.
     is_in_sight = "gather_mean" in "".join(BASES[place].values())
     assert len(lint(tmp_path, text, BASES[place], trainer_bases=bases)) == 2 * is_in_sight
 
@@ -362,7 +362,7 @@ def test_what_is_put_into_a_container_is_reported_where_it_is_put(tmp_path):
 
 
 def test_a_sink_is_told_of_where_a_file_names_no_library(tmp_path):
-    # Neither a library nor a word for logging stands in it; a name of the user's own is enough.
+    # It contains neither a library nor a word for logging; a user's own name is enough.
     text = """
         import torch.distributed as dist
         from mylib import push
@@ -375,7 +375,7 @@ def test_a_sink_is_told_of_where_a_file_names_no_library(tmp_path):
     assert not plain.may_matter(b"from mylib import push\n")
     assert mine.may_matter(b"from mylib import push\n")
     assert not mine.may_matter(b"from mylib import pull\n")
-    assert lint(tmp_path, text, sinks=("mylib.push",)) == []  # a rank's own number is no metric
+    assert lint(tmp_path, text, sinks=("mylib.push",)) == []  # a rank's own number is not a metric
 
 
 # --- unwrappers -----------------------------------------------------------------------------------------
@@ -525,7 +525,7 @@ def test_the_command_line_reads_them(tmp_path, monkeypatch, arguments, count, st
 
 
 def test_a_fix_is_judged_with_them(tmp_path):
-    # Under a guard of the user's own a number is not to be gathered in any way; that it be is what TRL006 mends.
+    # Under a user's own guard, gathering the number in another way is no fix; TRL006 has to fix the guard.
     text = trainer("if mylib.is_captain():\n    self.accelerator.gather(loss.item())", imports="import mylib").encode()
     path = tmp_path / "train.py"
     rules = [rule for rule in all_rules() if rule.code != "TRL006"]

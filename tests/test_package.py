@@ -1,4 +1,4 @@
-"""What a user gets: the wheel, and the script that runs all tests of a clean clone."""
+"""What users get: the wheel, and the script that runs all tests of a clean clone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wheels import ROOT, wheel_of
 
 from trl_lint import __version__
 
-# Folders of the repository that the wheel has inside the package.
+# Folders of the repository that are inside the package in the wheel.
 INSIDE = ("codemods", "fixtures")
 
 
@@ -74,7 +74,7 @@ def test_the_test_script_says_what_is_missing(tmp_path):
 
 
 def test_the_test_script_is_what_the_readme_says():
-    """The script runs exactly the commands that users read."""
+    """The script runs exactly the commands that are documented."""
     commands = [line for line in (ROOT / ".ci" / "run").read_text().splitlines() if line.startswith(("pip", "python"))]
     assert [command.replace("'", '"') for command in commands] == [
         'pip install -c constraints.txt -e ".[dev]"',

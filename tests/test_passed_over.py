@@ -1,4 +1,4 @@
-"""What is found in a file that names no library, where others run its code on every rank."""
+"""Findings in a file that names no library, if other files run its code on every rank."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_what_needs_a_library_is_not_reported_there(tmp_path: Path) -> None:
 
 
 def test_a_wrapped_model_that_is_handed_to_a_file_without_a_library_is_reported_there(tmp_path: Path) -> None:
-    """Whoever wraps the model names the wrapper; the helper that reads from it need not."""
+    """The caller that wraps the model names the wrapper; the helper that reads from it need not."""
     helper = "def answer(model, x):\n    return model.infer(x)\n\n\ndef other(model, x):\n    return model.infer(x)\n"
     train = (
         "from torch.nn.parallel import DistributedDataParallel as DDP\nfrom helper import answer, other\n\n"
@@ -43,7 +43,7 @@ def test_a_wrapped_model_that_is_handed_to_a_file_without_a_library_is_reported_
 
 
 def test_a_model_from_a_file_that_names_an_engine_may_be_inside_that(tmp_path: Path) -> None:
-    """Engines other than DDP take attributes from the model."""
+    """Engines other than DDP forward attributes to the model."""
     helper = "def answer(model, x):\n    return model.save_pretrained(x)\n"
     train = (
         "from accelerate import Accelerator\nfrom helper import answer\n\n"
@@ -72,7 +72,7 @@ def test_in_which_engine_a_trainer_has_its_model_is_not_for_a_mention_to_say(tmp
 
 
 def test_what_defines_an_attribute_is_what_the_code_in_reach_imports(tmp_path: Path) -> None:
-    """Not what else is linted, nor a comment."""
+    """Neither other linted files nor comments count."""
     ask = "def keep(model):\n    if hasattr(model, 'extra'):\n        model.extra()\n"
     train = (
         "from torch.nn.parallel import DistributedDataParallel as DDP\nfrom nets import Net\n\n"
@@ -98,7 +98,7 @@ def test_a_start_in_another_file_says_nothing_of_a_function_of_the_same_name(tmp
 
 
 def test_what_is_logged_there_of_others_is_reported_there(tmp_path: Path) -> None:
-    """It is the other file that knows of ranks: what it keeps in an object is this rank's own."""
+    """The other file uses ranks: the values that it stores in an object are local to this rank."""
     meters = (
         "from torch.utils.tensorboard import SummaryWriter\n\n\nclass Meter:\n    def __init__(self):\n"
         "        self.total = 0.0\n\n    def update(self, value):\n        self.total += value\n\n\n"

@@ -1,4 +1,4 @@
-"""Patterns in gitignore's language: the same matches as pathspec's own expressions, and no exponential one."""
+"""Patterns in gitignore's syntax: the same matches as pathspec's own expressions, without exponential ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = ["a", "b", "ab", "ba", "aab", "abab", "aabba", "b.a", "*", "a*b"]
 
 
 def expression(line: str) -> str | None:
-    """What pathspec makes of a line; None for one that it can't read or that says nothing."""
+    """The expression that pathspec creates for a line; None for one that is invalid or matches nothing."""
     try:
         (pattern,) = GitIgnoreSpec.from_lines([line]).patterns
     except (ValueError, IndexError):
@@ -61,7 +61,7 @@ def test_the_same_matches():
     ],
 )
 def test_more_stars_cost_little_more(line, path):
-    """Hundreds of times what pathspec's own expression of one star takes are far below what backtracking takes."""
+    """Hundreds of times the cost of pathspec's own expression for one star is far below the cost of backtracking."""
     spec, easy = patterns.spec([line]), patterns.spec(["*b"])
     assert spec.check_file(path).include is None
     few = spent(lambda: [easy.check_file(path) for _ in range(20)])
@@ -91,7 +91,7 @@ def test_lines_that_no_path_fits_are_passed_over():
 
 
 def test_git_says_the_same(tmp_path):
-    """The rewritten patterns against git itself."""
+    """Compare the rewritten patterns with git itself."""
     lines = ["*a*b*c", "x/*a*a/y", "p/**/q*r*s/**/t", "!keep*a*b*c", "d*e*f/"]
     paths = ["aabbc", "abd", "x/baab/y", "x/aba/y", "p/qrs/t", "p/1/2/qarbs/3/4/t", "p/qr/t", "keep-a-b-c", "def"]
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)

@@ -1,4 +1,4 @@
-"""What leaves the tool: no line is forged, no terminal is steered, and JSON is JSON, whatever names the files have."""
+"""Output for hostile file names: no line is forged, no terminal is controlled, and JSON is valid."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def test_names_in_a_diff_are_those_of_git(tmp_path, name):
 
 
 def harmful(output: bytes) -> list[str]:
-    """The characters of an output that a terminal may obey, line ends apart."""
+    """The characters of an output that a terminal may interpret, except line ends."""
     text = output.decode()
     return [char for char in text if char != "\n" and unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
 
 
 @pytest.fixture
 def hostile(tmp_path) -> Path:
-    """A project whose names and strings try to write on the terminal."""
+    """A project whose names and strings contain terminal control characters."""
     texts = {
         "train.py": CODE.replace("ESCAPES", ESCAPES + "\u202e"),
         f"{FORGED}": CODE,
@@ -140,7 +140,7 @@ def test_a_name_forges_no_head_of_a_diff(hostile):
 def test_json_is_for_strict_readers(hostile):
     done = run("trl_lint", "--output-format=json", folder=hostile)
     rows = json.loads(done.stdout)
-    assert json.dumps(rows, ensure_ascii=False).encode()  # half a pair can't be encoded
+    assert json.dumps(rows, ensure_ascii=False).encode()  # a lone surrogate can't be encoded
     assert any(row["filename"].endswith("byte\ufffd.py") for row in rows)
     assert any(ESCAPES in row["message"] for row in rows)
 

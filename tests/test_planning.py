@@ -1,4 +1,4 @@
-"""What violations at one place come to: one fix, as safe as the least safe of theirs, and one message."""
+"""Violations at one place become one fix, as safe as the least safe of theirs, and one message."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EVENT = Logged(module=None, node=NODE, control=UNIFORM, sink="wandb.Run.log", wh
 
 
 def fix(applicability: Applicability | None, *replaced: tuple[cst.Name, str], metric: str = "a") -> PlannedFix:
-    """A fix that puts these names in the place of nodes; without any there is a hint."""
+    """A fix that replaces nodes by these names; without any it is a hint."""
     plan = FixPlan(tuple(Replace(node, cst.Name(by)) for node, by in replaced)) if replaced else None
     violation = Violation(event=EVENT, message="", metric=metric)
     return PlannedFix(violation=violation, help="", applicability=applicability, plan=plan)

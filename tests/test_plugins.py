@@ -1,4 +1,4 @@
-"""What another package adds by its entry point: the example in the documentation, installed and run."""
+"""What another package adds by its entry point: the example of the documentation, installed and run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file has to mention for a rule to matter in it: enough for every finding, and made of the rows."""
+"""What a file must mention for a rule to matter in it: enough for every finding, and built from the rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_rule_alone_lets_its_fixtures_through(rule):
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_each_group_counts(rule):
-    """A file has to mention one name of each group, of any event that the rule asks about."""
+    """A file must mention one name of each group, for some event of the rule."""
     alone = Prefilter([rule], ())
     for groups in rule.prefilter:
         assert alone.may_matter(b"\n".join(group[0] for group in groups))
@@ -87,7 +87,7 @@ def test_every_row_that_gives_a_wrapped_model_is_mentioned():
 
 
 def test_every_event_is_asked_about():
-    """`Revealed` is for the analysis' own tests."""
+    """`Revealed` is for the analysis's own tests."""
     kinds = {kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, events.Event)}
     assert kinds - by_event(RULES).keys() == {events.Event, events.Known, events.Revealed}
     assert {rule.code for rule in by_event(RULES)[CollectiveCalled]} == {"TRL001", "TRL005", "TRL011", "TRL014"}
@@ -101,7 +101,7 @@ def test_a_name_of_the_users_own_is_in_every_group():
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_what_a_rule_says_does_not_depend_on_the_others(rule):
-    """Also of a file that names nothing of what the rule is about, as that is in a base class elsewhere."""
+    """Also in a file that names nothing relevant to the rule, as that is in a base class elsewhere."""
     files = [(path, path.read_bytes()) for path in sorted((FIXTURES / rule.module).glob("*.py"))]
     trees: dict = {}
 

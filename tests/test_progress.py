@@ -1,4 +1,4 @@
-"""How far a long run is: told on a terminal after a while, and gone before anything else is."""
+"""The progress of a long run: shown on a terminal after a while, and cleared before any other output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""README against the tool: its example is what the tool does, its table names what there is, and it stays one page."""
+"""README against the tool: its example shows real output, its table lists what exists, and it stays one page."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_example_is_a_fixture(name):
 
 
 def test_the_table_of_rules_is_as_it_is_made():
-    """Else: `python docs/generate.py`."""
+    """If it fails: `python docs/generate.py`."""
     assert generate.with_rules_table(README) == README
     assert generate.with_rules_table(README.replace("TRL001](", "TRL999](")) == README
 
@@ -74,7 +74,7 @@ def test_every_rule_is_in_the_table():
 
 
 def expected_launches() -> list[tuple[Path, int, str]]:
-    """What is wrong among the launches of the fixtures, which carry no marks."""
+    """The expected findings among the launches of the fixtures, which carry no marks."""
     folder = ROOT / "fixtures" / "bare_python_launch"
     rows = tomllib.loads((folder / "expectations.toml").read_text(encoding="utf-8"))
     wrong = ("certain", "unknown")
@@ -95,7 +95,7 @@ def test_the_first_command_finds_what_is_marked(monkeypatch):
     done = CliRunner().invoke(main, ["--output-format=json", "--select=ALL", "fixtures/"])
     assert done.exit_code == 1
     found = sorted((Path(row["filename"]), line_of(row), row["code"]) for row in json.loads(done.stdout))
-    # That a comment silences nothing is said in a run on the whole project alone.
+    # Unused comments are only reported in a run on the whole project.
     needs_all = ROOT / "fixtures" / "unused_noqa" / "comments" / "broken.py"
     marked = [
         (path, number, code)

@@ -1,4 +1,4 @@
-"""Output formats, from findings made by hand."""
+"""Output formats, for constructed findings."""
 
 from __future__ import annotations
 
@@ -312,7 +312,7 @@ def test_github_is_given_no_other_command(monkeypatch):
     made = of_kind(Consequence.CRASH, path=path, message="100%\n::stop-commands::x", help="50%")
     (line,) = shown("github", made).splitlines()
     assert ",file=a%2Cb%3Ac%250A.py,line=2," in line
-    # A line end in a message is no line end of the note: what is ours is.
+    # A line end in a message must not end the note; only ours do.
     assert line.endswith("::a,b:c%250A.py:2:5: TRL001 100%25\\n::stop-commands::x%0Ahelp: 50%25")
 
 
@@ -360,13 +360,15 @@ def test_junit():
     assert [error.get("message") for error in document.iter("error")] == ["cut.py:1:1: cannot parse: \\x1b"]
 
 
-# What keeps ranks away
+# Conditions that keep ranks away
 
 GUARDED = b"import os\nif main:\n    pass\n    x = BUG\n"
 
 
 def guarded(line: int = 2, path: str = "train.py", place: int = 4) -> FileResult:
-    """A finding at `place`, and what keeps ranks away at `line`; the chain has a step before that, and one behind."""
+    """A finding at `place`, and a condition that keeps ranks away at `line`; the chain has a step before it and one
+    after.
+    """
     path = str(Path.cwd() / path)
     (found,) = result("BUG").findings
     guard = Guard("`main` differs", path, Position(line, 4), Position(line, 8), "only some get here")

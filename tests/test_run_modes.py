@@ -1,4 +1,4 @@
-"""Runs that count, only mend, or only show what they would look at; and what the last line says of the others."""
+"""Runs that only count, fix, or list what they would analyse; and what the last line says about the others."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_exit_code_tells_that_something_was_fixed(folder, text, codes):
         assert run("--isolated", "--fix", *option, ".").code == 0
 
 
-# --- what would be looked at
+# --- what would be analysed
 
 
 def test_files(folder):
@@ -128,7 +128,7 @@ def test_what_is_left_out_is_counted(folder):
     )
 
 
-# --- slips of the keyboard, and what a shell completes
+# --- typing errors, and shell completion -------------
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_slips_are_told(args, said):
 
 
 def completed(*words: str) -> list[str]:
-    """What is offered for the last of some words behind `trl-lint`."""
+    """The completions for the last of some words after `trl-lint`."""
     environment = {
         **os.environ,
         "_TRL_LINT_COMPLETE": "bash_complete",
@@ -180,7 +180,9 @@ PAGE = Path(__file__).parents[1] / "docs" / "command-line.md"
 
 
 def test_the_lines_for_the_shells(tmp_path):
-    """What the page tells users to write; bash is there to run it, of the others there is a script."""
+    """The lines that the page tells users to write; they are run in bash, for the other shells only the script is
+    checked.
+    """
     (tmp_path / "trl-lint").write_text(f"#!{sys.executable}\nfrom trl_lint.__main__ import main\nmain()\n")
     (tmp_path / "trl-lint").chmod(0o755)
     environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}

@@ -1,4 +1,4 @@
-"""SARIF: what code scanning shows of a finding, and that the document is what the official schema asks for."""
+"""SARIF: what code scanning shows of a finding, and that the document follows the official schema."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_places_that_explain_a_finding():
 
 
 def test_one_place_is_told_once(project):
-    """A decorator that lets some ranks in is what keeps the others away, and all that there is to say of it."""
+    """A decorator that admits some ranks is the reason that keeps the others away, and the only place to report."""
     text = PROGRAM.replace("    if accelerator.is_main_process:\n        acc", "    acc")
     (project / "train.py").write_text(text.replace("def save", "@accelerator.on_main_process\ndef save"))
     related = results()[0]["relatedLocations"]
@@ -167,7 +167,7 @@ def test_paths_are_told_from_what_was_checked_out(project, monkeypatch, variable
     assert {place(each["locations"][0])[0] for each in results()} == {"tr%25in.py"}
     monkeypatch.setenv(variable, str(project))
     assert {place(each["locations"][0])[0] for each in results()} == {"sub%20folder/tr%25in.py"}
-    # A folder that has nothing to do with this one is none to tell paths from.
+    # An unrelated folder is not used as the base for paths.
     monkeypatch.setenv(variable, str(project / "other"))
     assert {place(each["locations"][0])[0] for each in results()} == {"tr%25in.py"}
 

@@ -1,4 +1,4 @@
-"""What files show of how they are run is kept by their contents, and comes back as it was."""
+"""The facts on how files are run are cached by their contents, and restored unchanged."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def test_what_was_seen_comes_back_as_it_was(name, tmp_path, monkeypatch):
     expected = of_file(path, data), tuple(sorted(imported(data))) if name.endswith(".py") else ()
     assert first.at(path, data) == expected
     first.save()
-    monkeypatch.setattr(scan_cache, "of_file", None)  # is not looked at any more
+    monkeypatch.setattr(scan_cache, "of_file", None)  # it is not scanned again
     again = looks(tmp_path)
     assert again.at(path, data) == again.at(path, data) == expected
     with pytest.raises(TypeError):
         again.at(path, data + b"#")
     with pytest.raises(TypeError):
-        again.at(PurePath(f"other{path.suffix}"), data)  # a program's text names itself
+        again.at(PurePath(f"other{path.suffix}"), data)  # a program's text contains its own name
 
 
 @pytest.mark.fast

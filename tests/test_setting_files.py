@@ -1,4 +1,4 @@
-"""Settings in files of their own, those that are taken over from another file, and what is shown of them."""
+"""Separate settings files, settings that extend another file, and how they are shown."""
 
 from __future__ import annotations
 

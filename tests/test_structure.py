@@ -1,7 +1,7 @@
-"""What keeps the package easy to live in: modules and functions stay small, and names of modules are told apart.
+"""The structure of the package: modules and functions stay small, and module names are unambiguous.
 
-Who may import whom is in pyproject.toml (`lint-imports`). What is larger than it should be is listed with its size, and
-may only shrink.
+The allowed imports between packages are in pyproject.toml (`lint-imports`). What is larger than it should be is listed
+with its size, and may only shrink.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ MODULES = sorted([*(ROOT / "trl_lint").rglob("*.py"), *(ROOT / "codemods").glob(
 LINES_OF_A_MODULE = 450
 LINES_OF_A_FUNCTION = 40
 
-# What nobody has found a type for: LibCST's fields, other libraries' callbacks, what crosses the layers upwards.
+# Places without a precise type: LibCST's fields, other libraries' callbacks, values that cross the layers upwards.
 MOST_ANY = 92
 
-# Still to be cut in parts.
+# Modules that are still to be split.
 LARGE_MODULES: dict[str, int] = {}
 LARGE_FUNCTIONS: dict[str, int] = {}
 
@@ -31,7 +31,7 @@ def name_of(path: Path) -> str:
 
 
 def is_table(path: Path) -> bool:
-    """Whether a module holds rows, of which there are as many as the libraries ask for."""
+    """Whether a module holds rows, whose number depends on the libraries."""
     return path.parent.name == "knowledge"
 
 
@@ -93,7 +93,7 @@ def test_untyped_names_become_fewer():
 
 
 def test_no_text_stands_for_what_a_value_is():
-    """A class or a member of an enum does: `"<output>"` would be compared with names of libraries."""
+    """Use a class or a member of an enum: `"<output>"` would be compared with names of libraries."""
     inside = [path for path in MODULES if {"domain", "knowledge", "analysis"} & {*path.parts}]
     texts = (
         (name_of(path), node.value)

@@ -20,7 +20,7 @@ def finding(line: int, code: str = CODE, name: str = NAME) -> Finding:
 
 
 def standing(source: str | bytes, *lines: int) -> list[int]:
-    """The lines among `lines` (default: all) whose finding no comment silences."""
+    """The lines among `lines` (default: all) whose finding is not silenced by a comment."""
     data = source.encode() if isinstance(source, str) else source
     wanted = lines or range(1, len(data.splitlines()) + 1)
     return [kept.start.line for kept in split([finding(line) for line in wanted], data)[0]]

@@ -1,4 +1,4 @@
-"""What is below and around a node is what LibCST says, less blanks and punctuation."""
+"""The nodes below and around a node are those of LibCST, without whitespace and punctuation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEFT_OUT = (
     *(cst.LeftParen, cst.RightParen, cst.LeftSquareBracket, cst.RightSquareBracket),
     *(cst.LeftCurlyBrace, cst.RightCurlyBrace),
 )
-# What a type is asked for the first time decides for all others: the first of a kind has no format, default or base.
+# The children of a type are determined at its first node: the first of each kind here has no format, default or base.
 ODD = """\
 f"{x}"; f"{x!r:>{width}}"
 def f(a, /, b, *c, d=1, **e): return lambda x, *y, z=2: (x, y) if z else a

@@ -1,4 +1,4 @@
-"""Findings in copies of released trainers say which release is mended."""
+"""Findings in copies of released trainers name the release with the fix."""
 
 from __future__ import annotations
 

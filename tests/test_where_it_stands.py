@@ -1,4 +1,4 @@
-"""What is found depends on what is linted, and not on the folder that the linter is started from."""
+"""Findings depend on what is linted, and not on the folder in which the linter is started."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def rows(*args: str) -> list[dict]:
 
 
 def from_everywhere(monkeypatch, tree: Path, named: str) -> Iterator[list[dict]]:
-    """What is found under a path of a tree from its folders, from a stranger's and from the top, in both spellings."""
+    """The findings under a path of a tree, from its folders, another folder and the root, in both spellings."""
     (tree.parent / "stranger").mkdir()
     for folder in (tree, tree / "scripts", tree.parent, tree.parent / "stranger", Path("/")):
         monkeypatch.chdir(folder)
@@ -65,7 +65,7 @@ ALL_OF_IT = [("near.sh", "TRL004"), ("run.sh", "TRL004"), ("uses.py", "TRL001")]
     ("mark", "named", "expected"),
     [
         ("", ".", ALL_OF_IT),
-        # Where nothing says what the project is, it is what was named.
+        # If nothing defines the project, it is the path that was given.
         ("", "scripts", [("near.sh", "TRL004")]),
         ("", "scripts/run.sh", []),
         ("", "scripts/near.sh", [("near.sh", "TRL004")]),

@@ -1,4 +1,4 @@
-"""What is done for a fix: counted, and only where there is one to make."""
+"""The work for fixes: counted, and only done if there is a fix to make."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WAYS = ("--output-format=json", "--diff", "--diff --unsafe-fixes", "--fix", "--f
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of files with nothing to mend, which is the current one."""
+    """The current folder, with files in which nothing needs fixing."""
     for path in QUIET:
         shutil.copy(path, tmp_path / f"{path.parent.name}_{path.name}")
     monkeypatch.chdir(tmp_path)
@@ -56,7 +56,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def work(counts: Counter[str], how: str) -> tuple[Counter[str], str]:
-    """What one command does, and what it says."""
+    """The work of one command, and its output."""
     counts.clear()
     said = CliRunner().invoke(main, ["--isolated", "--no-cache", *how.split(), "."])
     assert said.exit_code in (0, 1)

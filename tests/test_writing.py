@@ -1,4 +1,4 @@
-"""What a fix leaves of a file besides its text: its name, its links, its owner, its mode, or all of it."""
+"""What a fix keeps of a file besides its text: its name, its links, its owner, its mode, or everything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trl_lint.linter.files import writing
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch) -> Path:
-    """A project to stand in, and a linter that finds words."""
+    """A project as the current folder, and a linter that finds words."""
     project = tmp_path / "project"
     project.mkdir()
     monkeypatch.chdir(project)
@@ -26,7 +26,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 
 def fix(*args: str) -> tuple[int, str]:
-    """The exit code and what is said beside the findings."""
+    """The exit code and the output other than findings."""
     done = CliRunner().invoke(main, ["--fix", "--output-format=concise", *args])
     assert not ending.unfinished
     return done.exit_code, done.stderr
@@ -107,7 +107,7 @@ def test_all_names_of_a_file_are_mended(folder):
 def test_a_file_with_one_name_is_replaced_in_one_step(folder):
     path = file(folder / "x.py")
     number = path.stat().st_ino
-    with open(path) as reader:  # whoever reads it has the old text to the end
+    with open(path) as reader:  # a process that reads it has the old text to the end
         assert fix()[0] == 0
         assert reader.read() == "BUG\n"
     assert (path.read_text(), path.stat().st_ino != number) == ("good\n", True)
@@ -163,7 +163,7 @@ def test_attributes_stay(folder):
 
 @pytest.mark.parametrize("links", [1, 2])
 def test_what_the_user_saves_at_the_last_moment_is_kept(folder, monkeypatch, links):
-    """The new text is on the disk before the old one is looked at for the last time."""
+    """The new text is on the disk before the old one is checked for the last time."""
     path = file(folder / "x.py")
     if links == 2:
         os.link(path, folder / "other name")

@@ -15,7 +15,7 @@ from once import once
 
 ROOT = Path(__file__).parents[1]
 NEEDED = ("pyproject.toml", "README.md", "LICENSE", "trl_lint", "codemods", "fixtures")
-# What pyproject.toml asks of setuptools.
+# The version of setuptools that pyproject.toml requires.
 LEAST_SETUPTOOLS = 77
 UNREACHABLE = re.compile(r"Could not find a version that satisfies the requirement|ConnectionError|NewConnection")
 
@@ -26,7 +26,7 @@ def wheel_of(factory: pytest.TempPathFactory) -> Path:
 
 
 def built(tree: Path, root: Path = ROOT, needed: Iterable[str] = NEEDED) -> Path:
-    """The wheel of a copy of the tree in an empty folder, as building leaves files behind."""
+    """The wheel of a copy of the tree in an empty folder, because building leaves files behind."""
     tree.mkdir(exist_ok=True, parents=True)
     for name in needed:
         source = root / name

@@ -1,4 +1,4 @@
-"""What a fix writes out anew, against what writing out the whole tree gives."""
+"""The text that a fix writes, compared with writing out the whole tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trl_lint.linter.rewriting.text_edits import transformed
 
 
 class Everywhere(Editing):
-    """Looks into all nodes, so that all are made anew."""
+    """Descends into all nodes, so that all are written again."""
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         super().on_visit(node)
@@ -22,7 +22,7 @@ class Everywhere(Editing):
 
 
 def check_writing(reported: Sequence[LocatedViolation]) -> None:
-    """Every fix of a text alone, and those of each rule together, are the same to the byte both ways."""
+    """Every fix of a text alone, and those of each rule together, give the same bytes both ways."""
     found = [each for each in reported if each.fix.plan is not None]
     groups = [[each for each in found if each.rule is rule] for rule in {each.rule for each in found}]
     groups += [[each] for each in found if [each] not in groups]
