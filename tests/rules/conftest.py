@@ -1,4 +1,4 @@
-"""For the tests of rules: what a fix writes stands in one line, however long it is."""
+"""For the tests of rules: what a fix writes stays on one line, however long it is."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from trl_lint.linter.rewriting import text_edits
 
 @pytest.fixture(autouse=True)
 def no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How long lines may be, and how they are broken, is tested in `test_line_length.py`."""
+    """`test_line_length.py` tests how long lines may be, and how they are split."""
     monkeypatch.setattr(text_edits, "limit_for", lambda path, text: 1000)

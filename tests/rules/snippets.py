@@ -1,4 +1,4 @@
-"""Small pieces of training code, linted and mended as the text of one file."""
+"""Small pieces of training code, linted and fixed as the text of one file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trl_lint.linter.results import FixResult
 from trl_lint.rules import find_rule
 from trl_lint.settings import Settings
 
-# Nothing is there, nor above it but the settings of this project: a text is linted as one file.
+# This folder does not exist, and above it are only this project's settings: a text is linted as a single file.
 HERE = Path(__file__).parent / "nowhere"
 SETTINGS = Settings(target_trl="0.17.0", target_transformers="4.51.3")
 
@@ -48,7 +48,7 @@ def trainer(body: str) -> str:
 
 
 class Snippets:
-    """Lints and mends texts with one rule (the gate of a fix always asks all of them)."""
+    """Lints and fixes texts with one rule (the check of a fix's result always uses all rules)."""
 
     def __init__(self, code: str, settings: Settings = SETTINGS) -> None:
         self.rule = find_rule(code)
@@ -77,7 +77,7 @@ class Snippets:
         return self.linter().fix(self.path, source, unsafe=unsafe)
 
     def mended(self, text: str, *, unsafe: bool = False) -> str:
-        """The text after `--fix`; mending it again must change nothing."""
+        """The text after `--fix`; a second run must change nothing."""
         result = self.fix(text.encode(), unsafe=unsafe)
         assert not result.withheld
         assert self.fix(result.source, unsafe=unsafe).source == result.source
@@ -85,7 +85,7 @@ class Snippets:
 
 
 def shown(text: str, finding: Finding | Guard) -> str:
-    """The code that a finding points at, or what keeps ranks away from there."""
+    """The code at a finding, or the code that keeps ranks away from there."""
     lines = text.splitlines(keepends=True)[finding.start.line - 1 : finding.end.line]
     lines[-1] = lines[-1][: finding.end.column - 1]
     lines[0] = lines[0][finding.start.column - 1 :]

@@ -1,4 +1,4 @@
-"""Projects that show how their programs are started, and what is found in one of their files."""
+"""Projects that show how their programs are started, and the findings in one of their files."""
 
 from __future__ import annotations
 

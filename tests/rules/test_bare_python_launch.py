@@ -1,4 +1,4 @@
-"""TRL004: which launches are wrong, what is said of them, and what `--fix` makes of them."""
+"""TRL004: which launches are wrong, what is reported, and the results of `--fix`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def write(root: Path, files: dict[str, str]) -> None:
 
 
 def found(root: Path, text: str, name: str = "run.sh", program: str = TRAINER, **settings) -> list[Finding]:
-    """The findings in a file beside a `train.py`."""
+    """The findings in a file next to a `train.py`."""
     write(root, {"train.py": program})
     return linter(root, **settings).check(root / name, text.encode())
 
@@ -104,7 +104,7 @@ def test_fixture_by_the_command_line(folder, tmp_path, monkeypatch) -> None:
     assert "Fixed" not in lint(*options)[1]
 
 
-# What is said
+# What is reported
 
 
 def test_a_launch_on_several_gpus(tmp_path) -> None:
@@ -225,7 +225,7 @@ def test_trains(tmp_path, program) -> None:
         "from trl import SFTTrainer\nisinstance(x, SFTTrainer)\nmodel.train()\n",
         "from accelerate import Accelerator\na = Accelerator()\na.prepare(model)\n",
         f"model = load(device_map='auto')\n{TRAINER}",
-        f"model = load(device_map='cuda')\n{TRAINER}",  # not Trainer's own cuda:0: it wraps nothing then
+        f"model = load(device_map='cuda')\n{TRAINER}",  # not Trainer's own cuda:0: it then wraps nothing
         f"import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '0'\n{TRAINER}",
         f"from accelerate import notebook_launcher\nnotebook_launcher(main)\n{TRAINER}",
         f"args = TrainingArguments(use_cpu=True)\n{TRAINER}",
@@ -427,7 +427,7 @@ def test_a_script_that_waits_for_a_flag_trains_where_that_is_given(tmp_path, pro
         ("eval.yaml", "do_train: off\n", 0),
         ("eval.yaml", "do_train: ${train}\n", 1),
         ("eval.yaml", "defaults:\n  - base\ndo_eval: true\n", 1),
-        ("other.json", '{"do_train": false}', 1),  # it is not in sight what the launch names
+        ("other.json", '{"do_train": false}', 1),  # it is unknown what the launch names
     ],
 )
 def test_a_script_that_waits_for_a_flag_may_get_it_from_settings(tmp_path, settings, text, count) -> None:
@@ -621,7 +621,7 @@ def test_what_can_not_be_read_is_said_and_stops_nothing(tmp_path, monkeypatch) -
     assert [line.partition(":")[0] for line in out.splitlines()[:-1]] == ["run.sh"]
     assert [line.partition(": ")[0] for line in err.splitlines()] == ["binary.sh", "broken.yml", "large.sh"]
     assert err.splitlines()[1].startswith("broken.yml: launch commands not all read: no YAML: ")
-    # Asked for by name, it is a failure.
+    # If it is named explicitly, it is an error.
     said = "binary.sh: not looked at for launch commands: a binary file\n"
     assert lint("--isolated", "binary.sh") == (2, "", said)
     assert lint("--isolated", "--force-exclude", "binary.sh") == (0, "", said)
@@ -640,7 +640,7 @@ def test_python_that_only_starts_others_is_not_analysed(tmp_path) -> None:
 
 
 def test_libraries_beside_the_script_are_known_by_their_names(tmp_path):
-    """Where they are installed in a folder of the project, their own code is not what the script does."""
+    """If they are installed in a folder of the project, their own code does not count as the script's."""
     places = "class HfArgumentParser:\n    def __init__(self):\n        torch.distributed.init_process_group()\n"
     write(tmp_path, {"transformers/__init__.py": places})
     program = f"from transformers import HfArgumentParser\n{TRAINER}parser = HfArgumentParser()\n"

@@ -1,4 +1,4 @@
-"""TRL009: where it speaks, what it says, and what it leaves alone."""
+"""TRL009: what it reports, its messages, and what it leaves alone."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_forwards_that_no_wrapper_sees(text, where):
             "if self.args.whole:\n    out = self.model(**inputs)\nelse:\n    out = model(**inputs)",
             ["self.model(**inputs)"],
         ),
-        # What it gave is thrown away.
+        # Its result is discarded.
         ("out = self.model(**inputs)\nout = model(**inputs)", []),
         ("if self.args.twice:\n    out = self.model(**inputs)\nout = model(**inputs)", []),
     ],
@@ -194,7 +194,7 @@ def test_a_method_of_the_module_that_runs_a_part_of_it():
             "    return model(**inputs).loss + x"
         ),
         hook(f"{UNWRAPPED}with unwrapped.disable_adapter():\n    x = unwrapped(**inputs)\nreturn x"),
-        # Not what is trained.
+        # Another model than the trained one.
         hook("return model(**inputs).loss + self.ref_model(**inputs).logits.mean()"),
         hook("import copy\nold = copy.deepcopy(self.accelerator.unwrap_model(model))\nreturn old(**inputs).loss"),
         hook("self.model.eval()\nx = self.model(**inputs)\nreturn x") and hook(
@@ -206,14 +206,14 @@ def test_a_method_of_the_module_that_runs_a_part_of_it():
         hook("return self.model(**inputs)", "somebody_calls_this"),
         loop("") + "\ndef evaluate(accelerator, model, loader):\n    model = accelerator.prepare(model)\n"
         "    for batch in loader:\n        print(accelerator.unwrap_model(model)(**batch).loss)\n",
-        # No forward.
+        # No forward pass.
         hook(f"{UNWRAPPED}print(unwrapped.config, unwrapped.get_decoder())\nreturn model(**inputs).loss"),
         hook(f"{UNWRAPPED}unwrapped.set_adapter('x')\nunwrapped.generate(**inputs)\nreturn model(**inputs).loss"),
         # Not known to be inside a wrapper, or in one that synchronises nothing.
         hook("return self.accelerator.unwrap_model(inputs['model'])(**inputs).loss"),
         "import torch\ndef train(net, loader):\n    net = torch.nn.DataParallel(net)\n    for batch in loader:\n"
         "        net.module(batch).sum().backward()\n",
-        # Under engines of their own.
+        # Under engines with their own wrappers.
         hook(f"{UNWRAPPED}if self.is_deepspeed_enabled:\n    return unwrapped(**inputs).loss\nreturn model(**inputs)"),
         # Inside the wrapper's forward.
         trainer(
@@ -221,7 +221,7 @@ def test_a_method_of_the_module_that_runs_a_part_of_it():
             "    return self._forward_redirection(model, bare, self.inner, bare, inputs)\n\n"
             "def inner(self, module, inputs):\n    return module.model(**inputs).loss"
         ),
-        # Nothing is done with it.
+        # Its result is not used.
         hook(f"{UNWRAPPED}unwrapped(**inputs)\nreturn model(**inputs).loss"),
         hook(f"{UNWRAPPED}out = unwrapped(**inputs)\nout = model(**inputs)\nreturn out.loss"),
     ],
@@ -248,7 +248,7 @@ def test_what_the_wrappers_forward_runs_is_right(redirected, speaks):
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        # The name of the module inside goes where nothing needs it any more, and stays where something does.
+        # The name of the inner module is removed if nothing needs it any more, and otherwise kept.
         (f"{UNWRAPPED}return unwrapped(**inputs).loss", "return model(**inputs).loss"),
         (
             f"{UNWRAPPED}print(unwrapped.config)\nreturn unwrapped(**inputs).loss",
@@ -269,7 +269,7 @@ def test_what_the_wrappers_forward_runs_is_right(redirected, speaks):
     ],
 )
 def test_the_fix_calls_the_wrapped_model(before, after):
-    assert SNIPPETS.mended(hook(before)) == hook(before)  # never a safe one: it changes what is trained
+    assert SNIPPETS.mended(hook(before)) == hook(before)  # never a safe fix: it changes what is trained
     assert SNIPPETS.mended(hook(before), unsafe=True) == hook(after)
 
 
@@ -341,7 +341,7 @@ def step(net, batch, total):
         ("net.zero_grad()", "seen[n] = p.grad.pow(2)", False),
         ("net.zero_grad()", "optimizer.step()", True),
         ("net.zero_grad()", "p.grad.clamp_(-1, 1)\n    optimizer.step()", True),
-        # Gradients add up: they may be for a step elsewhere.
+        # Gradients accumulate: they may be for a step elsewhere.
         ("net.train()", "seen[n] = p.grad.pow(2)", True),
         ("net.zero_grad()", "seen[n] = p.data.pow(2)", True),
     ],
@@ -365,7 +365,7 @@ def look(net, batches, seen, optimizer):
         ({}, True),
         ({"run.sh": "accelerate launch --use_deepspeed train.py\n"}, False),
         ({"ds.json": '{"zero_optimization": {"stage": 2}}'}, False),
-        # It may be started without it.
+        # It may also be started without it.
         ({"ds.json": '{"zero_optimization": {"stage": 2}}', "run.sh": "torchrun train.py\n"}, True),
         ({"run.sh": "accelerate launch --use_fsdp train.py\n"}, True),
     ],
@@ -379,7 +379,7 @@ def test_deepspeed_reduces_gradients_of_what_goes_past_it(files, by_default, tmp
     assert finding.by_default is by_default
 
 
-# --- wrappers that nobody keeps -------------------------------------------------------------------------
+# --- wrappers whose result is discarded -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -628,7 +628,7 @@ for batch in loader:
     [
         ("noised(batch)", "model.module(given)", True),
         ("noised(batch)", "model(given)", False),
-        # What another model's wrapper has made prepares nothing for this one.
+        # The output of another model's wrapper does not prepare this one.
         ("encoder(batch)", "model.module(given)", True),
         ("encoder(batch)", "accelerator.unwrap_model(model).head(given)", True),
         ("model(batch)", "model.module.head(given)", False),

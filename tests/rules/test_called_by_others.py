@@ -1,4 +1,4 @@
-"""TRL008: what the command line, a decorator in sight or a library calls is run by every process, too."""
+"""TRL008: functions that the command line, a known decorator or a library calls are run by every process, too."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def main(model, rows, options):
         ("global Trainer", "pass", "trainer = Trainer(model)", True),
         ("pass", 'globals().update({"Trainer": Trainer})', "trainer = Trainer(model)", True),
         ("pass", 'globals()["Trainer"] = Trainer', "trainer = Trainer(model)", True),
-        # The function's own names stay its own, and what the module has put there stays.
+        # The function's local names stay local, and the module's own names are kept.
         ("pass", "pass", "trainer = Trainer(model)", False),
         ("pass", 'print("Trainer")', "trainer = Trainer(model)", False),
         ("pass", 'globals().update({"Other": Trainer})', "trainer = Trainer(model)", False),

@@ -1,4 +1,4 @@
-"""TRL006: where it speaks, what it says, and which code is right."""
+"""TRL006: what it reports, its messages, and which code is right."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_finding_names_the_condition_and_the_collective():
     ],
 )
 def test_the_help_fits_what_is_called(call, says):
-    """Which of them is the main process is nothing that ranks could agree on."""
+    """Which rank is the main process is nothing that ranks could agree on."""
     assert SNIPPETS.finding(loop(f"if accelerator.is_main_process:\n    {call}")).help == says
     assert SNIPPETS.finding(loop(f"if mask.any():\n    {call}")).help.startswith(f"{says}, or let the ranks agree")
 
@@ -131,7 +131,7 @@ def test_what_keeps_ranks_away_has_a_place_of_its_own(body, guard, said, here):
     assert finding.guard is not None
     assert shown(text, finding.guard) == guard
     assert (finding.guard.text, finding.guard.meaning) == (said.format(guard), here)
-    # It is the step of the chain that a report shows there, and nowhere else.
+    # It is the step of the chain that a report shows at that place, and nowhere else.
     assert (finding.guard.text, finding.guard.start) in [(step.text, step.start) for step in finding.because]
 
 
@@ -173,7 +173,7 @@ def main(model, prepare):
          "if not state.is_main_process:\n    ds = ds.map(prepare)", False),
         ("if state.is_main_process:\n    ds = ds.map(prepare)\nelse:\n    ds = load_from_disk('x')", False),
         ("with state.main_process_first():\n    ds = ds.map(prepare)", False),
-        # All of them read it in the end, or it stays what it was.
+        # All ranks read it in the end, or it stays unchanged.
         ("if state.is_main_process:\n    ds = ds.map(prepare)\n    ds.save_to_disk('x')\nds = load_from_disk('x')",
          False),
         ("if state.is_main_process:\n    small = ds.select(range(3))", False),
@@ -260,7 +260,7 @@ def test_conditions_that_are_the_same_everywhere_or_unknown(condition):
         "x = accelerator.gather(loss if mask.any() else loss * 0)",
         "for each in range(mask.shape[0]):\n    accelerator.gather(loss)",
         "rows, columns = mask.shape\nfor each in range(0, rows, max(1, rows)):\n    accelerator.gather(loss)",
-        # What a condition says of a name is no other value of it on some ranks.
+        # A condition on a name does not give it another value on some ranks.
         "kind = torch.Tensor if step > 3 else None\nif accelerator.is_main_process and kind is None:\n    print(loss)\n"
         "if kind is not None:\n    accelerator.gather(loss)",
         # The keys of a batch are the same on all ranks.
@@ -270,7 +270,7 @@ def test_conditions_that_are_the_same_everywhere_or_unknown(condition):
         "if accelerator.is_main_process:\n    torch.distributed.barrier(group=mine)",
         "try:\n    x = int(loss)\nexcept ValueError:\n    accelerator.gather(loss)\n    raise",
         "try:\n    import thing\nexcept ImportError:\n    accelerator.gather(loss)",
-        # The same file is missing for all of them, whatever device they put it on.
+        # The same file is missing for all ranks, whatever device they load it to.
         "try:\n    torch.load('a').to(accelerator.local_process_index)\nexcept OSError:\n    accelerator.gather(loss)",
     ],
 )
@@ -329,7 +329,7 @@ ORDERS = """
     ],
 )
 def test_ranks_that_wait_for_orders_in_a_loop(others, told):
-    """What the first rank sends in a nested function is awaited in the loop, if it is that."""
+    """A broadcast of the first rank in a nested function is received in the loop, if it is the same collective."""
     text = dedent(ORDERS).replace("OTHERS", others)
     inner = [each for each in SNIPPETS.findings(text) if each.start.line == 10]
     assert [shown(text, each) for each in inner] == told
@@ -352,12 +352,12 @@ def test_ways_that_both_return_after_a_gather():
 # --- the fix --------------------------------------------------------------------------------------------
 
 MAIN = "if accelerator.is_main_process:\n"
-# A call that every rank may make, with a result that nobody uses.
+# A call that every rank may make, with an unused result.
 SAVE = "torch.distributed.checkpoint.save({}, 'x')"
 
 
 def mended(body: str) -> str:
-    """What `--fix --unsafe-fixes` makes of a body of the loop; `--fix` alone changes nothing."""
+    """The result of `--fix --unsafe-fixes` for a body of the loop; `--fix` alone changes nothing."""
     text = loop(body)
     assert SNIPPETS.mended(text) == text
     return SNIPPETS.mended(text, unsafe=True)
@@ -366,7 +366,7 @@ def mended(body: str) -> str:
 @pytest.mark.parametrize(
     ("body", "fixed"),
     [
-        # What uses the result stays under the condition.
+        # Code that uses the result stays under the condition.
         (f"{MAIN}    print(accelerator.gather(loss).mean())",
          f"gathered_loss = accelerator.gather(loss)\n{MAIN}    print(gathered_loss.mean())"),
         (f"{MAIN}    a = print(accelerator.gather(loss), accelerator.reduce(mask.sum()))",
@@ -374,13 +374,13 @@ def mended(body: str) -> str:
          f"{MAIN}    a = print(gathered_loss, reduced_mask)"),
         (f"{MAIN}    print(accelerator.gather(accelerator.pad_across_processes(mask)))",
          f"gathered_mask = accelerator.gather(accelerator.pad_across_processes(mask))\n{MAIN}    print(gathered_mask)"),
-        # What it is given is made before it as well.
+        # The computation of its argument is moved as well.
         (f"{MAIN}    # both\n    both = torch.stack([loss])\n    mean = accelerator.gather(both)\n    print(mean)",
          f"# both\nboth = torch.stack([loss])\nmean = accelerator.gather(both)\n{MAIN}    print(mean)"),
-        # A name that others know keeps its value on their ranks.
+        # A name that other ranks know keeps its value there.
         (f"mean = 0.0\n{MAIN}    mean = accelerator.gather(loss)\nprint(mean)",
          f"mean = 0.0\ngathered_loss = accelerator.gather(loss)\n{MAIN}    mean = gathered_loss\nprint(mean)"),
-        # What nobody uses keeps its place.
+        # A call with an unused result keeps its position.
         (f"{MAIN}    accelerator.wait_for_everyone()\n    print(1)",
          f"accelerator.wait_for_everyone()\n{MAIN}    print(1)"),
         (f"{MAIN}    torch.save(loss, 'x')\n    # now it is there\n    accelerator.wait_for_everyone()",
@@ -471,7 +471,7 @@ def test_a_helper_that_does_more_is_left_to_the_author(line, condition):
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        # The ranks differ by more than their number.
+        # The ranks differ in more than their rank.
         ("if mask.any():\n    print(accelerator.gather(loss))", "may not work on every rank"),
         (f"{MAIN}    if mask.any():\n        print(accelerator.gather(loss))", "may not work on every rank"),
         (f"if mask.any():\n    {MAIN}        print(accelerator.gather(loss))", "more than this condition"),
@@ -484,7 +484,7 @@ def test_a_helper_that_does_more_is_left_to_the_author(line, condition):
         (f"x = loss\n{MAIN}    x = loss * 2\n    accelerator.gather(x)\nprint(x)", "created under the condition"),
         (f"{MAIN}    print(accelerator.gather(made(loss)))", "may do more"),
         (f"if step:\n    x = loss\n{MAIN}    print(accelerator.gather(x))", "no value"),
-        # Its place among what else the main process does matters.
+        # Its position among the other work of the main process matters.
         (f"{MAIN}    torch.save(loss, 'x')\n    accelerator.wait_for_everyone()\n    print(1)", "it is between things"),
         (f"{MAIN}    torch.save(loss, 'x')\n    if step:\n        break\n    accelerator.wait_for_everyone()",
          "may not work on every rank"),
@@ -537,7 +537,7 @@ def under(condition: str, *lines: str) -> str:
         ("step % 5 == 0 and (accelerator.is_main_process or accelerator.is_local_main_process)", "step % 5 == 0"),
         # On one process this is true whatever the step is.
         ("step % 5 == 0 and (accelerator.is_main_process or step > 3)", "step % 5 == 0"),
-        # There are several processes or there is one: that stays a question.
+        # Whether there are several processes remains a condition.
         ("accelerator.num_processes > 1 and accelerator.is_main_process", "accelerator.num_processes > 1"),
         ("not (step % 5) and accelerator.is_main_process", "not (step % 5)"),
         ("0 < step < 9 and accelerator.is_main_process", "0 < step < 9"),
@@ -546,14 +546,14 @@ def under(condition: str, *lines: str) -> str:
         ("(\n    step % 5 == 0\n    and accelerator.is_main_process\n    and step < 9\n)",
          "(\n    step % 5 == 0\n    and step < 9\n)"),
         ("step % 5 == 0 and \\\n    accelerator.is_main_process", "step % 5 == 0"),
-        # What has an effect is still done where it was, first.
+        # A condition with a side effect is still evaluated first, where it was.
         ("(due := step % 5 == 0) and loader.check() is None and accelerator.is_main_process", None),
         ("loader.check() is None and accelerator.is_main_process", None),
     ],
 )  # fmt: skip
 def test_only_the_rank_s_part_of_a_condition_goes(condition, rest) -> None:
     text = loop(under(condition, SAVE))
-    if rest is None:  # not known to be the same on all ranks
+    if rest is None:  # it is not known to be the same on all ranks
         assert SNIPPETS.mended(text, unsafe=True) == text
     else:
         assert mended(under(condition, SAVE)) == loop(under(rest, SAVE))
@@ -565,7 +565,7 @@ def test_only_the_rank_s_part_of_a_condition_goes(condition, rest) -> None:
         (under("step % 5 == 0 and accelerator.is_main_process", "# both", SAVE, "# shown", SHOW, "print(1)  # one"),
          under("step % 5 == 0", "# both", SAVE, "gathered_loss = accelerator.gather(loss)",
                "if accelerator.is_main_process:", "    # shown", "    print(gathered_loss)", "    print(1)  # one")),
-        # What is asked besides the rank may be about what is gathered.
+        # The rest of the condition may be about the gathered value.
         (under("accelerator.is_main_process and loss is not None", SHOW),
          under("loss is not None", "gathered_loss = accelerator.gather(loss)",
                "if accelerator.is_main_process:", "    print(gathered_loss)")),
@@ -577,9 +577,9 @@ def test_only_the_rank_s_part_of_a_condition_goes(condition, rest) -> None:
                "accelerator.wait_for_everyone()")),
         ("# when due\n" + under("step % 5 == 0 and accelerator.is_main_process", SAVE).replace(":\n", ":  # now\n"),
          "# when due\n" + under("step % 5 == 0", SAVE).replace(":\n", ":  # now\n")),
-        # All ranks get there with it on one process, too.
+        # All ranks reach it, on one process, too.
         (under("accelerator.is_main_process or step % 5 == 0", SAVE), SAVE),
-        # A condition of its own stays where it is.
+        # A separate condition stays where it is.
         (under("step % 5 == 0", "if accelerator.is_main_process:", f"    {SAVE}"), under("step % 5 == 0", SAVE)),
         ("main = accelerator.is_main_process\n" + under("main and step % 5 == 0", SAVE),
          "main = accelerator.is_main_process\n" + under("step % 5 == 0", SAVE)),
@@ -593,23 +593,23 @@ def test_the_rest_of_a_condition_goes_on_to_be_asked(body, fixed) -> None:
     ("body", "reason"),
     [
         (under("accelerator.is_main_process or loader.due(step)", SAVE), None),
-        # A condition that is kept in a name holds more than the rank.
+        # A condition that is stored in a name contains more than the rank.
         ("due = accelerator.is_main_process and step % 5 == 0\n" + under("due", SAVE), "not known"),
         (under("step % accelerator.num_processes == accelerator.process_index", SAVE), "not known"),
         (under("0 <= accelerator.process_index < 1", SAVE), "not known"),
-        # One process would do what it never did.
+        # A single process would do what it never did.
         (under("not accelerator.is_main_process", SAVE), "one process skips this"),
         (under("accelerator.process_index == 1", SAVE), "one process skips this"),
         (under("accelerator.is_main_process", "print(1)") + f"else:\n    {SAVE}\n", "one process skips this"),
         (under("not (step % 5 == 0 and accelerator.is_main_process)", SAVE), "the rest of the condition"),
         (under("(step % 5 == 0 and accelerator.is_main_process) or step > 90", SAVE), "the rest of the condition"),
-        # Nowhere to ask the rest of it.
+        # There is no place for the rest of the condition.
         (under("step % 5 == 0 and accelerator.is_main_process", SAVE) + "else:\n    print(1)\n", "`else`"),
         (under("step", "print(1)") + "el" + under("step % 5 == 0 and accelerator.is_main_process", SAVE), "no place"),
         ("x = accelerator.gather(loss) if step and accelerator.is_main_process else None", "same on all ranks"),
         (under("(\n    step % 5 == 0  # now and then\n    and accelerator.is_main_process\n)", SAVE), "comment"),
         (under("(\n    # the first\n    accelerator.is_main_process\n)", SAVE), "comment"),
-        # What it does besides asking.
+        # It does more than test.
         (under("(main := accelerator.is_main_process) and step % 5 == 0", SAVE), "more than test"),
         (under("(main := accelerator.is_main_process)", SAVE), "more than test"),
         ("def main():\n    print('asked')\n    return accelerator.is_main_process\n" + under("main()", SAVE),
@@ -636,14 +636,14 @@ def test_a_condition_whose_rest_is_not_known_is_left_to_the_author(body, reason)
     ],
 )
 def test_an_exit_of_other_ranks_only(condition, is_mended) -> None:
-    """What one process came to, and nothing else, is done by all."""
+    """Everything that one process reached, and nothing else, is done by all."""
     head, save = "def log(self, logs, start_time=None):\n", "    self.evaluate()\n"
     leave = f"    if {condition}:\n        return\n"
     text = trainer(head + leave + save)
     assert SNIPPETS.mended(text, unsafe=True) == (trainer(head + save + leave) if is_mended else text)
 
 
-# --- what other code bases write -------------------------------------------------------------------------
+# --- patterns of other code bases ------------------------------------------------------------------------
 
 WRITER = """
 import torch.distributed as dist
@@ -667,7 +667,7 @@ class Writing(Trainer):
 
 
 def written(call: str) -> list[str]:
-    """The findings where the main process calls a writer in more ways than are kept apart, and then once more."""
+    """The findings if the main process calls a writer with more contexts than are kept separate, and then once more."""
     ways = [f"writer.write({{'k{number}': {number}}})" for number in range(20)]
     text = WRITER + "".join(f"            {each}\n" for each in (*ways, call))
     return [shown(text, finding) for finding in SNIPPETS.findings(text)]
@@ -1012,7 +1012,7 @@ class Trainer:
     ],
 )
 def test_a_loop_of_a_helper_has_some_rounds(loop, condition, speaks):
-    """Who calls it on one rank takes that for granted, if not how many they are."""
+    """A caller on one rank relies on that, though not on how many there are."""
     assert bool(SNIPPETS.findings(IN_LOOP.format(loop=loop, condition=condition))) is speaks
 
 
@@ -1087,11 +1087,11 @@ def test_what_depends_on_data_on_chance_or_on_buffers_has_to_be_asked_for(body, 
         ("seen = 0\nseen += int(batch['x'].size(0) / 2)\nif seen >= 2 * 4:\n    accelerator.gather(loss)", False),
         ("if batch['task'] in TASKS:\n    accelerator.gather(loss)", False),
         ("if 'pairs' == batch['task']:\n    accelerator.gather(loss)", False),
-        # How many are picked depends on their numbers.
+        # How many are picked depends on the values.
         ("picked = loss[mask]\nif len(picked) > 3:\n    accelerator.gather(loss)", True),
         ("if len([x for x in batch['x'] if x > 0]) > 3:\n    accelerator.gather(loss)", True),
         ("if torch.nonzero(mask).size(0) > 3:\n    accelerator.gather(loss)", True),
-        # Numbers beside them do, too.
+        # So does a comparison with a count.
         ("if mask.sum() > len(batch['texts']):\n    accelerator.gather(loss)", True),
         ("seen = 0\nseen += mask.sum().item()\nif seen >= 8:\n    accelerator.gather(loss)", True),
     ],
@@ -1149,7 +1149,7 @@ def test_a_file_that_names_deepspeed_alone_concerns_several_ranks(guard):
 
 
 def test_a_forward_without_gradients_does_not_hide_what_comes_behind_it():
-    """It may be no meeting, where the model has no buffers; the collective behind it is one."""
+    """It may be no synchronisation point if the model has no buffers; the collective after it is one."""
     guard, forward = "if accelerator.is_main_process:", "with torch.no_grad():\n        y = model(**batch)"
     found = SNIPPETS.findings(loop(f"{guard}\n    {forward}\n    accelerator.gather(y)"))
     assert [each.by_default for each in found] == [False, True]
@@ -1170,7 +1170,7 @@ def test_a_forward_without_gradients_does_not_hide_what_comes_behind_it():
     ],
 )
 def test_a_question_for_the_data_stays_one_beside_a_setting(condition, speaks):
-    """All ranks answer the other part of the condition alike."""
+    """All ranks evaluate the other part of the condition in the same way."""
     parsed = "def main(model, optimizer, loader):\n    args = argparse.ArgumentParser().parse_args()\n"
     script = loop(f"if {condition}:\n    accelerator.wait_for_everyone()").replace(
         "def train(model, optimizer, loader):\n", parsed
@@ -1182,7 +1182,7 @@ def test_a_question_for_the_data_stays_one_beside_a_setting(condition, speaks):
         assert [shown(text, each) for each in SNIPPETS.findings(text)] == ["accelerator.wait_for_everyone()"] * speaks
 
 
-# --- what a base out of sight does ------------------------------------------------------------------------
+# --- the base class's source is unavailable ---------------------------------------------------------------
 
 SKIPPED = "keep = inputs['advantages'].abs() > 0\nif keep.sum().item() == 0:\n    return torch.zeros(())\n"
 
@@ -1280,7 +1280,7 @@ def train(net, folder):
     ],
 )
 def test_a_loop_in_a_helper_has_rounds_for_the_rank_that_the_launcher_numbers(call, is_reported):
-    """Whoever is called by one rank alone goes round its loop, as where `dist.get_rank()` tells which one that is."""
+    """A function that is called on one rank alone runs its loop, as if `dist.get_rank()` gave the rank."""
     text = EVALUATES_IN_A_HELPER.format(call=call)
     assert bool(SNIPPETS.findings(text)) is is_reported
 

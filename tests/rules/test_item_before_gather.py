@@ -1,4 +1,4 @@
-"""TRL001: where it speaks, what it says, how far its fix may be trusted, and what the fix writes."""
+"""TRL001: what it reports, its messages, the applicability of its fix, and what the fix writes."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_right_code_is_silent(body):
     assert SNIPPETS.findings(loop(body)) == []
 
 
-# --- how far the fix may be trusted ---------------------------------------------------------------------
+# --- the applicability of the fix -----------------------------------------------------------------------
 
 
 def test_the_norm_of_the_gradients_is_a_tensor():
@@ -223,10 +223,10 @@ def test_what_a_comment_silences_is_not_mended():
         # no reduction: one float is averaged
         ("gather(loss.item())", "gather(loss).mean().item()"),
         ("gather(loss.detach().item())", "gather(loss.detach()).mean().item()"),
-        # the whole host tail goes
+        # the whole conversion to a number is removed
         ("gather(float(loss))", "gather(loss).mean().item()"),
         ("gather(int((mask == 1).sum()))", "gather((mask == 1).sum()).sum().item()"),
-        # what decides on the type of the number stays
+        # a conversion that decides the number's type stays
         ("gather(int(mask.sum()))", "int(accelerator.gather(mask.sum()).sum())"),
         ("gather(float(mask.sum()))", "float(accelerator.gather(mask.sum()).sum())"),
         ("gather(mask.sum().cpu().item())", "gather(mask.sum()).sum().item()"),
@@ -239,7 +239,7 @@ def test_what_a_comment_silences_is_not_mended():
         ("gather(loss.item()).mean()", "gather(loss).mean()"),
         ("gather(loss.item()).max().item()", "gather(loss).max().item()"),
         ("gather(loss.item()).float().mean()", "gather(loss).float().mean()"),
-        # a tail without a reduction
+        # a conversion without a reduction
         ("gather(loss.item()).item()", "gather(loss).mean().item()"),
         ("gather(loss.item()).cpu()", "gather(loss).mean().cpu()"),
         # integers are cast before a mean
@@ -386,7 +386,7 @@ def test_an_added_import_has_the_file_s_line_ends():
     assert mended.count(b"\n") == mended.count(b"\r\n") == source.count(b"\n") + 1
 
 
-# --- alone, the LibCST way ------------------------------------------------------------------------------
+# --- the codemod alone ----------------------------------------------------------------------------------
 
 
 def test_the_codemod_alone_applies_the_safe_fixes(tmp_path):

@@ -1,4 +1,4 @@
-"""TRL008: by what a program is known to be run by several processes."""
+"""TRL008: how a program is known to be run by several processes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def main(args, net):
         ("if args.distributed:\n        work(0, net)", False),
         ("if args.spread:\n        mp.spawn(work, nprocs=8)\n    else:\n        set_up()", False),
         ("mp.spawn(work, nprocs=8)\n    if args.distributed:\n        set_up()", False),
-        ("if int(os.environ['RANK']) == 0:\n        set_up()", True),  # who asks for the rank is one of several
+        ("if int(os.environ['RANK']) == 0:\n        set_up()", True),  # a process that reads its rank is one of several
     ],
 )
 def test_what_starts_the_processes(start, is_reported):
@@ -120,7 +120,7 @@ def other(config):
         ("picked = state['picked']", "picked % 10 == 0", True),  # all ranks read one file
         ("picked = found['picked']", "picked % 10 == 0", False),
         ("picked = torch.load(f'{dist.get_rank()}.pt')['picked']", "picked % 10 == 0", False),
-        ("step = state['picked']", "step % 10 == 0", True),  # as it is called here
+        ("step = state['picked']", "step % 10 == 0", True),  # in this call
     ],
 )
 def test_items_of_settings_and_counts_of_checkpoints_are_the_same_everywhere(before, test, is_reported):

@@ -45,7 +45,7 @@ def test_a_gather_where_only_the_main_process_has_trackers(line) -> None:
     "line",
     [
         "if accelerator.log_with:",
-        # Another tracker stands in for it on the other ranks.
+        # Another tracker replaces it on the other ranks.
         "if accelerator.get_tracker('wandb') is not None:",
         "if accelerator.get_tracker('wandb'):",
         "if accelerator.get_tracker('wandb', unwrap=True) is not None:",
@@ -66,7 +66,7 @@ def test_ranks_without_trackers_that_leave() -> None:
         (f"if accelerator.trackers:\n    {LOG}", f"{GATHERED}if accelerator.trackers:\n    {USED}"),
         ('for tracker in accelerator.trackers:\n    tracker.log({"loss": loss.detach().item()}, step=step)',
          f'{GATHERED}for tracker in accelerator.trackers:\n    tracker.log({{"loss": mean_loss.item()}}, step=step)'),
-        # An unknown part of a condition makes no difference to who gets there.
+        # An unknown part of a condition does not change which ranks get there.
         (f"if wanted() and accelerator.is_main_process:\n    {LOG}",
          f"{GATHERED}if wanted() and accelerator.is_main_process:\n    {USED}"),
         (f"if accelerator.is_main_process and wanted():\n    {LOG}",
@@ -143,7 +143,7 @@ def test_a_function_that_one_rank_runs_and_that_returns_nothing(decorator) -> No
 @pytest.mark.parametrize("decorator", DECORATORS)
 @pytest.mark.parametrize("nested", [False, True])
 def test_the_body_of_a_decorated_function_runs_on_some_ranks(decorator, nested) -> None:
-    """As a decorator, and as the call that a decorator is."""
+    """Both as a decorator and as a call of the decorator."""
     name, _, rest = decorator.rpartition("(") if decorator.endswith("=1)") else (decorator, "", ")")
     call = f"{name}(show, {rest}" if rest != ")" else f"{name}(show)"
     text = (

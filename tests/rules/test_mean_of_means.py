@@ -1,4 +1,4 @@
-"""TRL007: where it speaks, what it says, how far its fix may be trusted, and what the fix writes."""
+"""TRL007: what it reports, its messages, the applicability of its fix, and what the fix writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DATA = 'kl = model(**batch).logits\nmask = batch["labels"] != -100\n'
 
 
 def found(body: str) -> list[str]:
-    """What the findings of a training loop that ends in these lines point at."""
+    """The code at the findings of a training loop that ends in these lines."""
     text = loop(DATA + dedent(body))
     return [shown(text, finding) for finding in SNIPPETS.findings(text)]
 

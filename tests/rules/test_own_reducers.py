@@ -1,4 +1,4 @@
-"""TRL003 mends with the user's own reducers where the settings name some."""
+"""TRL003 fixes with the user's own reducers if the settings name some."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def mended(text: str, *names: str, path: Path = HERE / "train.py") -> str:
     settings = Settings(reducers=tuple(HELPERS[name] for name in names), trainer_bases=(BASE,))
     linter = Linter(settings, (path.parent,), all_rules())
     result = linter.fix(path, text.encode(), unsafe=True)
-    # Of what is logged on every rank, TRL008's guard is withheld: the ranks meet in it by now.
+    # For a value that is logged on every rank, TRL008's guard is withheld: it would now contain a collective.
     assert {finding.code for finding, _ in result.withheld} <= {"TRL008"}
     assert linter.fix(path, result.source, unsafe=True).source == result.source
     return result.source.decode()

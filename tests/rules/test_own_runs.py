@@ -1,4 +1,4 @@
-"""What is logged to the runs of a group, started in another file: each process has one, which is right."""
+"""Values that are logged to the runs of a group, started in another file: each process has one, which is right."""
 
 from __future__ import annotations
 

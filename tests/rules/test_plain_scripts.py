@@ -1,4 +1,4 @@
-"""Scripts around plain torch.distributed: what the rules find in them, and that their help is in its terms."""
+"""Scripts that use plain torch.distributed: the rules' findings, and that their help uses its terms."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_an_exit_that_excludes_what_comes_later(test, is_reported):
     assert bool(found("TRL006", STEP, after)) is is_reported
 
 
-# --- what an evaluation shows ---------------------------------------------------------------------------
+# --- the output of an evaluation ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""TRL005: where it speaks, what it says, how far its fix may be trusted, and what the fix writes."""
+"""TRL005: what it reports, its messages, the applicability of its fix, and what the fix writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAFE, UNSAFE, DISPLAY = Applicability.SAFE, Applicability.UNSAFE, Applicability.
 
 
 def step(body: str) -> str:
-    """A hook that ends in `body`, with logits of a model of tokens, a mask and a gather at hand."""
+    """A hook that ends in `body`, with the logits of a language model, a mask and a gather."""
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     return trainer(
         "def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):\n"
@@ -207,7 +207,7 @@ def test_the_hooks_of_a_trainer_get_the_batches_of_what_it_is_given(tmp_path, ma
     (tmp_path / "train.py").write_text(
         "from data import Collator, make_data\nfrom transformers import set_seed\nfrom mine import Mine\n\n\n"
         f"def main(tokenizer, rows, model):\n    trainer = {made}\n    trainer.train()\n"
-        "    trainer.accelerator.gather(rows)\n"  # which is why this file is read, too
+        "    trainer.accelerator.gather(rows)\n"  # for this line the file is read at all
     )
     text = trainer(
         "def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):\n"
@@ -261,7 +261,7 @@ def test_fixes(before: str, after: str | None, level: Applicability):
     assert SNIPPETS.mended(text, unsafe=True) == (text if after is None else written(after))
 
 
-# What is done with a gathered `g`, in which padding would be counted, or may be.
+# Uses of a gathered `g` in which padding would be counted, or may be.
 COUNTED = [
     "x = g.mean()", "x = g.mean(1)", "x = g.std()", "x = g.var()", "x = g.median()", "x = g.numel()", "x = len(g)",
     "x = g.shape[0]", "x = g.size(1)", "x = g.sum(1) / n", "x = g.sum(1)\nx = x / n", "x = g.sum(1)\nx /= n",
@@ -332,7 +332,7 @@ def test_under_a_condition_on_the_data_there_is_a_hint():
 
 
 def test_the_padding_of_a_library_that_is_linted_itself_is_known(tmp_path):
-    """In trl's own tree `pad` is a function in sight, and its body says nothing of the length."""
+    """In trl's own tree the source of `pad` is available, and its body says nothing about the length."""
     utils = tmp_path / "trl" / "trainer" / "utils.py"
     utils.parent.mkdir(parents=True)
     for folder in (utils.parent, utils.parent.parent):

@@ -1,4 +1,4 @@
-"""What a program reads from files that all ranks find, and what is made of it, is the same on all of them: TRL008."""
+"""Values that a program reads from files that all ranks find, or derives from them, are the same on each: TRL008."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ main("config.json")
         ("found = tyro.cli(Config).x", True),
         ("for name in json.load(open(path)):\n        found = name", True),
         ("read = json.load(open(path))\n    read['a']['x'] = path.y  # as asked for\n    found = read['a']['x']", True),
-        # One file for each rank, or a file of which nothing is known.
+        # One file for each rank, or an unknown file.
         ("found = json.load(open(f'{rank}.json'))['x']", False),
         ("found = torch.load(f'{rank}.pt')['x']", False),
         ("found = json.load(open(path_of(rank)))['x']", False),
         ("found = open(path, picked()).read()", False),
-        # What is read is the same, and each rank takes another part of it.
+        # The content is the same, and each rank takes another part of it.
         ("found = json.load(open(path))[rank]", False),
         ("found = types.SimpleNamespace(rank=picked()).x", False),
         ("read = json.load(open(path))\n    read['x'] = path.rank\n    found = read['x']", False),
         ("read = json.load(open(path))\n    read['x'] = picked()\n    found = read['x']", False),
         ("read = json.load(open(path))\n    read['x'] = rank\n    found = read['x']", False),
-        # A name that says the rank's own.
+        # A name that says that the value is the rank's own.
         ("found = EasyDict(yaml.safe_load(open(path))).is_main_process", False),
         ("found = json.load(open(path))['local_rank']", False),
         ("found = picked()", False),
@@ -89,14 +89,14 @@ ANY = "for epoch in range(3):"
 @pytest.mark.parametrize(
     ("around", "test", "where"),
     [
-        # How often a loop goes round is the same, or not known: nobody is kept out of it.
+        # The number of iterations is the same, or unknown: no rank is excluded.
         ("for epoch in range(steps_done(), args.epochs):", "True", ""),
         ("for epoch in steps_done():", "True", ""),
         ("while step < steps_done():", "True", ""),
-        # Ranks by their own data: one of them, several or all.
+        # Ranks selected by their own data: one of them, several or all.
         (ANY, "loss < best", "loss < best"),
         (ANY, "batch['x'].sum() > 3", "batch['x'].sum() > 3"),
-        # Who knows whom that lets in?
+        # It is unknown which ranks that selects.
         (ANY, "score(model)", None),
         (ANY, "accelerator.is_main_process and loss < best", None),
         (ANY, "loss * accelerator.process_index < best", None),
@@ -231,7 +231,7 @@ MERGED = "args = argparse.Namespace(**{**vars(args), **yaml.safe_load(open(args.
         ("pass", "chosen is not None", "", True),
         (MERGED, "chosen is not None", "", True),
         ("options = {**vars(args)}\n    args.shown = options['name']", "name == 'a'", "", True),
-        # The rank's own, by its name, or by what any file puts there.
+        # The rank itself, by its name, or a value that any file assigns.
         ("pass", "local_rank in (-1, 0)", "", False),
         (MERGED, "is_main_process", "", False),
         ("pass", "chosen is not None", "args.chosen = is_main_process()", False),

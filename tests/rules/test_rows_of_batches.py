@@ -1,4 +1,4 @@
-"""TRL006: whether a batch has any rows does not divide the ranks, as no loader yields one without."""
+"""TRL006: whether a batch has any rows does not divide the ranks, as no dataloader yields one without rows."""
 
 from __future__ import annotations
 

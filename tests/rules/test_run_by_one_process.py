@@ -1,4 +1,4 @@
-"""Code that one process runs, as the way it is built or called says: findings there are to be asked for."""
+"""Code that is known to run on one process, by how it is built or called: its findings are only reported on request."""
 
 from __future__ import annotations
 

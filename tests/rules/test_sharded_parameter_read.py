@@ -1,4 +1,4 @@
-"""TRL013: where it speaks, what it says, and what it leaves alone."""
+"""TRL013: what it reports, its messages, and what it leaves alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TRL016: under which engines it speaks, what shows them, what it says, and how it is mended."""
+"""TRL016: under which engines it reports, what shows them, its messages, and how it is fixed."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ def test_a_finding_names_the_call_and_the_engine():
          {"fsdp"}),
         # It saves the model on all ranks before the main process uploads it.
         (trainer(SAVE_MODEL.replace("save_model()", "push_to_hub()")), {"fsdp", "deepspeed-zero3"}),
-        # What the wrapper holds gathers its parameters to run.
+        # Parameters inside the wrapper are gathered for running it.
         (loop(MAIN + "    accelerator.unwrap_model(model).generate(batch['x'])"), {"fsdp", "deepspeed-zero3"}),
         (loop(f"inside = accelerator.unwrap_model(model)\n{MAIN}    inside(batch['x'])"), {"fsdp", "deepspeed-zero3"}),
         (loop(f"inside = accelerator.unwrap_model(model)\ninside(batch['x'])\n{MAIN}    print(1)"), set()),
         (loop(f"import copy\nother = copy.deepcopy(accelerator.unwrap_model(model))\n{MAIN}    other(batch['x'])"),
          set()),
-        # How often a part of it is run follows the texts, which are cut to one length more often than not.
+        # How often a part of it runs depends on the texts, which are usually cut to one length.
         (loop("inside = accelerator.unwrap_model(model)\nfor at in range(0, batch['x'].shape[1], 256):\n"
               "    inside(batch['x'][:, at : at + 256])"), set()),
         (loop("with deepspeed.zero.GatheredParameters(list(model.parameters())):\n    if accelerator.is_main_process:\n"
               "        accelerator.unwrap_model(model).generate(batch['x'])"), set()),
-        # What is one under each engine comes later, where the first has failed.
+        # The call that is a collective under each engine comes later, after the first has failed.
         (trainer("def save_model(self, output_dir=None):\n    if self.args.should_save:\n        try:\n"
                  "            self._save(output_dir, state_dict=self.accelerator.get_state_dict(self.model))\n"
                  "        except ValueError:\n            self.model_wrapped.save_checkpoint(output_dir)"),
@@ -151,10 +151,10 @@ def test_a_save_that_knows_of_sharding_is_left_alone():
         ("whole = None if self.is_deepspeed_enabled else self.model", False),
         ("with deepspeed.zero.GatheredParameters(self.model.parameters()):\n        pass", False),
         ("self.args.deepspeed = None", False),
-        # A word about it is no care.
+        # A comment about it does not count.
         ("# Neither DeepSpeed nor FSDP shards it.", True),
         ("shards = 4", True),
-        # Nor is what only makes the engine's settings.
+        # Nor does code that only creates the engine's settings.
         ("plugin = None\n    if self.args.deepspeed:\n        plugin = DeepSpeedPlugin(zero_stage=3)", True),
         ("plugin = DeepSpeedPlugin(zero_stage=3) if self.args.deepspeed else None", True),
         ("if self.args.fsdp:\n        it = make()\n    elif self.args.zero3:\n        it = DeepSpeedPlugin()", True),
@@ -171,7 +171,7 @@ def test_a_save_is_left_alone_where_code_asks_for_sharding(line, speaks):
 
 @pytest.mark.parametrize(("saved", "speaks"), [("save_state('x')", True), ("save_model(model, 'x')", False)])
 def test_parameters_that_are_gathered_are_no_care_of_a_checkpoint(saved, speaks):
-    """An average of the weights gathers them; the state is written by all ranks under each stage of ZeRO."""
+    """An average of the weights gathers them; all ranks write the state under each stage of ZeRO."""
     average = "with deepspeed.zero.GatheredParameters(list(model.parameters())):\n    average(model)\n"
     text = "import deepspeed\n" + loop(average + MAIN + f"    accelerator.{saved}")
     assert bool(UNDER["deepspeed-zero3"].findings(text)) is speaks
@@ -184,7 +184,7 @@ ZERO = "deepspeed_config:\n  zero_stage: {}\n"
 
 
 def project(folder: Path, files: dict[str, str], text: str = "", name: str = "train.py") -> list[Finding]:
-    """What is found in a training loop that saves its state, beside these files."""
+    """The findings in a training loop that saves its state, next to these files."""
     for each, content in {"pyproject.toml": "[project]\n", **files, name: text or loop(SAVE)}.items():
         path = folder / each
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -233,7 +233,7 @@ def shown_by(findings: list[Finding]) -> tuple[str, ...]:
         ("wrap.py", "import deepspeed\n\nengine, *_ = deepspeed.initialize(model=model)\n", "DeepSpeed"),
         ("wrap.py", "plugin = FullyShardedDataParallelPlugin()\n", "FSDP"),
         ("wrap.py", "model = FSDP(model, **settings)\n", "FSDP"),
-        # As a launch asks for.
+        # The launch determines whether it is used.
         ("wrap.py", "model = FSDP(model, **kept(state.fsdp_plugin))\n", None),
         ("wrap.py", "model = deepspeed.initialize(model, config=state.deepspeed_plugin.deepspeed_config)\n", None),
         ("wrap.py", "args = TrainingArguments('x', fsdp='full_shard auto_wrap')\n", "FSDP"),
@@ -274,21 +274,21 @@ FSDP_CONFIG = {"fsdp.yaml": ACCELERATE.format("FSDP", "")}
 @pytest.mark.parametrize(
     ("files", "name", "where"),
     [
-        # The nearest file that shows it is named, and code only where nothing else does.
+        # The nearest file that shows it is named, and code only if nothing else does.
         ({"a/fsdp.yaml": "distributed_type: FSDP\n", "b/fsdp.yaml": "distributed_type: FSDP\n"}, "b/c/train.py",
          "b/fsdp.yaml"),
         ({"configs/x/fsdp.yaml": "distributed_type: FSDP\n", "src/plugin.py": "fully_shard(model)\n"}, "src/train.py",
          "configs/x/fsdp.yaml"),
-        # Examples with requirements of their own are run in their own way.
+        # Examples with their own requirements are run in their own way.
         ({**FSDP_CONFIG, "examples/a/requirements.txt": "torch\n"}, "examples/a/train.py", None),
         ({"examples/a/requirements.txt": "torch\n", "examples/a/fsdp.yaml": "distributed_type: FSDP\n"}, "train.py",
          None),
-        # A document speaks of what lies below it.
+        # A document covers the files below it.
         ({"docs/x/README.md": "```yaml\ndistributed_type: FSDP\n```\n"}, "train.py", None),
         ({"README.md": "```yaml\ndistributed_type: FSDP\n```\n"}, "src/a/train.py", "README.md"),
-        # What tests are run with is theirs.
+        # Settings of the tests are for the tests.
         ({"tests/configs/fsdp.yaml": "distributed_type: FSDP\n"}, "train.py", None),
-        # What git ignores was made by somebody for himself, and what is excluded is not looked at.
+        # Files that git ignores are a developer's own, and excluded files are not read.
         ({".gitignore": "fsdp.yaml\n", **FSDP_CONFIG}, "train.py", None),
         ({"build/fsdp.yaml": "distributed_type: FSDP\n"}, "train.py", None),
     ],
@@ -310,7 +310,7 @@ PROGRAM = '\nif __name__ == "__main__":\n    main()\n'
     ],
 )
 def test_what_a_program_makes_counts_for_no_other_program(own, other, where, tmp_path):
-    """It is itself run under it; another one may be started in its own way."""
+    """It is itself run under the engine; another program may be started differently."""
     findings = project(tmp_path, {"other.py": f"fully_shard(model)\n{other}"}, loop(SAVE) + own)
     assert shown_by(findings) == (("FSDP", where) if where else ())
 
@@ -329,23 +329,23 @@ BELOW = {"below/other.py": PROGRAM, "below/requirements.txt": ""}
 @pytest.mark.parametrize(
     ("files", "where"),
     [
-        # Settings that only the launch of another program names are that one's.
+        # Settings that only the launch of another program names belong to that program.
         ({"run.sh": TORCHRUN.format("train.py") + "accelerate launch --config_file fsdp.yaml other.py\n"}, None),
         ({"run.sh": "accelerate launch --config_file fsdp.yaml train.py\n"}, "fsdp.yaml"),
         ({"run.sh": TORCHRUN.format("train.py fsdp.yaml")}, "fsdp.yaml"),
         ({"run.sh": TORCHRUN.format("train.py"), "README.md": "`accelerate launch --use_fsdp other.py`\n"}, None),
-        # What is not known may name them.
+        # An unknown launch may name them.
         ({"run.sh": "accelerate launch train.py\n"}, "fsdp.yaml"),
         ({"run.sh": "accelerate launch --config_file $1 train.py\n"}, "fsdp.yaml"),
         ({"run.sh": TORCHRUN.format("train.py $SETTINGS")}, "fsdp.yaml"),
         ({"run.sh": TORCHRUN.format("train.py --output $FOLDER")}, None),
-        # Nobody shows how this program is started.
+        # No file shows how this program is started.
         ({"run.sh": TORCHRUN.format("other.py")}, "fsdp.yaml"),
         ({"run.sh": "accelerate launch --config_file fsdp.yaml other.py\n", "other.py": PROGRAM}, None),
         ({"run.sh": "accelerate launch --config_file fsdp.yaml gone.py\n"}, "fsdp.yaml"),
         ({"run.sh": "accelerate launch --config_file fsdp.yaml below/other.py\n", **BELOW}, None),
         ({"run.sh": "accelerate launch --config_file fsdp.yaml below/gone.py\n", **BELOW}, "fsdp.yaml"),
-        # A document speaks of the programs that it starts, if there are any.
+        # A document covers the programs that it starts, if there are any.
         ({"README.md": TOLD.format("other.py"), "fsdp.yaml": "", "other.py": PROGRAM}, None),
         ({"README.md": TOLD.format("other.py"), "RUN.md": RUN, "fsdp.yaml": "", "other.py": PROGRAM}, None),
         ({"README.md": TOLD.format("gone.py"), "fsdp.yaml": ""}, "README.md"),
@@ -353,7 +353,7 @@ BELOW = {"below/other.py": PROGRAM, "below/requirements.txt": ""}
         ({"run.sh": "accelerate launch --use_fsdp below/other.py\n", "fsdp.yaml": ""}, None),
         ({"run.sh": "accelerate launch --use_fsdp train.py\n", "fsdp.yaml": ""}, "run.sh"),
         ({"other/run.sh": TORCHRUN.format("other/train.py")}, "fsdp.yaml"),
-        # A script of commands may lie below the folder that it is started in.
+        # A script of commands may be below the folder in which it is started.
         ({"scripts/large/run.sh": TORCHRUN.format("train.py")}, None),
         ({"scripts/run.sh": "accelerate launch --use_fsdp train.py\n", "fsdp.yaml": ""}, "scripts/run.sh"),
     ],
@@ -397,13 +397,13 @@ def test_settings_of_deepspeed_are_named_by_settings(tmp_path):
     ("launched", "by_default"),
     [
         ("", True),
-        ("accelerate launch train.py", True),  # with the settings of whoever types it
+        ("accelerate launch train.py", True),  # with the settings of the user who runs it
         ("accelerate launch --config_file configs/gone.yaml $SCRIPT", True),
         ("accelerate launch --config_file configs/gpus.yaml $SCRIPT", False),
         ("accelerate launch --config_file configs/gpus.yaml $SCRIPT\naccelerate launch --config_file fsdp.yaml $SCRIPT",
          True),
         ("accelerate launch --config_file configs/zero.yaml $SCRIPT", False),
-        # Where settings are named for another program, they would be for this one.
+        # If settings are named for another program, this one would have them, too.
         ("accelerate launch train.py\naccelerate launch --config_file fsdp.yaml other.py", False),
         ("accelerate launch --config_file $KIND.yaml train.py\ntorchrun other.py fsdp.yaml", True),
         ("accelerate launch --config_file configs/$KIND.yaml train.py\ntorchrun other.py fsdp.yaml", False),
@@ -452,7 +452,7 @@ def test_nobody_looks_where_no_finding_depends_on_it(tmp_path, monkeypatch):
     from trl_lint.linter.execution import scan_cache
 
     looked: list[Path] = []
-    monkeypatch.setattr(scan_cache, "_remembered", {})  # of what other tests have looked at
+    monkeypatch.setattr(scan_cache, "_remembered", {})  # forget the files that other tests have scanned
     monkeypatch.setattr(scan_cache, "of_file", lambda path, data: looked.append(path) or scan_cache.FileEngines())
     project(tmp_path, FSDP_CONFIG, loop("accelerator.gather(loss)"))
     assert not looked
@@ -495,7 +495,7 @@ def test_the_setting_says_more_than_the_files(tmp_path):
         (STATE_DICT, f"state_dict = accelerator.get_state_dict(model)\n{MAIN}    torch.save(state_dict, 'x')"),
         (f"{MAIN}    weights = accelerator.get_state_dict(model)\n    torch.save(weights, 'x')",
          f"weights = accelerator.get_state_dict(model)\n{MAIN}    torch.save(weights, 'x')"),
-        # What only looks for the bare model may come after it.
+        # Code that only accesses the bare model may come after it.
         (f"{MAIN}    torch.save(accelerator.unwrap_model(model), accelerator.get_state_dict(model))",
          f"state_dict = accelerator.get_state_dict(model)\n{MAIN}"
          "    torch.save(accelerator.unwrap_model(model), state_dict)"),

@@ -155,11 +155,11 @@ def save(model, accelerator: Accelerator, args, rank):
         ("if not is_main_process():\n        return", False),
         ("if is_main_process():\n        print(model)\n    else:\n        return", False),
         ("if os.getpid() == 0:\n        print(model)", False),
-        # A number that may be that of an adapter's matrices, a question among others, and none at all.
+        # A number that may be that of an adapter's matrices, one condition among others, and none at all.
         ("if rank == 8:\n        print(model)", False),
         ("if given() and is_main_process():\n        print(model)", False),
         ("if args.debug:\n        print(model)", False),
-        # What is for one process as well.
+        # Code that also runs on one process.
         ("if accelerator is None or accelerator.is_main_process:\n        print(model)", False),
         ("if is_main_process():\n        print(ray.get(model))", False),
         ('os.environ["RANK"] = "0"\n    if is_main_process():\n        print(model)', False),
@@ -215,7 +215,7 @@ def save(model):
 
 @pytest.mark.parametrize(("more", "rules"), [("", ["TRL008"]), ("\nimport torch.distributed", ["TRL006", "TRL008"])])
 def test_of_a_file_that_names_no_library_nothing_else_is_said(more, rules, tmp_path):
-    """It may have one process, or others of its own, in ways that its library's name would tell."""
+    """It may have one process, or separate ones, which a library's name would show."""
     (tmp_path / "helpers.py").write_text(WAITS)
     path = tmp_path / "saving.py"
     path.write_text(WAITING.format(more))
@@ -246,7 +246,7 @@ class Logger:
 
 @pytest.mark.parametrize("decorator", ["main_process_only", "master_only", "rank_zero_experiment", "rank_zero_only"])
 def test_a_method_that_lets_only_some_ranks_in_is_called_by_all(decorator):
-    """By whoever calls it, and the object is made by all. Who calls other methods is not known."""
+    """All ranks create the object, and call the method. The callers of other methods are unknown."""
     text = DECORATED.format(decorator)
     assert [finding.start.line for finding in SNIPPETS.findings(text)] == [6, 13]
     assert not SNIPPETS.findings(DECORATED.format("with_retries"))

@@ -1,4 +1,4 @@
-"""Findings in what all commands in sight start as one process: they are there to be asked for."""
+"""Findings in programs that all known commands start as one process are only reported on request."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ PART_OF_PROGRAMS = {
     [
         ("python train.py\npython tune.py\n", False),
         ("python train.py\ntorchrun --nproc_per_node 1 tune.py\n", False),
-        # Of the other program nothing is said.
+        # Nothing is known about the other program.
         ("python train.py\n", False),
         ("python train.py\ntorchrun --nproc_per_node 8 $SCRIPT\n", True),
         ("python train.py\ntorchrun --nproc_per_node 8 tune.py\n", True),
@@ -228,7 +228,7 @@ ONE = "compute_environment: LOCAL_MACHINE\nnum_machines: 1\nnum_processes: 1  # 
         ("--config_file one.yaml --multi_gpu", {"one.yaml": ONE}, True),
         ("--config_file one.yaml --gpu_ids 0,1", {"one.yaml": ONE}, True),
         ("--config_file one.yaml --gpu-ids 0,1", {"one.yaml": ONE}, True),
-        # Which one is meant is not known, but there is none for several.
+        # Which file is meant is unknown, but none is for several processes.
         ("--config_file $CONFIG", {"one.yaml": ONE}, False),
         ("--config_file $CONFIG", {"one.yaml": ONE, "two.yaml": ONE.replace("processes: 1", "processes: 2")}, True),
         ('--config_file "configs/${N}.yaml"', {"configs/1.yaml": ONE, "old/2.yaml": ONE.replace("1", "2")}, False),
@@ -318,7 +318,7 @@ def test_a_program_says_by_its_name_that_it_is_for_one_gpu(name, by_default, tmp
     [
         ({"jobs/other.py": MAIN, "README.md": "```\npython jobs/other.py\n```\n"}, False),
         ({"jobs/other.py": MAIN, "README.md": "```\npython -m jobs.other\n```\n"}, False),
-        # Nobody starts it, either.
+        # It is not started either.
         ({"jobs/other.py": MAIN}, True),
         # It is of another kind.
         ({"tools/other.py": MAIN, "README.md": "```\npython tools/other.py\n```\n"}, True),

@@ -1,4 +1,4 @@
-"""TRL014: where it speaks, what it says, how far its fix may be trusted, and what the fix writes."""
+"""TRL014: what it reports, its messages, the applicability of its fix, and what the fix writes."""
 
 from __future__ import annotations
 

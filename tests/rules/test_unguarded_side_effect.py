@@ -1,4 +1,4 @@
-"""TRL008: which writes clash, and which are kept to one process or to a place of their own."""
+"""TRL008: which writes conflict, and which are limited to one process or use a separate place for each."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_run_that_is_there_is_no_guard():
 
 
 def test_a_run_is_as_a_rule_the_main_processes_own():
-    """A Trainer's callback starts it there: what all that have one do has to be asked for."""
+    """A Trainer's callback starts it there: findings on what all processes with a run do are reported on request."""
     text = """
         def log(self, logs, start_time=None):
             if wandb.run is not None:
@@ -304,7 +304,7 @@ def main(model, args, data):
         ("    trainer._save(folder, state_dict=state)", True),
         ("    if trainer.args.should_save:\n        trainer._save(folder, state_dict=state)", False),
         ("    trainer._save(f'{folder}/{trainer.args.process_index}')", False),
-        ("    trainer.save_model(folder)", False),  # it asks who saves
+        ("    trainer.save_model(folder)", False),  # it checks who saves
     ],
 )
 def test_what_a_trainer_leaves_to_its_callers_to_guard(line, is_told):
@@ -317,7 +317,7 @@ def test_what_a_trainer_leaves_to_its_callers_to_guard(line, is_told):
     [
         ("except KeyboardInterrupt", True),  # a person stops all ranks
         ("except (KeyboardInterrupt, SystemExit) as stop", True),
-        ("except (KeyboardInterrupt, OSError)", False),  # it may be one rank that goes on behind it
+        ("except (KeyboardInterrupt, OSError)", False),  # one rank may continue after it
         ("except Exception", False),
     ],
 )
@@ -387,7 +387,7 @@ def test_code_that_is_not_known_to_run_on_every_process_is_left_alone():
         ('wandb.log({"x": 1})', "safe"),
         ('wandb.log({"rows": wandb.Table(data=[])})', "safe"),
         ('wandb.log({"rows": frames.DataFrame([])})', "safe"),
-        ('wandb.log({"rows": pd.DataFrame([])})', "unsafe"),  # nobody knows whose that is
+        ('wandb.log({"rows": pd.DataFrame([])})', "unsafe"),  # it is unknown whose that is
         ('wandb.log({"x": measured(loss)})', "unsafe"),
         ('torch.save(loss, "loss.pt")', "unsafe"),
         ('file = open("losses.txt", "w")', "display"),
@@ -417,7 +417,7 @@ def reason(text):
     ],
 )
 def test_a_folder_is_made_by_all_ranks(call, made):
-    """The others may need it at once."""
+    """The other ranks may need it at once."""
     text = "import os\nfrom pathlib import Path\n" + loop(call)
     fix = SNIPPETS.finding(text).fix
     assert (fix.applicability.value, fix.title) == ("unsafe", "Let all ranks create it")
@@ -470,7 +470,7 @@ def test_what_else_is_done_where_a_file_is_there_is_not_for_one_rank(body, is_le
     ],
 )
 def test_a_trainer_says_itself_which_process_this_is(before, guard):
-    """It did before it had an accelerator; where a file knows of one, the guard is as its others are."""
+    """It did before it had an accelerator; in a file that uses an accelerator, the guard is like the file's others."""
     text = trainer(f'def training_step(self, model, inputs):\n    {before}torch.save(model, "x.pt")')
     assert f'        if {guard}:\n            torch.save(model, "x.pt")\n' in SNIPPETS.mended(text, unsafe=True)
 
@@ -656,7 +656,7 @@ def main(args):
         ("global_step % args.every == accelerator.process_index", False),
         ("global_step % args.every == 0 and accelerator.is_main_process", False),
         ("global_step % args.every == 0 and unknown()", False),
-        ("global_step > loss", True),  # several ranks may find it so
+        ("global_step > loss", True),  # this may hold on several ranks
         ("global_step == best_of", False),
         ("best_of > 0", False),
         ("has_come(global_step)", False),

@@ -1,4 +1,4 @@
-"""TRL012: where it speaks, what it says, how far its fix may be trusted, and what the fix writes."""
+"""TRL012: what it reports, its messages, the applicability of its fix, and what the fix writes."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_right_code_is_silent(code: str):
     assert not SNIPPETS.findings(script(code))
 
 
-# The idiom of the documentation of `datasets`: some ranks wait before the call, the others come when they are done.
+# The idiom of the documentation of `datasets`: some ranks wait before the call, the others reach the barrier after it.
 SOME_WAIT = [
     ("rank > 0", "rank == 0"),
     ("rank != 0", "not rank"),
@@ -476,7 +476,7 @@ class MyTrainer(Trainer):
 
 @pytest.mark.parametrize("work", ["self.chat", "lambda row: self.processing_class(row)"])
 def test_a_trainer_in_the_function_has_another_hash_on_each_rank_once_it_is_built(work):
-    # `datasets` names the cache file by the hash of what is mapped, and a trainer's holds its rank.
+    # `datasets` names the cache file by the hash of the mapped function, and a trainer's contains its rank.
     assert not SNIPPETS.findings(LATER.format(first="pass", later="self.prepare()", work=work))
     assert SNIPPETS.findings(LATER.format(first="self.prepare()", later="pass", work=work))
     assert SNIPPETS.findings(LATER.format(first="pass", later="self.prepare()", work="lambda row: row"))

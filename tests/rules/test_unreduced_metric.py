@@ -1,4 +1,4 @@
-"""TRL003: where it speaks, what it says, and what it leaves alone."""
+"""TRL003: what it reports, its messages, and what it leaves alone."""
 
 from __future__ import annotations
 
@@ -459,10 +459,10 @@ def counting(body: str) -> str:
     ],
 )  # fmt: skip
 def test_a_number_that_is_shown_and_kept_is_gathered_once_where_it_is_bound(after):
-    """Not made a tensor again where it is logged."""
+    """It is not turned into a tensor again where it is logged."""
     text = counting(f"value = loss.item()\n{after}")
     assert added(text) == [AT_ITS_BINDING]
-    assert applicability(text) is UNSAFE  # in every round
+    assert applicability(text) is UNSAFE  # in every iteration
 
 
 def test_a_tensor_that_becomes_a_number_of_its_own_name_is_gathered_there():
@@ -687,7 +687,7 @@ def test_a_trainer_of_before_accelerate_has_no_accelerator(before, applicability
     assert ("torch.distributed.all_reduce(value)" in finding.help) is (applicability is DISPLAY)
 
 
-# --- what a gathered value can't take the place of --------------------------------------------------------
+# --- values that a gathered value can't replace -----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -949,7 +949,7 @@ def test_a_log_in_a_lambda_is_a_hint():
     assert finding.fix.reason == "it is in a lambda"
 
 
-# --- metrics that are fed batch by batch ----------------------------------------------------------------
+# --- metrics that are updated batch by batch ------------------------------------------------------------
 
 FED = """\
 import evaluate
@@ -1074,9 +1074,9 @@ for i, (reward, processor) in enumerate(zip(self.reward_funcs, self.processors))
     [
         (("", ""), "rewards.mean().item()", True),
         (("", ""), "gather(rewards).mean().item()", False),
-        # Rewards of what all ranks have put together are the same on all of them, or nobody knows.
+        # Rewards of what all ranks have combined are the same on all of them, or unknown.
         (("prompts=prompts", "prompts=gather_object(prompts)"), "rewards.mean().item()", False),
-        # What is called may gather, as far as anybody knows.
+        # The callee may gather.
         (("completions=texts", "found=texts"), "rewards.mean().item()", False),
         (("return_tensors='pt'", "copies=2"), "rewards.mean().item()", False),
         (("torch.nn.Module", "Scorer"), "rewards.mean().item()", False),

@@ -1,4 +1,4 @@
-"""TRL015: where it speaks, what it says, what its fix writes, and the right code that looks like it."""
+"""TRL015: what it reports, its messages, what its fix writes, and the right code that looks like it."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_what_may_have_seeded_before_the_draw_makes_it_right(seed: str):
 @pytest.mark.parametrize(
     "seed",
     [
-        "torch.manual_seed(0)",  # of another generator
+        "torch.manual_seed(0)",  # for another generator
         "random.seed(0)",
         "torch.cuda.manual_seed_all(0)",
         "torch.Generator().manual_seed(0)",
@@ -324,7 +324,7 @@ def test_what_one_rank_has_drawn_for_all_is_right():
 
 @pytest.mark.parametrize("way", ["main_process_first", "local_main_process_first"])
 def test_one_rank_after_the_other_draws_another_split(way: str):
-    """Without a seed the result has another fingerprint on each rank: nobody reads what another one has cached."""
+    """Without a seed the result has another fingerprint on each rank: no rank reads what another one has cached."""
     body = f"with PartialState().{way}():\n    split = rows.train_test_split(0.1)\n"
     assert is_found(script(LOAD, body, TRAIN))
     assert not is_found(script(LOAD, body.replace("0.1", "0.1, seed=1"), TRAIN))
@@ -446,7 +446,7 @@ def test_other_seeds_in_reach(before: str, seed: str):
     "text",
     [
         program(LOAD + DRAW + TRAIN),
-        program(LOAD + DRAW + ARGUMENTS + WITH_ARGUMENTS),  # not made yet
+        program(LOAD + DRAW + ARGUMENTS + WITH_ARGUMENTS),  # not created yet
         program(LOAD + "if rows:\n    arguments = parse()\n" + DRAW + WITH_ARGUMENTS),
         program(LOAD + "seed = PartialState().process_index\n" + DRAW + TRAIN),
         program(LOAD + "seed = None\n" + DRAW + TRAIN),
@@ -503,7 +503,7 @@ def test_the_order_of_the_calls_counts_for_seeds_of_each_rank_too():
         ("seed=7", False),
         ("seed=unknown(rank)", False),
         ("shuffle=False, seed=rank", False),
-        ("num_replicas=1, rank=0, seed=rank", False),  # each rank goes through all rows
+        ("num_replicas=1, rank=0, seed=rank", False),  # each rank reads all rows
         ("num_replicas=groups, rank=place, seed=rank", False),
     ],
 )

@@ -1,4 +1,4 @@
-"""TRL900: comments that silence nothing, or that name no rule, and what `--fix` makes of them."""
+"""TRL900: comments that silence nothing, or that name no rule, and the results of `--fix`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BUG = 'self.log({"shard/loss": loss.detach().mean()})'
 
 
 def stale(folder: Path, text: str, name: str = "train.py", **settings) -> list[Finding]:
-    """What is said of the comments of a file, in a run on its folder."""
+    """The findings on the comments of a file, in a run on its folder."""
     (folder / name).write_text(text, encoding="utf-8")
     found = check(folder, Settings(root=folder, **settings))
     return [each for each in found if each.code == "TRL900"]
@@ -141,14 +141,14 @@ def test_what_is_not_in_the_default_set_counts_as_silenced(tmp_path):
 
 
 def test_a_file_that_is_named_alone_is_not_judged(tmp_path):
-    """What is wrong in it may only show together with another file."""
+    """A finding in it may only appear together with another file."""
     (tmp_path / "train.py").write_text("x = 1  # noqa: TRL003\ny = 2  # noqa: unreduced-metrics\n")
     assert [each.start.line for each in check(tmp_path / "train.py", Settings(root=tmp_path))] == [2]
     assert [each.start.line for each in check(tmp_path, Settings(root=tmp_path))] == [1, 2]
 
 
 def test_a_part_of_a_project_is_not_judged(tmp_path):
-    """The callers of what is in it may be elsewhere."""
+    """The callers of its code may be elsewhere."""
     (tmp_path / "pyproject.toml").write_text("")
     folder = tmp_path / "pkg" / "sub"
     folder.mkdir(parents=True)
@@ -202,7 +202,7 @@ def test_what_is_in_a_string_or_in_prose_is_no_comment(name, text, tmp_path):
 
 
 def test_a_fix_that_would_change_a_command_is_a_hint(tmp_path):
-    """In a Dockerfile there are no comments behind an instruction."""
+    """A Dockerfile has no comments after an instruction."""
     (found,) = stale(tmp_path, 'FROM python\nCMD ["python", "prepare.py"] # noqa: TRL001\n', "Dockerfile")
     assert found.fix.applicability is Applicability.DISPLAY
 

@@ -1,4 +1,4 @@
-"""The help of every rule, in the words of the place: a Trainer, a callback, an Accelerator's loop, plain torch."""
+"""The help of every rule, in the terms of the code: a Trainer, a callback, an Accelerator loop, plain torch."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def train(model, data):
 {body}
 """,
 }
-# What belongs to other places than this one.
+# Words that belong to other kinds of code.
 FOREIGN = {
     "trainer": ("dist.", "state.", "acc."),
     "callback": ("self.accelerator", "acc.", "accelerator.", "process_zero()"),
@@ -187,7 +187,7 @@ def test_what_is_reduced_in_place_is_a_tensor_before():
     assert text.startswith("put it into a tensor on the GPU of this process")
 
 
-# --- ranks that diverge: which of them, where, and what helps there ------------------------------------------
+# --- ranks that diverge: which of them, where, and how to fix it ---------------------------------------------
 
 DIVERGING = [
     ("if mask.any():\n    continue\nacc.gather(loss)", "continue",

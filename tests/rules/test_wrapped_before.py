@@ -33,7 +33,7 @@ READ = "print(self.model.config.hidden_size)"
     [
         (PREPARE + "self.evaluate(rows)", READ, "pass", True),
         (PREPARE + "for _ in range(3):\n            self.evaluate(rows)", READ, "pass", True),
-        # By way of a third method.
+        # Through a third method.
         (PREPARE + "self.steps(rows)", READ, "self.evaluate(rows)", True),
         ("self.steps(rows)\n        self.evaluate(rows)", READ, PREPARE, True),
         (
@@ -43,7 +43,7 @@ READ = "print(self.model.config.hidden_size)"
             "pass",
             True,
         ),
-        # Nobody says that it is wrapped by then.
+        # Nothing says that it is wrapped by then.
         ("self.evaluate(rows)\n        " + PREPARE, READ, "pass", False),
         (PREPARE, READ, "pass", False),
         ("if ready:\n            self.evaluate(rows)\n        else:\n            " + PREPARE, READ, "pass", False),
@@ -54,14 +54,14 @@ READ = "print(self.model.config.hidden_size)"
             False,
         ),
         ("self.evaluate(rows)\n        self.steps(rows)", READ, PREPARE, False),
-        # `fit` leaves another one there.
+        # `fit` assigns another one.
         (
             PREPARE + "self.evaluate(rows)\n        self.model = self.accelerator.unwrap_model(self.model)",
             READ,
             "pass",
             False,
         ),
-        # The reader unwraps it, or asks.
+        # The reader unwraps it, or tests it.
         (
             PREPARE + "self.evaluate(rows)",
             "print(self.accelerator.unwrap_model(self.model).config.hidden_size)",
@@ -118,17 +118,17 @@ READ_GAIN = "self.model(batch, self.model.gain)"
 @pytest.mark.parametrize(
     ("before", "call", "check", "read", "is_reported"),
     [
-        # In the first epoch nothing has put it on the wrapper yet.
+        # In the first epoch the wrapper does not have the attribute yet.
         ("pass", "self.epoch(rows)", "pass", READ_GAIN, True),
         ("pass", "if more:\n                self.epoch(rows)", "pass", READ_GAIN, True),
         ("self.other(rows)", "self.epoch(rows)", "self.model.gain = 2", READ_GAIN, True),
-        # Something has, or another method that is called before.
+        # Some code has set it, or another method that is called before has.
         ("self.model.gain = 2", "self.epoch(rows)", "pass", READ_GAIN, False),
         ("self.check(rows)", "self.epoch(rows)", "self.model.gain = 2", READ_GAIN, False),
         # Not in the first epoch.
         ("pass", "if epoch > 0:\n                self.epoch(rows)", "pass", READ_GAIN, False),
         ("pass", "self.epoch(rows)", "pass", "if rows.done:\n                " + READ_GAIN, False),
-        # Who calls it, and when, is not in sight.
+        # Its callers are unknown.
         ("pass", "pass", "pass", READ_GAIN, False),
     ],
 )

@@ -1,4 +1,4 @@
-"""TRL010: where it speaks, what it says, and what it leaves alone."""
+"""TRL010: what it reports, its messages, and what it leaves alone."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_right_code_is_left_alone(lines):
     assert SNIPPETS.findings(step(*lines)) == []
 
 
-# --- engines that hand attributes on ----------------------------------------------------------------------
+# --- engines that forward attributes ----------------------------------------------------------------------
 
 BARE = step("with unwrap_model_for_generation(self.model, self.accelerator) as bare:", "    bare.generate(**inputs)")
 BY_DEEPSPEED, BY_FSDP, BY_DDP = (
@@ -188,10 +188,10 @@ BY_DEEPSPEED, BY_FSDP, BY_DDP = (
         (BY_DEEPSPEED, loop("model.generate(**batch)"), False),
         (BY_FSDP, loop("model.generate(**batch)"), False),
         (BY_DDP, loop("model.generate(**batch)"), True),
-        # The training may be started otherwise, too.
+        # The training may also be started differently.
         (BY_DEEPSPEED + BY_DDP, loop("model.generate(**batch)"), True),
         (BY_DEEPSPEED, step("model.generate(**inputs)"), False),
-        # What it says of ZeRO-3 is no less true there.
+        # What it says about ZeRO-3 is equally true there.
         (BY_DEEPSPEED, BARE, True),
     ],
 )
@@ -210,7 +210,7 @@ CHOSEN = "arguments = TrainingArguments('out', {})\n"
     ("arguments", "is_program", "speaks"),
     [
         ("fsdp='full_shard'", True, False),
-        # It is a part of programs that may choose otherwise: DDP stands in the file beside it.
+        # It is a part of programs that may choose differently: the file next to it uses DDP.
         ("fsdp='full_shard'", False, True),
         ("bf16=True", True, True),
     ],

@@ -1,4 +1,4 @@
-"""TRL002: where it speaks, what it says, and what it leaves alone."""
+"""TRL002: what it reports, its messages, and what it leaves alone."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_right_code_in_a_hook_is_silent(body):
         "print(optimizer.param_groups, loader.dataset)",
         "model.eval()\nprint(model.training)",
         "if hasattr(model, 'config'):\n    print(model.config)",
-        # Whatever is asked, it is the wrapper that is asked for: the other way takes it off.
+        # Whatever the condition is, it is about the wrapper: the other branch unwraps it.
         "if args.distributed:\n    print(model.module.config)\nelse:\n    print(model.config)",
         "if args.single:\n    print(model.config)\nelse:\n    print(model.module.config)",
         "print(model.config if args.parallel_mode.value != 'distributed' else model.module.config)",
@@ -197,11 +197,11 @@ def test_the_model_of_a_callback_is_bare():
     assert SNIPPETS.findings(text) == []
 
 
-# --- the fix: what comes out ----------------------------------------------------------------------------
+# --- the fix: its result --------------------------------------------------------------------------------
 
 
 def mended(text: str) -> str:
-    """The text after `--fix`, which has none of the findings any more and is still Python."""
+    """The text after `--fix`, which has no such finding any more and is still Python."""
     result = SNIPPETS.mended(text)
     assert SNIPPETS.findings(result) == []
     compile(result, "mended", "exec")
@@ -209,7 +209,7 @@ def mended(text: str) -> str:
 
 
 def changed(text: str) -> tuple[list[str], list[str]]:
-    """The lines that `--fix` takes out and puts in, without their indentation."""
+    """The lines that `--fix` removes and adds, without their indentation."""
     before, after = text.splitlines(), mended(text).splitlines()
     edits = list(unified_diff(before, after, lineterm="", n=0))[2:]
     return tuple([line[1:].strip() for line in edits if line[0] == sign] for sign in "-+")
@@ -385,7 +385,7 @@ def test_only_a_hook_of_each_step_is_sure_to_read():
 )
 def test_an_attribute_from_the_same_place_is_reused(constructor):
     assert changed(built(READ, constructor=constructor)) == ([READ], ["print(self.kept)"])
-    # Even where it is not sure that it is read: nothing new is asked of the config.
+    # Even if it is not sure to be read: the config needs no other attribute.
     assert put_in(built(READ, "prediction_step", constructor)) == ["print(self.kept)"]
 
 
@@ -417,7 +417,7 @@ def test_an_attribute_of_a_base_in_sight_is_reused():
     assert put_in(base + below) == ["print(self.kept)"]
     constructor = "    def __init__(self, model):\n        {}.__init__(model)\n"
     assert put_in(base + below + constructor.format("super()")) == ["print(self.kept)"]
-    # Whether the base's constructor runs is not known.
+    # Whether the base's constructor runs is unknown.
     assert put_in(base + below + constructor.format("unknown")) == [f"print({UNWRAPPED}.depth)"]
 
 
@@ -505,7 +505,7 @@ CACHED_DECODER = ["self.is_encoder_decoder = self.model.config.is_encoder_decode
 
 
 def helped(*calls: str) -> str:
-    """A helper that reads from the model it is handed, and a hook that calls it."""
+    """A helper that reads from the model that it is passed, and a hook that calls it."""
     more = "def _help(self, model):\n    " + DECODER
     return built("\n".join(calls), more=more, constructor=CONSTRUCTOR + "    self.ref_model = kwargs['ref']\n")
 
@@ -861,7 +861,7 @@ def test_what_only_an_engine_of_deepspeed_has_is_read_under_deepspeed(attribute:
     assert bool(found) is is_reported
 
 
-# --- engines that hand attributes on ----------------------------------------------------------------------
+# --- engines that forward attributes ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -869,25 +869,25 @@ def test_what_only_an_engine_of_deepspeed_has_is_read_under_deepspeed(attribute:
     [
         ({}, "base_model", True),
         ({"run.sh": "deepspeed train.py --deepspeed ds.json\n"}, "base_model", False),
-        # DeepSpeed's engine has a `config` of its own.
+        # DeepSpeed's engine has its own `config`.
         ({"run.sh": "deepspeed train.py --deepspeed ds.json\n"}, "config", True),
         ({"run.sh": "deepspeed train.py --deepspeed ds.json\n"}, "config.name if args.named else ''", True),
-        # Which has no such attribute, and nothing fails.
+        # The engine has no such attribute, and nothing fails.
         ({"run.sh": "deepspeed train.py --deepspeed ds.json\n"},
          "config.name if hasattr(model.config, 'name') and model.config.name else ''", False),
         ({"run.sh": "deepspeed train.py --deepspeed ds.json\n"},
          "config.name if hasattr(model.config, 'name') or args.named else ''", True),
-        # A default in place of what the model says is a wrong number.
+        # A default instead of the model's value is a wrong number.
         ({"run.sh": "deepspeed train.py --deepspeed ds.json\n"},
          "training if getattr(model.config, 'name', '') else ''", True),
         ({"run.sh": "torchrun train.py\n"},
          "config.name if hasattr(model.config, 'name') and model.config.name else ''", True),
         ({"run.sh": "accelerate launch --use_fsdp train.py\n"}, "config", False),
-        # The training may be started otherwise, too.
+        # The training may also be started differently.
         ({"run.sh": "accelerate launch --use_fsdp train.py\naccelerate launch train.py\n"}, "base_model", True),
         ({"run.sh": "accelerate launch --use_fsdp $SCRIPT\n", "a.yaml": "distributed_type: MULTI_GPU\n"},
          "base_model", True),
-        # A launch of this program says all of how it is run.
+        # A launch of this program fully determines how it is run.
         ({"run.sh": "accelerate launch --use_fsdp train.py\n", "a.yaml": "distributed_type: MULTI_GPU\n"},
          "base_model", False),
         ({"a.yaml": "distributed_type: FSDP\n"}, "base_model", True),
@@ -959,7 +959,7 @@ def test_a_file_that_is_called_after_an_engine_is_run_under_it(name, attribute, 
     assert bool(linter.check(tmp_path / name, (tmp_path / name).read_bytes())) is speaks
 
 
-# --- what `hasattr` finds nothing of --------------------------------------------------------------------
+# --- attributes that `hasattr` does not find ------------------------------------------------------------
 
 BY_HAND = """\
 import functools
@@ -984,7 +984,7 @@ def by_hand(body: str) -> str:
     [
         "if hasattr(model, 'warm_up'):\n    model.warm_up()",
         "if args.warm and hasattr(model, 'warm_up'):\n    model.warm_up()",
-        # The author knows of the wrapper, and yet asks it.
+        # The author knows of the wrapper, and yet tests it.
         "if hasattr(model, 'warm_up'):\n    model.module.warm_up()",
         "skip = model.warm_up() if hasattr(model, 'warm_up') else {}",
     ],
@@ -1011,7 +1011,7 @@ def test_what_is_left_out_as_the_wrapper_lacks_it(body):
         "asked = functools.partial(hasattr, model, 'warm_up')\nif asked():\n    pass",
         "if hasattr(net, 'warm_up'):\n    net.warm_up()",
         "if hasattr(model, 'step'):\n    model.step()",
-        "if hasattr(model, 'no_decay'):\n    skip = model.no_decay()",  # no model in sight has one
+        "if hasattr(model, 'no_decay'):\n    skip = model.no_decay()",  # no known model has one
         "if hasattr(model, 'warm_up'):\n    model.warm_up()\nif hasattr(model, 'module'):\n    model.module.warm_up()",
         "bare = unwrap(model)\nif hasattr(model, 'warm_up'):\n    model.warm_up()",
         "steps = model.warm_up() if hasattr(model, 'warm_up') else args.steps",
@@ -1062,7 +1062,7 @@ RUNS_BASE = "super().__init__(shared)"
     [
         (f"{RUNS_BASE}\n{WRAPS}", 1),
         (WRAPS, 0),
-        (f"{WRAPS}\n{RUNS_BASE}", 0),  # what the base has assigned last is not known
+        (f"{WRAPS}\n{RUNS_BASE}", 0),  # the last assignment in the base is unknown
         (f"{RUNS_BASE}\nself.net = build()", 0),
     ],
 )
@@ -1133,7 +1133,7 @@ def test_what_is_prepared_and_run_is_a_model(called, speaks):
         ("for name, value in net.named_parameters():\n        print(name, value.numel())", True),
         ("optimizer = make(net)", False),
         ("optimizer = make(other.parameters())", False),
-        ("net.requires_grad_(False)", False),  # it is left as it is
+        ("net.requires_grad_(False)", False),  # it is left unchanged
     ],
 )
 def test_what_has_handed_out_parameters_before_it_is_prepared_is_a_model(line, speaks):
@@ -1172,13 +1172,13 @@ class Net{}(torch.nn.Module):
     [
         ("return model", "accelerator.prepare(Net0())", True),
         ("return model", "Net0()", False),
-        # What is done to it there may be what matters.
+        # What is done to it there may matter.
         ("return blocks[0](model)", "accelerator.prepare(Net0())", False),
         ("model = inside(model)\n    return model", "accelerator.prepare(Net0())", False),
     ],
 )
 def test_a_function_for_many_kinds_of_models_hands_each_of_them_back(back, given, speaks):
-    """Beyond some kinds of calls they share a run, which knows of the model only what they have in common."""
+    """Beyond some contexts, calls share a run, in which only the common facts of the models are known."""
     made = ", ".join(f"compiled(Net{index}(), [])" for index in range(16))
     text = KINDS.format(back=back, classes="".join(map(CLASS.format, range(16))), others=made, given=given)
     assert [shown(text, each) for each in SNIPPETS.findings(text)] == ["model.depth"] * speaks
@@ -1201,12 +1201,14 @@ def main(net, {parameter}texts):
     ("name", "making", "speaks"),
     [
         ("maker", "maker = AutoTokenizer.from_pretrained('gpt2')", False),
-        ("tokenizer", "", False),  # nothing but its name says what it is
+        ("tokenizer", "", False),  # only its name says what it is
         ("encoder", "", True),
     ],
 )
 def test_what_makes_inputs_is_run_as_well_and_stays_what_it_is(name, making, speaks):
-    """`prepare` hands back what is no model, optimizer, scheduler or loader (`Accelerator._prepare_one`)."""
+    """`prepare` returns objects unchanged unless they are models, optimizers, schedulers or dataloaders
+    (`Accelerator._prepare_one`).
+    """
     text = PREPARED_BESIDE.format(name=name, making=making or "pass", parameter="" if making else f"{name}, ")
     assert [shown(text, each) for each in SNIPPETS.findings(text)] == [f"{name}.eos_token_id"] * speaks
 
@@ -1371,7 +1373,7 @@ def main(args):
     ],
 )
 def test_a_model_that_a_method_gives_back_is_the_same_model(body: str, speaks: bool):
-    """`Net().create(3)` is a bare model where `create` returns nothing else, and is wrapped by DDP after that."""
+    """`Net().create(3)` is a bare model if `create` returns nothing else, and is wrapped by DDP after that."""
     text = f"""\
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
@@ -1426,7 +1428,7 @@ def main(config, others):
     ],
 )
 def test_the_setting_by_which_a_model_was_wrapped_is_known_in_another_function(body, is_reported):
-    """As long as it is read off an object that is called the same there."""
+    """If it is read from an object with the same name there."""
     assert bool(SNIPPETS.findings(ASKED_ELSEWHERE.format(body=body))) is is_reported
 
 
@@ -1511,16 +1513,16 @@ HANDS_ON = """\
         ("    pass", "print(model.depth)", True),
         (HANDS_ON, "print(model.depth)", True),
         (HANDS_ON, "print(model.module.depth)", False),
-        # What the wrapper has besides.
+        # What the wrapper has in addition.
         (HANDS_ON, "print(model.kept)", False),
         (HANDS_ON, "print(model.outputs())", False),
         (HANDS_ON, "if hasattr(model, 'kept'):\n        reader(model.kept)", False),
-        # A function out of sight has been asked about it.
+        # A function whose source is unavailable has checked it.
         ("    pass", "if outside.is_exported(model):\n        reader(model.depth)", False),
         ("    pass", "reader(model.depth if is_exported(model) else model)", False),
         ("    pass", "if is_exported(model):\n        pass\n    else:\n        reader(model.depth)", True),
         ("    pass", "if outside.is_exported(reader):\n        reader(model.depth)", True),
-        # It may have anything.
+        # It may have any attribute.
         ("    def __getattr__(self, name):\n        return getattr(self.module, name)", "print(model.depth)", False),
         (
             "    def __init__(self, module, **options):\n        super().__init__(module, **options)\n"
@@ -1528,7 +1530,7 @@ HANDS_ON = """\
             "print(model.depth)",
             False,
         ),
-        # Which of its arguments it wraps is not known.
+        # Which of its arguments it wraps is unknown.
         (
             "    def __init__(self, setup, **options):\n        super().__init__(setup.module(), **options)",
             "print(model.depth)",
@@ -1551,7 +1553,7 @@ def test_a_class_of_the_projects_own_may_be_the_wrapper(body, read, is_reported)
     ],
 )
 def test_what_is_done_to_a_model_under_the_condition_of_its_wrapper_changes_nothing(first, second, is_reported):
-    """In a loop the test comes round again."""
+    """In a loop the test is evaluated again."""
     text = (
         "from accelerate import Accelerator\nfrom transformers import CLIPTextModel\n\ndef main(args, unet, loader):\n"
         "    accelerator = Accelerator()\n    encoder = CLIPTextModel.from_pretrained('a')\n"

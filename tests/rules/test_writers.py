@@ -1,4 +1,4 @@
-"""TRL008: functions and methods of libraries that write, by what each of them is given as the path."""
+"""TRL008: functions and methods of libraries that write, by the argument that is the path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TRL011: where it speaks, what it says, how far its fix may be trusted, and what the fix writes."""
+"""TRL011: what it reports, its messages, the applicability of its fix, and what the fix writes."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_it_speaks(code: str):
         "accelerator.gather_for_metrics([torch.zeros(1), 'text'])",
         "accelerator.gather(torch.zeros(1, device='cuda'))",
         "total = torch.tensor(0.0)\nfor _ in range(3):\n    total += loss\naccelerator.reduce(total)",
-        # None is the number of a process that has no others beside it.
+        # None is the rank of a process that is alone.
         "def one(row, rank=None):\n    dist.all_reduce(row.cpu().to(rank))\n\n\none(mask, None)",
     ],
 )
@@ -122,7 +122,7 @@ def test_a_program_for_the_cpu_or_with_another_default_is_silent(change: str):
         ("InitProcessGroupKwargs(**settings)", False),
         ("with torch.device('cuda'):\n    pass", False),
         ("device = torch.device('cuda')\nwith device:\n    pass", False),
-        # Only said, or said of something else.
+        # Only mentioned, or about something else.
         ("print('gloo, or cpu=True')", True),
         ("Accelerator(cpu=False)", True),
         # Accelerate chooses the backend itself, and only waits longer.

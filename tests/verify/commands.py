@@ -1,4 +1,4 @@
-"""The command `trl-lint verify`, in this process and in one that is broken off."""
+"""The command `trl-lint verify`, in this process and in one that is interrupted."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ def call(*args: str):
 
 
 def in_forks(server: Any, folder: Path, patch: Any) -> None:
-    """Have what is asked for run in forks of a process that has imported the libraries, without a launcher.
+    """Run jobs in forks of a process that has imported the libraries, without a launcher.
 
-    With launchers, and with the forks that follow a first run, each way to call the command is tried in
-    `test_from_wheel.py`.
+    `test_from_wheel.py` runs each mode of the command with launchers, and with the forks that follow a first run.
     """
-    patch.setattr(forked_runs, "HAS_FORKS", False)  # its servers would import the libraries once more for each rank
+    patch.setattr(forked_runs, "HAS_FORKS", False)  # its servers would import the libraries again for each rank
     patch.setattr(launcher, "run", lambda *args, **options: server(*args, **options, folder=folder))
 
 
@@ -42,7 +41,7 @@ TOOL = (sys.executable, "-m", "trl_lint")
 def interrupted(
     folder: Path, script: str, ready: Callable[[], bool], tool: Sequence[str] = TOOL
 ) -> tuple[int, str, str]:
-    """The command, broken off by Ctrl+C once something is so: its exit code and what it said. Nothing is left of it."""
+    """Run the command and send it Ctrl+C once `ready` holds: its exit code and its output. Nothing of it is left."""
     (folder / "train.py").write_text(script)
     command = [*tool, "verify", "--isolated", str(folder / "train.py")]
     environment = {**os.environ, "TMPDIR": str(folder)}

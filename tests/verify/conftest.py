@@ -16,12 +16,12 @@ from trl_lint.verify.proof import fixtures
 from trl_lint.verify.proof.session import Judged, Session
 
 MISSING = [name for name in LIBRARIES if not find_spec(name)]
-# Seconds after which ranks are given up that do nothing.
+# Seconds after which idle ranks are given up.
 TIMEOUT = 3
 
 
 def pytest_collection_modifyitems(items):
-    """What runs ranks needs what they import."""
+    """Tests that run ranks need what these import."""
     reason = f"not installed: {', '.join(MISSING)}" if MISSING else "" if hasattr(os, "fork") else "needs os.fork"
     for item in items:
         if reason and item.get_closest_marker("torch"):
@@ -43,7 +43,7 @@ def server(launch, tmp_path_factory):
 
 @dataclass
 class Programs:
-    """Runs each program once, and judges it."""
+    """Runs each program once and judges it."""
 
     launch: Launch
     server: OneForkServer

@@ -1,4 +1,4 @@
-"""Runs that nobody has made: a session's `start` that hands out what a test has written down, by the run's label."""
+"""Invented runs: a session's `start` that returns what a test has written down, by the run's label."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from trl_lint.verify.record.traces import Call, End, Log, RankRecord, Run, Sourc
 from trl_lint.verify.reports import load
 
 SCRIPT = "/p/train.py"
-# What stands in it: a statement in each line.
+# A script with a statement in each line.
 TEXT = Path(__file__).with_name("lines.txt")
 
 
 def lines(reached: tuple[int, ...], calls: int = 0) -> Executed:
-    """What a rank has executed that has got to these lines of the script, after so many collectives."""
+    """The record of a rank that has reached these lines of the script, after `calls` collectives."""
     statements = [Ran(SCRIPT, line - 1) for line in reached]
     file = MarkedFile(SCRIPT, str(TEXT), 1, len(TEXT.read_text().splitlines()))
     return Executed({SCRIPT: file}, dict.fromkeys(statements, 1), dict.fromkeys(statements, calls))
 
 
 def everything(paths: Iterable[Path]) -> Executed:
-    """What a rank has executed that has got to each statement of these files, before any collective."""
+    """The record of a rank that has reached each statement of these files, before any collective."""
     counts = {str(path): len(Statements(path.read_bytes()).all) for path in paths}
     files = {path: MarkedFile(path, path, 1, count) for path, count in counts.items()}
     ran = [Ran(path, number) for path, count in counts.items() for number in range(count)]
@@ -37,7 +37,7 @@ def everything(paths: Iterable[Path]) -> Executed:
 
 
 def well(number: int = 0, *, world_size: int = 2, reached: tuple[int, ...] = ()) -> RankRecord:
-    """A rank that ran to its end, on the way past these lines."""
+    """A rank that ran to its end, through these lines."""
     end = End(2.0, 0)
     return RankRecord(number, world_size=world_size, end=end, exit=0, executed=lines(reached))
 
@@ -45,7 +45,9 @@ def well(number: int = 0, *, world_size: int = 2, reached: tuple[int, ...] = ())
 def failed(
     number: int, line: int, said: str = "no file", *, reached: tuple[int, ...] = (), calls: int = 0
 ) -> RankRecord:
-    """A rank that an exception has ended at a line of the script, after so many collectives, and behind these lines."""
+    """A rank that an exception has ended at a line of the script, after `calls` collectives, having reached these
+    lines.
+    """
     end = End(1.0, 1, "OSError", said, at=(SourcePlace(SCRIPT, line, "<module>"),))
     rank = RankRecord(number, world_size=2, end=end, exit=1, executed=lines(reached, calls))
     rank.calls = [Call(each, "barrier", None, "", None, None, None, ()) for each in range(calls)]
@@ -55,7 +57,7 @@ def failed(
 
 @dataclass
 class Runs:
-    """A `start`. Each label's runs are taken in turn, the last one again and again; `asked` has the labels so far."""
+    """A `start`. Each label's runs are taken in order, the last one repeatedly; `asked` has the labels so far."""
 
     runs: dict[str, list[list[RankRecord]]]
     asked: list[str] = field(default_factory=list)
@@ -84,7 +86,7 @@ def session(folder: Path, start: Callable[..., Run]) -> Session:
 
 
 def printed(name: str, proof: Proof, command: str | None = None) -> str:
-    """A proof of a run on two processes in the format of this name. command: what is recommended where it holds."""
+    """A proof of a run on two processes, in the format of this name. command: what the report recommends."""
     if command is not None:
         proof.command = command
     out = io.StringIO()

@@ -1,6 +1,6 @@
-"""What the programs say of their own lines: `# cause`, and `# waits: 0 1` where those ranks wait in the end.
+"""The programs' marks on their own lines: `# cause`, and `# waits: 0 1` where those ranks wait in the end.
 
-`# parts` is where the ranks part, and `# goes: 0` where that one goes on.
+`# parts` is where the ranks diverge, and `# goes: 0` where that one continues.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from trl_lint.verify.processes.watching import activity
 
-# How often what sleeps is looked at: it may have been on its way.
+# How often a sleeping process is checked: it may have been about to continue.
 LOOKS = 10
-# Seconds in which the system takes away what was killed.
+# Seconds within which the system removes killed processes.
 GRACE_SECONDS = 60
 
 
@@ -22,7 +22,7 @@ def of_ranks(folder: Path) -> list[int]:
 
 
 def left(numbers: Iterable[int]) -> list[int]:
-    """Those that are still there in the end."""
+    """The processes that are still alive in the end."""
     end = time.monotonic() + GRACE_SECONDS
     while (alive := [number for number in numbers if _is_alive(number)]) and time.monotonic() < end:
         time.sleep(0.05)
@@ -36,12 +36,12 @@ def with_words(word: str) -> list[int]:
 
 
 def _is_alive(number: int) -> bool:
-    """Whether a process is there, and not merely waited for by nobody."""
+    """Whether a process exists, and is not a zombie."""
     return _read(Path("/proc", str(number), "stat")).rpartition(")")[2].split()[:1] not in ([], ["Z"])
 
 
 class Clock:
-    """Stands in for the module `time`: once something has come about, it is far ahead. No test waits for seconds."""
+    """Replaces the module `time`: once an event has happened, it is far ahead. No test waits for seconds."""
 
     sleep = staticmethod(time.sleep)
 
@@ -56,7 +56,7 @@ class Clock:
 
 
 def asleep(folder: Path, kinds: dict[int, str]) -> Callable[[], bool]:
-    """Tells whether each of these ranks has got to a record of this kind and does nothing any more."""
+    """A function that returns whether each of these ranks has reached a record of this kind and is idle."""
     seen = 0
 
     def are_asleep() -> bool:
@@ -79,5 +79,5 @@ def _whole_lines(path: Path) -> list[str]:
 def _read(path: Path) -> str:
     try:
         return path.read_text(errors="replace")
-    except OSError:  # gone by now
+    except OSError:  # it has ended
         return ""

@@ -1,6 +1,6 @@
-"""Ranks that run one after the other in this process: a program in which `meet()` stands for a collective.
+"""Ranks that run one after the other in this process: a program in which `meet()` is a collective.
 
-Up to where the ranks' collectives part all is as it was; there those that have one wait in it.
+Everything is as recorded up to where the ranks' collectives diverge; there, those that have one wait in it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STATE = {"_recorder": None, "_path": None, "_next": 1, "_calls": 0, "_owner": 0}
 
 @contextlib.contextmanager
 def as_if_new():
-    """This process keeps nothing afterwards, and has kept nothing before."""
+    """This process records nothing afterwards, and starts without records."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in STATE.items():
             patch.setattr(executing, name, value)
@@ -38,7 +38,7 @@ def as_if_new():
 
 
 def run(text: str, folder: Path, nproc: int = 2) -> Run:
-    """What ranks have left behind that run a program, in which `rank` is the number of each."""
+    """The record of ranks that run a program, in which `rank` is the number of each."""
     path = folder / "train.py"
     path.write_text(textwrap.dedent(text))
     for number in range(nproc):
@@ -67,7 +67,7 @@ def _run_rank(path: Path, rank: int) -> None:
 
 
 def _stuck(ranks: list[RankRecord]) -> list[RankRecord]:
-    """The ranks as they are where their collectives first part."""
+    """The ranks, stopped where their collectives first diverge."""
     kinds = [[(call.name, call.group) for call in rank.calls] for rank in ranks]
     last = next((n for n, each in enumerate(itertools.zip_longest(*kinds)) if len(set(each)) > 1), None)
     for rank in ranks if last is not None else ():

@@ -1,4 +1,4 @@
-"""What is to be done after a proof: the command that makes the fixes which were run, and no others."""
+"""The advice after a proof: the command that applies the fixes which were run, and no others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ accelerator = Accelerator()
 def total(rows):
     return accelerator.gather(rows.sum().item())
 """
-# Its finding depends on a caller that lies in another file.
+# Its finding depends on a caller in another file.
 CALLED = """\
 from accelerate import Accelerator
 
@@ -57,7 +57,7 @@ def total(rows, wanted):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """`trl-lint verify` in a folder of its own, where all that has a bug fails at its line 1 and the rest passes."""
+    """Run `trl-lint verify` in a new folder, where every program with a bug fails at its line 1 and the others pass."""
     monkeypatch.chdir(tmp_path)
 
     def made(launch, job, plain):

@@ -1,4 +1,4 @@
-"""The cache of the datasets library: each run begins with what the user had, and leaves nothing to the next."""
+"""The cache of the datasets library: each run starts with the user's cache, and leaves nothing for the next run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_all_ranks_have_the_same(users, tmp_path):
     patched(users, tmp_path / "own")
     (tmp_path / "own" / "json/a/data.arrow").unlink()
     assert patched(users, tmp_path / "own") == tmp_path / "own"
-    assert not (tmp_path / "own" / "json/a/data.arrow").exists()  # what a rank has done stays done
+    assert not (tmp_path / "own" / "json/a/data.arrow").exists()  # what one rank has done is kept
 
 
 def test_one_that_is_too_big_is_used_as_it_is(users, tmp_path, monkeypatch):
@@ -63,7 +63,7 @@ def test_without_a_folder_nothing_is_changed():
     assert caches.patches(Job("", (), "", "")) == {}
 
 
-# Each rank makes the tokens itself, and all put the same file in its place: where there is none yet.
+# Each rank computes the tokens itself, and all write the same file, unless it exists already.
 PREPARES = """\
 import sys
 from datasets import load_dataset

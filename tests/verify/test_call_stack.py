@@ -1,4 +1,4 @@
-"""Which lines of a stack are told."""
+"""Which lines of a stack are reported."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_told_is_who_asks_and_the_users_own_line(stack, told):
 
 @pytest.mark.parametrize("package", ["mine", "torch", "trl_lint/fixtures"])
 def test_a_program_that_is_installed_is_the_users_own(package):
-    """As the fixtures are, once the package is: whatever it is called, what lies beside it is not."""
+    """The fixtures are, once the package is installed: whatever it is called, the modules next to them are not."""
     user, helper = ((f"{SITE}/{package}/{name}.py", 3, "main") for name in ("train", "helper"))
     own = call_stack.UserFiles(f"{SITE}/{package}")
     assert call_stack.relevant([helper, user], own) == [helper]
@@ -62,7 +62,7 @@ def test_a_script_among_what_is_installed_is_the_users_own_and_nothing_beside_it
 
 
 def test_a_program_within_the_library_of_python_is_the_users_own(monkeypatch):
-    """Where Python is no virtual environment, packages are installed below its own library."""
+    """If Python is not in a virtual environment, packages are installed below its own library."""
     monkeypatch.setattr(call_stack, "_PYTHON", ("/usr/lib/python3.11",))
     monkeypatch.setattr(call_stack, "is_carrier", call_stack.is_carrier.__wrapped__)
     fixture = ("/usr/lib/python3.11/site-packages/trl_lint/fixtures/rule/broken.py", 3, "main")

@@ -1,4 +1,4 @@
-"""That a program passes when fixed is said of the fix alone where it has led to that, as far as runs can show."""
+"""That a program passes is attributed to the fix alone only if the fix is the cause, as far as runs can show."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROVEN = "It fails as it is and passes when fixed: run `trl-lint --fix train.py`
 
 @pytest.fixture
 def prove(tmp_path, monkeypatch):
-    """Of a script whose line 31 is mended and whose fixed copy passes: the proof, and the labels of its runs."""
+    """The proof of a script whose line 31 is fixed and whose fixed copy passes, and the labels of its runs."""
     monkeypatch.setattr(mending, "mend", lambda *_: MendedCopy(findings=[FINDING], applied=[FINDING]))
     monkeypatch.setattr(mending, "to_name", lambda *_: [Path(SCRIPT)])
     monkeypatch.setattr(mending, "files_of", lambda *_: [])
@@ -95,7 +95,7 @@ def test_on_several_machines_it_is_not_run_again(prove):
     assert started.asked == ["as it is", "fixed"] and "on several machines it is not run again" in last(proof)
 
 
-# Of each run: its ranks, and whether what is mended may have led to how it ended.
+# For each run: its ranks, and whether the fixed lines may have caused its end.
 RUNS = {
     "a rank that fails has been there": ([failed(0, 40, reached=(31,)), well(1)], True),
     "another rank has": ([failed(0, 14), failed(1, 40, "late", reached=(31,))], False),
@@ -117,7 +117,7 @@ def test_which_ranks_count(ranks, is_behind):
 
 # --- with real processes --------------------------------------------------------------------------------
 
-# Both ranks see no folder and make it; the second run finds it.
+# Both ranks find no folder and create it; the second run finds it.
 RACE = """\
 if not os.path.isdir(OUT):
     dist.barrier()
@@ -163,7 +163,7 @@ def run(launch, server, tmp_path):
 
 @pytest.mark.torch
 def test_a_race_before_an_unrelated_fix(run):
-    # A barrier of two ranks is met, and yet no rank has come to the mended line.
+    # A barrier of two ranks is passed, and yet no rank has reached the fixed line.
     proof, asked = run(START + RACE + LOGS)
     assert [finding.code for finding in proof.fixes] == ["TRL003"] and asked == ["as it is", "fixed"]
     assert "FileExistsError" in proof.columns[0].judged.verdict("ends").summary

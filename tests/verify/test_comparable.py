@@ -7,7 +7,7 @@ from trl_lint.verify.record.verdicts import Outcome
 
 
 def run_of(*losses: float, margin: float) -> Run:
-    """A run whose ranks go back from these first losses, and log the same loss and the same margin."""
+    """A run whose ranks call backward on these first losses, and log the same loss and the same margin."""
     logs = [Log(TRAINER, {"loss": 2.7077, "rewards/margins": margin}, ())]
     return Run([RankRecord(number, losses=[loss], logs=logs, end=End(0, 0)) for number, loss in enumerate(losses)])
 

@@ -1,4 +1,4 @@
-"""Code that torch compiles: marks break no graph, and what is executed is not taken for all of it."""
+"""Code that torch compiles: marks break no graph, and the recorded statements are known to be incomplete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""*true value* of controlled runs: what is the same, what is not, and what is left out by evidence."""
+"""*true value* of controlled runs: what is equal, what is not, and what is left out because of evidence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trl_lint.verify.record.traces import End, Log, RankRecord, Run
 from trl_lint.verify.record.verdicts import Outcome
 
 WEIGHTS = [[1.0, 1.0]]
-# Two ranks' losses in two steps, and what one process has in their place: the mean over all tokens.
+# Two ranks' losses in two steps, and what one process has instead: the mean over all tokens.
 LOSSES, TOGETHER = ([1.0, 2.0], [3.0, 4.0]), [1.8, 2.9]
 
 
@@ -99,7 +99,7 @@ def test_a_loss_that_depends_on_chance_or_on_its_batch_says_nothing():
 
 
 def test_a_loss_of_one_process_beyond_those_of_the_ranks_says_nothing():
-    """A model without a mask computes something else of a row that is padded further."""
+    """A model without a mask computes another result for a row with more padding."""
     verdict = judge(run_of(accuracy=0.5), one([1.8, 4.1], accuracy=0.6), run_of(accuracy=0.5))
     assert verdict.outcome is Outcome.UNKNOWN and "padded" in verdict.summary
 
@@ -117,11 +117,11 @@ def test_low_precision_is_compared_as_runs_are():
     assert judge(run, one(accuracy=0.5002), run_of(accuracy=0.5)).outcome is Outcome.PASSED
 
 
-# --- which rows are dealt -------------------------------------------------------------------------------
+# --- which rows are distributed -------------------------------------------------------------------------
 
 
 def dealt_run(*ranks, trained=True, data=None):
-    """Ranks by the rows of their batches, in one pass over one data set."""
+    """Ranks by the rows of their batches, in one pass over one dataset."""
     found = []
     for number, batches in enumerate(ranks):
         rank = rank_of(number, {"accuracy": 0.5}, [1.0])
@@ -132,7 +132,7 @@ def dealt_run(*ranks, trained=True, data=None):
 
 
 class Started:
-    """Stands in for a session: notes which rows are asked for, and gives one run for each label."""
+    """Replaces a session: records which rows are requested, and returns one run for each label."""
 
     def __init__(self, **runs):
         self.runs, self.rows = runs, {}

@@ -1,4 +1,4 @@
-"""The branch or the loop where ranks part: which one is named, and which ones are not to blame."""
+"""The branch or the loop where ranks diverge: which one is named, and which ones are not the cause."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trl_lint.verify.record.traces import Run
 
 pytestmark = pytest.mark.fast
 
-# Of each program: what is said of it, behind "the ranks diverge ".
+# For each program: the text after "the ranks diverge ".
 PROGRAMS = {
     "a branch": (
         """\
@@ -296,10 +296,10 @@ def test_equal_ranks_are_named_together(tmp_path):
 
 
 def test_members_of_a_group_are_compared_among_themselves(tmp_path):
-    """Ranks 0 and 1 have another group, and are through with it."""
+    """Ranks 0 and 1 have another group, and have finished with it."""
     program = "mine = [[0, 1], [2, 3]][rank // 2]\nif rank != 3:\n    meet(group=mine)\nmeet('barrier')\n"
     run = simulated.run(program, tmp_path, nproc=4)
-    # Only rank 2 waits in the group; the others are behind it.
+    # Only rank 2 waits in the group; the others are past it.
     found = divergence.parting(run)
     assert found.line == 2 and (3,) in [way.ranks for way in found.ways]
 

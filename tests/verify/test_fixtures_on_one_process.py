@@ -1,4 +1,4 @@
-"""Every fixture is a program that runs on one process, and its fix changes nothing of what it logs there."""
+"""Every fixture is a program that runs on one process, and its fix does not change what it logs there."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def runs_alone(path):
 
 
 PROGRAMS = sorted(filter(runs_alone, fixtures.folder().glob("*/*.py")))
-# Of the rules whose fix changes one process as well, which makes it unsafe, the pairs are not compared.
+# Pairs are not compared for rules whose fix also changes one process, which makes it unsafe.
 UNCHANGED = {rule for rule, way in WAYS.items() if not way.changes_one_process}
 PAIRS = [path for path in PROGRAMS if path.stem.startswith("fixed") and path.parent.name in UNCHANGED]
-# Lines that no two runs share: of the clock and of progress bars.
+# Lines that differ in any two runs: those with times, and progress bars.
 PASSING = re.compile(r"runtime|per_second|/s\]")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 
@@ -68,7 +68,7 @@ def test_runs_on_one_process(program, run):
 
 
 def told(run):
-    """What a program has logged and printed: its words, and the numbers among them."""
+    """The output and the log of a program: its words, and the numbers among them."""
     (rank,) = run.ranks
     logs = [{name: value for name, value in log.values.items() if not CLOCK_METRIC.fits(name)} for log in rank.logs]
     lines = [line for line in rank.output.splitlines() if not PASSING.search(line)]

@@ -1,4 +1,4 @@
-"""The proof of our own subjects: broken they fail in their rule's way, at a marked line; fixed and right ones pass."""
+"""The proof of our own subjects: broken ones fail in their rule's way, at a marked line; fixed and right ones pass."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from trl_lint.verify.proof import fixtures, proofs
 from trl_lint.verify.proof.session import Session
 
 FIXTURES = list(fixtures.fixtures())
-# Seconds after which ranks are given up that do nothing: in none of the fixtures that hang are they anywhere but in
-# collectives, and that is seen at once.
+# Seconds after which idle ranks are given up: in the fixtures that hang, ranks are only in collectives, and that is
+# detected at once.
 PATIENCE = 3600
 
 pytestmark = pytest.mark.torch
@@ -37,7 +37,7 @@ FIRST = frozenset({"broken", "broken_loop", "quiet"})
 
 
 def _on_two():
-    """Of each rule these in every run of the tests, the others in the slow ones."""
+    """These fixtures of each rule in every run of the tests, the others in the slow ones."""
     for fixture in FIXTURES:
         is_first = fixture.name.rpartition("/")[2] in FIRST
         yield pytest.param(fixture, id=fixture.name, marks=[] if is_first else [pytest.mark.slow])
@@ -48,13 +48,13 @@ def test_on_two_processes(fixture, launch, server, tmp_path):
     prove(fixture, launch, server, tmp_path, 2)
 
 
-# Of each way that names a line of the program, one that fails in its library's code and one that does in its own.
+# For each kind of failure that names a line of the program: one that fails in library code and one in its own.
 INSTALLED = ("item_before_gather/broken", "item_before_gather/broken_loop", "wrapped_model_attribute/broken_ddp")
 
 
 @pytest.mark.parametrize("name", INSTALLED)
 def test_where_they_are_installed(name, launch, server, tmp_path, monkeypatch):
-    """From a wheel they lie below the package, among all others that are installed."""
+    """From a wheel they are below the package, among all other installed packages."""
     folder = tmp_path / "site-packages" / "trl_lint" / "fixtures"
     shutil.copytree(fixtures.folder(), folder, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(fixtures, "folder", lambda: folder)
@@ -63,12 +63,12 @@ def test_where_they_are_installed(name, launch, server, tmp_path, monkeypatch):
     prove(fixture, launch, server, tmp_path / "traces", 2)
 
 
-# The rules about numbers that more than two ranks make otherwise, and about ranks that wait for some of the others.
+# The rules about numbers that differ with more than two ranks, and about ranks that wait for some of the others.
 MORE_THAN_TWO = ("ragged_gather", "divergent_collective", "mean_of_means", "unreduced_metric")
 
 
 def _on_four():
-    """Of these rules the first fixture in every run of the tests, the others in the slow ones."""
+    """The first fixture of these rules in every run of the tests, the others in the slow ones."""
     for fixture in (each for each in FIXTURES if fixtures.ways()[each.rule].processes is None):
         rule, _, program = fixture.name.partition("/")
         is_first = rule in MORE_THAN_TWO and program == "broken"

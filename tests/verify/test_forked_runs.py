@@ -1,4 +1,4 @@
-"""Runs that are forks: the first one is started by its launcher, and a fork is made only where it means the same."""
+"""Runs that are forks: the first one is started by its launcher, and forks are only used if they are equivalent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trl_lint.verify.rank.job import Job
 from trl_lint.verify.record.traces import RankRecord, Run
 
 pytestmark = pytest.mark.skipif(not forked_runs.HAS_FORKS, reason="needs Linux")
-# A library that looks at the environment and at what lies beside the script when it is imported.
+# A library that reads the environment and the files next to the script when it is imported.
 LIBRARY = """\
 import os
 value = os.environ.get("OF_LIBRARY")
@@ -44,7 +44,7 @@ def project(tmp_path, monkeypatch):
 
 @pytest.fixture
 def started(monkeypatch):
-    """What was started by a launcher, and the runs; those tell of the library, as first runs do."""
+    """The runs, and the jobs that a launcher started; the latter record the library, as first runs do."""
     jobs = []
     usual = launcher.run
 

@@ -1,7 +1,7 @@
 """The harness as users meet it: installed from a wheel, in each of its modes, in each of its formats.
 
-A mode is run once, and its outcome written in all formats (`--report`): one of them, another one for each mode, to
-standard output. The environment is a new one that borrows torch and what else is needed from that of the tests.
+A mode is run once, and its result written in all formats (`--report`); one of them, a different one for each mode, goes
+to standard output. The environment is a new one that borrows torch and other packages from that of the tests.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ accelerator = Accelerator(cpu=True)
 print(sys.argv[1:], accelerator.gather(torch.ones(3).sum().item()))
 """
 COMMUNICATES = "import torch.distributed as dist\n\ndist.init_process_group('gloo')\ndist.barrier()\n"
-# Scripts that cost nothing: what starts them is what is tried.
+# Scripts that cost nothing: the way they are started is tested.
 RIGHT = "import os\n\nprint(os.environ.get('WORLD_SIZE'))\n"
 TRAINS = """\
 import os
@@ -59,14 +59,14 @@ NOTHING_WRONG = "Nothing wrong was seen. That is no proof: a run only shows what
 
 @dataclass(frozen=True)
 class Mode:
-    """How the command is called, and what it comes to: exit code, runs with whether each holds, and the last words."""
+    """How the command is called, and the result: exit code, runs with whether each holds, and the last words."""
 
     words: tuple[str, ...]
     code: int
     runs: dict[str, bool]
     conclusion: str | None
     says: tuple[str, ...] = field(default=())
-    # How many fixtures of right code are run besides.
+    # How many fixtures of right code are run in addition.
     right: int = 0
 
 
@@ -115,7 +115,7 @@ def installed(wheel: Path, home: Path) -> str:
     python = home / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index"]
     subprocess.run([*pip, str(wheel)], check=True, timeout=300)
-    # Behind its own packages those of the tests' environment; what these have as editable is not there.
+    # After its own packages those of the tests' environment, except its editable installs.
     own = sysconfig.get_path("purelib", vars={"base": str(home)})
     theirs = [path for path in sys.path if "site-packages" in path]
     Path(own, "borrowed.pth").write_text("\n".join(theirs) + "\n")
@@ -125,7 +125,7 @@ def installed(wheel: Path, home: Path) -> str:
     return str(home / "bin" / "trl-lint")
 
 
-# Those that import most are in every run in forks, and from the wheel in the slow ones.
+# Those with the most imports run in forks in every run of the tests, and from the wheel in the slow ones.
 HEAVY = ("fixtures", "fixtures that raise")
 
 
@@ -164,12 +164,12 @@ def test_interrupted_at_any_moment(command, number, tmp_path):
 
 
 def formats(name: str) -> list[str]:
-    """Of standard output, and of the files."""
+    """The formats of standard output and of the files."""
     return [FORMATS[(list(MODES).index(name) + number) % len(FORMATS)] for number in range(len(FORMATS))]
 
 
 def words(name: str, folder: Path) -> list[str]:
-    """How a mode is called in a folder with its files."""
+    """The arguments of a mode in a folder with its files."""
     for file, text in FILES.items():
         (folder / file).parent.mkdir(exist_ok=True)
         (folder / file).write_text(text)
@@ -179,7 +179,7 @@ def words(name: str, folder: Path) -> list[str]:
 
 
 def look(name: str, code: int, out: str, err: str, folder: Path) -> None:
-    """See that all formats say what a mode comes to."""
+    """Check that all formats report the expected result of a mode."""
     mode = MODES[name]
     assert (code, err) == (mode.code, ""), out
     first, *others = formats(name)

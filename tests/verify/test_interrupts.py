@@ -1,4 +1,4 @@
-"""An interrupt: what is known is told, one line on standard error, nothing is left running."""
+"""An interrupt: what is known is reported, one line goes to standard error, nothing is left running."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from trl_lint.verify.rank import program
 from trl_lint.verify.record.traces import RankRecord, Run
 from trl_lint.verify.record.verdicts import INTERRUPTED
 
-# Rank 0 waits for rank 1, which has left a process in a session of its own running.
+# Rank 0 waits for rank 1, which has left a process running in another session.
 WAITS = """\
 import os, subprocess, sys, time
 import torch.distributed as dist
@@ -58,7 +58,7 @@ class TestSignals:
 
 
 class TestPartialReports:
-    """In each run of a proof: its runs so far are judged, and the one that is broken off as far as it got."""
+    """An interrupt in each run of a proof: the runs before it are judged, and the interrupted one as far as it got."""
 
     @pytest.fixture
     def script(self, tmp_path):

@@ -1,4 +1,4 @@
-"""How a job is started; what torchrun makes of it is tested in `test_torchrun.py`."""
+"""How a job is started; `test_torchrun.py` tests the start with torchrun."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STAND_INS = str(fixtures.folder() / "stand_ins")
 
 
 def options(launch, tmp_path):
-    """What stands between `python -m torch.distributed.run` and the program."""
+    """The options between `python -m torch.distributed.run` and the program."""
     command = launcher.torchrun(launch, tmp_path / "job.json")
     assert command[:3] == [PYTHON, "-m", "torch.distributed.run"]
     assert command[-2:] == [str(launcher.RANK_PROGRAM), str(tmp_path / "job.json")]
@@ -67,7 +67,7 @@ def plain(tmp_path, text, *args, **fields):
 
 
 def said(rank):
-    """What a script printed last, as JSON."""
+    """The last line that a script printed, parsed as JSON."""
     return json.loads(rank.output.splitlines()[-1])
 
 

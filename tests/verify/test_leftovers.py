@@ -1,4 +1,4 @@
-"""What a run has made is gone before the next; what was there before, or may be somebody else's, stays."""
+"""What a run has created is removed before the next one; existing files, and files that may belong to others, stay."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trl_lint.verify.proof import leftovers
 from trl_lint.verify.proof.session import Session, Subject
 from trl_lint.verify.record.traces import RankRecord, Run
 
-# Makes things in each of the ways that are told apart, and says where its temporary files are.
+# Creates files in each of the ways that are distinguished, and prints where its temporary files are.
 MAKES = """\
 import os, sys, tempfile
 import torch
@@ -54,9 +54,9 @@ def test_each_run_finds_what_the_first_one_found(launch, server, project):
     before = there(project)
     runs = judged(launch, server, project)
     assert there(project) == before
-    assert (project / "data" / "mine.txt").read_text() == "minemoremore"  # what was there is never touched
+    assert (project / "data" / "mine.txt").read_text() == "minemoremore"  # existing files are never touched
     first, second = ({*leftovers._outermost({path for rank in run.ranks for path in rank.made})} for run in runs)
-    assert first == second and str(project / "out") in first  # where it is left behind, nobody makes it again
+    assert first == second and str(project / "out") in first  # if it were left, the second run would not create it
     folders = {rank.output.split()[-1] for run in runs for rank in run.ranks}
     assert len(folders) == 2 and not any(map(os.path.exists, folders))
 

@@ -1,4 +1,4 @@
-"""Statements are marked: a run tells how often each was executed and which came last, and stays as it is."""
+"""Marked statements: a run records how often each was executed and which came last, and is otherwise unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trl_lint.verify.record.traces import read_run
 
 @pytest.fixture(autouse=True)
 def as_if_new(monkeypatch):
-    """This process keeps nothing afterwards."""
+    """This process records nothing afterwards."""
     for name in ("_recorder", "_path", "_next", "_calls", "_owner"):
         monkeypatch.setattr(executing, name, getattr(executing, name))
     monkeypatch.setattr(trace, "current", None)
@@ -29,7 +29,7 @@ def as_if_new(monkeypatch):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Runs a program: what it has at its end, and what was executed of it."""
+    """Run a program: its variables at the end, and which of its statements were executed."""
 
     def made(text, name="program.py"):
         path = tmp_path / name
@@ -84,7 +84,7 @@ def test_what_is_executed_is_counted(run):
     _, executed = run(program)
     assert counts(executed, 1, 2, 3, 5, 7, 8, 9, 12, 13, 15, 17, 19) == [1, 1, 1, 0, 8, 8, 8, 1, 0, 1, 1, 1]
     assert counts(executed, 20, 21, 22, 24, 26, 27, 28) == [1, 3, 1, 1, 0, 1, 1]
-    # The line is the definition's; the column may be of the body, which nobody calls.
+    # The line is the definition's; the column may be that of the body, which is never called.
     (file,) = executed.files
     assert [executed.count(file, 11, column) for column in (1, 10)] == [1, 0]
 
@@ -135,7 +135,7 @@ def test_all_else_is_as_it_was(run):
 
 
 def test_another_process_runs_it_as_well(run):
-    """A worker that is started anew knows of no ring."""
+    """A newly started worker knows no ring buffer."""
     names, _ = run("def f():\n    return 1\n")
     for name in (executing.WRITE, executing.FULL):
         del builtins.__dict__[name]
@@ -233,7 +233,7 @@ def total(n):
         return n
     return 0
 """
-# A worker of its own, which is forked, gets to a line as well.
+# A worker that the script forks reaches a line as well.
 MAIN = """\
 import os
 from {module} import total

@@ -1,4 +1,4 @@
-"""The fixed copy: what `--fix` makes of a program runs, and the user's files stay as they are."""
+"""The fixed copy: the result of `--fix` for a program runs, and the user's files stay unchanged."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def contents(folder):
 
 
 def mended(project, script="train.py", include=(), **settings):
-    """What is mended of a script, by the name below the project."""
+    """The fixed files of a script, by name below the project."""
     files = mending.files_of(project / script, [project, (project / script).parent], include)
     found = mending.mend(files, replace(SETTINGS, root=project, **settings), project.parent / "copies")
     assert not found.problems
     return found, {os.path.relpath(path, project): Path(text).read_text() for path, text in found.sources.items()}
 
 
-# Of each layout: the files that have the bug, and those that are as they should be.
+# For each layout: the files that have the bug, and those that are right.
 LAYOUTS = {
     "the script itself": {"train.py": HELPER},
     "a package without __init__.py": {"train.py": "from parts.helper import total\n", "parts/helper.py": HELPER},
@@ -119,7 +119,7 @@ def test_a_copy_is_mended_further(project):
 
 @pytest.mark.parametrize("is_module", [False, True])
 def test_the_copies_run_at_the_places_of_the_originals(project, is_module, monkeypatch):
-    """Without the libraries: what is fixed here is read from the copies, not executed."""
+    """Without the libraries: the fixed text is read from the copies, not executed."""
     monkeypatch.chdir(project)
     show = "import json\nimport helper\nfrom lib import dist\nprint(json.dumps([__file__, helper.name, dist.name]))\n"
     name = "name = __file__, 'original'\n"

@@ -1,4 +1,4 @@
-"""What is there for nccl alone, looked at without a GPU: stand-ins say what torch would."""
+"""The parts for nccl alone, tested without a GPU: stand-ins say what torch would."""
 
 from __future__ import annotations
 
@@ -141,9 +141,9 @@ class TestSharedGpus:
             ("cuda:3", 2, 4, 1),
             (0, 1, 2, 0),
             ("cuda", 1, 2, "cuda"),
-            (1, 0, 2, 1),  # no GPU at all: torch says so
+            (1, 0, 2, 1),  # no GPU at all: torch reports that
             (1, 2, 2, 1),
-            (5, 1, 2, 5),  # that of no process: a mistake of the script
+            (5, 1, 2, 5),  # the GPU of no process: a mistake of the script
             (1, 1, 1, 1),
         ],
     )

@@ -1,4 +1,4 @@
-"""The command for a machine with GPUs, as far as it can be looked at without one."""
+"""The command for a machine with GPUs, as far as it can be tested without one."""
 
 from __future__ import annotations
 

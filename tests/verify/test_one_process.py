@@ -1,4 +1,4 @@
-"""A script that fails on one process as well has no multi-process bug: that is said, and its fixed copy is not run."""
+"""A script that fails on one process as well has no multi-process bug: that is reported, and no fixed copy is run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FINDING = Finding("TRL003", "unreduced-metric", "", SCRIPT, Position(31, 5), Pos
 
 @pytest.fixture
 def prove(tmp_path, monkeypatch):
-    """Of a script whose line 31 is mended: the proof, and the labels of its runs."""
+    """The proof of a script whose line 31 is fixed, and the labels of its runs."""
     monkeypatch.setattr(mending, "mend", lambda *_: MendedCopy(findings=[FINDING], applied=[FINDING]))
     monkeypatch.setattr(mending, "to_name", lambda *_: [Path(SCRIPT)])
     monkeypatch.setattr(mending, "files_of", lambda *_: [])
@@ -65,7 +65,7 @@ def test_a_failure_of_several_processes_is_gone_into(prove, alone):
     proof, started = prove({**runs, "one process": [[well()]]})
     assert proof.alone is None
     assert [column.judged.label for column in proof.columns] == ["as it is", "fixed"]
-    # What fails otherwise may need no more than the variables of a group.
+    # A script that fails may only need the variables of a group.
     assert started.asked.count("on one process") == (1 if alone.ended_well else 2)
 
 
@@ -106,7 +106,7 @@ def test_a_right_script_is_not_run_once_more(prove):
 
 
 def test_what_bare_python_fails_at_is_tried_in_a_group_of_one(prove):
-    """Where it needs the variables of a group, several processes are what it needs."""
+    """If it needs the variables of a group, it needs several processes."""
     runs = {"bare python 2 emulated GPUs": [[failed(0, 3, "RANK")]], "on one process": [[failed(0, 3, "RANK")]]}
     proof, started = prove(runs, bare=True)
     assert proof.alone is not None and started.asked == ["bare python 2 emulated GPUs", "on one process"]
@@ -165,7 +165,7 @@ def test_every_format_says_so(prove, name):
 
 @pytest.mark.parametrize("extra", [[], ["--exit-zero"]])
 def test_the_exit_code_says_so(tmp_path, monkeypatch, extra):
-    """As for whatever else can't be judged."""
+    """The exit code is that of other subjects that can't be judged."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("print(1)\n")
     monkeypatch.setattr(launcher, "run", lambda launch, job, *, plain: Run([failed(0, 14), failed(1, 14)][: 2 - plain]))
@@ -193,7 +193,7 @@ from transformers import AutoModelForCausalLM
 AutoModelForCausalLM.from_pretrained("no/model")
 """
 IMPORT = "import torch\nimport no_such_module\n"
-# The variables of a group are needed to get as far as the failure.
+# Without the variables of a group it does not get as far as the failure.
 GROUP = """\
 import os
 import torch.distributed as dist
@@ -202,9 +202,9 @@ rank = int(os.environ["RANK"])
 dist.init_process_group("gloo")
 open(f"/no/such/shard-{rank}")
 """
-# It fails with several ranks alone.
+# It fails only with several ranks.
 SHARDS = GROUP.replace("open(", "if rank:\n    open(")
-# A group of one fails at it as well, but it is mended.
+# A group of one fails here as well, but the line is fixed.
 NUMBER = """\
 import os
 import torch

@@ -1,4 +1,4 @@
-"""What oracles say of runs that are made up, and when two numbers are the same."""
+"""The verdicts of oracles on invented runs, and when two numbers are equal."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_ddps_own_collectives_are_compared_where_nobody_was_cut_short():
         ([raised(0, 1, LOST, "ConnectionResetError"), raised(1, 2, LOST)], "exception", [0]),
         ([raised(0, 1, LATE, "ReadTimeout"), raised(1, 2, LOST)], "exception", [0]),
         ([raised(0, 1, LATE), rank(1)], "left early", [1]),
-        ([RankRecord(0), raised(1, 2, "no rows", "ValueError")], "exception", [1]),  # stopped before it could say so
+        ([RankRecord(0), raised(1, 2, "no rows", "ValueError")], "exception", [1]),  # stopped before it could report
         ([raised(0, 1, LOST), rank(1), rank(2)], "left early", [1, 2]),
         ([raised(0, 1, LOST), raised(1, 1, LOST)], "left early", []),
         ([raised(0, 3, LOST), raised(2, 2, "no", "KeyError"), raised(1, 1, "no", "KeyError")], "exception", [1, 2]),
@@ -193,7 +193,7 @@ def test_a_run_with_moved_shares_that_failed_tells_nothing():
 
 
 def test_moved_shares_are_those_of_the_same_training():
-    """Dropout that meets other rows, or a script that does not repeat itself, changes the losses as well."""
+    """Dropout on other rows, or a script that is not reproducible, changes the losses as well."""
     run = Run([logging(0, {"x": 1.0}, losses=[1.0]), logging(1, losses=[2.0])])
     moved = Run([logging(0, {"x": 2.0}, losses=[2.0], moved=True), logging(1, losses=[1.0], moved=True)])
     assert metrics.judge(run, moved).way == "metric"
@@ -202,7 +202,7 @@ def test_moved_shares_are_those_of_the_same_training():
 
 
 def twice(first, second, losses=((1.0,), (1.0,))):
-    """The metrics that are not the same twice: of two ranks that hand over these values in one run and in another."""
+    """The metrics that differ between two runs: two ranks log these values in one run and in the other."""
     runs = [
         Run([logging(number, *({"x": value} for value in values), losses=[*each]) for number, values in enumerate(run)])
         for run, each in zip((first, second), losses, strict=True)

@@ -1,4 +1,4 @@
-"""Whether each rank trains on rows of its own."""
+"""Whether each rank trains on its own rows."""
 
 import pytest
 
@@ -22,12 +22,12 @@ def run_of(*ranks, passes=1):
     [
         (["ab ef ij", "cd gh kl"], Outcome.PASSED, ""),
         (["ab ef ij", "cd gh ab"], Outcome.PASSED, ""),  # filled up
-        (["ab ef ij|cd gh kl", "cd gh kl|ab ef ij"], Outcome.PASSED, ""),  # shared out anew
+        (["ab ef ij|cd gh kl", "cd gh kl|ab ef ij"], Outcome.PASSED, ""),  # distributed again
         (["ab cd ef", "ab cd ef"], Outcome.FAILED, "same rows"),
         (["abcde fghij xy", "cbkld mfgno zw"], Outcome.FAILED, "overlap"),
-        (["ab cd ef", "cb gd ih"], Outcome.UNKNOWN, ""),  # of so few rows it may be chance
-        (["ab ab ab", "cd cd cd"], Outcome.UNKNOWN, ""),  # the data are alike
-        # Of eleven rows two are alike, on each rank: more of them on both is no wonder, half of them is.
+        (["ab cd ef", "cb gd ih"], Outcome.UNKNOWN, ""),  # with so few rows it may be chance
+        (["ab ab ab", "cd cd cd"], Outcome.UNKNOWN, ""),  # the data are identical
+        # Two of eleven rows are identical, on each rank: a few of them on both may be chance, half of them is not.
         (["abcdefghijj xx", "klmnopqrstt yy"], Outcome.PASSED, ""),
         (["abcdefghijj xx", "abcopqrstuu yy"], Outcome.UNKNOWN, ""),
         (["abcdefghijj xx", "abcdefrstuu yy"], Outcome.FAILED, "overlap"),

@@ -1,4 +1,4 @@
-"""Of programs that hang, or lose a rank, the branch or loop is named where the ranks part."""
+"""For programs that hang, or lose a rank, the branch or loop is named where the ranks diverge."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from marks import line
 
 pytestmark = pytest.mark.torch
 
-# By program: how many ranks, and what is said behind the line that has the mark, or another one that it begins with.
+# By program: the number of ranks, and the end of the evidence, after the place of the marked line.
 PROGRAMS = [
     ("skips_by_data", 2, "`if torch.isnan(loss):`: rank 0 goes to line 20, rank 1 to line 19 (`return`)"),
     ("skips_by_data", 3, "`if torch.isnan(loss):`: ranks 0, 2 go to line 20, rank 1 to line 19 (`return`)"),

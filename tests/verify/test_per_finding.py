@@ -1,4 +1,6 @@
-"""What runs say of each finding: shown, consistent, not reached or contradicted, how often it was executed, and why."""
+"""What runs show about each finding: shown, consistent, not reached or contradicted, how often it was executed, and
+why.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +89,7 @@ def test_a_failure_that_does_not_repeat_shows_nothing():
 def test_what_fails_when_fixed_as_it_did_is_contradicted():
     found = said(judged(crashes(31, 31)), judged(crashes(31, 31)), [METRIC])
     assert found == [(Said.CONTRADICTED, "fixed it fails there in the same way")]
-    # Elsewhere it may have another cause.
+    # In other places it may have another cause.
     assert said(judged(crashes(50, 31)), judged(crashes(50, 31)), [METRIC])[0][0] is Said.CONSISTENT
 
 
@@ -99,7 +101,7 @@ def test_what_must_fail_and_does_not_is_contradicted():
 
 
 def test_a_metric_is_shown_by_its_own_oracle():
-    """The other finding is of another line."""
+    """The other finding is on another line."""
     ranks = both(31, 35)
     for rank in ranks:
         rank.logs = [Log("wandb.log", {"a": 1.0}, (SourcePlace(SCRIPT, 31, "main"),))]
@@ -233,7 +235,7 @@ def test_that_nothing_was_seen_names_what_was_not_reached(findings, words):
 
 @pytest.fixture
 def findings(server, tmp_path, monkeypatch):
-    """What `trl-lint verify` says of the findings of a program, by code, and its conclusion."""
+    """The verdicts of `trl-lint verify` on the findings of a program, by code, and its conclusion."""
 
     def made(*args):
         shutil.copy(PROGRAMS / "finds.py", tmp_path)

@@ -1,4 +1,4 @@
-"""`--plot`: which metrics are drawn, with which values, and what can't be."""
+"""`--plot`: which metrics are drawn, with which values, and what can't be drawn."""
 
 from __future__ import annotations
 

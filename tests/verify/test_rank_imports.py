@@ -1,4 +1,4 @@
-"""Modules are patched when they are imported, and some are loaded from another text."""
+"""Modules are patched when they are imported, and some are loaded from a different text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trl_lint.verify.rank.call_stack import UserFiles
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A folder on the import path; what is imported from it is forgotten afterwards, and so are finders."""
+    """A folder on the import path; modules imported from it, and finders, are removed afterwards."""
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
     before = set(sys.modules)
@@ -34,7 +34,7 @@ def write(folder, name, text):
 
 
 def seen(patched):
-    """A patch that notes which modules it was given, and what each had by then."""
+    """A patch that records which modules it was given, and what each contained by then."""
     return lambda module: patched.append((module.__name__, module.value))
 
 

@@ -1,4 +1,4 @@
-"""The rows of a report: one process with several GPUs is judged by the same oracles as several processes are."""
+"""The rows of a report: one process with several GPUs is judged by the same oracles as several processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sharded models: what is read of a part, what the ranks gather together, and what is trained."""
+"""Sharded models: what is read from a shard, what the ranks gather together, and what is trained."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def reading(*by_rank: list[NumberRead]) -> Run:
 
 
 def copying(logged: dict[int, list[float]], copies: dict[int, list[CopyRead]]) -> Run:
-    """Ranks that take copies, then log, once per log."""
+    """Ranks that take copies and then log, once per log."""
     ranks = []
     for rank in sorted(copies):
         logs = [Log("wandb.log", {"norm": value}, AT) for value in logged.get(rank, ())]
@@ -69,7 +69,7 @@ def test_parts_are_put_together_as_the_tensor_would(how, values, whole):
 def test_a_rank_that_has_all_of_it_is_right(values):
     run = reading(*([number(value)] for value in values))
     verdict = whole_parameters.judge(run)
-    assert verdict.failed is (values[0] != values[1])  # the other one has nothing, and takes that for all
+    assert verdict.failed is (values[0] != values[1])  # the other rank has nothing, and takes that for the whole
 
 
 def test_a_number_that_nobody_can_put_together_is_no_finding():
@@ -109,7 +109,7 @@ BOTH = {0: [copy(3.0), copy(3.0, logs=1)], 1: [copy(4.0), copy(4.0, logs=1)]}
         ({0: [3.0, 3.0], 1: [4.0, 4.0]}, BOTH, True),
         ({0: [3.0, 3.0]}, BOTH, True),
         ({0: [9.0, 9.0]}, BOTH, True),  # squared
-        ({0: [0.25, 0.25]}, BOTH, False),  # the mean of the part and of the whole
+        ({0: [0.25, 0.25]}, BOTH, False),  # the mean of the shard and of the whole
         ({0: [5.0, 5.0], 1: [5.0, 5.0]}, BOTH, False),
         ({0: [3.0, 2.0]}, BOTH, False),  # in one log only
         ({0: [3.1, 3.1]}, BOTH, False),
@@ -178,7 +178,7 @@ def test_what_not_all_ranks_gather_is_told_with_its_lines(judged, program):
 
 @pytest.mark.torch
 def test_generating_that_is_synchronised_passes(judged):
-    """transformers does so of a model that FSDP manages, and FSDP hands `generate` on."""
+    """transformers does this for a model that FSDP manages, and FSDP forwards `generate`."""
     assert judged("sharded_lengths", "synchronised").passed
 
 
@@ -199,7 +199,7 @@ def test_shares_are_put_together_where_all_ranks_have_told_of_them():
     ranks[0].weights, ranks[0].weight_shares = [[3.0, 1.0], [2.0, 2.0]], [(0, 1), ()]
     ranks[1].weights, ranks[1].weight_shares = [[4.0, -2.0], [2.0, 2.0]], [(0, 1), ()]
     sharded.put_together(ranks)
-    assert [rank.grad_norms for rank in ranks] == [[13.0, None], [13.0]]  # of the second step a part is missing
+    assert [rank.grad_norms for rank in ranks] == [[13.0, None], [13.0]]  # in the second step a shard is missing
     assert [rank.weights for rank in ranks] == [[[5.0, -1.0], [2.0, 2.0]]] * 2
 
 

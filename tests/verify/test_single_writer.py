@@ -1,4 +1,4 @@
-"""The oracle of files that several ranks make, and what each rank tells of them."""
+"""The oracle of files that several ranks write, and what each rank records of them."""
 
 from __future__ import annotations
 

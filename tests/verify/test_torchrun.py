@@ -20,7 +20,7 @@ pytestmark = pytest.mark.torch
 needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
 
 
-# Seconds after which ranks are given up that do nothing.
+# Seconds after which idle ranks are given up.
 TIMEOUT = 10
 
 
@@ -55,7 +55,7 @@ def test_a_hang_is_told_in_time_and_leaves_no_process(torchrun, tmp_path):
     assert verdict.way == "hang"
     for rank in (0, 1):
         assert line("starts_helper", "waits", rank) in verdict.evidence[rank]
-    # Rank 1 has left its sleep no sooner than it was asked to.
+    # Rank 1 has not left its sleep before it was asked to.
     assert judged.run.stuck and judged.run.ranks[1].asked_to_stop and judged.run.ranks[1].end is None
     ranks, helpers = of_ranks(tmp_path), [int(path.read_text()) for path in tmp_path.glob("helper*")]
     assert (len(ranks), len(helpers)) == (2, 2)
@@ -66,7 +66,7 @@ def test_a_hang_is_told_in_time_and_leaves_no_process(torchrun, tmp_path):
 @needs_proc
 @pytest.mark.parametrize("is_killed", [False, True], ids=["asked to stop", "killed"])
 def test_a_run_that_is_given_up_leaves_no_process(torchrun, tmp_path, monkeypatch, is_killed):
-    """`limit` and Ctrl+C end a run in the same way; where torchrun does not heed it, it is killed."""
+    """`limit` and Ctrl+C end a run in the same way; if torchrun does not react, it is killed."""
     monkeypatch.setattr(launcher, "STOP_SECONDS", 0.0 if is_killed else 300)
 
     def tick():
@@ -97,7 +97,7 @@ def test_a_run_is_stopped_at_its_limit(torchrun, tmp_path, monkeypatch):
     assert judged.verdict("same sequence").outcome is Outcome.PASSED
 
 
-@pytest.mark.slow  # in forks it is in every run (test_verdicts.py)
+@pytest.mark.slow  # runs in forks in every run of the tests (test_verdicts.py)
 def test_shares_are_moved(torchrun, tmp_path):
     verdict = judge(torchrun, tmp_path, "logs", "share on main").verdict("same metric")
     assert verdict.way == "metric"
@@ -110,7 +110,7 @@ def test_a_launcher_that_fails_is_quoted(torchrun, tmp_path):
         launcher.run(replace(torchrun, nnodes="many"), job)
 
 
-@pytest.mark.slow  # all of them are in every run in forks, and one through torchrun from the wheel
+@pytest.mark.slow  # all run in forks in every run of the tests, and one through torchrun from the wheel
 @pytest.mark.parametrize("name", ["wrapped_model_attribute/broken_ddp", "unreduced_metric/broken_ddp"])
 def test_a_fixture(torchrun, tmp_path, name):
     (fixture,) = [each for each in fixtures.fixtures() if each.name == name]
@@ -119,7 +119,7 @@ def test_a_fixture(torchrun, tmp_path, name):
     assert all(column.holds for column in proof.columns), [column.judged.verdicts for column in proof.columns]
 
 
-# Of the programs that take arguments.
+# The arguments of the programs that take any.
 ARGUMENTS = {
     "closing_log": ("quietly",),
     "exits": ("3",),

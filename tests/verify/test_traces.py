@@ -1,4 +1,4 @@
-"""What a run left behind is read back, whole or not."""
+"""The traces of a run are read back, complete or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the harness says of small programs: how they ended and why, which collectives parted, what was logged."""
+"""Verdicts of the harness on small programs: how they ended and why, which collectives diverged, what was logged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.torch
 
 
 def ends(judged, way):
-    """The verdict of a run that ended in a way."""
+    """The verdict on a run that ended in this way."""
     verdict = judged.verdict("ends")
     assert (verdict.outcome, verdict.way) == (Outcome.FAILED, way), verdict
     return verdict
@@ -27,7 +27,7 @@ def evidence_of(verdict, rank):
     return found[0]
 
 
-# Of each program: its arguments, how it ends, the rank it is due to and what that one says.
+# For each program: its arguments, how it ends, the rank that is the cause, and its message.
 CAUSES = [
     ("raises_on_one", (), "exception", "ValueError: no rows are left"),
     ("raises_and_lingers", (), "exception", "ValueError: no rows are left"),
@@ -155,7 +155,7 @@ def test_right_collectives_pass(judged, program, nproc):
     assert both.verdict("same sequence").outcome is Outcome.PASSED
 
 
-# Of each way to log: how it fails, and in which metric.
+# For each way to log: how it fails, and in which metric.
 LOGS = [
     ("mean", "", ""),
     ("share", "metric", "loss"),
@@ -191,7 +191,7 @@ def test_what_is_not_the_same_twice_on_a_rank_is_not_compared_between_ranks(judg
 
 @pytest.mark.parametrize(("how", "way"), [("quietly", ""), ("with an override", ""), ("and its own", "metric")])
 def test_what_trainer_itself_logs_last_is_of_one_rank(judged, how, way):
-    """It adds the losses of this rank since the last log; what the program calls by that name is judged."""
+    """It sums the losses of this rank since the last log; what the program logs under that name is judged."""
     both = judged("closing_log", how)
     assert both.ended_well
     last = [next(log for log in rank.logs[::-1] if "train_loss" in log.values) for rank in both.run.ranks]
@@ -241,7 +241,7 @@ def test_a_right_training_loop_passes_all(judged):
     outcomes = {verdict.oracle: verdict.outcome for verdict in both.verdicts}
     assert outcomes.pop("true value") is Outcome.UNKNOWN  # no run on one process to compare with
     assert outcomes.pop("one writer") is Outcome.UNKNOWN  # it writes no files
-    assert outcomes.pop("own share") is Outcome.UNKNOWN  # its few rows are alike
+    assert outcomes.pop("own share") is Outcome.UNKNOWN  # its few rows are identical
     assert outcomes.pop("own device") is Outcome.UNKNOWN  # it asks for the CPU
     assert set(outcomes.values()) == {Outcome.PASSED}
     assert "DDP's own" in both.verdict("same sequence").summary

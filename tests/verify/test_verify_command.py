@@ -1,4 +1,4 @@
-"""The command `trl-lint verify`: exit codes, streams, and that the user's files stay as they are."""
+"""The command `trl-lint verify`: exit codes, streams, and that the user's files stay unchanged."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ print(sys.argv[1:], total)
 '''
 HELPER = "import torch\n\n\ndef rows_of(index):\n    return torch.arange(3) + index\n"
 RIGHT = COUNTS.replace("rows.sum().item()", "rows.sum()").replace("total)", "total.sum().item())")
-# A bug for which there is no fix: a broadcast that one rank never reaches, as it has failed.
+# A bug without a fix: a broadcast that one rank never reaches, because it has failed.
 RAISES = """\
 import os
 import torch
@@ -48,7 +48,7 @@ if os.environ["RANK"] == "1":
     raise ValueError("no such shard")
 dist.all_reduce(torch.ones(1))
 """
-# With so many rows per step as `--batch` says, for as many GPUs.
+# The number of rows per step is `--batch`, for this number of GPUs.
 TRAINS = """\
 import argparse, os
 from tiny import ARGUMENTS, tiny_model, token_rows
@@ -72,7 +72,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture(scope="module")
 def bare_python(tmp_path_factory) -> str:
-    """An interpreter that has nothing installed."""
+    """An interpreter without any installed packages."""
     home = tmp_path_factory.mktemp("bare")
     venv.create(home, with_pip=False, symlinks=True)
     return str(home / "bin" / "python")
@@ -155,7 +155,7 @@ def forked(server, folder, monkeypatch) -> None:
 
 @pytest.fixture(scope="module")
 def counted(server, tmp_path_factory):
-    """A script that fails as it is and passes when fixed: what the command said, and the folder it was in."""
+    """A script that fails as it is and passes when fixed: the output of the command, and its folder."""
     folder = tmp_path_factory.mktemp("counted")
     (folder / "train.py").write_text(COUNTS)
     (folder / "helper.py").write_text(HELPER)
@@ -256,7 +256,7 @@ class TestOthers:
     @pytest.mark.slow
     @pytest.mark.skipif(not find_spec("trl"), reason="not installed: trl")
     def test_bare_python_on_several_gpus(self, monkeypatch, forked):
-        """The report of trl issue 3392, in its words: SFT of trl 0.17.0 with transformers 4.51.3."""
+        """The report of trl issue 3392, with its messages: SFT of trl 0.17.0 with transformers 4.51.3."""
         program = Path(__file__).parents[2] / "fixtures" / "unreduced_metric" / "quiet_sft.py"
         monkeypatch.setenv("PYTHONPATH", str(program.parents[1]))
         done = call("--bare", "--output-format", "json", str(program))
@@ -268,7 +268,7 @@ class TestOthers:
     @pytest.mark.slow
     @pytest.mark.skipif(not find_spec("transformers"), reason="not installed: transformers")
     def test_a_launch_file(self, folder, monkeypatch, forked):
-        """Plain Trainer, whose launch says of everything but the GPUs what the program is to be given."""
+        """Plain Trainer, whose launch gives all of the program's settings except the GPUs."""
         monkeypatch.setenv("PYTHONPATH", str(ROOT / "fixtures"))
         (folder / "train.py").write_text(TRAINS)
         (folder / "run.sh").write_text("STEPS=1 CUDA_VISIBLE_DEVICES=0,1 python train.py --batch '2'\n")

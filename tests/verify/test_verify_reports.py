@@ -1,4 +1,4 @@
-"""What is printed of proofs, in each format."""
+"""The printed reports on proofs, in each format."""
 
 from __future__ import annotations
 

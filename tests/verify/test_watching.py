@@ -1,4 +1,4 @@
-"""Ranks that are late are waited for; ranks that wait for each other in vain are told of at once."""
+"""Late ranks are waited for; ranks that wait for each other in vain are reported at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /
 
 
 def waiting(number, name="barrier", *, calls=1, group=None, **fields):
-    """A rank in the last of so many collectives of a group."""
+    """A rank in the last of `calls` collectives of a group."""
     at = (SourcePlace("/project/train.py", 3, "main"),)
     made = [Call(index, name, group, "", None, None, None, at) for index in range(calls)]
     return RankRecord(number, calls=made, done=set(range(calls - 1)), asked_to_stop=True, **fields)
@@ -58,7 +58,7 @@ def test_a_run_that_was_stuck_is_a_hang_unless_a_rank_is_through():
 @needs_proc
 @pytest.mark.parametrize(("program", "at_work"), [("while True: pass", True), ("import time; time.sleep(600)", False)])
 def test_a_process_is_at_work_or_not(program, at_work):
-    """Also one that it has started itself."""
+    """The same for a process that it has started itself."""
     started = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {program!r}])"
     with subprocess.Popen([sys.executable, "-c", started], start_new_session=True) as process:
         try:
@@ -68,14 +68,14 @@ def test_a_process_is_at_work_or_not(program, at_work):
 
 
 def settled(holds, times=20):
-    """Whether something comes to hold and then does: starting is work, too."""
+    """Whether something becomes true and stays true: starting is work, too."""
     return any(all(holds() or time.sleep(0.1) for _ in range(times)) for _ in range(600))
 
 
 @pytest.mark.torch
 @needs_proc
 def test_a_rank_that_works_is_waited_for(launch, server, tmp_path):
-    """However long: here for three times of what was asked for."""
+    """However long: here for three times the patience."""
     session = Session(replace(launch, timeout=1.0), tmp_path, start=server)
     judged = session.judge(subject("prepares", "computes", "3"), "as it is")
     assert judged.ended_well and judged.passed, judged.verdicts

@@ -1,4 +1,4 @@
-"""As much of an editor as it takes to speak to the language server: pytest-lsp's client, and a folder."""
+"""The parts of an editor that talk to the language server: pytest-lsp's client, and a folder."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ COMMAND = (sys.executable, "-m", "trl_lint", "server")
 
 
 class Editor:
-    """A client and what it has open. It pushes whole texts, as the server asks for."""
+    """A client and its open files. It sends whole texts, as the server asks for."""
 
     def __init__(self, client: LanguageClient, told: types.InitializeResult) -> None:
         self.client = client
         self.told = told
         self.versions: dict[str, int] = {}
         self.texts: dict[str, str] = {}
-        self.registered: list[types.Registration] = []  # for what the server has asked to be told of
+        self.registered: list[types.Registration] = []  # the files that the server has asked to be notified of
 
     async def open(self, path: Path, text: str | None = None) -> list[types.Diagnostic]:
-        """Open a file, with a text that is not saved where one is given, and wait for its diagnostics."""
+        """Open a file, if a text is given with that unsaved text, and wait for its diagnostics."""
         text = path.read_text(encoding="utf-8") if text is None else text
         uri = path.as_uri()
         self.versions[uri], self.texts[uri] = 1, text
@@ -43,7 +43,7 @@ class Editor:
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
 
     async def retype(self, path: Path, text: str) -> list[types.Diagnostic]:
-        """Change a text, and wait for the diagnostics of that."""
+        """Change a text, and wait for its diagnostics."""
         self.type(path, text)
         return await self.told_of(path)
 
@@ -56,12 +56,12 @@ class Editor:
         self.client.text_document_did_close(types.DidCloseTextDocumentParams(document))
 
     def changed(self, path: Path) -> None:
-        """A file that is watched has changed on the disk."""
+        """A watched file has changed on the disk."""
         change = types.FileEvent(path.as_uri(), types.FileChangeType.Changed)
         self.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
 
     async def told_of(self, path: Path) -> list[types.Diagnostic]:
-        """The next diagnostics of the newest text of a file."""
+        """The next diagnostics for the newest text of a file."""
         while True:
             waiting = self.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
             told = await asyncio.wait_for(waiting, SECONDS)
@@ -69,7 +69,7 @@ class Editor:
                 return list(told.diagnostics)
 
     async def pulled(self, path: Path) -> list[types.Diagnostic]:
-        """The diagnostics of a file, asked for."""
+        """The diagnostics of a file, on request."""
         document = types.TextDocumentIdentifier(path.as_uri())
         report = await self.client.text_document_diagnostic_async(types.DocumentDiagnosticParams(document))
         return list(report.items)
@@ -77,7 +77,7 @@ class Editor:
     async def actions(
         self, path: Path, found: Sequence[types.Diagnostic] = (), only: Sequence[str] | None = None
     ) -> list[types.CodeAction]:
-        """What is offered for some diagnostics; without any, for the whole text."""
+        """The actions offered for some diagnostics; without any, for the whole text."""
         whole = types.Range(types.Position(0, 0), types.Position(10_000, 0))
         about = types.CodeActionContext(list(found), only=list(only) if only else None)
         asked = types.CodeActionParams(
@@ -86,7 +86,7 @@ class Editor:
         return list(await self.client.text_document_code_action_async(asked) or [])
 
     async def hover(self, path: Path, line: int, column: int) -> str:
-        """What is shown at a place, which counts from 0."""
+        """The hover text at a position, which counts from 0."""
         document = types.TextDocumentIdentifier(path.as_uri())
         asked = types.HoverParams(document, types.Position(line, column))
         shown = await self.client.text_document_hover_async(asked)
@@ -117,7 +117,7 @@ async def editor(
     command: Sequence[str] = COMMAND,
     folder: Path | None = None,
 ) -> AsyncIterator[Editor]:
-    """An editor with a server of its own, which has to end by itself."""
+    """An editor with its own server, which has to end by itself."""
     client = make_test_lsp_client()
     await client.start_io(*command)
     registered: list[types.Registration] = []

@@ -1,4 +1,4 @@
-"""What the tests of the ways in lint: the fixtures with their marks, and files that need each other."""
+"""The files that the tests of the ways in lint: the fixtures with their marks, and files that depend on each other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BROKEN = {
 }
 _MARK = re.compile(r"[ \t]*# expect: (?P<codes>[A-Z0-9, ]+)$", re.MULTILINE)
 
-# The finding in `mine.py` (line 7, column 9, TRL003) can only be seen with its base class, in `base.py`.
+# The finding in `mine.py` (line 7, column 9, TRL003) can only be found with its base class, in `base.py`.
 BASE = """from transformers import Trainer
 
 
@@ -44,5 +44,5 @@ def marks(text: str) -> list[tuple[int, str]]:
 
 
 def unmarked(text: str) -> str:
-    """The text without its marks, which moves no line."""
+    """The text without its marks; the lines stay the same."""
     return _MARK.sub("", text)

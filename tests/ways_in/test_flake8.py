@@ -1,6 +1,6 @@
-"""The flake8 plugin in a real flake8: what it finds is what `trl-lint` finds, and flake8 goes on working.
+"""The flake8 plugin in a real flake8: it finds what `trl-lint` finds, and flake8 keeps working.
 
-Most runs are forks of a process that has imported flake8 (`forks.py`); a few of each kind are processes of their own.
+Most runs are forks of a process that has imported flake8 (`forks.py`); a few of each kind are separate processes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Start = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def run(*args: str | Path, folder: Path, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
-    """A process of its own, as users start it."""
+    """Run a separate process, as users do."""
     done = subprocess.run(
         [sys.executable, "-m", *map(str, args)], cwd=folder, input=stdin, capture_output=True, check=False
     )
@@ -57,7 +57,7 @@ def run(*args: str | Path, folder: Path, stdin: bytes | None = None) -> subproce
 
 
 def flake8(*args: str | Path, folder: Path, stdin: bytes | None = None, start: Start = module) -> list[Place]:
-    """What a flake8 that must not complain reports of our rules: path, line, column, code."""
+    """What flake8, without complaints, reports of our rules: path, line, column, code."""
     done = start("flake8", *args, folder=folder, stdin=stdin)
     assert not done.stderr
     matches = [LINE.fullmatch(line) for line in done.stdout.splitlines()]
@@ -86,7 +86,7 @@ def write(folder: Path, **files: str) -> None:
 
 @pytest.mark.parametrize("jobs", [pytest.param("-j1", marks=pytest.mark.slow), "-j2"])
 def test_the_fixtures(jobs, tmp_path):
-    # Of comments flake8 has its own view, so nothing is said of them.
+    # flake8 handles comments itself, so nothing is reported about them.
     folder = shutil.copytree(FIXTURES, tmp_path / "fixtures", ignore=shutil.ignore_patterns("unused_noqa"))
     (folder / "pyproject.toml").write_text('[tool.trl-lint]\nselect = ["ALL"]\n')
     found = flake8("--isolated", jobs, ".", folder=folder, start=run)
@@ -96,7 +96,7 @@ def test_the_fixtures(jobs, tmp_path):
         for mark in marks(path.read_text(encoding="utf-8"))
         if "unused_noqa" not in path.parts
     ]
-    # The launches of a Python file carry no marks; flake8 is handed no files of another kind.
+    # The launches of a Python file carry no marks; flake8 gets no files of another kind.
     launches = [row for row in found if row[3] == "TRL004"]
     assert {path for path, *_ in launches} == {"bare_python_launch/launches/start.py"}
     assert [(path, row, code) for path, row, _, code in found if code != "TRL004"] == sorted(expected)
@@ -106,7 +106,7 @@ def test_the_fixtures(jobs, tmp_path):
 
 
 def test_nothing_need_be_configured(tmp_path):
-    """A plain `flake8`, in a folder with nothing but code."""
+    """A plain `flake8`, in a folder that contains only code."""
     write(tmp_path, **BROKEN)
     found = flake8(folder=tmp_path, start=run)
     assert found == trl_lint(folder=tmp_path, start=run)
@@ -126,7 +126,7 @@ def test_the_text_ends_with_what_to_write(tmp_path):
 
 
 def texts(*args: str, folder: Path) -> list[str]:
-    """What flake8 says of our rules behind the place."""
+    """flake8's messages for our rules, without the places."""
     lines = module("flake8", *args, folder=folder).stdout.splitlines()
     return [line.split(": ", 1)[1] for line in lines if ": TRL" in line]
 
@@ -182,7 +182,7 @@ def test_texts_of_all_kinds(tmp_path, content, door):
 
 
 def test_an_unsaved_buffer(tmp_path):
-    """The text is the one handed over, the bases are those beside the file that it stands for."""
+    """The text is the unsaved one; base classes are those next to the file that it belongs to."""
     (tmp_path / "pkg").mkdir()
     write(tmp_path / "pkg", base=BASE, mine="x = 1\n")
     args = ("--stdin-display-name", "pkg/mine.py", "-")
@@ -287,7 +287,7 @@ class Mine(Base):
 
 @pytest.mark.parametrize("args", [("-j1", "."), ("-j2", "."), ("--stdin-display-name=x.py", "-")])
 def test_a_file_that_only_the_settings_make_matter(tmp_path, args):
-    """It names no library, only names of the user's own."""
+    """It names no library, only users' own names."""
     write(tmp_path, x=OWN)
     table = "[tool.trl-lint]\nsinks = ['mylib.push']\ntrainer-bases = ['mylib.Base']\n"
     (tmp_path / "pyproject.toml").write_text(table)
@@ -415,7 +415,7 @@ def test_training_code_costs_only_what_a_check_needs(tmp_path):
 
 
 def test_the_python_interface(tmp_path, monkeypatch, capsys):
-    """One style guide may be handed files again and again, and these may change in between."""
+    """One style guide may be given files repeatedly, and these may change in between."""
     from flake8.api.legacy import get_style_guide
 
     monkeypatch.chdir(tmp_path)
@@ -443,7 +443,7 @@ def test_the_wordy_comment_is_obeyed(tmp_path):
 
 
 def test_of_comments_nothing_is_said(tmp_path):
-    """What a comment silences is decided by flake8, which the linter does not see."""
+    """flake8 decides what a comment silences, which the linter does not see."""
     write(tmp_path, x=f"{GATHER}x = 1  # noqa: TRL003\ny = 2  # noqa: E501, unreduced-metrics\n")
     assert {code for *_, code in trl_lint(".", folder=tmp_path)} == {"TRL001", "TRL900"}
     assert {code for *_, code in flake8(".", folder=tmp_path)} == {"TRL001"}

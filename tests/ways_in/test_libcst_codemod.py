@@ -15,19 +15,19 @@ Start = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def process(*args: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A process of its own, as users start it."""
+    """Run a separate process, as users do."""
     return subprocess.run([sys.executable, "-m", *args], cwd=folder, capture_output=True, text=True, check=False)
 
 
 def codemod(folder: Path, rule: str, *paths: str, start: Start = module) -> str:
-    """Run the command of a rule on files or folders; what LibCST says of it."""
+    """Run the command of a rule on files or folders; return LibCST's output."""
     command = f"trl_lint.codemods.{rule.title().replace('_', '')}Command"
     done = start("libcst.tool", "codemod", "-x", command, "--no-format", *paths, folder=folder)
     assert done.returncode == 0, done.stderr
     return done.stderr
 
 
-# What a rule's fixes leave to another rule; `--fix` goes on until nothing is left.
+# The rules whose findings a rule's fixes reveal; `--fix` continues until none is left.
 BROUGHT_TO_LIGHT = {"item_before_gather": ("truncated_gather",)}
 
 

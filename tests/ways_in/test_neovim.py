@@ -1,4 +1,4 @@
-"""Neovim without a window: a file is opened, its diagnostics are there, quick fixes are taken, and it is saved."""
+"""Neovim without a window: a file is opened, its diagnostics are shown, quick fixes are applied, and it is saved."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SCRIPT = Path(__file__).with_name("neovim.lua")
 
 
 def edited(path, hover):
-    """What was seen in Neovim while a file was mended and saved."""
+    """What Neovim showed while a file was fixed and saved."""
     report = path.parent / "seen.json"
     environment = {**os.environ, "PYTHON": sys.executable, "REPORT": str(report), "HOVER": hover}
-    # No files of the user's own, nor any that are left behind.
+    # Neither read the user's files nor leave any behind.
     environment |= {f"XDG_{each}_HOME": str(path.parent) for each in ("CACHE", "CONFIG", "DATA", "STATE")}
     command = [NVIM, "--headless", "--clean", "-n", path.name, "-c", f"luafile {SCRIPT}"]
     subprocess.run(

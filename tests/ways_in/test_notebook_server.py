@@ -1,4 +1,4 @@
-"""Notebooks in the language server: each cell is a document of its own for the editor, and all are one module."""
+"""Notebooks in the language server: each cell is a separate document for the editor, and all are one module."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from trl_lint.frontends.server.documents import Version
 from trl_lint.frontends.server.notebooks import NotebookVersion
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-# What the last cell does can only be judged with the class of the second; a character of two units is before its call.
+# The last cell can only be judged with the class of the second; a character of two units is before its call.
 IMPORTS = "%pip install trl\nfrom transformers import Trainer"
 BASE = 'class Base(Trainer):\n    def show(self, value):\n        self.log({"loss": value})'
 MINE = """class Mine(Base):
@@ -37,7 +37,7 @@ NOTEBOOKS = types.ClientCapabilities(
 
 
 class Notebook:
-    """A notebook that is open in an editor. Its cells are named by letters, in the order in which they came."""
+    """A notebook that is open in an editor. Its cells are named by letters, in the order in which they were added."""
 
     def __init__(self, editor, path):
         self.editor, self.uri, self.path = editor, path.as_uri(), path
@@ -48,7 +48,7 @@ class Notebook:
         return f"vscode-notebook-cell:{self.path}#{name}"
 
     def _new(self, *cells):
-        """Cells, and the documents that they are."""
+        """Cells, and their documents."""
         made, documents = [], []
         for each in cells:
             kind, text = each if isinstance(each, tuple) else (types.NotebookCellKind.Code, each)
@@ -76,7 +76,7 @@ class Notebook:
         )
 
     def arrange(self, start, count, *cells):
-        """Put new cells in the place of others."""
+        """Replace cells by new ones."""
         made, documents = self._new(*cells)
         gone = [types.TextDocumentIdentifier(each) for each in self.order[start : start + count]]
         self.order[start : start + count] = [each.document for each in made]
@@ -84,7 +84,7 @@ class Notebook:
         self.changed(structure=types.NotebookDocumentCellChangeStructure(array, documents, gone))
 
     def move_last_to_the_front(self):
-        """As an editor tells it: a cell that goes, and comes somewhere else; its document stays open."""
+        """As editors report it: a cell is removed and added at another place; its document stays open."""
         last = self.order.pop()
         self.order.insert(0, last)
         cells = [types.NotebookCell(self.kinds[each], each) for each in self.order]
@@ -120,7 +120,7 @@ class Notebook:
         return await asyncio.wait_for(once_there(), SECONDS)
 
     def shown(self, name):
-        """The diagnostics that the editor shows in a cell; None where it was told of none, and of no other."""
+        """The diagnostics that the editor shows in a cell; None if it has received none for it nor for any other."""
         found = self.editor.client.diagnostics.get(self.cell_uri(name))
         return None if found is None else list(found)
 
@@ -135,7 +135,7 @@ class Notebook:
         return await self.editor.client.text_document_hover_async(asked)
 
     def make(self, edit):
-        """Make the edits of an action, cell by cell; what each cell is then."""
+        """Apply the edits of an action, cell by cell; return the new texts of the cells."""
         for uri, edits in edit.changes.items():
             self.texts[uri] = applied(self.texts[uri], edits)
         return [self.texts[each] for each in self.order]
@@ -170,7 +170,7 @@ async def server():
 
 @pytest.fixture
 def folder(tmp_path):
-    """Asks for more than the default set: these notebooks start no processes."""
+    """More rules than the default set: these notebooks start no processes."""
     (tmp_path / "pyproject.toml").write_text('[tool.trl-lint]\nselect = ["ALL"]\n', encoding="utf-8")
     return tmp_path
 
@@ -210,7 +210,7 @@ async def test_it_follows_changes_of_the_cells(notebook):
     await notebook.told("d", [])
     notebook.arrange(1, 0, BASE)
     await notebook.told("d", [4])
-    notebook.move_last_to_the_front()  # a class is no base of what stands before it
+    notebook.move_last_to_the_front()  # a class is no base for code before it
     await notebook.told("d", [])
 
 
@@ -279,7 +279,7 @@ async def test_an_editor_that_asks_for_diagnostics_is_sent_those_of_cells(folder
         await notebook.told("d", [3])
         cell = types.TextDocumentIdentifier(notebook.cell_uri("d"))
         report = await other.client.text_document_diagnostic_async(types.DocumentDiagnosticParams(cell))
-        assert list(report.items) == []  # else it would show each of them twice
+        assert list(report.items) == []  # otherwise it would show each of them twice
 
 
 async def test_all_fixes_of_all_cells_are_those_of_the_command_line(notebook):

@@ -37,7 +37,7 @@ def git(*args: str, folder: Path) -> str:
 
 
 def repository(folder: Path) -> str:
-    """Make a folder a repository with all it holds; give the commit."""
+    """Make a folder a repository with its whole content; return the commit."""
     git("init", "-q", folder=folder)
     git("add", "--all", folder=folder)
     git("commit", "-qm", "All of it", folder=folder)
@@ -46,7 +46,7 @@ def repository(folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def hooks(tmp_path_factory) -> Path:
-    """A clean clone of what is published, and the cache of pre-commit beside it."""
+    """A clean clone of the repository, and the cache of pre-commit next to it."""
     return once(tmp_path_factory, "hooks", published)
 
 
@@ -65,7 +65,7 @@ def published(folder: Path) -> Path:
 
 @pytest.fixture
 def project(hooks, tmp_path) -> Path:
-    """Somebody's project, with the hooks in its configuration."""
+    """A user's project, with the hooks in its configuration."""
     files = {
         **{f"{name}.py": unmarked(text) for name, text in BROKEN.items()},
         "base.py": BASE,
@@ -107,7 +107,7 @@ def found(done: subprocess.CompletedProcess[str]) -> list[tuple[str, int, str]]:
 
 @pytest.mark.index
 def test_the_lint_hook(hook, project):
-    """All files of a project, less what its settings exclude."""
+    """All files of a project, except those that its settings exclude."""
     done = hook("trl-lint", "--all-files")
     expected = [(f"{name}.py", *mark) for name, text in BROKEN.items() for mark in marks(text)]
     assert (done.returncode, found(done)) == (1, sorted([*expected, ("mine.py", 7, "TRL003")]))
@@ -117,7 +117,7 @@ def test_the_lint_hook(hook, project):
 @pytest.mark.slow
 @pytest.mark.index
 def test_trying_the_repository_out(hook, hooks, project):
-    """`pre-commit try-repo` on a clean clone, as somebody does who wants to see what it says."""
+    """`pre-commit try-repo` on a clean clone, as users do to see its findings."""
     (project / ".pre-commit-config.yaml").unlink()
     done = hook("trl-lint", "--all-files", repository=hooks)
     expected = [(f"{name}.py", *mark) for name, text in BROKEN.items() for mark in marks(text)]
@@ -126,7 +126,7 @@ def test_trying_the_repository_out(hook, hooks, project):
 
 @pytest.mark.index
 def test_the_lint_hook_reads_what_it_is_not_handed(hook):
-    """Imports come from the disk; findings are those of the files of the commit."""
+    """Imports are read from the disk; findings are those in the files of the commit."""
     done = hook("trl-lint", "--files", "mine.py")
     assert (done.returncode, found(done)) == (1, [("mine.py", 7, "TRL003")])
     done = hook("trl-lint", "--files", "base.py", "pyproject.toml", "generated/x.py")
@@ -148,7 +148,7 @@ def test_the_fix_hook(hook, project):
 @pytest.mark.index
 def test_the_hooks_need_no_torch(hook, hooks):
     hook("trl-lint", "--files", "base.py")
-    # Another test's environment may lie beside it: that of a local hook, which is no clone of this repository.
+    # The environment of a local hook in another test may be next to it, which is no clone of this repository.
     (clone,) = (each.parent for each in (hooks.parent / "cache").glob("repo*/trl_lint"))
     (python,) = clone.glob("py_env-*/bin/python")
     script = "from importlib.metadata import distributions; print(*(each.metadata['Name'] for each in distributions()))"

@@ -1,4 +1,4 @@
-"""An editor's way in: python-lsp-server with its flake8 plugin, spoken to over its protocol."""
+"""For editors: python-lsp-server with its flake8 plugin, driven over its protocol."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECONDS = 600
 
 
 class Editor:
-    """As much of an editor as it takes to see diagnostics."""
+    """The parts of an editor that show diagnostics."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -62,7 +62,7 @@ class Editor:
         self.notify("textDocument/didOpen", {"textDocument": document})
 
     def change(self, name: str, text: str, version: int) -> None:
-        """Give a buffer another content, which is not saved."""
+        """Give a buffer new content, which is not saved."""
         document = {"uri": self.uri(name), "version": version}
         self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
 
@@ -91,13 +91,13 @@ def editor(tmp_path) -> Iterator[Editor]:
 
 
 def places(diagnostics: list[dict[str, Any]]) -> list[tuple[int, int, str]]:
-    """Line and column as people count them, and the code."""
+    """Line and column, counted from 1, and the code."""
     starts = [(each["range"]["start"], each["code"]) for each in diagnostics]
     return [(start["line"] + 1, start["character"] + 1, code) for start, code in starts]
 
 
 def test_saved_and_unsaved(editor, tmp_path):
-    """What is on the disk, then what was typed and not saved, then both rules and the base beside it."""
+    """First the content of the disk, then unsaved changes, then both rules and the base class next to it."""
     path = tmp_path / "x.py"
     path.write_text(BROKEN["item_before_gather"])
     editor.open("x.py", path.read_text())

@@ -1,4 +1,4 @@
-"""The recipes for continuous integration: the commands of each file, run as its system would run them."""
+"""The recipes for continuous integration: the commands of each file, run as on the CI system."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def git(folder: Path, *args: str) -> str:
 
 @pytest.fixture
 def branch(tmp_path: Path) -> tuple[Path, str]:
-    """A branch that breaks one file of two that were broken, deletes one, and adds a right one; and its base."""
+    """A branch that breaks a right file, deletes one of two broken ones, and adds a right one; and its base."""
     folder = tmp_path / "checkout"
     (folder / "src").mkdir(parents=True)
     (folder / "scripts").mkdir()
@@ -52,7 +52,7 @@ def branch(tmp_path: Path) -> tuple[Path, str]:
 
 
 def run(folder: Path, script: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A script, as a system for continuous integration starts it: bash that stops at what fails."""
+    """Run a script as a CI system does: bash that stops at the first failure."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", script],
@@ -70,7 +70,7 @@ def step(name: str) -> dict:
 
 
 def act(folder: Path, base: str, **inputs: str) -> subprocess.CompletedProcess[str]:
-    """The steps of the action that find the files and lint them, with the values that GitHub would put in."""
+    """The steps of the action that find the files and lint them, with the values that GitHub would insert."""
     defaults = {name: each["default"] for name, each in document(ROOT / "action.yml")["inputs"].items()}
     values = {f"inputs.{name}": value for name, value in (defaults | inputs).items()}
     values |= {"github.event.pull_request.base.sha": base, "runner.temp": str(folder.parent)}
@@ -84,7 +84,7 @@ def act(folder: Path, base: str, **inputs: str) -> subprocess.CompletedProcess[s
     for name in ("Find what is to be linted", "Lint"):
         found = step(name)
         assert found["shell"] == "bash"
-        assert "${{" not in found["run"]  # what somebody else may have written is never part of a script
+        assert "${{" not in found["run"]  # text that others may have written is never part of a script
         done = run(folder, found["run"], **{key: filled(value) for key, value in found["env"].items()})
         if done.returncode:
             break

@@ -1,4 +1,4 @@
-"""The language server, spoken to over its protocol by a client that is not ours."""
+"""The language server, driven over its protocol by another project's client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import trl_lint
 from trl_lint.findings import Applicability
 from trl_lint.settings import Settings
 
-# One server does for most: each test has a folder of its own.
+# One server is enough for most: each test has its own folder.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ALL = '[tool.trl-lint]\nselect = ["ALL"]\n'
 
@@ -44,7 +44,7 @@ def written(path, text):
 
 
 def fixed_by_command_line(path, *options):
-    """What `trl-lint --fix` makes of a file."""
+    """The result of `trl-lint --fix` for a file."""
     command = [sys.executable, "-m", "trl_lint", "--fix", *options, "-"]
     asked = [*command[:-1], "--stdin-filename", str(path), "-"]
     done = subprocess.run(asked, input=path.read_bytes(), capture_output=True, check=False)
@@ -117,7 +117,7 @@ async def test_quick_fixes_one_by_one_end_where_fix_does(server, folder, name):
     path = written(folder / "broken.py", unmarked(BROKEN[name]))
     fixed = fixed_by_command_line(path)
     found = await server.open(path)
-    for _ in range(10):  # a fix may bring to light what another one mends
+    for _ in range(10):  # a fix may reveal a finding that another one fixes
         offered = [each for one in found for each in await server.actions(path, [one], ["quickfix"])]
         chosen = next((each for each in offered if each.is_preferred), None)
         if chosen is None:
@@ -197,7 +197,7 @@ async def test_no_action_is_for_another_text_than_there_is(server, folder):
     assert found[0].data["fix"] == {"title": "Pass a tensor to `gather_for_metrics`", "safe": True}
     server.type(path, "# a line above\n" + path.read_text(encoding="utf-8"))
     offered = await server.actions(path, found[:1])
-    for action in offered:  # made for the text as it is now, if any is
+    for action in offered:  # created for the current text, if there is any
         after = server.after(path, action.edit)
         assert after.startswith("# a line above\n")
         compile(after, "broken.py", "exec")
@@ -209,7 +209,7 @@ async def test_a_name_tells_its_fact_and_why(server, folder):
     await server.open(path)
     shown = await server.hover(path, 6, MINE.splitlines()[6].index("loss"))
     assert shown.startswith("`loss`: differs between ranks") and "line 5: `inputs` is this rank's own data" in shown
-    # Where there is a finding, its rule is told, too.
+    # If there is a finding, its rule is shown, too.
     assert "unreduced-metric (TRL003)" in shown
     assert await server.hover(path, 1, 0) == ""
 
@@ -441,7 +441,7 @@ server(sys.argv[1:])
 """
 
 
-# Another document is typed in the middle of that.
+# Another document is typed meanwhile.
 INTERRUPTED = """
 from trl_lint.frontends.server import app
 lint, before = app.lint, []

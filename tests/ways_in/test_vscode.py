@@ -1,4 +1,4 @@
-"""The VS Code extension: built and packaged as it is published, and its language client against the real server."""
+"""The VS Code extension: built and packaged as for publishing, and its language client against the real server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def npm(folder, *arguments, **environment):
 
 @pytest.fixture(scope="module")
 def extension(tmp_path_factory):
-    """A copy of the extension with what it is built with."""
+    """A copy of the extension with its build tools."""
     folder = tmp_path_factory.mktemp("vscode") / "extension"
     shutil.copytree(EXTENSION, folder, ignore=shutil.ignore_patterns("node_modules", "dist"))
     installed = npm(folder, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
