@@ -1,8 +1,8 @@
-"""Programs whose `reveal_rank(x)` calls say, in a mark on their line, which rank fact `x` has, and
-`reveal_shape(x)` which of its dimensions differ between ranks.
+"""Programs with marks that say which rank fact the argument of `reveal_rank(x)` on their line has, and which dimensions
+of the argument of `reveal_shape(x)` differ between ranks.
 
-`# revealed: local(data)` is the one fact; `# revealed: same | local(data)` the set of facts when the line is
-reached in several ways; `# revealed: never` says that no process gets there.
+`# revealed: local(data)` is the only fact; `# revealed: same | local(data)` is the set of facts if the line is reached
+on several paths; `# revealed: never` says that no process reaches it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Facts = dict[int, frozenset[str]]
 
 
 def marks(text: str) -> Facts:
-    """The facts that the marks of a program name, by line."""
+    """The facts in the marks of a program, by line."""
     found: Facts = {}
     for number, line in enumerate(text.splitlines(), 1):
         mark = MARK.search(line)
@@ -34,7 +34,7 @@ def marks(text: str) -> Facts:
 
 
 def unmarked(text: str) -> list[int]:
-    """The lines with a reveal and no mark."""
+    """The lines with a reveal but no mark."""
     lines = enumerate(text.splitlines(), 1)
     return [number for number, line in lines if re.search(r"reveal_(rank|shape)\(", line) and not MARK.search(line)]
 
@@ -47,7 +47,7 @@ def _fact_of(event: Revealed) -> str:
 
 
 def revealed(paths: Sequence[Path], versions: Mapping[str, str] | None = None) -> dict[Path, Facts]:
-    """The facts that the analysis finds at the reveals of some files of one project, by file and line."""
+    """The facts that the analysis finds at the reveals in some files of one project, by file and line."""
     project = Project(tuple(dict.fromkeys(path.parent for path in paths)))
     engine = Engine(project, versions)
     found: dict[Path, dict[int, set[str]]] = {path: {} for path in paths}
@@ -62,7 +62,7 @@ def revealed(paths: Sequence[Path], versions: Mapping[str, str] | None = None) -
 
 
 def differences(path: Path, expected: Facts, actual: Facts) -> list[str]:
-    """What does not agree, one line each: `file:line: expected …, got …`."""
+    """The differences, one line each: `file:line: expected …, got …`."""
     wrong = []
     for line in sorted(expected.keys() | actual.keys()):
         wanted = expected.get(line, frozenset())

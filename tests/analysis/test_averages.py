@@ -1,4 +1,4 @@
-"""What is known of means over a count of a rank's own, apart from any rule: `own` of the values that are revealed."""
+"""The facts on means over a rank-local count, independent of any rule: `own` of the revealed values."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""How much the analysis does, counted in calls of its functions: what a text says twice as often costs no more than a
-small power of two as much, whatever its values hold."""
+"""The work of the analysis, counted in calls of its functions: a text with twice as many repetitions costs at most a
+small power of two as much, whatever its values hold.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 
 HEAD = "from accelerate import Accelerator\naccelerator = Accelerator()\n"
-# Far more than any of the programs below needs; where the work doubles with each line it is reached at once.
+# Far more than any of the programs below needs; if the work doubles with each line, it is reached soon.
 ENOUGH = 3_000_000
 
 
@@ -54,7 +55,7 @@ def work(tmp_path, text, part="/trl_lint/analysis/"):
 
 
 PASSED_ON = "def f(x):\n    return x\n"
-# Programs by how often a line of them is repeated, and how fast the work may grow: with which power of the number.
+# Programs by how often a line of them is repeated, and the allowed growth: with which power of the number.
 DOUBLING = {
     "tuples": lambda n: PASSED_ON + "m = (1, 2)\n" + "m = (m, m)\n" * n + "accelerator.gather(f(m))\n",
     "lists": lambda n: PASSED_ON + "m = [1, 2]\n" + "m = [m, m]\n" * n + "accelerator.gather(f(m))\n",
@@ -110,7 +111,7 @@ def test_what_grows_in_the_program_costs_its_square_at_most(tmp_path, name):
     assert counts[1] <= 4.4 * counts[0]
 
 
-# Helpers that each call the next one several times, and what the last of them does, by how many they are.
+# Helpers that each call the next one several times, and the body of the last one, by their number.
 _CALLS_ON = "def f{i}(m, x):\n    f{j}(m, [x])\n    f{j}(m, {{'a': x}})\n    f{j}(m, (x, x))\n"
 _GIVES_ON = "def f{i}(m, x):\n    return f{j}(m, [x]), f{j}(m, (x, m)), f{j}(m, {{'a': x}})\n"
 FANS = {
@@ -287,7 +288,7 @@ def test_the_items_of_a_tuple_are_counted_with_those_inside(monkeypatch):
 
 
 def test_what_further_calls_have_in_common_is_bounded_too(tmp_path):
-    # Beyond a number of contexts, calls share one, in which a container stands once for each way to it.
+    # Beyond the limit of contexts, calls share one, in which a container occurs once for each path to it.
     wide = "[" + ", ".join("m" for _ in range(40)) + "]"
     calls = "".join(f"f(m, {i}.5, '{i}', x{i})\n" for i in range(20))
     values = "".join(f"x{i} = [{'(' * (i % 4)}{i}{',)' * (i % 4)}]\n" for i in range(20))

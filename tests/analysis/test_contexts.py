@@ -1,4 +1,4 @@
-"""Contexts of functions: how often one is run, what calls have in common that share a run, and whose story is told."""
+"""Contexts of functions: how often a function is run, what calls that share a run have in common, and provenance."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def logged(folder: Path, text: str) -> list[Logged]:
 
 
 def calls(count: int, value: str) -> str:
-    """As many calls of `first`, each with other arguments, and what the first and the last of them give is logged."""
+    """`count` calls of `first`, each with other arguments; the results of the first and the last one are logged."""
     lines = [f'v{index} = first([{value}, {index}], {index}, {{"k{index}": {index}}})' for index in range(count)]
     return "\n".join((*lines, f'self.log({{"a": v0, "b": v{count - 1}}})'))
 
@@ -77,7 +77,7 @@ def test_many_calls_share_runs_that_settle(tmp_path, runs):
 
 
 def test_what_is_not_known_of_one_call_is_not_known_by_another(tmp_path):
-    # Of the same function, and each beyond the limit of contexts.
+    # They call the same function, and each goes beyond the limit of contexts.
     text = trainer("One", "inputs", calls(30, 'inputs["x"].mean()'))
     text += trainer("Two", "inputs", calls(30, "unknown()"))
     told = {(event.function.cls.name, event.what) for event in logged(tmp_path, text) if event.value.rank.differs}

@@ -1,4 +1,4 @@
-"""Where values are, apart from any rule: `reveal_rank(x)` tells of a value, which says its place."""
+"""The devices of values, independent of any rule: `reveal_rank(x)` reports a value, which has its device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Domains: found by themselves, asked at each hook, and each of them changes its own facts alone."""
+"""Domains: discovered by themselves, called at each hook, and each of them changes only its own facts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from trl_lint.analysis.transfer.domains import all_domains
 
 ROOT = Path(__file__).parents[2]
 HOOKS = sorted(vars(Domains(())).keys() - {"_domains"})
-# Each hook is reached, on the line that names it.
+# Each hook is called, on the line that names it.
 PROGRAM = """
 import random
 
@@ -76,7 +76,7 @@ class MyTrainer(Trainer):
 
 
 class Counting(Domain):
-    """Counts the calls of each hook, and gives back what it is given."""
+    """Counts the calls of each hook, and returns its input."""
 
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()
@@ -85,7 +85,7 @@ class Counting(Domain):
 def _counted(name: str):
     def hook(self: Counting, *args: object) -> object:
         self.calls[name] += 1
-        # The value that is to be refined comes last.
+        # The value that is to be refined is the last argument.
         return None if name == "library_call" else args[-1]
 
     hook.__name__ = name
@@ -102,7 +102,7 @@ def without(name: str) -> tuple[Domain, ...]:
 
 @pytest.fixture
 def given(monkeypatch: pytest.MonkeyPatch):
-    """Has the engine know these domains alone."""
+    """Make the engine use only these domains."""
 
     def give(found: Iterable[Domain]) -> None:
         monkeypatch.setattr(entry_points, "all_domains", lambda: tuple(found))
@@ -147,7 +147,7 @@ def test_each_hook_of_a_domain_is_offered():
     assert sorted(name for name, each in vars(Domain).items() if inspect.isfunction(each)) == HOOKS
 
 
-# --- one less ---------------------------------------------------------------------------------------------
+# --- without one domain -----------------------------------------------------------------------------------
 
 
 def facts(path: Path, reveal: str) -> Facts:
@@ -224,7 +224,7 @@ def test_what_nothing_is_known_of_is_moved_by_the_domain_of_devices(left_out: st
     assert value.device == place
 
 
-# --- how they are found -----------------------------------------------------------------------------------
+# --- how they are discovered ------------------------------------------------------------------------------
 
 
 def test_each_domain_comes_behind_those_that_it_names():

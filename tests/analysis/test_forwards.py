@@ -1,4 +1,4 @@
-"""Forwards of models as events: whether a wrapper sees them, whether gradients are on, whether anybody trains."""
+"""Forwards of models as events: whether a wrapper sees them, whether gradients are on, whether the model is trained."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class MyTrainer(Trainer):
 
 
 def forwards(folder: Path, text: str) -> list[tuple[str, str, str, bool]]:
-    """Of each forward, in the order of the lines: the line, the wrapping, gradients on or off, whether it trains."""
+    """For each forward, in the order of the lines: the line, the wrapping, gradients on or off, whether it trains."""
     path = folder / "program.py"
     path.write_text(text, encoding="utf-8")
     project = Project((folder,))
@@ -160,7 +160,7 @@ def send_back(accelerator, loss):
     [
         ("step(accelerator, model, loader)", [True]),  # itself
         ("accelerator.backward(loss_of(model, loader))", [True]),  # its caller
-        ("send_back(accelerator, model.module(loader).loss)", [True]),  # what it calls
+        ("send_back(accelerator, model.module(loader).loss)", [True]),  # its callee
         ("print(loss_of(model, loader))", [False]),
     ],
 )

@@ -1,7 +1,7 @@
-"""Changes that leave a program's meaning alone leave its verdict alone.
+"""Changes that keep a program's meaning keep its verdict.
 
-In the programs `«expression | names»` is an expression that uses these local names; each neutral step moves
-it somewhere else. Findings must start on the lines marked `# finds: CODE` (or several), and on no others.
+In the programs `«expression | names»` is an expression that uses these local names; each neutral step moves it
+somewhere else. Findings must start on the lines marked `# finds: CODE` (or several), and on no others.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def main(args, dataset):
 ''',
 }  # fmt: skip
 
-# A step takes a program and gives the program (and the text of its second file, if it has one).
+# A step takes a program and returns the new program (and the text of its second file, if it has one).
 Step = Callable[[str], tuple[str, str]]
 
 
@@ -196,7 +196,7 @@ Step = Callable[[str], tuple[str, str]]
 
 
 def _each(program: str, form: Callable[[str, str, str], tuple[list[str], str, str]]) -> tuple[str, str]:
-    """Replace every marked expression: `form` gives lines before it, a definition, and what stands there."""
+    """Replace every marked expression: `form` returns lines to insert before it, a definition, and the replacement."""
     lines: list[str] = []
     definitions: list[str] = []
     for line in program.splitlines():
@@ -329,7 +329,7 @@ def in_another_file_by_its_name(program: str) -> tuple[str, str]:
 
 
 def _renamed(program: str, imported: Callable[[str, str], str], used: Callable[[str, str], str]) -> tuple[str, str]:
-    """Import every `from module import name` in another way, and change its uses."""
+    """Import every `from module import name` in another form, and change its uses."""
     lines, names = [], {}
     for line in unchanged(program)[0].splitlines():
         if line.startswith("from "):
@@ -396,7 +396,7 @@ def functions_wrapped(program: str) -> tuple[str, str]:
 
 
 def functions_indented(program: str) -> tuple[str, str]:
-    """`if True:` around all that follows the imports."""
+    """`if True:` around everything after the imports."""
     head, _, rest = unchanged(program)[0].partition(HELPERS)
     return head + "if True:\n" + "".join(f"    {line}\n" if line else "\n" for line in rest.splitlines()), ""
 
@@ -450,7 +450,7 @@ def verdict(directory: Path, program: str, helpers: str) -> list[tuple[str, str]
 
 
 def expected(program: str) -> list[tuple[str, str]]:
-    """What the marks of a program say."""
+    """The findings that the marks of a program state."""
     marked = [(MARK.search(line), line.strip()) for line in program.splitlines()]
     return [(code, line) for mark, line in marked if mark for code in mark["codes"].split(", ")]
 

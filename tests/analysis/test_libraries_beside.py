@@ -1,4 +1,4 @@
-"""A package is judged the same wherever it lies: alone, or beside the libraries that it imports."""
+"""The verdict on a package does not depend on its location: alone, or next to the libraries that it imports."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ MINE = {
     "mine/trainer.py": TRAINER,
 }
 LOGGED = ["torch", "functional", "numpy", "own"]
-# What stands in their files says less than the tables: it is compiled, or made when it is imported.
+# Their files contain less than the tables: the code is compiled, or created on import.
 EMPTY = {f"{name}/__init__.py": "" for name in ("torch", "numpy")}
-# Logs as well: what can't have a finding is not linted.
+# It logs as well: a file that can't have a finding is not linted.
 SHARED = {"shared/__init__.py": "import wandb\n\n\ndef kept(values):\n    wandb.log({})\n    return values\n"}
 USES_SHARED = TRAINER.replace("mine.numbers import halved", "shared import kept as halved")
 
 
 def logged(root: Path, files: dict[str, str], *linted: str) -> list[str]:
-    """Whose unreduced values are found: of `mine/trainer.py`, linted together with these."""
+    """The unreduced values that are found in `mine/trainer.py`, linted together with these files."""
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -62,7 +62,7 @@ def test_alone(tmp_path):
 
 
 def test_torch_is_never_read(tmp_path):
-    """An empty file of that name is enough to take all its functions for unknown ones."""
+    """An empty file of that name would make all its functions unknown."""
     files = {"torch/__init__.py": "", "torch/nn/__init__.py": "", "torch/nn/functional.py": ""}
     assert logged(tmp_path, MINE | files) == LOGGED
 
@@ -77,7 +77,7 @@ def test_packages_that_are_linted_together_see_each_other_where_they_are_install
     root = tmp_path / "site-packages"
     files = MINE | EMPTY | SHARED | {"mine/trainer.py": USES_SHARED}
     assert logged(root, files, "shared/__init__.py") == LOGGED
-    assert logged(root, files) == LOGGED[:-1]  # as where `shared` is not there
+    assert logged(root, files) == LOGGED[:-1]  # as without `shared`
 
 
 def test_a_module_that_is_one_file_is_a_package_too(tmp_path):
@@ -94,7 +94,7 @@ def test_a_project_may_have_a_package_that_bears_a_librarys_name(tmp_path):
 
 @pytest.mark.parametrize(("name", "is_own"), [("composer", False), ("logging", False), ("evaluate", True), ("x", True)])
 def test_an_import_in_a_package_means_the_library_of_that_name(name, is_own, tmp_path):
-    """`mine/composer.py` is `mine.composer`; `evaluate.py` may lie beside a script, whatever package that is in."""
+    """`mine/composer.py` is `mine.composer`; `evaluate.py` may be next to a script, whatever package that is in."""
     (tmp_path / "mine").mkdir()
     for file in ("__init__", name, "train"):
         (tmp_path / "mine" / f"{file}.py").touch()

@@ -1,4 +1,4 @@
-"""Observers: found by themselves, run where they are needed, and none of them changes what another rule finds."""
+"""Observers: discovered by themselves, run if they are needed, and none of them changes another rule's findings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from trl_lint.rules.base import Rule
 from trl_lint.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-# What shards the model is shown here, and not in a launch.
+# The sharding of the model is shown here, and not in a launch.
 SHARDED = """
 from transformers import Trainer
 
@@ -38,7 +38,7 @@ class MyTrainer(Trainer):
         bare = self.accelerator.unwrap_model(model)
         return self.fused(inputs["x"], bare.lm_head.weight)
 """
-# What is on the CPU fails as the backend is for GPUs, which is said elsewhere in the file.
+# A tensor on the CPU fails because the backend is for GPUs, which is set elsewhere in the file.
 BACKEND = """
 import torch
 import torch.distributed as dist
@@ -50,7 +50,7 @@ def count(rows):
     dist.all_reduce(total)
     return total
 """
-# The barriers have the main process compute first, and the others read its file.
+# The barriers make the main process compute first, and the others read its file.
 BARRIERS = """
 import torch.distributed as dist
 from datasets import load_dataset
@@ -69,14 +69,14 @@ PROGRAMS |= {
     for name, text in (("sharded.py", SHARDED), ("backend.py", BACKEND), ("barriers.py", BARRIERS))
 }
 SETTINGS = Settings(target_trl="0.17.0", target_transformers="4.51.3")
-# Of the programs, parsed once for all rules: nothing changes a tree.
+# The programs are parsed once for all rules: nothing changes a tree.
 TREES: dict = {}
 CODE_RULES = [rule for rule in all_rules() if isinstance(rule, Rule)]
 HOOKS = sorted(vars(Observers(())).keys() - {"_observers"})
 
 
 class Asking(Linter):
-    """A linter whose engine is asked for these events alone."""
+    """A linter whose engine is only asked for these events."""
 
     def __init__(self, rules, asked: frozenset[type[Event]] | None) -> None:
         super().__init__(SETTINGS, (ROOT / "fixtures",), rules)
@@ -96,7 +96,7 @@ class Asking(Linter):
 
 
 class Together:
-    """All rules on all programs, and the classes of the events that each of them answers."""
+    """All rules on all programs, and the event classes of each rule."""
 
     def __init__(self) -> None:
         linter = Asking(CODE_RULES, None)
@@ -115,7 +115,7 @@ def together() -> Together:
 
 @pytest.mark.parametrize("rule", CODE_RULES, ids=lambda rule: rule.code)
 def test_a_rule_finds_alone_what_it_finds_with_the_others(together: Together, rule):
-    """Its message, its chain, its help and its fix: all that is not asked for is not looked at."""
+    """Its message, its chain, its help and its fix: events that no rule needs are not computed."""
     alone = Asking([rule], together.asked[rule.code]).all_findings()
     assert alone == [finding for finding in together.findings if finding.code == rule.code]
     assert alone

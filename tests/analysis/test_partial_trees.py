@@ -1,4 +1,4 @@
-"""Trees of files that are only looked into are, once all is asked for, those of the whole text."""
+"""Trees of files that are only read in part equal those of the whole text once everything is accessed."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_file_is_parsed_as_a_whole_once_it_is_linted(tmp_path):
 
 
 def without_waiting(tree):
-    """A tree whose blocks are of LibCST's own class, which it compares, too."""
+    """A tree whose blocks are instances of LibCST's own class, which it compares as well."""
     return tree.visit(Plain())
 
 

@@ -1,4 +1,4 @@
-"""Steps of a chain: each keeps what it says when another chain is put before it."""
+"""Steps of a chain: each keeps its text when another chain is put before it."""
 
 from __future__ import annotations
 

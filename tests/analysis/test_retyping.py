@@ -1,4 +1,4 @@
-"""A function that is being typed: the analysis is taken up again, and says what one from the start says."""
+"""A function that is being edited: the analysis is resumed, with the same result as one from the start."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROGRAMS = (
 
 
 def linted(path, text):
-    """A linter that has looked at a text from the start, and what it says."""
+    """A linter that has analysed a text from the start, and its output."""
     source = text.encode()
     linter = LiveLinter(Settings(), (path.parent,), WANTED.rules, mends=False)
     linter.trees[path] = (source, reparsed(text, None))
@@ -41,7 +41,7 @@ def told(linter, path, text):
 
 
 def edits(text):
-    """Texts in which one line of a body is gone, has another above it, or another one is half typed."""
+    """Texts in which one line of a body is missing, has a new line above it, or is partly typed."""
     lines = text.splitlines(keepends=True)
     for number, line in enumerate(lines):
         indentation = line[: len(line) - len(line.lstrip())]
@@ -72,7 +72,7 @@ def test_an_analysis_that_is_taken_up_says_what_a_new_one_says(name):
             assert told(linter, path, text) == first
         else:
             linter = linted(path, text)[0]
-    assert taken_up or "evaluation" in name  # of which a library gathers what it returns
+    assert taken_up or "evaluation" in name  # it returns something that a library gathers
 
 
 TRAINER = """from transformers import Trainer

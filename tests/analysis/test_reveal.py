@@ -1,4 +1,4 @@
-"""The facts' own tests: small programs that say which rank fact each value has, apart from any rule."""
+"""The facts' own tests: small programs that state the rank fact of each value, independent of any rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reveals import differences, fact, marks, revealed, unmarked  # noqa: E402
 PROGRAMS = HERE / "reveal"
 FILES = sorted(PROGRAMS.glob("*.py"))
 PACKAGES = sorted(path for path in PROGRAMS.iterdir() if path.is_dir() and any(path.glob("*.py")))
-# The releases that programs are read for; rows that changed since are asked with other releases below.
+# The releases for which programs are analysed; rows that changed since are tested with other releases below.
 VERSIONS = {"trl": "0.17.0", "transformers": "4.51.3"}
 
 

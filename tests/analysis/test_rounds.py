@@ -1,4 +1,4 @@
-"""How often loops and methods are gone through: again where what has changed is looked at, and only there."""
+"""How often loops and methods are run: again only if a changed value is read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def analysed(folder, text):
 
 @pytest.fixture
 def rounds(monkeypatch):
-    """How often each loop was gone through, by its node."""
+    """How often each loop was run, by its node."""
     found: Counter[int] = Counter()
     run = loops._round
 
@@ -84,7 +84,7 @@ def test_what_a_loop_only_adds_to_or_binds_takes_no_other_round(tmp_path, rounds
         ("model(last)\nlast = batch", ""),
         ("if batch:\n    last = model(batch)\nmodel(last)", ""),
         ("last += batch.mean()", ""),
-        # It is looked at under another name, or through what holds it, or by a function.
+        # It is read under another name, through a container, or in a function.
         ("items.append(batch.mean())\nmodel(alias)", "alias = items"),
         ("items.append(batch.mean())\nmodel(both)", "both['items'] = items"),
         ("items.append(batch.mean())\nmodel(pair)", "pair = (items, 1)"),

@@ -1,4 +1,4 @@
-"""The page that explains the facts to users says them of a program: they are those that the analysis finds."""
+"""The page that explains the facts to users shows them in a program: they are those that the analysis finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a chain begins, also where there is none: a value may differ without anybody having said why."""
+"""The start of a chain, also if there is none: a value may differ without a known source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every row of the transfer tables, each through a program of a few lines that is made from it."""
+"""Every row of the transfer tables, each in a generated program of a few lines."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def at_top(expression: str, tmp_path: Path, root: str) -> str:
 
 
 def named(*transfers: RankTransfer) -> list[str]:
-    """The operations that do one of these to the rank fact; what changes a tensor in place is apart."""
+    """The operations with one of these effects on the rank fact, without those that change a tensor in place."""
     return sorted(row.name for row in OPERATIONS if row.rank in transfers and row.in_place is None)
 
 
@@ -51,7 +51,7 @@ def changing(*how: InPlace) -> list[str]:
     return sorted(row.name for row in OPERATIONS if row.in_place in how)
 
 
-# --- tensor methods, and the functions of the same names ------------------------------------------------
+# --- tensor methods, and functions of the same names ----------------------------------------------------
 
 
 @pytest.mark.parametrize("name", named(RankTransfer.REDUCES))
@@ -232,13 +232,13 @@ def test_pure_functions_under_impure_roots(dotted: str, tmp_path: Path) -> None:
 
 # --- Python's own functions -----------------------------------------------------------------------------
 
-# How the elements of what these make are asked for.
+# How to access the elements of their results.
 _ELEMENTS = {
     "enumerate": "next(iter({}))[1]", "filter": "next(iter({}))", "frozenset": "next(iter({}))",
     "iter": "next({})", "list": "{}[0]", "reversed": "next(iter({}))", "set": "next(iter({}))",
     "sorted": "{}[0]", "tuple": "{}[0]", "zip": "next(iter({}))[0]",
 }  # fmt: skip
-# Asked for by hand in reveal/builtins.py.
+# Tested separately in reveal/builtins.py.
 _BY_HAND = {"dict", "getattr", "len", "map", "next", "range", "slice"}
 
 
@@ -290,7 +290,7 @@ def version_within(row: schema.Row) -> dict[str, str]:
 
 
 def receiver(name: str) -> tuple[str, str]:
-    """How a collective is reached in a hook: what must be imported, and the expression to call."""
+    """How a collective is accessed in a hook: what must be imported, and the expression to call."""
     owner, _, own = name.rpartition(".")
     if owner == "accelerate.Accelerator":
         return "", f"self.accelerator.{own}"
@@ -329,7 +329,7 @@ def test_every_collective(name: str, since: str, tmp_path: Path) -> None:
     assert fact(HOOK + lines, tmp_path, version_within(row)) == _RESULTS[row.result]
 
 
-# Kinds whose fact says all that the row says.
+# Kinds whose fact contains everything that the row says.
 _PLAIN = frozenset(Kind) - {Kind.MODEL, Kind.INSTANCE, Kind.LOADER, Kind.TUPLE, Kind.CONTAINER}
 ATTRIBUTES = sorted(
     {row.name for row in library.ROWS if isinstance(row, schema.Attribute) and row.value.kind in _PLAIN}

@@ -1,4 +1,4 @@
-"""Whether anything is done with the result of a call."""
+"""Whether the result of a call is used."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from trl_lint.analysis.program.syntax import below
         ("x, y = call()", False),
         ("self.x = call()", False),
         ("use(call())", False),
-        # Behind a condition, what the other way has bound is no binding anew.
+        # After a condition, a name bound on the other branch is not rebound.
         ("if a:\n        x = call()\n    else:\n        x = 1\n    return x", False),
         ("if a:\n        x = 1\n    elif self:\n        x = call()\n    else:\n        x = 2\n    return x", False),
         ("if a:\n        x = call()\n    else:\n        x = 1\n        use(x)", True),
@@ -32,11 +32,11 @@ from trl_lint.analysis.program.syntax import below
         ("x = call()\n    x = x + 1\n    return x", False),
         ("for i in a:\n        x = call()", True),
         ("x = call()\n    if a: x = 1\n    return x", False),
-        # A block that binds it anew asks for its own.
+        # A block that rebinds it uses its own value.
         ("x = call()\n    for i in a:\n        x = 1\n        use(x)", True),
         ("x = call()\n    for i in a:\n        x = 1\n    use(x)", False),
         ("x = call()\n    for i in a:\n        use(x)\n        x = 1", False),
-        # What stands before it in a loop comes behind it in the next round.
+        # Code before it in a loop runs after it in the next iteration.
         ("for i in a:\n        use(x)\n        x = call()", False),
         ("while a:\n        x = call()\n        x = 1", False),
     ],

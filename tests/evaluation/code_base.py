@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 REPOSITORY = "somebody/training"
-# One metric of one process in line 8, one file written by all processes in line 10.
+# A metric of one process in line 8, a file written by all processes in line 10.
 TRAIN = """\
 import torch
 from accelerate import Accelerator

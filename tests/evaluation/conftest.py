@@ -1,4 +1,4 @@
-"""The evaluations and the benchmarks are packages of the repository, which is not installed: put it on the path."""
+"""The evaluations and the benchmarks are packages of the repository, which is not installed: add it to the path."""
 
 import sys
 from pathlib import Path
@@ -17,7 +17,7 @@ from evaluation.checkouts import Checkout  # noqa: E402
 
 @pytest.fixture
 def checkout(tmp_path, monkeypatch) -> Checkout:
-    """One commit of a small code base, whose mirror lies in `mirrors`."""
+    """One commit of a small code base, whose mirror is in `mirrors`."""
     monkeypatch.setenv(releases.CACHE_VARIABLE, str(tmp_path / "cache"))
     work = tmp_path / "work"
     files = {

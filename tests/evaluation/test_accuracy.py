@@ -1,4 +1,4 @@
-"""What the accuracy benchmark makes of findings, judgements and verdicts; and that nothing new is reported on trl."""
+"""How the accuracy benchmark combines findings, judgements and verdicts; and that nothing new is reported on trl."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_proofs_are_cases_of_the_release_that_has_the_bug():
 @pytest.mark.index
 @pytest.mark.released
 def test_everything_that_is_reported_on_trl_has_been_judged():
-    """A new alarm is seen at once; so is a finding that is gone."""
+    """A new alarm is noticed at once; so is a missing finding."""
     judgements = Judgements.load()
     try:
         reported = list(accuracy.findings_in(TRL, judgements))

@@ -1,4 +1,4 @@
-"""What the canonical form takes for the same code, and what it must keep apart."""
+"""Which code has the same canonical form, and which must not."""
 
 import pytest
 
@@ -88,7 +88,7 @@ STATEMENTS_EQUAL = [
     (["a = self.gap.mean()", "self._metrics['k'] = a"], ["self._metrics['k'] = self.gap.mean()"]),
 ]
 STATEMENTS_APART = [
-    # Only some ranks would come to the gather.
+    # Only some ranks would reach the gather.
     (["a = accelerator.gather(x)", "if z:", "    log(a)"], ["if z:", "    log(accelerator.gather(x))"]),
     (["a = accelerator.gather(x)", "if z:", "    return", "log(a)"],
      ["if z:", "    return", "log(accelerator.gather(x))"]),

@@ -1,4 +1,4 @@
-"""What the comparison of two versions calls a difference."""
+"""What the comparison of two versions reports as a difference."""
 
 import json
 
@@ -28,7 +28,7 @@ def test_another_edit_or_another_trust_in_it_is_another_fix():
 
 
 def test_findings_are_read_from_a_version_in_a_folder(tmp_path):
-    """A version is whatever `python -m trl_lint` is in that folder."""
+    """A version is whatever `python -m trl_lint` runs in that folder."""
     version, tree = tmp_path / "version", tmp_path / "tree"
     for folder in (version / "trl_lint", tree):
         folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The comparison with other tools: what is judged of an output, and what the page makes of it."""
+"""The comparison with other tools: how an output is judged, and how the page shows it."""
 
 from __future__ import annotations
 
@@ -140,4 +140,4 @@ class TestTheCommand:
         assert started.with_its_group(dump)["pg_config"] == {"0": named}
         nccl = {**dump, "pg_config": {"0": named}}
         assert started.with_its_group(nccl) == nccl
-        assert json.dumps(dump)  # as it was
+        assert json.dumps(dump)  # unchanged

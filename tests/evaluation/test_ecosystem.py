@@ -1,4 +1,4 @@
-"""Releases of other people's training code, linted as they are on the index, against what was judged of them."""
+"""Releases of other projects' training code, linted as they are on the index, compared with their verdicts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evaluation.foreign import Dependent, compare, files_of, lint, read_cases, t
 from evaluation.releases import IndexUnreachable
 
 INDEX_TABLE = foreign.TABLES[1]
-# Those that take a few seconds at most, and have no false alarm that is still to be mended.
+# Those that take a few seconds at most, and have no false alarm that is still to be fixed.
 PACKAGES = (
     "alignment-handbook",
     "autotrain-advanced",
@@ -27,7 +27,7 @@ CASES = {case.package: case for case in read_cases(INDEX_TABLE) if isinstance(ca
 @pytest.mark.index
 @pytest.mark.parametrize("package", PACKAGES)
 def test_what_a_release_is_reported_for_is_what_was_judged(package):
-    """No finding without a verdict, none that was judged false, and every real one."""
+    """Every finding has a verdict, none was judged false, and every real one is reported."""
     case = CASES[package]
     try:
         tree = files_of(case, None)
@@ -45,5 +45,5 @@ def test_at_least_forty_code_bases_are_judged():
 
 
 def test_each_release_says_what_it_is_linted_for():
-    """Else what is reported would hang on the releases that happen to be installed."""
+    """Otherwise the findings would depend on the releases that happen to be installed."""
     assert all(case.trl and case.transformers for case in CASES.values())

@@ -1,4 +1,4 @@
-"""Environments and the programs that are run in them, without building any."""
+"""Environments and the programs that run in them, without building any."""
 
 import ast
 import subprocess
@@ -19,7 +19,7 @@ def cache(tmp_path, monkeypatch):
 
 
 class Commands:
-    """In place of `subprocess.run`: venv leaves an interpreter, pip exits with `pip`."""
+    """Replaces `subprocess.run`: venv creates an interpreter, pip exits with `pip`."""
 
     def __init__(self) -> None:
         self.pip = 0

@@ -1,8 +1,8 @@
-"""Small programs with the causes of the false alarms on foreign code bases, each beside its neighbour that is wrong.
+"""Small programs with the causes of the false alarms on foreign code bases, each next to a similar one that is wrong.
 
-`# false: TRL0nn` is on a line that is reported and should not be. When it no longer is, the mark goes and the program
-stays; `# expect: TRL0nn` is on a line whose finding is right, and must not go with it. A first line
-`# named: test_x.py` says what the file is called, where the name matters.
+`# false: TRL0nn` is on a line that is reported and should not be. Once it is no longer reported, remove the mark and
+keep the program; `# expect: TRL0nn` is on a line with a right finding, which must stay. A first line `# named:
+test_x.py` gives the name of the file, if it matters.
 """
 
 import re
@@ -20,7 +20,7 @@ NAMED = re.compile(r"# named: (\S+)\n")
 
 
 def marks(text: str) -> Counter[tuple[int, str]]:
-    """What a program is marked to be reported for, by line and rule."""
+    """The findings for which a program has marks, by line and rule."""
     found = ((number, MARK.search(line)) for number, line in enumerate(text.splitlines(), 1))
     return Counter((number, mark[1]) for number, mark in found if mark)
 

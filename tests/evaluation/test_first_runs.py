@@ -1,4 +1,4 @@
-"""The code bases of first runs: each named with a commit, in one run only, so that none measures code seen before."""
+"""The code bases of first runs: each with a commit, in one run only, so that none has been seen before."""
 
 import json
 import re
@@ -12,7 +12,7 @@ RUNS = json.loads((CASES / "first_runs.json").read_text(encoding="utf-8"))
 
 
 def named(runs: list[dict]) -> list[str]:
-    """The repositories of runs; GitHub takes their capitals for small letters."""
+    """The repositories of runs; GitHub ignores case in their names."""
     return [each["repository"].lower() for run in runs for each in run["code_bases"]]
 
 

@@ -1,4 +1,4 @@
-"""The checks of the fix benchmark on small files, each of which must be able to fail."""
+"""The checks of the fix benchmark on small files; each check must be able to fail."""
 
 import codecs
 from pathlib import Path
@@ -49,7 +49,8 @@ def test_comments_above_a_statement_are_indented_with_it():
     ("old", "new"),
     [
         ("log(mean.item())", "log(gather(mean).mean().item())"),
-        # Where what is logged is bound, before the condition, beside the statement, in __init__, an import.
+        # The change is where the logged value is bound, before the condition, next to the statement, in __init__, or an
+        # import.
         ("loss.mean()", "gather(loss.mean()).mean()"),
         ("        if self.x", "        all_of = gather(mean)\n        if self.x"),
         ("            log(mean", "            all_of = gather(mean)\n            log(mean"),
@@ -58,7 +59,7 @@ def test_comments_above_a_statement_are_indented_with_it():
         ("import os", "import torch\nimport os"),
         ("from sys import argv", "from sys import argv, exit"),
         ("from sys import argv", "from sys import (\n    argv,\n    exit,\n)"),
-        # The condition goes, or what in it asks for the rank.
+        # The condition is removed, or its rank test.
         ("        if self.x:\n            log(mean.item())", "        log(mean.item())"),
     ],
 )
@@ -156,7 +157,7 @@ def test_a_diff_is_shown_once(release):
 
 
 class FakeLinter:
-    """A linter that finds `BUG` and whose fixes are given as a table of words."""
+    """A linter that finds `BUG`, with fixes from a table of words."""
 
     def __init__(self, settings=None, roots=(), rules=()):
         self.settings, self.roots, self.rules = settings, roots, rules
@@ -256,7 +257,7 @@ GUARDED = "if step % 10 == 0 and rank == 0 and ready:\n    log(x)\nelse:\n    sk
         (GUARDED, ""),
         ("if step % 10 == 0 and ready:\n    log(x)\nelse:\n    skip()\n", ""),
         ("if step % 10 == 0 and ready:\n    if rank == 0:\n        log(x)\nelse:\n    skip()\n", ""),
-        ("if step % 5 == 0 and ready:\n    log(x)\n", ""),  # rewritten, which is for others to judge
+        ("if step % 5 == 0 and ready:\n    log(x)\n", ""),  # rewritten, which other checks cover
         ("if ready:\n    log(x)\n", "`log(x)` without `step % 10 == 0`"),
         ("log(x)\nskip()\n", "`log(x)` without `ready and step % 10 == 0`"),
         ("if step % 10 == 0 and ready:\n    log(gather(x))\n", ""),

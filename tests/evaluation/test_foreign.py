@@ -1,4 +1,4 @@
-"""How findings on foreign code bases are compared with verdicts, on a repository made here."""
+"""How findings on foreign code bases are compared with verdicts, for a repository created here."""
 
 import json
 import zipfile
@@ -12,7 +12,7 @@ from evaluation.checkouts import Checkout, NotToBeHad, tree_of
 from evaluation.foreign import Dependent, Judged, Outcome, Reported, compare, lint, name_of, read_cases, wrong
 from evaluation.releases import IndexUnreachable
 
-# What this hook is given differs between releases of trl.
+# The arguments of this hook differ between releases of trl.
 FUSED = """\
 from trl import GRPOTrainer
 
@@ -21,13 +21,13 @@ class Fused(GRPOTrainer):
     def compute_liger_loss(self, unwrapped_model, inputs):
         return self.liger_grpo_loss(unwrapped_model.lm_head.weight, inputs)
 """
-# A call that spans lines, and two lines with one text.
+# A call that spans several lines, and two lines with the same text.
 LINES = ["x = f(", "    1,", ")", "g(x)", "g(x)"]
 
 
 @pytest.fixture
 def judge(tmp_path, checkout, monkeypatch):
-    """Take verdicts, given as (line, rule, verdict), for those of the table."""
+    """Use verdicts, given as (line, rule, verdict), instead of those of the table."""
 
     def write(*verdicts: tuple[int, str, str]) -> None:
         rows = [
@@ -133,7 +133,7 @@ def test_a_code_base_that_can_not_be_had_is_skipped_with_the_reason(judge, tmp_p
 
 @pytest.fixture
 def hub(checkout, mirrors, tmp_path, monkeypatch) -> Path:
-    """Where the code base is cloned from, which has no mirror; as GitHub does, it hands out what is asked for alone."""
+    """The remote of a code base without a mirror; like GitHub, it serves single objects on request."""
     folder = tmp_path / "hub"
     repository = folder / REPOSITORY
     repository.parent.mkdir(parents=True)

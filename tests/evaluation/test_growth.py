@@ -1,4 +1,4 @@
-"""What the benchmark of growth makes of its measurements, and the programs that it measures."""
+"""How the benchmark of growth evaluates its measurements, and the programs that it measures."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def test_the_cases_of_other_code_bases_name_their_package_and_report():
 
 @pytest.mark.index
 def test_the_metrics_of_rank_0_are_found_unasked():
-    """That there are scripts in a release, and what they say of their own start, says nothing of its trainers."""
+    """The scripts of a release, and what they show of their own launch, say nothing about its trainers."""
     try:
         release = fetch(Release("trl", "0.13.0"))
     except IndexUnreachable as error:

@@ -1,4 +1,4 @@
-"""How known bugs of other code bases are counted as found, missed or out of scope, on a repository made here."""
+"""How known bugs of other code bases are counted as found, missed or out of scope, for a repository created here."""
 
 import json
 
@@ -26,7 +26,7 @@ def reported(line: int, end: int | None = None, rule: str = "TRL003", file: str 
 
 @pytest.fixture
 def tell(tmp_path, checkout, monkeypatch):
-    """Take bugs, given as (line, rule, further fields), for those of the table."""
+    """Use bugs, given as (line, rule, further fields), instead of those of the table."""
 
     def write(*bugs: tuple[int, str, dict[str, object]]) -> None:
         rows = [
@@ -47,7 +47,7 @@ def test_all_are_found(tell, mirrors, capsys):
     assert known_bugs.main(["--mirrors", str(mirrors)]) == 0
     shown = capsys.readouterr().out
     assert "TRL003  1/1" in shown
-    assert "TRL012  1/1" in shown  # by the first rule that may say it
+    assert "TRL012  1/1" in shown  # by the first rule that may report it
     assert "all     2/2" in shown
     assert "train.py" not in shown
 
@@ -162,7 +162,7 @@ def test_the_table_is_well_formed():
 
 
 def test_no_code_base_makes_up_the_table():
-    """So that recall on it says something of code in general."""
+    """So that recall on it applies to code in general."""
     bugs = [each for rows in read_cases().values() for each in rows]
     repositories = {each.checkout.repository for each in bugs}
     assert max(sum(each.checkout.repository == name for each in bugs) for name in repositories) <= len(bugs) / 12

@@ -27,7 +27,7 @@ class Tree:
 
 @pytest.fixture
 def outcome(tmp_path) -> Outcome:
-    """What linting a small project gives, whose launches stand in lines 3 and 6 of its README."""
+    """The result of linting a small project, with launches in lines 3 and 6 of its README."""
     (tmp_path / "train.py").write_text("from trl import SFTTrainer\nSFTTrainer('x').train()\n")
     fence = "```bash\npython train.py{}\n```\n"
     (tmp_path / "README.md").write_text("# Demo\n" + "".join(fence.format(each) for each in ("", " --again")))

@@ -1,4 +1,4 @@
-"""Which lines became which."""
+"""Which old lines became which new lines."""
 
 import pytest
 

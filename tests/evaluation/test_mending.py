@@ -1,4 +1,4 @@
-"""What the mutation benchmark says of fixes, on small trainers and without the index."""
+"""How the mutation benchmark evaluates fixes, on small trainers and without the index."""
 
 from types import SimpleNamespace
 
@@ -28,7 +28,7 @@ NUMBER = RIGHT.replace(".mean()})", ".mean().item()})")
 
 
 def mended(tmp_path, operator, step: str, text: str) -> Mended:
-    """What becomes of the one mutant of a text."""
+    """The result of fixing the one mutant of a text."""
     path = tmp_path / "mine.py"
     path.write_text(text)
     bench = Bench(SimpleNamespace(root=tmp_path))
@@ -119,7 +119,7 @@ OTHER = result(equal=False)
         (GOOD, True),
         ([*GOOD, OTHER, OTHER, OTHER], True),
         ([*GOOD, OTHER, OTHER, OTHER, OTHER], False),
-        # What has no safe fix, or was not found, or belongs to other operators, is no part of the share.
+        # Mutants without a safe fix, those that were not found, and those of other operators do not count.
         ([*GOOD, *[result(level="hint", equal=False)] * 9], True),
         ([*GOOD, *[result(found=False)] * 9], True),
         ([*GOOD, *[result(BY_NAME["helper returns local"], equal=False)] * 9], True),

@@ -1,4 +1,4 @@
-"""Small programs with what was missed of models and training loops, each line beside a neighbour that is right.
+"""Small programs with missed bugs in models and training loops, each line next to a similar one that is right.
 
 `# expect: TRL0nn` is on a line that is reported; no other line is.
 """

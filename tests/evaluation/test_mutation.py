@@ -38,7 +38,7 @@ def method(*lines: str, name: str = "compute_loss") -> Source:
 
 
 def sites(operator, source: Source) -> list[tuple[str, str, list[int]]]:
-    """Of each site: what is replaced, by what, and the lines where a finding is due."""
+    """For each site: what is replaced, the replacement, and the lines where a finding is due."""
     return [
         (source.code(s.place.target), s.place.broken, [source.line(node) for node in s.due])
         for s in sites_of(operator, source, "trainer.py")[0]

@@ -1,4 +1,4 @@
-"""The operators that take tensors off their device and data sets out of their order, on small snippets."""
+"""The operators that move tensors off their device and let datasets lose their order, on small snippets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class T(Trainer):
 
 
 def broken(operator, code: str) -> list[tuple[str, str, list[str]]]:
-    """For each site: what becomes of what, and the statements in which a finding is due."""
+    """For each site: the old and the new code, and the statements in which a finding is due."""
     source = Source(Path("trainer.py"), METHOD.format(textwrap.indent(code, " " * 8).lstrip()))
     return [
         (source.code(s.place.target), s.place.broken, [source.code(each).strip() for each in s.due])

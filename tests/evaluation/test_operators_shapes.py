@@ -1,4 +1,4 @@
-"""The operators that leave tensors unpadded, reduce them late or cut what is gathered, on small snippets."""
+"""The operators that leave tensors unpadded, reduce them late or cut gathered values, on small snippets."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def corpus(tmp_path):
 
 
 def test_what_is_changed_before_which_run(monkeypatch, corpus):
-    """A comment changes when nothing else has since the run before."""
+    """The change of a comment is the only one since the run before."""
     seen = []
 
     def command(words, folder, environment=None):

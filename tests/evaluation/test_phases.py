@@ -1,4 +1,4 @@
-"""What the profile by phase charges to which phase."""
+"""Which time the profile by phase charges to which phase."""
 
 from __future__ import annotations
 

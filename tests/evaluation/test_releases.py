@@ -20,7 +20,7 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def no_index(monkeypatch):
-    """pip that is called but can't reach anything."""
+    """A pip that is called but can't connect."""
     calls = []
 
     def refuse(command, **_):

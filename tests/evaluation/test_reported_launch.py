@@ -1,6 +1,7 @@
-"""The command of issue 3392 of huggingface/trl, on a tiny model: bare it fails, rewritten it is run by its own shell.
+"""The command of issue 3392 of huggingface/trl, on a tiny model: it fails as bare python; rewritten, its own shell runs
+it.
 
-What runs is the script `trl/scripts/sft.py` of trl 0.17.0 as it was released.
+It runs the script `trl/scripts/sft.py` of trl 0.17.0 as it was released.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ python trl/scripts/sft.py \\
 """
 WORDS = ["red", "green", "blue", "cat", "dog", "runs"]
 LAUNCHED = RUN.replace("python trl", "accelerate launch trl")
-# What `accelerate config` writes for two GPUs.
+# The configuration that `accelerate config` writes for two GPUs.
 CONFIG = "distributed_type: MULTI_GPU\nnum_machines: 1\nnum_processes: 2\nuse_cpu: false\nmixed_precision: 'no'\n"
 MAKE = """
 import sys
@@ -62,7 +63,7 @@ def python() -> Path:
 
 @pytest.fixture
 def folder(tmp_path, python, monkeypatch):
-    """A checkout's folder, with all that the command names."""
+    """The folder of a checkout, with everything that the command names."""
     (tmp_path / "trl" / "scripts").mkdir(parents=True)
     shutil.copy(packages_of(RELEASE) / "trl" / "scripts" / "sft.py", tmp_path / "trl" / "scripts")
     (tmp_path / "data").mkdir()
@@ -77,7 +78,7 @@ def folder(tmp_path, python, monkeypatch):
 
 
 def bash(command: list[str], python: Path, folder: Path) -> list[float]:
-    """Run it where `python` and `accelerate` are those of the release; the losses that it logs."""
+    """Run it with `python` and `accelerate` from the release; return the losses that it logs."""
     environment = {
         **os.environ,
         "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",

@@ -1,4 +1,4 @@
-"""The table of mended bugs against the releases."""
+"""The table of fixed bugs, compared with the releases."""
 
 from __future__ import annotations
 

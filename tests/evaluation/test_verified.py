@@ -1,4 +1,4 @@
-"""Released trainers as they were, after `--fix`, and as upstream mended them; and what is made of such runs."""
+"""Released trainers as they were, after `--fix`, and as upstream fixed them; and how such runs are evaluated."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from trl_lint.verify.rank.job import Job
 from trl_lint.verify.record.traces import Call, End, Log, Placed, RankRecord, Run, SourcePlace
 from trl_lint.verify.record.verdicts import failed, passed
 
-# The first one in every run of the tests, in forks; all of them through torchrun in the slow ones.
+# The first one runs in every run of the tests, in forks; all of them run through torchrun in the slow ones.
 MAIN = (
     *("number in a gather, SFT", "rank-0 metrics, DPO", "wrapped config, online DPO"),
     *("cut gathers, SFT", "return before a gather, SDPO"),
@@ -71,7 +71,7 @@ def trial_of(case: Case, **runs: tuple[Run, Run]) -> Trial:
 
 @contextmanager
 def in_forks(folder: Path) -> Iterator[Start]:
-    """Starts ranks as forks of one process for each environment, which has imported all but the trainers."""
+    """Starts ranks as forks of one process per environment, which has imported everything except the trainers."""
     servers: dict[str, OneForkServer] = {}
 
     def start(launch: Launch, job: Job, plain: bool) -> Run:

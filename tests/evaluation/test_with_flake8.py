@@ -1,4 +1,4 @@
-"""What the benchmark of the plugin makes of its measurements."""
+"""How the benchmark of the plugin evaluates its measurements."""
 
 from __future__ import annotations
 

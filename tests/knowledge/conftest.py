@@ -1,4 +1,4 @@
-"""The evaluation's cache of releases is used here too: put its package on the path."""
+"""The evaluation's cache of releases is used here too: add its package to the path."""
 
 import sys
 from pathlib import Path

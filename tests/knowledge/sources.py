@@ -1,4 +1,4 @@
-"""What a release defines, read from its sources with `ast`: nothing of it is imported."""
+"""The definitions of a release, read from its sources with `ast`: nothing of it is imported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evaluation import releases
 
-# Where a library's rows are from; all of the package where it is not said.
+# The sources of a library's rows; the whole package if it is not listed.
 FILES = {
     "transformers": (
         "feature_extraction_utils.py", "modeling_utils.py", "tokenization_utils_base.py", "trainer.py",
@@ -40,7 +40,7 @@ class ClassSource:
     methods: dict[str, Signature] = field(default_factory=dict)
     # Attributes by name, with the expressions they are assigned.
     attributes: dict[str, frozenset[str]] = field(default_factory=dict)
-    # Functions that its body imports: they are methods of it.
+    # Functions that its body imports: they become its methods.
     imported: set[str] = field(default_factory=set)
 
 
@@ -65,7 +65,7 @@ class Library:
 
 @cache
 def library(package: str, version: str) -> Library:
-    """Raises `releases.IndexUnreachable` when the release is neither cached nor to be had."""
+    """Raises `releases.IndexUnreachable` if the release is neither cached nor available."""
     root = releases.fetch(releases.Release(package, version)) / package
     chosen = FILES.get(package)
     found = Library()
@@ -79,7 +79,7 @@ def _read(path: Path, found: Library) -> None:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ClassDef):
             source = _class(node)
-            # An alias that only warns and hands on is not the class.
+            # An alias that only warns and delegates is not the class.
             if f"_{source.name}" not in _written_bases(node):
                 found.classes.setdefault(source.name, []).append(source)
         elif isinstance(node, _Function) and node.col_offset == 0:
@@ -91,7 +91,7 @@ def _written_bases(node: ast.ClassDef) -> tuple[str, ...]:
 
 
 def _class(node: ast.ClassDef) -> ClassSource:
-    # `_GRPOTrainer` is how a module imports the class that it derives one of the same name from.
+    # A module imports a class as `_GRPOTrainer` if it derives one of the same name from it.
     bases = tuple(
         base[1:] if base.startswith("_") and not base.startswith("_Base") else base for base in _written_bases(node)
     )
@@ -101,7 +101,7 @@ def _class(node: ast.ClassDef) -> ClassSource:
         if isinstance(item, _Function):
             if any(isinstance(name, ast.Name) and "property" in name.id for name in item.decorator_list):
                 assigned.setdefault(item.name, set()).add("property")
-            # A property's setter comes after it; the getter is what counts.
+            # A property's setter follows its getter, and the getter counts.
             source.methods.setdefault(item.name, _signature(item, method=True))
         elif isinstance(item, (ast.Assign, ast.AnnAssign)):
             _assign(item, assigned, of_class=True)

@@ -1,6 +1,6 @@
-"""Each guess from a name decides what is said of some program, and of one with another name it does not.
+"""Each guess from a name decides the verdict on one program, and does not on one with another name.
 
-With the guess taken away the first is judged otherwise: so none is kept that changes nothing.
+Without the guess the first verdict changes: so no guess without an effect is kept.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ def main(args, model):
 """
 FIXTURES = TESTS.parent / "fixtures"
 
-# --- what is asked of a program -----------------------------------------------------------------------------
+# --- the verdicts on programs -------------------------------------------------------------------------------
 
 Ask = Callable[[str, Path], Any]
 
 
 def diverges_by_default(text: str, folder: Path) -> int:
-    """How many findings of TRL006 a text has in the default set."""
+    """How many findings of TRL006 in a text are in the default set."""
     return sum(each.by_default for each in Snippets("TRL006").findings(text))
 
 
 def stays_by_default(text: str, folder: Path) -> int:
-    """How many findings of TRL001 a file that lies somewhere has in the default set."""
+    """How many findings of TRL001 in a file at this path are in the default set."""
     path = folder / "train.py"
     path.write_text(text, encoding="utf-8")
     linter = Linter(SETTINGS, (folder,), (find_rule("TRL001"),))
@@ -71,7 +71,7 @@ def stays_by_default(text: str, folder: Path) -> int:
 
 
 def stays_by_default_in(package: str, folder: Path) -> int:
-    """The same of a class in a package of this name, beside a program."""
+    """The same for a class in a package of this name, next to a program."""
     path = folder / package / "trainer.py"
     path.parent.mkdir(exist_ok=True)
     (path.parent / "__init__.py").touch()
@@ -84,12 +84,12 @@ def stays_by_default_in(package: str, folder: Path) -> int:
 
 
 def rule(code: str, *engines: str) -> Ask:
-    """How often a rule speaks, in a project that runs under these engines."""
+    """How many findings a rule has, in a project that runs under these engines."""
     return lambda text, folder: len(Snippets(code, replace(SETTINGS, engines=engines)).findings(text))
 
 
 def mended(code: str, wanted: str) -> Ask:
-    """Whether the text has this once the fixes of a rule are made."""
+    """Whether the text contains `wanted` after the fixes of a rule."""
     return lambda text, folder: wanted in Snippets(code).fix(text.encode(), unsafe=True).source.decode()
 
 
@@ -98,7 +98,7 @@ def revealed(text: str, folder: Path) -> str:
 
 
 def revealed_beside(text: str, folder: Path) -> str:
-    """The fact in a program that has this constant in a file beside it."""
+    """The fact in a program next to a file with this constant."""
     name = text.partition(" ")[0]
     (folder / "job.py").write_text(f"import os\n{text}\n")
     return fact(f"from job import {name}\nif {name}:\n    reveal_rank(1)\n", folder)
@@ -129,7 +129,7 @@ def told_gpus(text: str, folder: Path) -> str:
 
 
 def told_gpus_of_job(machine: str, folder: Path) -> str:
-    """What a job on this machine says."""
+    """The number of GPUs that a job on this machine gives."""
     job = f"jobs:\n  train:\n    runs-on: {machine}\n    steps:\n      - run: python x.py\n"
     return judge.gpus(only_start(job, ".github/workflows/x.yml")).gpus.name
 
@@ -162,14 +162,14 @@ def trained_with(text: str, folder: Path) -> str:
 
 
 def harm(path: str, folder: Path) -> bool:
-    """Whether the finding on a launch of a script out of sight says that the model is wrapped in DataParallel."""
+    """Whether the finding on the launch of a missing script says that the model is wrapped in DataParallel."""
     text = f"CUDA_VISIBLE_DEVICES=0,1 python {path}\n"
     (found,) = Linter(SETTINGS, (folder,), all_rules()).check_launches(folder / "x.sh", text.encode()).launches
     return "DataParallel" in found.finding.message
 
 
 def saves_beside(name: str, folder: Path) -> int:
-    """How many saves on one rank are reported beside a configuration for FSDP of this name."""
+    """How many saves on one rank are reported next to a configuration for FSDP of this name."""
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("distributed_type: FSDP\n")
     text = loop("if accelerator.is_main_process:\n    accelerator.save_state('x')")
@@ -185,7 +185,7 @@ def compared(name: str, folder: Path) -> int:
 
 
 class Case(NamedTuple):
-    """What `ask` says of a text in which the guess decides, and of one that is much like it, in which it must not."""
+    """The result of `ask` for a text in which the guess decides, and for a similar one in which it must not."""
 
     ask: Ask
     decides: str
@@ -766,7 +766,7 @@ CASES = {
 
 
 def taken_away(monkeypatch: pytest.MonkeyPatch, guess: Guess) -> None:
-    """The guess says nothing of any name from here on."""
+    """Make the guess ineffective for every name."""
     for remembering in (judge._noted, judge._headed, judge._speaks_of_gpus):
         remembering.cache_clear()
     for method, nothing in (("fits", False), ("found_in", False), ("values", None)):

@@ -1,4 +1,4 @@
-"""The index over the tables, without the index of packages."""
+"""The index of the knowledge tables, without the package index."""
 
 import importlib
 import inspect
@@ -223,7 +223,7 @@ def test_names_that_many_classes_have(name):
     assert library.unique_method(name) is None
 
 
-# --- classes and functions by their names ----------------------------------------------------------------
+# --- classes and functions by name -----------------------------------------------------------------------
 
 
 def test_model_classes():

@@ -1,4 +1,4 @@
-"""The tables of names that fixes go by, against the sources of releases: nothing of them is imported."""
+"""The tables of names that fixes use, compared with the sources of releases: nothing of them is imported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def root(package: str, version: str) -> Path:
 
 
 def names_on(package: str, version: str, suffix: str) -> set[str]:
-    """What the classes of a release whose names end so define on their instances."""
+    """The attributes that classes with this suffix in a release define on their instances."""
     root(package, version)
     found = set()
     for name, parts in sources.library(package, version).classes.items():
@@ -75,7 +75,7 @@ def test_every_config_has_what_the_table_says(version):
     assert {name for name in models.EVERY_CONFIG_HAS if name not in found} == set()
 
 
-# Where a library writes to the config of a model whose trainer was built before.
+# Places where a library writes to the config of a model whose trainer was created before.
 WRITES = [
     ("transformers", "4.57.6", "trainer.py", "bos_token_id"),
     ("transformers", "4.57.6", "trainer.py", "eos_token_id"),

@@ -1,4 +1,4 @@
-"""Methods that a library calls only where it is asked to, against the sources of its releases."""
+"""Methods that a library calls only on request, compared with the sources of its releases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What starts processes is named in one table; what looks for it in the bytes of a file knows all of it."""
+"""The functions that start processes are in one table, and the search in a file's bytes covers all of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trl_lint.knowledge import mentions
 from trl_lint.knowledge.engines import SPAWN_WORDS, SPAWNS
 from trl_lint.knowledge.process_starts import START_PROCESSES, STARTS
 
-# It starts other programs, as a rule: what ranks they make is for their own commands to say.
+# It usually starts other programs, whose own commands say which ranks they create.
 OTHER_PROGRAMS = {"Popen"}
 
 

@@ -1,8 +1,8 @@
-"""Rows against the sources of releases: one inside each span, and those just outside of it.
+"""Rows compared with the sources of releases: one inside each span, and those just outside of it.
 
-What a row says of a name (class, method, parameters and their positions, attribute) is read with `ast` from
-wheels; nothing is imported. By default the releases of `CHOSEN` are looked at: each row has one inside its
-span there, and one outside. With TRL_LINT_EVERY_RELEASE=1 in the environment it is those right at the bounds.
+What a row says about a name (class, method, parameters and their positions, attribute) is read with `ast` from wheels;
+nothing is imported. By default the releases of `CHOSEN` are read: each row has one inside its span there, and one
+outside. With TRL_LINT_EVERY_RELEASE=1 in the environment, those right at the bounds are read.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ CHOSEN = {
 }
 EVERY = bool(os.environ.get("TRL_LINT_EVERY_RELEASE"))
 
-# Bounds at which only the body of a method changes: a name that it uses on one side of it.
+# Bounds at which only the body of a method changes: a name that it uses on one side only.
 WITNESSES = {
     "trl.CPOTrainer.get_batch_loss_metrics": "gather_for_metrics",
     "trl.DPOTrainer.get_batch_loss_metrics": "gather_for_metrics",
     "trl.ORPOTrainer.get_batch_loss_metrics": "gather_for_metrics",
 }
-# What a method returns is what this other one makes of it.
+# Methods whose result is computed by another one.
 DELEGATED = {
     f"trl.{name}.compute_loss": f"trl.{name}.get_batch_loss_metrics"
     for name in ("BCOTrainer", "CPOTrainer", "DPOTrainer", "KTOTrainer", "ORPOTrainer")
 }
-# It hands on what it does not have to another class at run time.
+# It forwards missing attributes to another class at run time.
 BASES_AT_RUN_TIME = frozenset({"accelerate.AcceleratorState"})
 
 
@@ -73,7 +73,7 @@ ROWS = tuple(row for row in library.ROWS if package_of(row) in RELEASES)
 
 
 def inside(row: Row) -> tuple[str, ...]:
-    """The releases to look a row up in: the newest and the oldest listed ones of its span."""
+    """The releases in which a row is looked up: the newest and the oldest listed ones of its span."""
     holding = [version for version in listed(package_of(row)) if library.in_span(row, version)]
     return tuple(dict.fromkeys((holding[0], holding[-1]))) if holding else ()
 
@@ -90,7 +90,7 @@ def outside(row: Row) -> tuple[str, ...]:
     return tuple(found)
 
 
-# --- what a row says of a release ------------------------------------------------------------------------
+# --- a row and a release ---------------------------------------------------------------------------------
 
 
 def owner_and_name(dotted: str) -> tuple[str, str]:
@@ -101,7 +101,7 @@ def owner_and_name(dotted: str) -> tuple[str, str]:
 
 
 def definitions(source: Library, row: Row) -> Iterator[Signature]:
-    """The functions or methods of that name; a method may be a base's."""
+    """The functions or methods of that name, also those of a base."""
     cls, name = owner_and_name(row.name)
     if not cls:
         yield from source.functions.get(name, ())
@@ -115,7 +115,7 @@ def definitions(source: Library, row: Row) -> Iterator[Signature]:
 
 
 def own_definitions(source: Library, name: str) -> list[Signature]:
-    """The functions or methods of that dotted name, none of a base's."""
+    """The functions or methods of that dotted name, without those of a base."""
     cls, name = owner_and_name(name)
     if not cls:
         return source.functions.get(name, [])
@@ -123,7 +123,7 @@ def own_definitions(source: Library, name: str) -> list[Signature]:
 
 
 def assigned(source: Library, row: Row) -> frozenset[str] | None:
-    """What an attribute is assigned in the class or a base; None if it has none of that name."""
+    """The expressions assigned to an attribute in the class or a base; None if it has none of that name."""
     cls, name = owner_and_name(row.name)
     return next((each.attributes[name] for each in source.family(cls) if name in each.attributes), None)
 
@@ -176,7 +176,7 @@ def fault(source: Library, row: Row) -> str:
 
 
 def same(row: Row, ours: Library, theirs: Library) -> bool:
-    """Whether a row's name means the same in both releases, as far as the sources show."""
+    """Whether a row's name means the same in both releases, according to the sources."""
     _, name = owner_and_name(row.name)
     if isinstance(row, Class):
         return bases_of(ours, name) == bases_of(theirs, name)
@@ -214,7 +214,7 @@ def test_every_span_has_a_release_inside_and_one_outside():
 
 
 PAIRS = [(package, version) for package in RELEASES for version in listed(package)]
-# Trainers' arguments come and go; their rows have no spans as what they say holds whenever they are there.
+# Trainers' arguments are added and removed; their rows have no spans, as they hold whenever the arguments exist.
 SPANLESS = tuple(row for row in ROWS if package_of(row) == "trl" and not row.since and not row.until)
 
 

@@ -19,7 +19,7 @@ from trl_lint.knowledge.torch_ops import OPERATIONS, PLAIN, Operation, of_functi
 ROOT = Path(__file__).parents[2]
 NAMES = frozenset(row.name for row in OPERATIONS)
 COLUMNS = [name for name in Operation._fields if name not in ("name", "reduction")]
-# Where an operation that torch has not under its own name is one: of arrays, numbers and lists.
+# Modules of operations that torch does not have under the same name: on arrays, numbers and lists.
 OTHERS = ("numpy", "math", "itertools", "builtins", "torch.nn.functional", "torch.nn.utils.rnn")
 
 
@@ -48,7 +48,7 @@ def test_a_function_has_the_row_of_the_method_unless_it_has_its_own() -> None:
 
 @pytest.mark.parametrize("column", COLUMNS)
 def test_each_member_of_a_column_is_in_use(column: str) -> None:
-    """A member that no row has is a transfer that nothing comes to."""
+    """A member that no row has is a transfer that is never used."""
     values = {getattr(row, column) for row in (*OPERATIONS, PLAIN)}
     kind = type(getattr(PLAIN, column) if column != "in_place" else next(filter(None, values)))
     members = {False, True} if kind is bool else set(kind)
@@ -57,14 +57,14 @@ def test_each_member_of_a_column_is_in_use(column: str) -> None:
 
 @pytest.mark.parametrize("column", [name for name in COLUMNS if not isinstance(getattr(PLAIN, name), bool)])
 def test_each_member_of_a_column_is_asked_for(column: str) -> None:
-    """By the member's name in the transfers or the fixes; the first of a column is what holds otherwise."""
+    """By the member's name in the transfers or the fixes; the first of a column is the default."""
     text = "".join(path.read_text(encoding="utf-8") for path in modules())
     values = {getattr(row, column) for row in OPERATIONS} - {getattr(PLAIN, column)}
     asked = {member for member in values if f"{type(member).__name__}.{member.name}" in text}
     assert {member.name for member in values - asked} - OTHERWISE.get(column, set()) == set()
 
 
-# What needs no name: the text of the member is the dtype; the other arm of a test.
+# Members that need no name: the text of the member is the dtype; the other branch of a test.
 OTHERWISE = {"dtype": {"BOOL", "COUNTS", "FLOAT", "INT"}, "in_place": {"COMPUTES"}}
 
 
@@ -87,10 +87,10 @@ def test_what_is_evaluated_again_changes_nothing_and_draws_nothing() -> None:
     assert [row.name for row in again if row.name.endswith("_") and not row.name.startswith("__")] == []
 
 
-# --- torch has them ----------------------------------------------------------------------------------------
+# --- the operations exist in torch -------------------------------------------------------------------------
 
 
-# Of a plug-in, and of named tensors, which torch 2.13 has no more.
+# From a plug-in, or for named tensors, which torch 2.13 no longer has.
 NOT_IN_TORCH = frozenset({"has_names", "names", "npu"})
 
 
@@ -113,7 +113,7 @@ def test_torch_has_the_operation(row: Operation) -> None:
     assert found or own in NOT_IN_TORCH
 
 
-# --- no other table has them -------------------------------------------------------------------------------
+# --- no other table has the operations ---------------------------------------------------------------------
 
 BUILTINS = frozenset(dir(builtins))
 WHY = "Not in torch_ops:"
@@ -126,9 +126,9 @@ def modules() -> list[Path]:
 
 
 def tables(tree: ast.AST) -> Iterator[ast.expr]:
-    """The displays of three and more names of operations: sets, lists, tuples, and dicts by their keys.
+    """The literals with three or more names of operations: sets, lists, tuples, and dicts by their keys.
 
-    Names that all are Python's own, too, are Python's.
+    Literals with only Python's own names do not count.
     """
     for node in ast.walk(tree):
         entries = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", ())
@@ -140,7 +140,7 @@ def tables(tree: ast.AST) -> Iterator[ast.expr]:
 
 
 def is_explained(lines: list[str], node: ast.expr) -> bool:
-    """Whether a comment above (or in the last line before) a table says why it is one of its own."""
+    """Whether a comment above (or in the last line before) a table explains why it is separate."""
     above = node.lineno - 1
     while above and not lines[above].lstrip().startswith("#") and node.lineno - above < 5:
         above -= 1

@@ -30,7 +30,7 @@ def launchers(text: str, name: str = "x.sh") -> list[str]:
 
 
 def rewritten(text: str, name: str = "x.sh") -> str | None:
-    """The text with every start rewritten, None where one can't be."""
+    """The text with every start rewritten, None if one can't be."""
     plans = [rewrite(each, text) for each in starts(text, name)]
     if not plans or None in plans:
         return None

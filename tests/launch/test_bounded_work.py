@@ -1,6 +1,6 @@
-"""Launch files that are made to cost much: what reading them takes grows as they do, and what multiplies is given up.
+"""Launch files that are built to be expensive: reading costs no more than linear work, and what multiplies is given up.
 
-Work is counted in the lines of Python that are run, or in what is kept; never in seconds.
+Work is counted in executed lines of Python, or in stored objects; never in seconds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from trl_lint.settings import Settings
 
 
 def steps(call: Callable[[], object]) -> int:
-    """How many lines of Python a call runs, each round of a loop counted."""
+    """How many lines of Python a call executes, in each iteration of a loop."""
     count = 0
 
     def trace(frame, event, argument):
@@ -45,7 +45,7 @@ def read(name: str, text: str) -> readers.Reading:
 
 
 LEVELS = ["r0: &r0 {gpus: 1}\n", *(f"r{i}: &r{i} [{', '.join([f'*r{i - 1}'] * 6)}]\n" for i in range(1, 8))]
-# By what is repeated: the kind of file, and its text of a size.
+# By what is repeated: the kind of file, and its text for a given size.
 GROWING = {
     "blank lines in reStructuredText": ("a.rst", lambda n: "python\n" + "\n" * n * 10),
     "here-documents without an end": ("Dockerfile", lambda n: "FROM a\n" + "LABEL python <<A\n" * n),
@@ -67,7 +67,7 @@ GROWING = {
 @pytest.mark.parametrize("case", GROWING)
 def test_twice_the_text_is_twice_the_work(case):
     name, text = GROWING[case]
-    read(name, "a: python\n")  # what is imported late is imported before
+    read(name, "a: python\n")  # do late imports now
     few, many = (steps(lambda size=size: read(name, text(size))) for size in (150, 300))
     assert many < 3 * few
 
@@ -83,7 +83,7 @@ def test_twice_the_text_is_twice_the_work(case):
     ],
 )
 def test_no_regular_expression_looks_back(name, hostile, harmless):
-    """A long line costs no more than an easy one of the same length, both measured here and now."""
+    """A long line costs no more than an easy one of the same length; both are measured here."""
     gap = ("a" if name == "a.md" else " ") * 20_000
     easy = (harmless or hostile).format(gap if harmless else "=" * 5)
     easy += "\n" * (len(hostile.format(gap)) - len(easy))
@@ -91,7 +91,7 @@ def test_no_regular_expression_looks_back(name, hostile, harmless):
     assert many < 100 * few + spent(lambda: sum(range(1_000_000)))
 
 
-# With a hundredth of the steps that are allowed otherwise.
+# With a hundredth of the usual limit of steps.
 MOST = 5_000
 GIVEN_UP = {
     "exports": ("a.sh", "".join(f"export A{i}=1\npython a.py\n" for i in range(200)), "variables"),
@@ -189,7 +189,7 @@ def test_a_cell_that_starts_nothing_is_not_aligned(monkeypatch):
 
 
 def test_places_are_kept_as_numbers():
-    """One machine word for each character, not an object of Python's."""
+    """One machine word for each character, not a Python object."""
     (command,) = (each for each in read("a.yml", "run: |\n  python a.py\n").commands)
     passage = makefile.Passage.whole("python a.py")
     joined = makefile._expanded(passage, makefile._Variables({}))
@@ -219,7 +219,7 @@ def test_fixes_are_tried_one_by_one_up_to_a_limit(tmp_path, monkeypatch):
 
 
 def test_stars_of_stars_are_followed_once(tmp_path):
-    """Files that import all of each other: without a memory, 6 ** 6 ways lead to a name that is nowhere."""
+    """Files that all import each other: without a memory, 6 ** 6 paths lead to a name that does not exist."""
     names = [f"m{i}" for i in range(6)]
     for name in names:
         (tmp_path / f"{name}.py").write_text("".join(f"from {each} import *\n" for each in names) + "missing()\n")
@@ -267,7 +267,7 @@ def test_conditions_of_python_from_the_outermost_in():
 
 
 def test_places_on_a_long_line_that_is_not_ascii():
-    """The line is looked through once, not for each word in it."""
+    """The line is scanned once, not for each word in it."""
     text = "import subprocess; 'é'; " + "subprocess.run(['python', 'ü.py']); " * 50
     found = read("a.py", text).commands
     assert [text[each.words[1].start : each.words[1].end] for each in found] == ["'ü.py'"] * 50

@@ -1,4 +1,4 @@
-"""What a Python file shows of how it is run: whether it makes processes itself."""
+"""What a Python file shows about how it is run: whether it starts processes itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What launches say of the number of GPUs, and with which words."""
+"""What launches say about the number of GPUs, and in which words."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ SAID = {
     "if test $GPUS; then\nCUDA_VISIBLE_DEVICES=0,1 python x.py\nfi": "several CUDA_VISIBLE_DEVICES=0,1",
     "ALL=0,1\nif test $GPUS; then\nCUDA_VISIBLE_DEVICES=$ALL python x.py\nfi": "unknown if test $GPUS;",
     "# a single GPU\nls\npython x.py": "one # a single GPU",
-    # What stands at the top of a script, and not right above a command, speaks of all of it.
+    # A comment at the top of a script, not right above a command, applies to the whole script.
     "#!/bin/bash\n# a row of a table\n# Time on a single A100: 15 min\n\nset -e\n\npython x.py":
         "one a row of a table Time on a single A100: 15 min",
     "#!/bin/bash\n# 3 h on a single A100, less on several GPUs\n\nset -e\n\npython x.py": "unknown ",

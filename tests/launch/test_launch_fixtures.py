@@ -1,4 +1,4 @@
-"""The launches of the fixtures are judged as expected, and rewritten to the committed bytes."""
+"""The launches of the fixtures are judged as expected, and rewritten to exactly the committed bytes."""
 
 from __future__ import annotations
 

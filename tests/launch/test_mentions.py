@@ -1,4 +1,4 @@
-"""Commands that a text only mentions say how a program is started."""
+"""Commands that a text only mentions show how a program is started."""
 
 from __future__ import annotations
 
@@ -86,6 +86,6 @@ def test_what_starts_nothing_for_certain_is_left_out(text, name):
 
 
 def test_what_a_script_is_known_to_start_is_not_taken_from_its_text_again():
-    """There, what is set for all of its commands is not known."""
+    """In the text, variables that are set for all of its commands are unknown."""
     found = shown("export CUDA_VISIBLE_DEVICES=0\naccelerate launch train.py\n", "run.sh")
     assert [(each.program, each.one_process) for each in found.launches] == [("train.py", True)]

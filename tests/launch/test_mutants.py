@@ -1,4 +1,4 @@
-"""Launch files that somebody has cut, doubled, shuffled and salted: each is read and mended without an error."""
+"""Launch files that are randomly cut, duplicated, shuffled and extended: each is read and fixed without an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parents[2] / "fixtures" / "bare_python_launch" / "launch
 FILES = sorted(path.name for path in FOLDER.iterdir() if path.name not in ("train.py", "prepare.py"))
 MUTANTS = 40
 LONG = b"a" * 300
-# What is put between the lines and the words of a file.
+# Text that is inserted between the lines and words of a file.
 SALT = [
     b"python train.py",
     b"CUDA_VISIBLE_DEVICES=0,1 python " + LONG + b".py",

@@ -1,4 +1,4 @@
-"""Which front end reads a file, what is never parsed, and hostile input."""
+"""Which front end reads a file, what is never parsed, and malicious input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The edit, byte for byte; and that it touches the interpreter and its flags only."""
+"""The edit, byte for byte; it changes only the interpreter and its flags."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_rewritten_in_a_file(name: str, text: str) -> None:
 
 
 def _quoted(new: str, old: str) -> str:
-    """Words that stand for a name have its neighbours' quotes nowhere to take from: they get double ones."""
+    """Words that replace a name have no neighbour whose quotes they could copy: they get double ones."""
     if "sys.executable" not in old:
         return new
     return re.sub(r"'(env|PYTHONUNBUFFERED=1|-m|accelerate\.commands\.launch)'", r'"\1"', new)

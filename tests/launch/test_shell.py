@@ -1,4 +1,4 @@
-"""Shell: what the words of commands are, and what holds where they run."""
+"""Shell: the words of commands, and the state in which they run."""
 
 from __future__ import annotations
 

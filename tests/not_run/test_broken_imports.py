@@ -1,4 +1,4 @@
-"""What stands in a file that can't be imported where it lies is not in the default set: nothing of it runs."""
+"""Findings in a file that can't be imported at its location are not in the default set: none of it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A class of a library that was copied into a project is not in the default set where nothing outside names it."""
+"""Findings in a library class copied into a project are not in the default set if no code outside names it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROGRAM = "from trl import {0}\n\nif __name__ == '__main__':\n    {0}().train()\
 
 
 def is_by_default(folder: Path, files: dict[str, str], where: str = "trl") -> bool:
-    """Whether the finding in a package of this name is in the default set, beside these files."""
+    """Whether the finding in a package of this name is in the default set, next to these files."""
     own = {f"{where}/trainer.py": TRAINER, f"{where}/__init__.py": INIT}
     for name, text in {**own, "run.py": PROGRAM.format("SFTTrainer"), **files}.items():
         path = folder / name
@@ -36,7 +36,7 @@ def is_by_default(folder: Path, files: dict[str, str], where: str = "trl") -> bo
         ({"more.py": "from trl.trainer import OwnTrainer\n"}, True),
         ({"more.py": "# as trl's OwnTrainer\nimport trl\n"}, False),
         ({"more.py": "import trl\ngetattr(trl, 'OwnTrainer')\n"}, True),
-        # What names it is named by nothing in its turn, or by something outside.
+        # The file that names it is itself named by none, or by one outside.
         ({"trl/more.py": MORE}, False),
         ({"trl/more.py": MORE, "run.py": PROGRAM.format("More")}, True),
         ({"trl/more.py": f"{MORE}class Most(More): pass\n", "run.py": PROGRAM.format("Most")}, True),
@@ -45,7 +45,7 @@ def is_by_default(folder: Path, files: dict[str, str], where: str = "trl") -> bo
         ({"trl/more.py": MAKES, "run.py": PROGRAM.format("make")}, True),
         ({"trl/trainer.py": f"{TRAINER}\nclass More(OwnTrainer): pass\n"}, False),
         ({"trl/trainer.py": f"{TRAINER}\nclass More(OwnTrainer): pass\n", "run.py": PROGRAM.format("More")}, True),
-        ({"run.py": "from trl import SFTTrainer\n"}, True),  # no program is in sight
+        ({"run.py": "from trl import SFTTrainer\n"}, True),  # no program is known
         ({"pyproject.toml": "[project]\nname = 'trl'\n"}, True),
         ({"setup.py": "setup(\n    name='my-trl',\n)\n"}, True),
         ({"setup.cfg": "[metadata]\nname = trl\n"}, True),
@@ -63,7 +63,7 @@ def test_where_the_copy_lies(where, expected, tmp_path):
 
 
 def test_what_has_no_package_around_it(tmp_path):
-    """A folder of scripts that is called so."""
+    """A folder of scripts with that name."""
     assert is_by_default(tmp_path, {}, "trl/scripts") is True
 
 
@@ -77,7 +77,7 @@ def test_what_has_no_package_around_it(tmp_path):
         ({"trl/trl/more.py": MORE, "run.py": PROGRAM.format("More")}, True),
         ({"run.py": PROGRAM.format("OwnTrainer")}, True),
         ({"run.py": "from trl import SFTTrainer\n", "trl/examples/own.py": PROGRAM.format("OwnTrainer")}, False),
-        # Two projects side by side, neither of which is the other's.
+        # Two projects next to each other; neither belongs to the other.
         ({"run.py": "", "other/run.py": PROGRAM.format("SFTTrainer")}, True),
     ],
 )

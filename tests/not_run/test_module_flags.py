@@ -1,4 +1,4 @@
-"""What a flag of its module switches off is not in the default set: nothing of it runs as it is shipped."""
+"""Findings in code that a flag of its module turns off are not in the default set: it does not run as shipped."""
 
 from __future__ import annotations
 

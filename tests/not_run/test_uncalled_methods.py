@@ -1,4 +1,4 @@
-"""What is in a method that a library calls where it is asked to, which no program does, is not in the default set."""
+"""Findings in a method that a library calls only on request, if no program requests it, are not in the default set."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def by_default(
         ('TrainingArguments("out")', 'run(trainer, "create_model_card")', True),
         ('TrainingArguments("out")', "if args.push_to_hub: print(args.push_to_hub == 3)", False),
         ('TrainingArguments("out")', "args.push_to_hub = args.push_to_hub or bool(data)", True),
-        (PARSED, "pass", True),  # whoever starts it may ask for it
+        (PARSED, "pass", True),  # the user who starts it may request it
     ],
 )
 def test_programs_that_ask_for_a_card_and_others(tmp_path, arguments, after, expected):

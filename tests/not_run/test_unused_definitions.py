@@ -1,4 +1,4 @@
-"""What a program defines and never uses is not in the default set: nothing of it runs."""
+"""Findings in definitions that a program never uses are not in the default set: none of it runs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def by_default(text: str, code: str) -> list[bool]:
         ("# trainer.add_callback(Saver())", START, False),
         ("trainer.add_callback(Saver())", START, True),
         ("trainer.add_callback(globals()['Saver']())", START, True),
-        ("pass", "", True),  # a module: whoever imports it may make one
+        ("pass", "", True),  # a module: its importers may create one
     ],
 )
 def test_a_class_that_a_program_never_makes(use, start, expected):

@@ -1,4 +1,4 @@
-"""A version of a class that nobody imports, beside the one in use, is not in the default set."""
+"""Findings in a version of a class that nothing imports, next to the one in use, are not in the default set."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ START = "if __name__ == '__main__':\n    pass\n"
         ({"own.py": TRAINER, "own_v2.py": TRAINER}, True),
         ({"own.py": TRAINER, "own_v2.py": TRAINER, "train.py": "from other import OwnTrainer\n"}, True),
         ({"own.py": TRAINER, "new_own.py": TRAINER, "train.py": "from new_own import OwnTrainer\n"}, False),
-        # Another way to train, of a package that others import.
+        # Another training method, in a package that others import.
         ({"own.py": TRAINER, "ppo.py": TRAINER, "train.py": "from ppo import OwnTrainer\n"}, True),
         ({"own.py": TRAINER, "more/own_v2.py": TRAINER, "train.py": "from more.own_v2 import OwnTrainer\n"}, True),
         (

@@ -1,4 +1,4 @@
-"""What is run only where the Accelerator is None is not in the default set: no process has been started there."""
+"""Findings in code that only runs if the Accelerator is None are not in the default set: no process was started."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def by_default(before: str, around: str) -> list[bool]:
         ("pass", "if other or self.accelerator is None:", True),
         ("if self.accelerator is None: return", "if other:", True),
         ("if self.accelerator is not None: print(path)", "if other:", True),
-        # It is there by then.
+        # It exists by then.
         ("if accelerator is None: accelerator = Accelerator()", "if not accelerator or other:", True),
         ("if accelerator is None:\n            accelerator = other", "if accelerator is None:", True),
     ],
