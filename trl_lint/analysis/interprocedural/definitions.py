@@ -147,7 +147,7 @@ def _is_none(annotation: cst.BinaryOperation) -> bool:
     return any(isinstance(side, cst.Name) and side.value == "None" for side in (annotation.left, annotation.right))
 
 
-# Classes in annotations that are not in torch_ops, and the values that they describe.
+# Not in torch_ops: classes in annotations, and the values that they describe.
 _ANNOTATED_KINDS = {
     "torch.Tensor": TensorValue(ranks.UNKNOWN),
     "torch.FloatTensor": TensorValue(ranks.UNKNOWN, dtype="float"),
