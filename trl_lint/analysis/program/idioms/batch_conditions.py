@@ -18,7 +18,7 @@ from trl_lint.analysis.program.syntax import last_name, names_in, of_class, oper
 _COMPUTED = (cst.BinaryOperation, cst.UnaryOperation)
 # Not in torch_ops: Python functions of sizes whose result is again a size.
 _KEEPS_SIZES = frozenset({"abs", "float", "int", "max", "min", "round", "sum"})
-# Functions whose number of results depends on the elements. Not in torch_ops, as only this property is needed here.
+# Functions whose number of results depends on the elements. Not in torch_ops: only this property is needed here.
 _PICKS = frozenset({"argwhere", "filter", "masked_select", "nonzero", "unique", "where"})
 
 
