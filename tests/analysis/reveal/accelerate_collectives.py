@@ -1,4 +1,4 @@
-"""Accelerate: collectives, wrapped and unwrapped, by every way to import them."""
+"""Accelerate: collectives, wrapped and unwrapped, with every form of import."""
 
 import accelerate
 import accelerate as acc
@@ -62,7 +62,7 @@ for batch in loader:
     shared = broadcast_object_list(shared, from_process=0)
     reveal_rank(shared[0])  # revealed: same
 
-    # What is gathered and then mixed with a local value is local again.
+    # A gathered value that is combined with a local one is local again.
     reveal_rank(accelerator.gather(x).sum() / len(x))  # revealed: local(data)
     reveal_rank(accelerator.gather(x)[accelerator.process_index])  # revealed: local(rank)
     accelerator.gather(loss)

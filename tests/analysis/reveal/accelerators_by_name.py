@@ -1,4 +1,4 @@
-"""A parameter that is called `accelerator`, and is used as one in the file, is one where nothing else is known of it."""
+"""A parameter named `accelerator`, and used as one in the file, is one if nothing else is known of it."""
 
 from torch.utils.data import DataLoader
 from somewhere import load

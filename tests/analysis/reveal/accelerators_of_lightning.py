@@ -1,4 +1,4 @@
-"""Where nothing is called on it that Accelerate has, a parameter of that name may be anything: a text of Lightning."""
+"""If none of Accelerate's methods is called on it, a parameter of that name may be anything: a string of Lightning."""
 
 from lightning import Trainer
 from torch.utils.data import DataLoader

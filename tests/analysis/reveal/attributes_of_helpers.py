@@ -1,4 +1,4 @@
-"""What `__init__` hands on with stars is the same on all ranks; a plain object in sight keeps what it is given."""
+"""Starred arguments passed on by `__init__` are the same on all ranks; a known plain object keeps its arguments."""
 
 from transformers import Trainer
 

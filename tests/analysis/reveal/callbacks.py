@@ -1,4 +1,4 @@
-"""What callbacks are handed: by position three things, by keyword the rest."""
+"""The arguments of callbacks: three by position, the rest by keyword."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Methods that others of a class call: what these give them is known whatever comes first in the class."""
+"""Methods that others of a class call: their arguments are known whatever the order in the class."""
 
 from accelerate import Accelerator
 

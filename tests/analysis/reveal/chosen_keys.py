@@ -1,4 +1,4 @@
-"""A key that is looked for in a list that is written out takes one way; in any other list, either."""
+"""A key that is searched in a literal list takes one branch; in any other list, either."""
 
 from transformers import Trainer
 

@@ -91,7 +91,7 @@ class Joins(Trainer):
         return total
 
     def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None):
-        # `BOTTOM` is neutral: a value that only comes from the round before has that round's fact.
+        # `BOTTOM` is neutral: a value that only comes from the previous iteration has that iteration's fact.
         best = None
         for _ in range(3):
             best = model(**inputs).loss if best is None else best
@@ -121,7 +121,7 @@ class OfOtherKinds(Trainer):
         loss = model(**inputs).loss
         flag = self.args.flag
 
-        # What a dict or a tuple holds is not known of what may be one or the other.
+        # The contents of a dict or a tuple are unknown if it may be either.
         a = {"loss": loss} if flag else (loss, 1.0)
         reveal_rank(a)  # revealed: unknown
         reveal_rank(a["loss"].mean())  # revealed: unknown
@@ -135,7 +135,7 @@ class OfOtherKinds(Trainer):
         reveal_rank(e["loss"])  # revealed: local(data)
         f = {"loss": loss} if flag else None
         reveal_rank(f["loss"])  # revealed: local(data)
-        # In a list of what is the same on all ranks there is nothing that could be out of reach.
+        # In a list of elements that are the same on all ranks there is nothing that could be unknown.
         names = list(next(iter(self.train_dataset)).keys()) if flag else self.train_dataset.column_names
         reveal_rank(names)  # revealed: same
         reveal_rank("input_ids" in names)  # revealed: same

@@ -1,4 +1,4 @@
-"""Clause 2: a local value says where it differs from."""
+"""Clause 2: a local value records its origins: where it differs from."""
 
 import os
 import random
@@ -44,7 +44,7 @@ class Origins(Trainer):
         reveal_rank(round(elapsed, 2))  # revealed: local(clock)
         reveal_rank(3600 / elapsed)  # revealed: local(clock)
         reveal_rank(elapsed > 60)  # revealed: local(clock)
-        # Two names that hold a time: they are made of one, or they are not, on every rank.
+        # Two names that contain a time: both of them do, or neither, on every rank.
         first, second = f"out/{start}", f"out/{start}/best"
         reveal_rank(first == second)  # revealed: unknown
         reveal_rank(elapsed == 60)  # revealed: local(clock)

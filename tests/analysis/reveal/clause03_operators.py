@@ -32,7 +32,7 @@ class Operators(Trainer):
         reveal_rank(x**2)  # revealed: shard
         reveal_rank(x > 0)  # revealed: shard
 
-        # Partial results stay what they are under what commutes with their reduction.
+        # Partial results stay partial under operations that commute with their reduction.
         reveal_rank(total + other)  # revealed: partial(sum)
         reveal_rank(total - other)  # revealed: partial(sum)
         reveal_rank(total + mean)  # revealed: local(data)
@@ -77,7 +77,7 @@ class Operators(Trainer):
         reveal_rank(something_unknown(loss))  # revealed: unknown
         reveal_rank(self.helper_out_of_sight(loss))  # revealed: unknown
 
-        # How many, and what is the same whatever the data hold.
+        # Counts, and values that are the same whatever the data are.
         reveal_rank(len(x))  # revealed: partial(count)
         reveal_rank(x.numel())  # revealed: partial(count)
         reveal_rank(x.shape[0])  # revealed: partial(count)

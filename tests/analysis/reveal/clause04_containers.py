@@ -25,7 +25,7 @@ class Containers(Trainer):
         reveal_rank(d["beta"])  # revealed: local(data)
         d["loss"] = same
         reveal_rank(d["loss"])  # revealed: same
-        # A key that is not known is the rest: what has a name of its own keeps its fact.
+        # An unknown key is the rest: an entry with its own name keeps its fact.
         d[self.args.name] = loss
         reveal_rank(d["loss"])  # revealed: same
         reveal_rank(d["other"])  # revealed: local(data)
@@ -49,7 +49,7 @@ class Containers(Trainer):
         reveal_rank(h["c"])  # revealed: same
         del h["c"]
 
-        # A loop over a dict in sight acts key by key.
+        # A loop over a known dict acts key by key.
         metrics = {"local": loss, "same": same, "half": x.sum()}
         for k, v in metrics.items():
             metrics[k] = v.item()
@@ -117,7 +117,7 @@ class Containers(Trainer):
             reveal_rank(one)  # revealed: same
             reveal_rank(two)  # revealed: local(data)
 
-        # Entries made on demand.
+        # Entries created on access.
         store = defaultdict(list)
         store["a"].append(loss)
         store["b"].append(same)

@@ -1,4 +1,4 @@
-"""Clause 5: control flow. What only one rank does, and what is left of it afterwards."""
+"""Clause 5: control flow. What only one rank does, and its effect afterwards."""
 
 import torch
 import torch.distributed as dist
@@ -10,14 +10,14 @@ class Control(Trainer):
     def training_step(self, model, inputs, num_items_in_batch=None):
         loss = model(**inputs).loss
 
-        # An arm that only raises changes nothing after it.
+        # A branch that only raises changes nothing after it.
         checked = 1.0
         if torch.isnan(loss):
             checked = loss
             raise ValueError("loss is nan")
         reveal_rank(checked)  # revealed: same
 
-        # Ranks that choose differently leave with different values, even of two that are the same.
+        # Ranks that choose differently leave with different values, even if both values are the same on all ranks.
         chosen = 0.0
         if loss > 1:
             chosen = 1.0
@@ -63,7 +63,7 @@ class Control(Trainer):
         return 1.0
 
     def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None):
-        # A trip count of this rank's own.
+        # A rank-local number of iterations.
         kept = 1.0
         for _ in inputs["x"]:
             print(kept)
@@ -78,7 +78,7 @@ class Control(Trainer):
             steps += 1
         reveal_rank(steps)  # revealed: same
 
-        # On a wrapped model these ask in vain.
+        # On a wrapped model these tests are always false.
         if isinstance(model, PreTrainedModel):
             reveal_rank(1.0)  # revealed: never
         if is_peft_model(model):

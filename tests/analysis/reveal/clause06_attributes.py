@@ -62,7 +62,7 @@ class Base(Trainer):
 
 
 class Derived(Base):
-    """What its base in sight assigns counts too, and what it assigns itself joins that."""
+    """The assignments of its known base count too, and its own join them."""
 
     def __init__(self, model, args, gamma=1.0):
         super().__init__(model, args)
@@ -86,7 +86,7 @@ class Derived(Base):
 
 
 class Counts(Trainer):
-    """Who only adds to an attribute has the first value from a base out of sight, or from whoever made the object."""
+    """A class that only adds to an attribute has the first value from an unknown base, or from code outside."""
 
     many = 0
 

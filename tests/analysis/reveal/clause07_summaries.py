@@ -1,4 +1,4 @@
-"""Clause 7: a function is summarised for the facts of its arguments; at most eight ways, then joined."""
+"""Clause 7: a function is summarised for the facts of its arguments; at most eight contexts, then joined."""
 
 from functools import partial
 
@@ -113,7 +113,7 @@ class Calls(Trainer):
         reveal_rank((lambda value: value * 2)(loss))  # revealed: local(data)
         reveal_rank(partial(identity)(loss))  # revealed: local(data)
 
-        # The wrapped, the bare and another model are not blurred.
+        # The wrapped, the bare and another model are not joined.
         reveal_rank(self.own(1.0))  # revealed: same
         reveal_rank(self.own(loss))  # revealed: local(data)
         reveal_rank(self.static(loss))  # revealed: local(data)
@@ -124,7 +124,7 @@ class Calls(Trainer):
         helper = gathered if self.args.flag else gathered
         reveal_rank(helper(loss))  # revealed: same
 
-        # Nested functions see what their maker sees.
+        # Nested functions see the names of the function around them.
         scale = loss.detach()
 
         def scaled(value):

@@ -1,4 +1,4 @@
-"""Clause 8: what a parameter is comes from annotations, call sites, tables, or what only one class has."""
+"""Clause 8: the facts of a parameter come from annotations, call sites, tables, or attributes of one class only."""
 
 import torch
 from accelerate import Accelerator
@@ -48,7 +48,7 @@ def loss_function(outputs, labels, num_items_in_batch=None):
 
 
 def metrics_function(prediction):
-    # What `compute_metrics` gets has been gathered.
+    # The argument of `compute_metrics` has been gathered.
     reveal_rank(prediction.predictions)  # revealed: same
     logits, labels = prediction
     reveal_rank(logits)  # revealed: same

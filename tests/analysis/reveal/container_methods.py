@@ -1,4 +1,4 @@
-"""Methods of lists, sets and dicts, and what builtins make of containers."""
+"""Methods of lists, sets and dicts, and builtins applied to containers."""
 
 import torch
 from transformers import Trainer

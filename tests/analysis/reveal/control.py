@@ -1,4 +1,4 @@
-"""Temporal divergence, and functions left at different places."""
+"""Temporal divergence, and functions that are left at different places."""
 
 import torch.distributed as dist
 from transformers import Trainer
@@ -36,7 +36,7 @@ class Control(Trainer):
 
 
 def switched_off(accelerator, maybe):
-    """A test that somebody has switched off for good, and its neighbours."""
+    """A condition that is always false, and similar ones."""
     reveal_rank(accelerator.is_main_process or 1)  # revealed: same
     reveal_rank(accelerator.is_main_process or True)  # revealed: same
     reveal_rank(accelerator.is_main_process and 0)  # revealed: same

@@ -1,4 +1,4 @@
-"""A setting that a program cuts into parts, or cleans, is as much the same everywhere as before."""
+"""A setting that a program splits or cleans stays the same on all ranks."""
 
 import argparse
 import os
@@ -17,7 +17,7 @@ def used_elsewhere():
 args = argparse.ArgumentParser().parse_args()
 args.names = args.names.split(",")
 args.kind = args.kind.strip().lower()
-args.device = args.device.split(":")  # its name may tell the rank
+args.device = args.device.split(":")  # its name may depend on the rank
 args.own_names = args.own_names.split(os.environ["RANK"])
 args.out = args.out.rstrip("/") + os.environ["LOCAL_RANK"]
 used_elsewhere()

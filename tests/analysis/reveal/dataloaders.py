@@ -1,4 +1,4 @@
-"""Where batches come from: a prepared loader, a sampler that shards, or neither."""
+"""The origin of batches: a prepared loader, a sampler that shards, or neither."""
 
 from accelerate import Accelerator
 from torch.utils.data import DataLoader, DistributedSampler, RandomSampler

@@ -1,4 +1,4 @@
-"""Dictionaries of which some entries differ between ranks, and how many they have; outputs that parts are put into."""
+"""Dictionaries with some entries that differ between ranks, and their length; outputs with added parts."""
 
 import torch
 from accelerate import Accelerator

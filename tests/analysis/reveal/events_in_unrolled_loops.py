@@ -1,4 +1,4 @@
-"""A loop run key by key tells of every round: the first value here is a number and must be found (TRL001)."""
+"""A loop run key by key emits events in each iteration: the first value here is a number and must be found (TRL001)."""
 
 from transformers import Trainer
 

@@ -1,4 +1,4 @@
-"""Forms that trainers are written in: decorators, closures, functions as values, dicts of metrics."""
+"""Common forms of trainers: decorators, closures, functions as values, dicts of metrics."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""A flag that a function answers early by the clock differs, whatever it says otherwise; one by the rank may not."""
+"""A flag that a function returns early by the clock differs, whatever the other result is; by the rank it may not."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""The process group is started where there is none: all ranks come there the first time, and past it later."""
+"""The process group is started if there is none: all ranks run that branch the first time, and none later."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Objects and methods that are handed to a trainer, which calls them with values of its own."""
+"""Objects and methods that are passed to a trainer, which calls them with its own values."""
 
 from trl import GRPOTrainer
 

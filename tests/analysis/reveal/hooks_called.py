@@ -1,4 +1,4 @@
-"""What a method of a Trainer does to attributes while one of the library calls it: `super().evaluate()` has it run."""
+"""Changes of attributes in a method of a Trainer that the library calls: `super().evaluate()` runs it."""
 
 from transformers import Trainer
 

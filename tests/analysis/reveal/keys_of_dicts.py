@@ -1,4 +1,4 @@
-"""Keys of dicts that are no constants: as alike as what they were made of."""
+"""Keys of dicts that are not constants: the same on all ranks if their parts are."""
 
 from collections import defaultdict
 

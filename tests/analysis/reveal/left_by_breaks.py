@@ -1,4 +1,4 @@
-"""Ranks that come to a loop alike leave it alike: what kept others away from it says nothing of its counters."""
+"""Ranks that reach a loop together leave it together: a condition that excludes others does not affect its counters."""
 
 import torch
 from torch.nn.parallel import DistributedDataParallel

@@ -1,4 +1,4 @@
-"""Training loops as code around Diffusers and other libraries of models writes them."""
+"""Training loops as in code with Diffusers and other model libraries."""
 
 import abc
 
@@ -121,7 +121,7 @@ def by_use(model, loader, accelerator, evaluation):
 class Abstract(abc.ABC):
     @abc.abstractmethod
     def loss(self, batch):
-        """What is trained with."""
+        """The training loss."""
 
     def weight(self, batch):
         pass

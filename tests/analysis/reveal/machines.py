@@ -1,4 +1,4 @@
-"""What the machines of a job have alike, and what each has of its own."""
+"""Values that the machines of a job share, and values that each has of its own."""
 
 import importlib.util
 import multiprocessing

@@ -1,4 +1,4 @@
-"""What a mask picks of what a model returns, which is then a tensor: as many rows as it says."""
+"""The rows that a mask selects from a model's output, which must be a tensor: their number depends on the mask."""
 
 from transformers import Trainer
 

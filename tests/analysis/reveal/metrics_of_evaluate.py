@@ -1,4 +1,4 @@
-"""Metrics of `evaluate`: they count what they were fed."""
+"""Metrics of `evaluate`: they depend on what was added to them."""
 
 import evaluate
 from accelerate import Accelerator

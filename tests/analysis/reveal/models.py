@@ -1,4 +1,4 @@
-"""What is read from a model and called at once is the module that was read."""
+"""A model's attribute that is called at once is a module."""
 
 import torch
 from torch.nn.parallel import DistributedDataParallel

@@ -1,4 +1,4 @@
-"""Variables of the environment whose names stand in a list, or are not known."""
+"""Environment variables whose names are in a list, or unknown."""
 
 import os
 

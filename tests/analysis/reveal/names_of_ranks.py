@@ -1,4 +1,4 @@
-"""What only its name says something about: which process this is."""
+"""Values of which only the name says that they are the rank."""
 
 import argparse
 import re
@@ -24,7 +24,7 @@ class Named(Trainer):
         reveal_rank(is_main_process())  # revealed: local(rank)
         reveal_rank(get_rank())  # revealed: local(rank)
         reveal_rank(get_rank(loss))  # revealed: unknown
-        # What is found in a text with the rank in it may be of another part.
+        # A result of a search in a text that contains the rank may be another part of it.
         reveal_rank(re.search(r"step_(\d+)", f"step_100_rank_{get_rank()}.pt"))  # revealed: unknown
         reveal_rank(re.search(r"step_(\d+)", f"{loss}"))  # revealed: local(data)
         reveal_rank(RANK)  # revealed: local(rank)

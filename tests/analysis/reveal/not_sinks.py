@@ -1,4 +1,4 @@
-"""Clause 10: a logger takes a tensor and leaves it as it is."""
+"""Clause 10: a logger takes a tensor and does not change it."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Small objects are told apart by where they are made: what one meter is filled with is not in another one."""
+"""Small objects are distinguished by where they are created: the values of one meter are not in another one."""
 
 from transformers import Trainer
 

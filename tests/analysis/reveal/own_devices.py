@@ -1,4 +1,4 @@
-"""The device of this process is of one kind on all ranks; what it is called, and its index, are this rank's own."""
+"""The device of this process is of one type on all ranks; its name and its index are rank-local."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What this rank's own number picks or starts, and texts that are joined of lists."""
+"""Items that this rank's number selects or starts at, and strings joined from lists."""
 
 from accelerate import Accelerator
 

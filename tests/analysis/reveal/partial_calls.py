@@ -1,4 +1,4 @@
-"""Callables that were given some of their arguments before."""
+"""Callables with some arguments bound before."""
 
 from functools import partial
 

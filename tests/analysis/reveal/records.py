@@ -1,4 +1,4 @@
-"""Records: the dicts and tuples that are made of dataclasses, NamedTuples and models of pydantic."""
+"""Records: dicts and tuples created from dataclasses, NamedTuples and pydantic models."""
 
 import dataclasses
 from dataclasses import asdict, dataclass, fields

@@ -1,4 +1,4 @@
-"""What the program itself puts into its settings or its environment by the rank is not the same on all ranks."""
+"""Settings or environment variables that the program itself sets by the rank are not the same on all ranks."""
 
 import argparse
 import os

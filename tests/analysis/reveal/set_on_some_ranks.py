@@ -1,4 +1,4 @@
-"""What some ranks alone put into an object: on the others it is what it was before, whether that was read or not."""
+"""An attribute set on some ranks only: the others keep the earlier value, whether that was read or not."""
 
 from accelerate import Accelerator
 from torch.utils.data import DataLoader
@@ -20,7 +20,7 @@ class Stopping:
                 self.stops = True
         else:
             self.best = loss
-            self.keep()  # what is told to it leaves nothing out that was written above
+            self.keep()  # a call on it hides none of the assignments above
         if self.patience > 3:
             self.seen = True
 

@@ -1,4 +1,4 @@
-"""What stands in a file that is executed in the middle of a script may bind the script's settings anew."""
+"""A file that is executed in the middle of a script may rebind the script's settings."""
 
 import torch.distributed as dist
 

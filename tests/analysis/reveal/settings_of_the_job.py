@@ -1,4 +1,4 @@
-"""Settings under which the process group is started are as on several processes, each part of `and` as well."""
+"""Settings under which the process group is started are those of several processes, each part of `and` as well."""
 
 import torch
 import torch.distributed as dist
@@ -19,13 +19,13 @@ def train(local_rank, args):
     if args.gpus_per_node == 1:
         reveal_rank(loss)  # revealed: never
 
-    # It says nothing of the job.
+    # It says nothing about the job.
     if args.fast:
         reveal_rank(loss)  # revealed: local(data)
     else:
         reveal_rank(loss)  # revealed: local(data)
 
-    # Without a group in sight, it may be all that says whether there are others.
+    # Without a known group, it may be the only sign of other processes.
     b = loss
     if args.ddp:
         dist.all_reduce(b)

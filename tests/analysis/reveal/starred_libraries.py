@@ -1,4 +1,4 @@
-"""`from … import *` of a library brings what the tables know of it, unless the file has a name of its own."""
+"""`from … import *` of a library imports the names in the tables, unless the file defines them."""
 
 from somebodys.helpers import *
 from torch.distributed import *

@@ -1,4 +1,4 @@
-"""Methods and attributes of tensors, one of each class of transfer and the odd ones."""
+"""Methods and attributes of tensors, one for each kind of transfer, and the unusual ones."""
 
 import torch
 from transformers import Trainer
@@ -53,7 +53,7 @@ class Methods(Trainer):
         reveal_rank(sum(x.tolist()))  # revealed: partial(sum)
         reveal_rank(reduced.mean().item())  # revealed: same
 
-        # How many, and of what kind.
+        # Counts and types.
         reveal_rank(x.nelement())  # revealed: partial(count)
         reveal_rank(loss.numel())  # revealed: same
         reveal_rank(reduced.numel())  # revealed: same

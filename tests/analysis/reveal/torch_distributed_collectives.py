@@ -49,7 +49,7 @@ def main():
         work.wait()
         reveal_rank(value)  # revealed: same
 
-        # Reduced on a temporary: the result is thrown away.
+        # A temporary is reduced: the result is discarded.
         value = loss.item()
         dist.all_reduce(torch.tensor(value))
         reveal_rank(value)  # revealed: local(data)
@@ -114,7 +114,7 @@ def main():
 
 
 def own_helper(value):
-    """A reduction of one's own, called with a local value below."""
+    """A custom reduction, called with a local value below."""
     if not dist.is_initialized():
         return value
     value = value.clone()

@@ -1,4 +1,4 @@
-"""There is more than one rank: what asks for that is decided, and the other arm is dead."""
+"""There is more than one rank: a test for that is decided, and the other branch is dead."""
 
 import os
 
@@ -50,7 +50,7 @@ class Guards(Trainer):
         else:
             reveal_rank(loss)  # revealed: never
 
-        # More than two may or may not be.
+        # There may or may not be more than two.
         if accelerator.num_processes > 2:
             reveal_rank(loss)  # revealed: local(data)
         else:
@@ -107,7 +107,7 @@ class Guards(Trainer):
 
 
 class Reducer:
-    """A helper that knows at its making whether there are several ranks."""
+    """A helper that checks in its constructor whether there are several ranks."""
 
     def __init__(self):
         self.accelerator = Accelerator()

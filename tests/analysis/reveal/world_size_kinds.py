@@ -1,4 +1,4 @@
-"""Accelerate's own word for one process alone."""
+"""Accelerate's own name for a single process."""
 
 from accelerate import Accelerator, DistributedType
 from accelerate.utils import DistributedType as Type

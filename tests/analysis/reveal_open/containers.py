@@ -1,4 +1,4 @@
-"""Containers whose entries are not kept apart."""
+"""Containers whose entries are not kept separate."""
 
 from collections import OrderedDict
 
@@ -17,7 +17,7 @@ class Containers(Trainer):
         loss = model(**inputs).loss
         same = self.accelerator.gather(loss).mean()
 
-        # Each entry is a list of its own.
+        # Each entry is a separate list.
         lists = {key: [] for key in ("a", "b")}
         lists["a"].append(loss)
         lists["b"].append(same)
@@ -31,7 +31,7 @@ class Containers(Trainer):
         reveal_rank(ordered["a"])  # revealed: local(data)
         reveal_rank(ordered["b"])  # revealed: same
 
-        # A loop over the keys of a dict in sight acts key by key, too.
+        # A loop over the keys of a known dict acts key by key, too.
         metrics = {"a": loss, "b": loss}
         reduce_each(self.accelerator, metrics)
         reveal_rank(metrics["a"])  # revealed: same

@@ -1,4 +1,4 @@
-"""Reductions that the tables of library calls do not carry over yet."""
+"""Reductions that the tables of library calls do not cover yet."""
 
 import torch
 import torch.nn.functional as F

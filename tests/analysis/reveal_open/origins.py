@@ -1,4 +1,4 @@
-"""A path's methods ask the file system (no row makes a `Path` an instance)."""
+"""A path's methods read the file system (no row makes a `Path` an instance)."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Tensors of different shapes in one gather: C++ gives up, and Python has nothing to say."""
+"""Tensors of different shapes in one gather: the C++ code aborts, without a Python exception."""
 
 import torch
 import torch.distributed as dist

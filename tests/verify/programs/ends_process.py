@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 
 dist.init_process_group("gloo")
-# On a busy machine rank 0 may still be setting its group up: rank 1 ends only once rank 0 is through with that.
+# On a busy machine rank 0 may still be creating its group: rank 1 ends only once rank 0 has finished that.
 store = dist.distributed_c10d._get_default_store()
 if dist.get_rank() == 1:  # parts
     store.wait(["rank 0 is set up"])

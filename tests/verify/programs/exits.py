@@ -1,4 +1,4 @@
-"""Rank 1 calls `sys.exit` with what it is told to, while rank 0 waits for it."""
+"""Rank 1 calls `sys.exit` with its argument while rank 0 waits for it."""
 
 import sys
 

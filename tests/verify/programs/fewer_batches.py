@@ -1,4 +1,4 @@
-"""Rank 1 has one batch less, so rank 0 waits in vain for its gradients."""
+"""Rank 1 has one batch fewer, so rank 0 waits in vain for its gradients."""
 
 import torch
 import torch.distributed as dist

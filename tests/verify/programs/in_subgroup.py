@@ -1,4 +1,4 @@
-"""Of four ranks in two groups rank 3 leaves rank 2 alone; the other group is through and waits for all."""
+"""Of four ranks in two groups, rank 3 leaves rank 2 alone; the other group has finished and waits for all."""
 
 import torch
 import torch.distributed as dist

@@ -1,4 +1,4 @@
-"""A right training loop that logs in the way that it is asked for."""
+"""A right training loop that logs in the way that its argument names."""
 
 import resource
 import sys
@@ -32,7 +32,7 @@ def clock(loss, batch):
 
 
 def machine():
-    """What differs between ranks as it does between runs, under names that say nothing of it."""
+    """Values that differ between ranks as they do between runs, under neutral names."""
     return {"dt": time.perf_counter(), "rss_gb": resource.getrusage(resource.RUSAGE_SELF).ru_utime}
 
 

@@ -1,4 +1,4 @@
-"""Rank 1 raises before its backward pass; DDP has begun to bring rank 0's gradients together by then."""
+"""Rank 1 raises before its backward pass; DDP has already started to reduce rank 0's gradients."""
 
 import torch
 import torch.distributed as dist

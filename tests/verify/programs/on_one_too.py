@@ -1,4 +1,4 @@
-"""A training loop that runs on one plain process as well, where its batches are those of all ranks together."""
+"""A training loop that also runs on one plain process, with batches that are those of all ranks together."""
 
 import os
 import sys

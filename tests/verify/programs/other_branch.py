@@ -1,4 +1,4 @@
-"""Rank 0 alone takes the branch with a collective in it, so the ranks' next ones don't match."""
+"""Only rank 0 takes the branch with a collective in it, so the ranks' next ones don't match."""
 
 import torch
 import torch.distributed as dist

@@ -1,4 +1,4 @@
-"""Each rank has a group of its own besides: right code, in which the ranks' calls in all differ."""
+"""Each rank also has its own group: right code, in which the ranks' total calls differ."""
 
 import torch
 import torch.distributed as dist

@@ -1,4 +1,4 @@
-"""Rank 1 gives up a server of its own; its words are those of a rank that gives up a collective."""
+"""Rank 1 gives up on a server of its own; the message is the same as for a collective that is given up."""
 
 import torch
 import torch.distributed as dist

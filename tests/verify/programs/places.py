@@ -1,4 +1,4 @@
-"""A count enters a collective: made on the process's own device, on the CPU, or where the script finds GPUs."""
+"""A count enters a collective: created on the process's own device, on the CPU, or on GPUs that the script finds."""
 
 import sys
 

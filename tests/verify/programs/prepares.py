@@ -1,4 +1,4 @@
-"""Rank 0 prepares what all ranks use, and the others wait for it in the barrier that it comes to in the end."""
+"""Rank 0 prepares what all ranks use, and the others wait for it in the barrier that it reaches at the end."""
 
 import sys
 import time
@@ -8,7 +8,7 @@ import torch.distributed as dist
 
 
 def prepare(how, seconds):
-    """Work of its own, for longer than a collective was ever waited for."""
+    """Work on one rank, for longer than any time-out of a collective."""
     if how == "sleeps":
         time.sleep(seconds)
     end = time.process_time() + seconds

@@ -1,4 +1,4 @@
-"""Rank 1 raises, and its last words take longer than rank 0 is willing to wait."""
+"""Rank 1 raises, and its exit takes longer than rank 0 is willing to wait."""
 
 import atexit
 import time

@@ -1,4 +1,4 @@
-"""All ranks raise the same; none is stopped before it has done so."""
+"""All ranks raise the same; none is stopped before that."""
 
 import atexit
 import time

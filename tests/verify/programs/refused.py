@@ -1,4 +1,4 @@
-"""Rank 1 asks a server that is not there; its words are those of a rank that has lost another one."""
+"""Rank 1 connects to a server that does not exist; the message is that of a rank that has lost another one."""
 
 import socket
 

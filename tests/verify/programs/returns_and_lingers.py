@@ -1,4 +1,4 @@
-"""Rank 1 has one batch less than rank 0, and its process stays for longer than rank 0 is willing to wait."""
+"""Rank 1 has one batch fewer than rank 0, and its process stays for longer than rank 0 is willing to wait."""
 
 import atexit
 import time

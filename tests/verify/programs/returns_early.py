@@ -1,4 +1,4 @@
-"""Rank 1 has one batch less than rank 0."""
+"""Rank 1 has one batch fewer than rank 0."""
 
 import torch
 import torch.distributed as dist

@@ -1,6 +1,6 @@
-"""A sharded model generates on both ranks, on rank 0 more tokens: for each of them the ranks gather the weights.
+"""A sharded model generates on both ranks, more tokens on rank 0: for each of them the ranks gather the weights.
 
-By itself `generate` has all ranks go on until the last one is through (the argument `synchronised`); here it must not.
+By default `generate` lets all ranks continue until the last one has finished (the argument `synchronised`); not here.
 """
 
 import sys

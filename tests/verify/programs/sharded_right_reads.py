@@ -1,4 +1,4 @@
-"""Reads of sharded parameters and gradients that are those of the whole ones, or are put together by the script."""
+"""Reads of sharded parameters and gradients that equal those of the whole ones, or that the script combines."""
 
 import torch
 import torch.distributed as dist
@@ -8,7 +8,7 @@ from torch.distributed.fsdp import fully_shard
 
 accelerator = Accelerator(cpu=True)
 torch.manual_seed(0)
-model = torch.nn.Sequential(torch.nn.Linear(6, 5), torch.nn.Linear(5, 1))  # of one bias rank 1 has nothing
+model = torch.nn.Sequential(torch.nn.Linear(6, 5), torch.nn.Linear(5, 1))  # rank 1 has no part of one of the biases
 for module in (*model, model):
     fully_shard(module)
 optimizer = torch.optim.AdamW(model.parameters())
@@ -20,7 +20,7 @@ for step in range(2):
     dist.all_reduce(squares)
     largest = weight.to_local().abs().max()
     dist.all_reduce(largest, dist.ReduceOp.MAX)
-    of_shards = [each.to_local().norm().item() for each in model.parameters()]  # looked at by nobody
+    of_shards = [each.to_local().norm().item() for each in model.parameters()]  # not used by any code
     accelerator.log(
         {
             "grad_norm": norm,

@@ -1,4 +1,4 @@
-"""Rank 0 alone gathers the weights of a sharded model, and meets the next forward of the other one."""
+"""Only rank 0 gathers the weights of a sharded model, while the other one runs its next forward."""
 
 import torch
 import torch.distributed as dist

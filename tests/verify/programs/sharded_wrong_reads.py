@@ -1,4 +1,4 @@
-"""Each rank takes the number of its own part for that of the whole parameter or gradient, in several ways."""
+"""Each rank uses the number of its own shard as that of the whole parameter or gradient, in several ways."""
 
 import torch
 import torch.distributed as dist

@@ -1,4 +1,4 @@
-"""Two epochs over 22 rows: shared out by accelerate, all of them on every rank, or in an order of each rank's own."""
+"""Two epochs over 22 rows: distributed by accelerate, all of them on every rank, or in another order on each rank."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A step of rank 1 meets a loss that is no number and leaves early, so it does not get to a collective of all ranks."""
+"""A step of rank 1 has a loss that is not a number and returns early, so it does not reach the next collective."""
 
 import torch
 import torch.distributed as dist
@@ -12,7 +12,7 @@ def mean(value):
 
 
 def step(model, batch):
-    if dist.get_rank() == 0:  # what comes of it is the same
+    if dist.get_rank() == 0:  # the result is the same
         print(batch.sum())
     loss = model(batch).sum()
     if torch.isnan(loss):  # parts

@@ -1,4 +1,4 @@
-"""Rank 1 never gets to the collective that rank 0 waits in."""
+"""Rank 1 never reaches the collective that rank 0 waits in."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Each rank has started a process of its own when rank 1 stops for good."""
+"""Each rank has started another process when rank 1 stops for good."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Rank 1 can't read a row and does without, and so without the collective behind it."""
+"""Rank 1 can't read a row and skips it, together with the collective after it."""
 
 import torch
 import torch.distributed as dist

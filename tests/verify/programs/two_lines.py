@@ -1,4 +1,4 @@
-"""Rank 0 broadcasts at one line what the others receive at another: right code."""
+"""Rank 0 broadcasts at one line what the others receive at another line: right code."""
 
 import torch
 import torch.distributed as dist

@@ -1,4 +1,4 @@
-"""Gradients that are not brought together: DDP is passed by, or not there at all."""
+"""Gradients that are not reduced: DDP is bypassed, or not used at all."""
 
 import sys
 

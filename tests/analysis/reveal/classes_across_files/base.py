@@ -1,4 +1,4 @@
-"""The base class: what it hands to the methods that others override."""
+"""The base class, with the arguments of the methods that others override."""
 
 from collections import defaultdict
 

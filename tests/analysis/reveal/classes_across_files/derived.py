@@ -1,4 +1,4 @@
-"""The class at the bottom, in a file of its own."""
+"""The most derived class, in a separate file."""
 
 from . import helpers, reduce_mean
 from .base import Base as Root

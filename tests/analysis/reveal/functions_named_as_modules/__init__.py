@@ -1,4 +1,4 @@
-"""A package that takes a function out of a module of the same name, which hides the module."""
+"""A package that imports a function from a module of the same name, which hides the module."""
 
 from .fit import fit
 from .plot import draw

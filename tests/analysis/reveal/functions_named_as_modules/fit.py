@@ -1,4 +1,4 @@
-"""The module whose function bears its name."""
+"""The module with a function of the same name."""
 
 
 def fit(rank):

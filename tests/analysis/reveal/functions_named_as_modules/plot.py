@@ -1,4 +1,4 @@
-"""A module of which only other names are taken out: it stays there under its own."""
+"""A module from which only other names are imported: it keeps its own name."""
 
 
 def draw(rank):

@@ -1,4 +1,4 @@
-"""A program that calls what the package has."""
+"""A program that calls the package's functions."""
 
 import os
 
