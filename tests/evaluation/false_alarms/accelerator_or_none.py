@@ -1,4 +1,4 @@
-# What a helper does without an accelerator is not done where it is always given one; where it may be None, it is.
+# A branch of a helper for no accelerator does not run if one is always given; it runs if it may be None.
 from accelerate import Accelerator
 from torch.nn.parallel import DistributedDataParallel
 from transformers import AutoModelForCausalLM

@@ -1,4 +1,4 @@
-# Clips as long as the shortest sample of all ranks are as long on all of them, wherever they start.
+# Clips as long as the shortest sample of all ranks have the same length on all of them, wherever they start.
 import random
 
 import torch

@@ -1,4 +1,4 @@
-# Where a flag holds that all ranks have agreed on, they agree on the number as well; elsewhere nobody asks for it.
+# If a flag that all ranks have agreed on is true, they agree on the number as well; otherwise it is not used.
 
 import torch
 import torch.distributed as dist

@@ -1,4 +1,4 @@
-# A flag is made the same on all ranks where there are several GPUs, which is where it could differ.
+# A flag is made the same on all ranks if there are several GPUs, which is the only case in which it could differ.
 import random
 
 import torch

@@ -1,4 +1,4 @@
-# What a batch asks of the model is no data of its rows; a field of the batch is.
+# An option of the batch for the model does not depend on its rows; a field of the batch does.
 from transformers import Trainer
 
 

@@ -1,5 +1,5 @@
 # named: check_alone.py
-# One process, which the script makes sure of.
+# One process, which the script checks.
 from accelerate import Accelerator, PartialState
 from datasets import load_dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer, TrainingArguments

@@ -1,4 +1,4 @@
-# What a part of a model gives goes into one loss with what the wrapper's forward gave: DDP reduces the sum of both.
+# The output of a part of a model enters one loss with that of the wrapper's forward: DDP reduces the sum of both.
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 

@@ -1,4 +1,4 @@
-# Whatever loads a model onto all GPUs, one process does it.
+# Any loader that spreads a model over all GPUs does so in one process.
 from accelerate import Accelerator
 from builders import BUILDERS
 from datasets import load_dataset

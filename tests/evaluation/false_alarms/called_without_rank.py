@@ -1,4 +1,4 @@
-"""A function that a notebook calls without a rank asks for rank 0: nothing of what is below runs there."""
+"""A function that a notebook calls without a rank has rank 0: the code for other ranks does not run there."""
 
 import json
 

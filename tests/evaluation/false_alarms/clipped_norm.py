@@ -1,4 +1,4 @@
-# `clip_grad_norm_` gives a tensor, which may be gathered as it is.
+# `clip_grad_norm_` returns a tensor, which may be gathered as it is.
 from accelerate import Accelerator
 
 

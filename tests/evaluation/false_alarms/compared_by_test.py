@@ -1,5 +1,5 @@
 # named: test_parallel.py
-# A test of one process, and one that spawns its processes and compares what each of them has.
+# A test of one process, and one that spawns its processes and compares their results.
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp

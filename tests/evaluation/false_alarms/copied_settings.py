@@ -1,4 +1,4 @@
-# Settings that say which part is this rank's are copied, shown as text, or asked by key.
+# Settings that say which part is this rank's are copied, shown as text, or read by key.
 import dataclasses
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-# What a rank counts times the number of processes is what all of them have seen.
+# A rank's count times the number of processes is the count of all of them.
 from accelerate import Accelerator
 
 

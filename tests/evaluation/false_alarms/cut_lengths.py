@@ -1,4 +1,4 @@
-# What all ranks have gathered cuts their lengths alike.
+# Gathered lengths cut the data to the same length on all ranks.
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator

@@ -1,4 +1,4 @@
-"""Rows that are cut so that the processes divide them evenly are as many on each of them."""
+"""Rows that are cut so that the processes divide them evenly are equally many on each of them."""
 
 from accelerate import PartialState
 from accelerate.utils import gather_object

@@ -1,4 +1,4 @@
-# One process trains what a DataParallel wraps: its loss is that of all GPUs.
+# One process trains a model in DataParallel: its loss is that of all GPUs.
 import torch
 import wandb
 from torch.nn.parallel import DistributedDataParallel

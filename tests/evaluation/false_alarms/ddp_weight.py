@@ -1,4 +1,4 @@
-# DDP keeps all parameters on every rank. Only what shards them leaves a rank a part.
+# DDP keeps all parameters on every rank. Only sharding leaves a rank with a part of them.
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator

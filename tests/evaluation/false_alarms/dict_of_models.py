@@ -1,4 +1,4 @@
-# `prepare` hands on what is no model, and a dict of models is none: each rank trains its own, on its own data.
+# `prepare` returns anything but a model unchanged, like a dict of models: each rank trains its own, on its own data.
 import torch
 from accelerate import Accelerator
 from munch import Munch

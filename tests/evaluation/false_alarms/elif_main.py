@@ -1,4 +1,4 @@
-# Rank 0 says so in one way or the other, and nobody else does: the data set is that of all ranks.
+# Rank 0 prints one message or the other, and no other rank prints any: the dataset is that of all ranks.
 import torch.distributed as dist
 from datasets import load_dataset
 from transformers import AutoModelForCausalLM, Trainer, TrainingArguments

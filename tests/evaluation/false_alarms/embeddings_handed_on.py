@@ -1,4 +1,4 @@
-# Who takes the wrapper off runs its forward, too, and adds both up: DDP reduces the sum of their gradients.
+# The code that unwraps the model runs the wrapper's forward, too, and adds both: DDP reduces the sum of the gradients.
 from accelerate import Accelerator
 
 

@@ -1,4 +1,4 @@
-# What the embeddings of a wrapped model give goes through its forward later: DDP reduces their gradients, too.
+# The embeddings of a wrapped model go through its forward later: DDP reduces their gradients, too.
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 

@@ -1,4 +1,4 @@
-# What a part of the wrapped model gives goes into the wrapper's own forward: DDP reduces its gradients, too.
+# The output of a part of the wrapped model goes into the wrapper's own forward: DDP reduces its gradients, too.
 from accelerate import Accelerator
 
 

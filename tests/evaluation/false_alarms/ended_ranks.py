@@ -1,4 +1,4 @@
-# A rank whose process ends without an error leaves, as by `return`; with an error the launcher ends all of them.
+# A rank whose process ends without an error leaves, as with `return`; on an error the launcher ends all of them.
 import os
 import sys
 

@@ -1,4 +1,4 @@
-# A DeepSpeed engine hands the attributes of its module on.
+# A DeepSpeed engine forwards the attributes of its module.
 import deepspeed
 import torch
 from transformers import AutoModelForCausalLM

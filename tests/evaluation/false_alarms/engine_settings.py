@@ -1,4 +1,4 @@
-# What the DeepSpeed engine is set to is its own to tell; what the model is like is not.
+# The DeepSpeed engine has its own settings; properties of the model are the model's.
 from accelerate import Accelerator
 
 

@@ -1,4 +1,4 @@
-# Slices of what all ranks have gathered are equal on all of them, and so is who leaves.
+# Slices of gathered values are equal on all ranks, so all ranks leave or none.
 import torch.distributed as dist
 from accelerate import Accelerator
 from accelerate.utils import gather_object

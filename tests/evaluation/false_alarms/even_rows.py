@@ -1,4 +1,4 @@
-# A distributed sampler evens out the rows of a batch; which keys a batch has the data set decides.
+# A distributed sampler evens out the rows of a batch; the dataset determines the keys of a batch.
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler
 

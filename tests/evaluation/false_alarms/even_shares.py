@@ -1,4 +1,4 @@
-# A list that is cut to a multiple of the number of ranks first has as many rows for each of them.
+# A list that is first cut to a multiple of the number of ranks has the same number of rows for each of them.
 import torch
 import torch.distributed as dist
 

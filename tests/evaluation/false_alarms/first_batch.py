@@ -1,4 +1,4 @@
-# Whether there is a first batch is known to all ranks alike.
+# Whether there is a first batch is the same on all ranks.
 import torch.distributed as dist
 from accelerate import Accelerator
 from torch.utils.data import DataLoader, DistributedSampler

@@ -1,4 +1,4 @@
-# The first GPU is chosen where there is one process: among several it is that of one of them.
+# The first GPU is chosen if there is one process: among several it is that of one of them.
 import os
 
 import torch

@@ -1,4 +1,4 @@
-# Where ranks leave, the flag under which the rest would gather has been cleared.
+# Before ranks leave, the flag for the gather of the others has been cleared.
 import torch.distributed as dist
 from accelerate import Accelerator
 

@@ -1,4 +1,4 @@
-# Whichever of the three ways a rank takes, it runs the wrapped model once.
+# Whichever of the three branches a rank takes, it runs the wrapped model once.
 import torch
 from accelerate import Accelerator
 

@@ -1,4 +1,4 @@
-# What is frozen before it is prepared is wrapped in nothing, whatever it is.
+# A model that is frozen before it is prepared is not wrapped, whatever it is.
 from accelerate import Accelerator
 from models import load
 

@@ -1,4 +1,4 @@
-# A model all of whose parameters are frozen, one after the other, is wrapped in nothing.
+# A model whose parameters are all frozen, one after the other, is not wrapped.
 from accelerate import Accelerator
 from transformers import AutoModel
 

@@ -1,4 +1,4 @@
-# A model that is frozen under a condition is wrapped on one way only, and nobody can tell which was taken.
+# A model that is frozen under a condition is wrapped on one branch only, and the branch taken is unknown.
 from accelerate import Accelerator
 from torch.utils.data import DataLoader
 from transformers import AutoModel

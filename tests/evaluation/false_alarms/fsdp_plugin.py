@@ -1,4 +1,4 @@
-# An Accelerator with a plugin for FSDP wraps in that, which hands on the attributes of the model.
+# An Accelerator with a plugin for FSDP uses that as wrapper, which forwards the attributes of the model.
 from accelerate import Accelerator
 from accelerate.utils import FullyShardedDataParallelPlugin
 from transformers import AutoModelForCausalLM

@@ -1,4 +1,4 @@
-# A loader that drops what does not fill a batch gives all ranks batches of as many rows.
+# A dataloader that drops incomplete batches gives all ranks batches with the same number of rows.
 from accelerate import Accelerator
 from torch.utils.data import DataLoader
 

@@ -1,4 +1,4 @@
-# Without gathering there are no hooks to take off: it is all one whether the engine or its module is given.
+# Without gathering there are no hooks to remove: the engine and its module have the same effect.
 from trl import GRPOTrainer
 from trl.models import unwrap_model_for_generation
 

@@ -1,4 +1,4 @@
-# What is logged is gathered; where the gather raises, the value of this rank stands in for it.
+# The logged value is gathered; if the gather raises, the value of this rank replaces it.
 from trl import SFTTrainer
 
 

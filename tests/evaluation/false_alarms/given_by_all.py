@@ -1,4 +1,4 @@
-# What may be left out is given by all callers: the arm that gathers it is not taken on the main process alone.
+# All callers pass an optional argument: the branch that gathers it is not taken on the main process alone.
 from accelerate import Accelerator
 
 

@@ -1,4 +1,4 @@
-# A seed that a caller gives is that of all ranks; one is drawn where there is none.
+# A seed that a caller passes is that of all ranks; one is drawn if there is none.
 import argparse
 import random
 

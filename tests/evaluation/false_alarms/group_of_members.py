@@ -1,4 +1,4 @@
-"""A group that only its members have to make, and a value that is built where nobody has built it before."""
+"""A group that only its members have to create, and a value that is built if it has not been built before."""
 
 import torch
 import torch.distributed as dist

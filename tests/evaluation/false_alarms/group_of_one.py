@@ -1,4 +1,4 @@
-# A process group of one is made to satisfy a wrapper; a group of many has many writers.
+# A process group of one is created to satisfy a wrapper; a group of many has many writers.
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,4 @@
-# Which process this is, an object is told by who makes it: what is not told writes nothing, and no more is known.
+# An object receives its rank from the code that creates it: without one it writes nothing, and nothing else is known.
 import os
 
 from accelerate import Accelerator

@@ -1,4 +1,4 @@
-# A helper stands above the function that calls it, on one rank of each group or on the first of all.
+# A helper is defined above its caller, which calls it on one rank of each group or on the first of all.
 import os
 
 import torch.distributed as dist

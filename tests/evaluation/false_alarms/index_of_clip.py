@@ -1,4 +1,4 @@
-# A whole number that a text asks for is no metric, with a default and without.
+# An integer that is read from a text is no metric, with a default and without.
 import logging
 
 import torch

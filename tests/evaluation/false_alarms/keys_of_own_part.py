@@ -1,4 +1,4 @@
-# Each rank takes a part of its own of something made for all: which keys the parts have is not known to differ.
+# Each rank takes its own part of something created for all: the keys of the parts are not known to differ.
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,4 @@
-# What a model of two towers has learned to scale its logits by is returned beside the features, and alike on all ranks.
+# The learned scale of the logits of a two-tower model is returned with the features, and the same on all ranks.
 import wandb
 from accelerate import Accelerator
 

@@ -1,4 +1,4 @@
-# Only the main process has lines, or none: the file is opened by all ranks, and they add nothing to it.
+# Only the main process may have lines: the file is opened by all ranks, and the others add nothing to it.
 import torch.distributed as dist
 
 

@@ -1,4 +1,4 @@
-# A file that nobody here writes is there for all ranks or for none.
+# A file that is not written here exists for all ranks or for none.
 import os
 from datetime import datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-# Whichever way out is taken, one barrier has been met before it.
+# Whichever exit is taken, one barrier has been passed before it.
 from accelerate import Accelerator
 
 

@@ -1,4 +1,4 @@
-# Ranks that leave a round early meet the others in the same call, under a condition of the rank as well.
+# Ranks that leave an iteration early make the same collective call as the others, also under a condition on the rank.
 import torch
 import torch.distributed as dist
 

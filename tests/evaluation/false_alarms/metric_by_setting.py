@@ -1,4 +1,4 @@
-# Which entry is read, settings say: that one of them is this rank's own does not make all of them so.
+# Settings select the entry that is read: one rank-local entry does not make all of them rank-local.
 from accelerate import Accelerator
 
 

@@ -1,4 +1,4 @@
-# A DistributedSampler gives all ranks equally many rows, so that they cut their batches in equally many parts.
+# A DistributedSampler gives all ranks equally many rows, so that they split their batches into equally many parts.
 import torch.distributed as dist
 from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler

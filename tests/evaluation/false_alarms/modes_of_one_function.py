@@ -1,4 +1,4 @@
-# What a function does in one mode is done by those who call it in that mode.
+# The code of a function for one mode runs for the callers with that mode.
 import torch.distributed as dist
 
 

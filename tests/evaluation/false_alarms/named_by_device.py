@@ -1,4 +1,4 @@
-# Each rank appends to a file of its own, named by its device; what the kind of the device names is one file of all.
+# Each rank appends to its own file, named after its device; a name from the device type is one file for all.
 from accelerate import Accelerator
 
 

@@ -1,4 +1,4 @@
-# A file's name is made of this rank's number in a roundabout way.
+# A file's name is built from this rank's number indirectly.
 import torch
 from accelerate import Accelerator
 

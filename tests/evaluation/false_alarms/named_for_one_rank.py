@@ -1,4 +1,4 @@
-# A metric whose name says which rank it is of claims nothing of the others.
+# A metric whose name says which rank it is of says nothing about the others.
 from accelerate import Accelerator
 
 

@@ -1,4 +1,4 @@
-# What a launcher says in its environment is read in one line, or under a name that only the caller knows.
+# An environment variable of the launcher is read in one line, or under a name that only the caller knows.
 import os
 
 import torch

@@ -1,4 +1,4 @@
-# The number of a rank is None on all ranks or on none: how many there are decides on it.
+# The rank is None on all ranks or on none: that depends on how many there are.
 import os
 
 import torch

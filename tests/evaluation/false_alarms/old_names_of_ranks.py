@@ -1,4 +1,4 @@
-# The old names of transformers for the main process, of a trainer that is one of several.
+# The old names of transformers for the main process, in a trainer that is one of several.
 import torch
 from torch.nn.parallel import DistributedDataParallel
 from trainers import PrefixTrainer, PromptTrainer

@@ -1,4 +1,4 @@
-# Accelerate wraps no model on a TPU, so that a block for TPUs alone has the bare one.
+# Accelerate wraps no model on a TPU, so that a block for TPUs only has the bare one.
 from accelerate import Accelerator, DistributedType
 from transformers import AutoModelForCausalLM
 

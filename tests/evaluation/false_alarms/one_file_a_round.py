@@ -1,4 +1,4 @@
-# Each round looks for a file of its own before anybody writes it; one file of all rounds is looked for at any time.
+# Each iteration checks for its own file before any rank writes it; one file for all iterations is checked at any time.
 import json
 import os
 

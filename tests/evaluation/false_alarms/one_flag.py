@@ -1,4 +1,4 @@
-# One flag decides on both, whether there are several processes and whether the metric is reduced.
+# One flag says both whether there are several processes and whether the metric is reduced.
 import torch.distributed as dist
 import wandb
 from torch.utils.data import DataLoader, DistributedSampler

@@ -1,4 +1,4 @@
-# Each way runs the wrapped model once: the one that leaves early, and both arms of the branch behind it.
+# Each path runs the wrapped model once: the one that leaves early, and both branches after it.
 import torch
 from accelerate import Accelerator
 

@@ -1,4 +1,4 @@
-# Where a job shows each process one GPU of its own, that is the first one to all of them.
+# If a job shows each process one GPU only, that is the first GPU for all of them.
 import os
 
 import torch

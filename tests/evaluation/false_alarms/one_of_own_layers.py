@@ -1,4 +1,4 @@
-# What is one of a project's own layers is no wrapper; what only may be one is.
+# An instance of a project's own layers is no wrapper; a value that only may be an instance may be one.
 import torch
 from accelerate import Accelerator
 

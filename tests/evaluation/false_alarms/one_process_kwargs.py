@@ -1,4 +1,4 @@
-# … nor here, where the placement is among other settings.
+# … nor here, with the placement among other settings.
 import torch
 from datasets import load_dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer

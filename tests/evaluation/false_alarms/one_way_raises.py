@@ -1,4 +1,4 @@
-# Ranks that raise end the job; that the others may leave by another way is the same on all of them.
+# Ranks that raise end the job; whether the others leave by another path is the same on all of them.
 from accelerate import Accelerator
 
 

@@ -1,4 +1,4 @@
-# The hooks matter to a forward. A block that only takes the gathered weights runs none.
+# The hooks matter for a forward. A block that only reads the gathered weights runs none.
 from trl import GRPOTrainer
 from trl.models import unwrap_model_for_generation
 

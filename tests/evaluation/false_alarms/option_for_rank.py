@@ -1,4 +1,4 @@
-# An option called `--rank` is replaced by what starts the processes: each rank has a file of its own.
+# The code that starts the processes replaces an option `--rank`: each rank has its own file.
 import argparse
 
 import torch

@@ -1,4 +1,4 @@
-# What a base's hook hands to a method never comes to a class that has another hook, unless that asks the base's.
+# The arguments of a method in a base's hook do not reach a class with another hook, unless that calls the base's.
 
 from transformers import Trainer
 

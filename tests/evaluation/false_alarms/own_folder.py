@@ -1,4 +1,4 @@
-# Each rank draws a name of its own for its folder: making the folder does not change what it is called.
+# Each rank draws a different name for its folder: creating the folder does not change its name.
 import json
 import os
 import uuid

@@ -1,4 +1,4 @@
-# Helpers of one's own put the parameters together.
+# Custom helpers gather the parameters.
 import contextlib
 
 import deepspeed

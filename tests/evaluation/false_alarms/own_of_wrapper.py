@@ -1,4 +1,4 @@
-# What code sets on a wrapper is there, and where a wrapper's `module` is missing there is no wrapper.
+# An attribute that code sets on a wrapper exists there, and an object without `module` is no wrapper.
 from accelerate import Accelerator
 from transformers import AutoModel
 

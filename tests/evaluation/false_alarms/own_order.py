@@ -1,4 +1,4 @@
-"""A generator that draws its own order, from a seed that all ranks have: they train on the same batches."""
+"""A generator that draws its order from a seed that all ranks have: they train on the same batches."""
 
 import numpy as np
 import torch
@@ -9,7 +9,7 @@ accelerator = Accelerator()
 
 
 def batches(dataset, seed):
-    """The same on all ranks, again and again."""
+    """The same batches on all ranks, repeatedly."""
     epoch = 0
     while True:
         for index in np.random.RandomState(seed + epoch).permutation(len(dataset)):

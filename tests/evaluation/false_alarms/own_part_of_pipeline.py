@@ -1,4 +1,4 @@
-# Pipelines of Diffusers ask the models that they know for more than a forward, and what a project adds for nothing.
+# Pipelines of Diffusers use more than a forward of the models that they know, and nothing of a project's additions.
 from accelerate import Accelerator
 from diffusers import StableDiffusionControlNetPipeline, UNet2DConditionModel
 

@@ -1,4 +1,4 @@
-"""A switch that a trainer adds to a hook is off where the library calls that."""
+"""A switch that a trainer adds to a hook is off if the library calls the hook."""
 
 from trl import DPOTrainer
 

@@ -1,4 +1,4 @@
-# A forward in sight returns a parameter beside what it computes: all ranks have learned that alike, whatever its name.
+# A known forward returns a parameter with its results: all ranks have learned the same one, whatever its name.
 import os
 
 import torch

@@ -1,4 +1,4 @@
-# A module without a forward, in which an optimizer is kept, is no model: nothing wraps it.
+# A module without a forward that holds an optimizer is no model: it is not wrapped.
 import torch
 from accelerate import Accelerator
 from torch import nn

@@ -1,4 +1,4 @@
-# Whether there are several processes may be asked under any name: who takes `.module` on one way knows the wrapper.
+# A test for several processes may have any name: code that reads `.module` on one branch knows the wrapper.
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 

@@ -1,4 +1,4 @@
-# An option that is the first rank's until a helper sets it names a file of each rank; `--width 4` names one for all.
+# An option that is the first rank's until a helper sets it names one file per rank; `--width 4` names one for all.
 import argparse
 from pathlib import Path
 

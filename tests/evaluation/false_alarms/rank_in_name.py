@@ -1,4 +1,4 @@
-"""A file whose name is made of the rank, by `%`, is this rank's own."""
+"""A file whose name contains the rank, formatted with `%`, is rank-local."""
 
 import json
 import os

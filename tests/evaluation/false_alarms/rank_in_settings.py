@@ -1,4 +1,4 @@
-"""What a program puts into its settings, by its rank, is no longer the same on all of them."""
+"""A setting that a program sets by its rank is no longer the same on all ranks."""
 
 import argparse
 import os
@@ -23,7 +23,7 @@ def main(model):
         SummaryWriter(settings.folder)
     if settings.curves:
         SummaryWriter(settings.folder)  # expect: TRL008
-    Path(settings.folder, f"part_{settings.gpu}.txt").write_text("done")  # the number that a helper has left there
+    Path(settings.folder, f"part_{settings.gpu}.txt").write_text("done")  # the number that a helper has put there
     Path(settings.folder, "whole.txt").write_text("done")  # expect: TRL008
     return model
 

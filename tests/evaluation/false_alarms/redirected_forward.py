@@ -1,4 +1,4 @@
-# The wrapper's own forward is sent to a function: its hooks run around it, and the parameters are whole in it.
+# The wrapper's own forward is redirected to a function: its hooks run around it, with gathered parameters.
 from trl import GRPOConfig, GRPOTrainer
 
 # Other runs of the project are sharded.

@@ -1,4 +1,4 @@
-# Tensors in a list or dict that are reduced in place in one go: by a comprehension, or by a method of who holds them.
+# Tensors in a list or dict that are reduced in place together: by a comprehension, or by a method of their owner.
 import torch
 import torch.distributed as dist
 import wandb

@@ -1,4 +1,4 @@
-# Sums that are reduced in place as the parameter of a helper, as the variable of a loop, or as what a dict holds.
+# Sums that are reduced in place as a helper's parameter, as a loop variable, or as a dict's entry.
 import torch
 import torch.distributed as dist
 import wandb

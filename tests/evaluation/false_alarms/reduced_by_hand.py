@@ -1,4 +1,4 @@
-# The forward is past DDP on purpose: the gradients are averaged by hand, parameter by parameter.
+# The forward bypasses DDP on purpose: the gradients are averaged by hand, parameter by parameter.
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 

@@ -1,4 +1,4 @@
-# Wherever there is more than one process the value is reduced.
+# The value is reduced if there is more than one process.
 import torch.distributed as dist
 import wandb
 from torch.nn.parallel import DistributedDataParallel

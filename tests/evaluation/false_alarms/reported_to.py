@@ -1,4 +1,4 @@
-# A setting that `TrainingArguments` makes a list of, whatever it was given: no text is equal to that.
+# A setting that `TrainingArguments` turns into a list, whatever it was given: no string is equal to that.
 from dataclasses import dataclass
 
 import wandb

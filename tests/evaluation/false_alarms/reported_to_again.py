@@ -1,4 +1,4 @@
-# The file itself puts a text where `TrainingArguments` has made a list.
+# The file itself assigns a string where `TrainingArguments` had a list.
 import wandb
 from transformers import Trainer, TrainingArguments
 

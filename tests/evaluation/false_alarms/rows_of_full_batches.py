@@ -1,4 +1,4 @@
-# A loader that drops what does not fill a batch gives as many rows everywhere, and so are lists of them as long.
+# A dataloader that drops incomplete batches gives all ranks as many rows, so lists of them have the same length.
 import torch
 import torch.distributed as dist
 import wandb

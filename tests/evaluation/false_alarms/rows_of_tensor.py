@@ -1,4 +1,4 @@
-# A tensor that is computed of full batches has as many rows on all ranks; one that a mask picks rows of has not.
+# A tensor computed from full batches has the same number of rows on all ranks; with rows selected by a mask it has not.
 import torch
 import torch.distributed as dist
 import wandb

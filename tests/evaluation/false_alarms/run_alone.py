@@ -1,4 +1,4 @@
-"""A function that is run once per GPU, or on its own as the first rank: what asks for that is a guard all the same."""
+"""A function that is run once per GPU, or alone as the first rank: a test for that is a guard in both cases."""
 
 import torch
 import torch.distributed as dist

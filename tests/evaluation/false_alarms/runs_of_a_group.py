@@ -1,4 +1,4 @@
-# What each process logs to its own run of a group is no metric of one of them, nor is it logged twice.
+# Values that each process logs to its own run of a group are neither a metric of one rank nor logged twice.
 import wandb
 from accelerate import Accelerator
 

@@ -1,4 +1,4 @@
-# Where each process starts a run of its own, what it logs goes to that: the start is what has to be mended.
+# If each process starts its own run, its values are logged there: the start is what has to be fixed.
 import wandb
 from accelerate import Accelerator
 

@@ -1,4 +1,4 @@
-# Two ways that call the same collectives meet each other, though one of them branches again.
+# Two branches with the same collectives match, although one of them branches again.
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator

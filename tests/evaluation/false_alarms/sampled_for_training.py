@@ -1,4 +1,4 @@
-# Only the loader of the training rows has a sampler: each rank evaluates all the others.
+# Only the dataloader of the training rows has a sampler: each rank evaluates all other rows.
 import sys
 
 import torch

@@ -1,4 +1,4 @@
-# A tensor on the CPU is copied to the GPU before it is summed up: the other arm is not for it.
+# A tensor on the CPU is copied to the GPU before it is summed: the other branch is for other tensors.
 import torch
 import torch.distributed as dist
 

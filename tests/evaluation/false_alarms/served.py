@@ -1,4 +1,4 @@
-# The main process serves requests: what it hands to the server broadcasts to the loop that the others are in.
+# The main process serves requests: the function that it passes to the server broadcasts to the loop of the others.
 import torch
 import torch.distributed as dist
 from pytriton.triton import Triton

@@ -1,4 +1,4 @@
-# Settings that say nothing of where a model goes.
+# Settings that do not determine where a model is placed.
 import wandb
 from datasets import load_dataset
 from transformers import AutoModelForCausalLM, Trainer, TrainingArguments

@@ -1,4 +1,4 @@
-"""What the main process alone computes, to look at it, trains nothing."""
+"""Computations of the main process alone, for display, train nothing."""
 
 from accelerate import Accelerator
 from torch import nn

@@ -1,4 +1,4 @@
-# Each rank shuffles in its own way: that there is no seed is what is to be said, not who maps first.
+# Each rank shuffles differently: the missing seed is to be reported, not the order of the ranks.
 from datasets import load_dataset
 from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 

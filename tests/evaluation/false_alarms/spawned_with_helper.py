@@ -1,4 +1,4 @@
-# A function that is run once per GPU of this machine makes objects of a class in sight.
+# A function that is run once per GPU of this machine creates objects of a known class.
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp

@@ -1,4 +1,4 @@
-# The ranks that do not wait when a block is entered wait when it is left.
+# The ranks that do not wait at the start of a block wait at its end.
 import contextlib
 
 import torch.distributed as dist

@@ -1,4 +1,4 @@
-# A model that is spread over all GPUs unless somebody says otherwise is trained by one process.
+# A model that is spread over all GPUs by default is trained by one process.
 from datasets import load_dataset
 from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 

@@ -1,4 +1,4 @@
-"""Where neither engine is asked for nobody starts a process group: there is one process, whose loss is all there is."""
+"""If neither engine is requested, no process group is started: there is one process, whose loss is the only one."""
 
 import argparse
 import os

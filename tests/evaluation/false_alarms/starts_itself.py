@@ -1,4 +1,4 @@
-# The script starts its processes itself: `python` is how it is meant to be started.
+# The script starts its processes itself: it is meant to be started with `python`.
 import subprocess
 import sys
 

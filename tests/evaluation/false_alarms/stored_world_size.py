@@ -1,4 +1,4 @@
-# A sum is reduced where the settings say that there are several processes, which is where it has to be.
+# A sum is reduced if the settings say that there are several processes, which is when it has to be.
 import logging
 
 import torch

@@ -1,4 +1,4 @@
-# A helper adds up over the ranks whatever is a tensor in a dict, and asks torch for that.
+# A helper sums every tensor of a dict over the ranks, and tests for tensors with torch.
 
 import torch
 import torch.distributed as dist

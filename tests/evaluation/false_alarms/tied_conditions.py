@@ -1,4 +1,4 @@
-# Who comes to the collective has not left before, or nobody comes there: the conditions are tied to each other.
+# A rank that reaches the collective has not left before, or no rank reaches it: the conditions depend on each other.
 import os
 
 import torch.distributed as dist

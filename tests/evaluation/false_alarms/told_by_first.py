@@ -1,4 +1,4 @@
-# The first rank keeps what it has decided, and the others take what it has broadcast.
+# The first rank keeps its decision, and the others take the one that it has broadcast.
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

@@ -1,4 +1,4 @@
-# The other ranks wait for a message of the first one, and call what it calls then.
+# The other ranks wait for a message of the first one, and then make the same calls.
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,4 @@
-# A file that is opened for appending, and not kept, is only made to exist.
+# A file that is opened for appending, and not kept open, is only created.
 import os
 
 from transformers import TrainerCallback

@@ -1,4 +1,4 @@
-# Even ranks wait before the block and odd ones behind it: each rank comes to two barriers.
+# Even ranks wait before the block and odd ones after it: each rank reaches two barriers.
 import torch.distributed as dist
 from transformers import AutoModel, HfArgumentParser, TrainingArguments
 

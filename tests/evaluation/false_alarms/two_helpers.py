@@ -1,4 +1,4 @@
-# A class has a helper that runs the wrapper, and one that runs what is inside: the loss is made of both.
+# A class has a helper that runs the wrapper, and one that runs the inner model: the loss is computed from both.
 from accelerate import Accelerator
 from transformers import AutoModel
 

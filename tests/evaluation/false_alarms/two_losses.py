@@ -1,4 +1,4 @@
-# One backward pass goes through the wrapper and past it: DDP reduces the sum of both gradients.
+# One backward pass goes through the wrapper and around it: DDP reduces the sum of both gradients.
 import torch
 from transformers import Trainer
 

@@ -1,4 +1,4 @@
-# An optimizer can be unwrapped, too: what is asked for `param_groups` is no model.
+# An optimizer can be unwrapped, too: an object with `param_groups` is no model.
 from accelerate import Accelerator
 from elsewhere import load_model, logs_of, make_optimizer
 

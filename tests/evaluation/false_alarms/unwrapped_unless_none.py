@@ -1,4 +1,4 @@
-# What is unwrapped wherever it is not None is wrapped nowhere behind that.
+# A value that is unwrapped unless it is None is nowhere wrapped after that.
 from accelerate import Accelerator
 from diffusers import DiffusionPipeline
 from transformers import CLIPTextModel

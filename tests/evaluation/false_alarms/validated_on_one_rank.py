@@ -1,5 +1,5 @@
-# What DDP broadcasts in a forward without gradients, it leaves out of this rank's next one: the ranks meet again.
-# Not in the default set, as people have mended such hangs: another collective came first, or no forward followed.
+# DDP skips the broadcast of a forward without gradients in this rank's next forward: the ranks match again. Not in the
+# default set, as people have fixed such hangs: another collective came first, or no forward followed.
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

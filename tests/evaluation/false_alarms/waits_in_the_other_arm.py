@@ -1,4 +1,4 @@
-# That the others wait in one arm says nothing of who writes in the other one.
+# A wait of the others in one branch says nothing about the writers in the other one.
 import torch
 import torch.distributed as dist
 from jobs import is_leader, is_ready

@@ -1,4 +1,4 @@
-# The neighbour of `spread_model.py`: each process has a model of its own, and all write it to one place.
+# The neighbour of `spread_model.py`: each process has its own model, and all write it to one place.
 from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 
 

@@ -1,4 +1,4 @@
-# A model of which nothing is known, wrapped where a setting says so: code that asks for it in any words is right.
+# An unknown model, wrapped if a setting says so: code that tests for that in any form is right.
 import os
 
 import torch

@@ -1,4 +1,4 @@
-"""What a class does before it wraps its model is done with the bare one."""
+"""Code of a class before it wraps its model uses the bare one."""
 
 from dataclasses import dataclass
 from typing import Any

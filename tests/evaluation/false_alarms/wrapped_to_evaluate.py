@@ -1,4 +1,4 @@
-"""Trainer wraps a model that is to be trained; one that is to be evaluated it gives back."""
+"""Trainer wraps a model for training; for evaluation it returns the model unwrapped."""
 
 from transformers import Trainer
 

@@ -1,4 +1,4 @@
-# A model that is wrapped on one way of several, and another, of which nothing is known, on the others.
+# A model that is wrapped on one branch, and an unknown one on the others.
 import os
 
 from accelerate import Accelerator

@@ -1,4 +1,4 @@
-# What Hydra makes a program of is run by all ranks; of a decorator that nobody knows that is not said.
+# A function that Hydra turns into a program is run by all ranks; with an unknown decorator that is not known.
 import hydra
 import torch.distributed as dist
 from helpers import limited

@@ -1,4 +1,4 @@
-# The same helper draws a seed of each rank's own where no caller gives one.
+# The same helper draws a rank-local seed if no caller passes one.
 import argparse
 import random
 

@@ -1,4 +1,4 @@
-# Accelerate wraps no model in DDP of which nothing is trained.
+# Accelerate does not wrap a model in DDP if nothing of it is trained.
 from accelerate import Accelerator
 from transformers import AutoModelForCausalLM
 

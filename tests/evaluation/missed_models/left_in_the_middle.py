@@ -1,4 +1,4 @@
-# Who leaves a loop in the middle of a round takes along what the rounds before have made.
+# A rank that leaves a loop in the middle of an iteration keeps the results of the iterations before.
 import torch
 from accelerate import Accelerator
 

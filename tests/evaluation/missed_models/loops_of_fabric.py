@@ -1,4 +1,4 @@
-# What a Fabric gathers, reduces and saves is for all ranks to call; it knows this rank, too.
+# All ranks must call Fabric's methods that gather, reduce and save; a Fabric knows this rank, too.
 import lightning as L
 import torch
 from lightning.fabric import Fabric

@@ -1,4 +1,4 @@
-# A pipeline reads the attributes of the models that it is made with: it needs the bare ones.
+# A pipeline reads the attributes of the models that it is created from: it needs the bare ones.
 from accelerate import Accelerator
 from diffusers import DiffusionPipeline, StableDiffusionPipeline, UNet2DConditionModel
 from elsewhere import OtherThing, make_optimizer, make_scheduler, make_vae

@@ -1,4 +1,4 @@
-# What is not known of a condition does not matter any more behind a point at which all ranks have met.
+# What is unknown about a condition does not matter after a synchronisation point of all ranks.
 import os
 
 from accelerate import Accelerator

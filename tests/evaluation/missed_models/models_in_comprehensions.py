@@ -1,4 +1,4 @@
-# Models that a comprehension goes over: each element is made of its own.
+# Models that a comprehension iterates over: each element is created from its own model.
 from accelerate import Accelerator
 from elsewhere import load, make_optimizer, wanted
 from torch import nn

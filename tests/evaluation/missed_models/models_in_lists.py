@@ -1,4 +1,4 @@
-# Models that are prepared one by one and kept in a list, on one way at least; and what some ranks alone unwrap.
+# Models that are prepared one by one and kept in a list, on at least one branch; and those that only some ranks unwrap.
 from accelerate import Accelerator
 
 from models import build, build_loader, build_optimizer

@@ -1,4 +1,4 @@
-# A loop over a few models is run once for each of them, so that the wrapped one is told from the others.
+# A loop over a few models is run once for each of them, so that the wrapped one is distinguished from the others.
 from accelerate import Accelerator
 from torch import nn
 from torch.utils.data import DataLoader

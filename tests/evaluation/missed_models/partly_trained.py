@@ -1,4 +1,4 @@
-# A model that was frozen and is trained in part has gradients to synchronise.
+# A model that was frozen and is partly trained has gradients to synchronise.
 from accelerate import Accelerator
 from transformers import AutoModelForCausalLM
 

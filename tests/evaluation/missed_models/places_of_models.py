@@ -1,4 +1,4 @@
-# A wrapped model in lists, dictionaries, closures and objects, and one that is replaced by what is inside it.
+# A wrapped model in lists, dictionaries, closures and objects, and one that is replaced by its inner model.
 from accelerate import Accelerator
 from transformers import AutoModelForCausalLM
 

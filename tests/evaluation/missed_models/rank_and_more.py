@@ -1,4 +1,4 @@
-# Whatever else a condition asks for, the ranks that are not the main process do not pass it.
+# Whatever else a condition tests, the ranks that are not the main process do not pass it.
 from accelerate import Accelerator
 
 

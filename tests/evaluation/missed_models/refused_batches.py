@@ -1,4 +1,4 @@
-# A module refuses a batch of which nothing is left: the rank that got it skips the backward pass of the step.
+# A module raises for a batch without tokens: the rank that has it skips the backward pass of the step.
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
 
@@ -8,7 +8,7 @@ class NothingToLearn(ValueError):
 
 
 class Stopped(Exception):
-    """The job is to end."""
+    """The job must end."""
 
 
 class Net(nn.Module):

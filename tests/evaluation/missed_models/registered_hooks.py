@@ -1,4 +1,4 @@
-# What is registered with the Accelerator runs where the state is saved and loaded; under DDP it is given bare models.
+# Hooks registered with the Accelerator run when the state is saved and loaded; under DDP they receive bare models.
 import os
 
 import torch
@@ -42,7 +42,7 @@ def main2(args, x):
 
     accelerator.register_save_state_pre_hook(save_hook)
     if accelerator.is_main_process:
-        accelerator.save_state("x")  # TRL016's, where an engine is shown that saves together
+        accelerator.save_state("x")  # reported by TRL016, if the project uses an engine that saves on all ranks
 
 
 class Trains:

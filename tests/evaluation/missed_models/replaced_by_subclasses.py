@@ -1,4 +1,4 @@
-# What an attribute holds, where a class below another one, or one out of sight, assigns it anew.
+# The value of an attribute that a subclass of another class, or of one whose source is unavailable, reassigns.
 from abc import abstractmethod
 
 from accelerate import Accelerator
@@ -18,7 +18,7 @@ class Base:
 
     @abstractmethod
     def make_model(self, args):
-        """A subclass says."""
+        """Defined by subclasses."""
 
 
 class Prepared(Base):

@@ -1,4 +1,4 @@
-# Sizes of a tensor of which nothing is known are numbers; what is None on some ranks divides them.
+# Sizes of an unknown tensor are numbers; a value that is None on some ranks divides them.
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator

@@ -1,4 +1,4 @@
-# What puts together a state of what each rank has, or writes it in parts, is for all ranks to call.
+# All ranks must call functions that combine the state of all ranks, or write it in parts.
 import deepspeed
 import torch
 import torch.distributed as dist

@@ -1,4 +1,4 @@
-# A metric of torchmetrics gathers what all ranks have fed it when it is asked for its result.
+# A metric of torchmetrics gathers the data of all ranks when its result is computed.
 import os
 
 import torch

@@ -1,4 +1,4 @@
-# What is generated from this rank's prompts, tokenised by a tokenizer that was loaded, is this rank's own.
+# Texts generated from this rank's prompts, tokenised by a loaded tokenizer, are rank-local.
 import torch
 import wandb
 from accelerate import Accelerator

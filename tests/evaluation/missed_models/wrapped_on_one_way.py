@@ -1,4 +1,4 @@
-# A model that is wrapped where a setting says so: reads fail there, unless code asks first.
+# A model that is wrapped if a setting says so: reads fail there, unless code tests for it first.
 from accelerate import Accelerator
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP

@@ -1,4 +1,4 @@
-# A model that DDP wraps where the job has several processes: on one of them alone its forward waits for the others.
+# A model that DDP wraps if the job has several processes: on one rank alone, its forward waits for the others.
 import os
 
 import torch
