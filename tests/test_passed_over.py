@@ -118,7 +118,7 @@ def test_what_is_logged_there_of_others_is_reported_there(tmp_path: Path) -> Non
 
 
 def test_a_registry_knows_what_its_package_imports(tmp_path: Path) -> None:
-    """Whoever imports a file of a package has run its `__init__` before."""
+    """An importer of a package's module has run the package's `__init__` before."""
     ask = "def keep(model):\n    if hasattr(model, 'extra'):\n        model.extra()\n"
     build = (
         "from torch.nn.parallel import DistributedDataParallel\nfrom registry import MODELS\n\n\n"

@@ -86,7 +86,7 @@ class Trial:
 
     @property
     def left(self) -> list[Finding]:
-        """The findings that `--fix` did not mend."""
+        """The findings that `--fix` leaves."""
         return [finding for finding in self.mended.findings if finding not in self.mended.applied]
 
 

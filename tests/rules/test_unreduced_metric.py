@@ -547,7 +547,7 @@ def test_metrics_without_a_fix_do_not_keep_the_others_from_theirs():
     assert SNIPPETS.finding(mended).message.startswith("`y` is computed")
 
 
-# --- where it stands --------------------------------------------------------------------------------------
+# --- places of findings -----------------------------------------------------------------------------------
 
 
 GUARDED = "if accelerator.is_main_process:\n    wandb.log({'x': loss.item()})"

@@ -1513,7 +1513,7 @@ HANDS_ON = """\
         ("    pass", "print(model.depth)", True),
         (HANDS_ON, "print(model.depth)", True),
         (HANDS_ON, "print(model.module.depth)", False),
-        # What the wrapper has in addition.
+        # Attributes of the wrapper itself.
         (HANDS_ON, "print(model.kept)", False),
         (HANDS_ON, "print(model.outputs())", False),
         (HANDS_ON, "if hasattr(model, 'kept'):\n        reader(model.kept)", False),

@@ -1,4 +1,4 @@
-# Which of several classes of the project is made is a setting: what holds of all of them holds of it.
+# A setting selects one of several classes of the project: facts that hold for all of them hold for the object.
 import random
 
 from torch.utils.data import Dataset

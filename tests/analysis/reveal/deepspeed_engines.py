@@ -1,4 +1,4 @@
-# What `deepspeed.initialize` gives: an engine, which runs the model that it holds and knows this rank.
+# The result of `deepspeed.initialize`: an engine, which runs the model that it holds and knows this rank.
 import deepspeed
 from torch.utils.data import DataLoader, DistributedSampler
 

@@ -1,4 +1,4 @@
-# An engine on one way, and a model that DDP wraps on the other: what it is called with is known all the same.
+# An engine on one branch, and a model that DDP wraps on the other: its call is known in both cases.
 import deepspeed
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler

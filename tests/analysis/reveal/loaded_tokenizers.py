@@ -1,4 +1,4 @@
-# What a tokenizer or a processor that is loaded from files makes: it only computes, and differs as what it is given.
+# The result of a tokenizer or a processor loaded from files: it only computes, and differs if its input does.
 from accelerate import Accelerator
 from torch.utils.data import DataLoader
 from transformers import AutoProcessor, AutoTokenizer
@@ -14,7 +14,7 @@ for texts in loader:
     reveal_rank(tokens["input_ids"])  # revealed: shard
     reveal_rank(tokenizer.batch_decode(tokens["input_ids"]))  # revealed: shard
     reveal_rank(processor(text="a cat", images=texts["image"]))  # revealed: shard
-    # What all ranks ask is the same, and of what nobody knows nothing is known.
+    # The same text on all ranks, an unknown text, and gathered tokens.
     reveal_rank(tokenizer("a cat", return_tensors="pt"))  # revealed: unknown
     reveal_rank(tokenizer(from_elsewhere(texts)))  # revealed: unknown
     reveal_rank(tokenizer.batch_decode(accelerator.gather(tokens["input_ids"])))  # revealed: same
