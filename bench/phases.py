@@ -50,7 +50,7 @@ TIMED: Sequence[tuple[Any, str, Phase]] = (
     (Engine, "_run", _kind_of_run),
     (Engine, "analyse", "entry points"),
     (Engine, "_events", "events"),
-    (CodeLinter, "_told", "rules"),
+    (CodeLinter, "_record_violations", "rules"),
     (CodeLinter, "_located", "places and plans"),
 )
 

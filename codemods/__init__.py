@@ -22,10 +22,10 @@ class FindingCommand(VisitorBasedCodemodCommand):
     CODE: ClassVar[str]
 
     def transform_module_impl(self, tree: cst.Module) -> cst.Module:
-        from trl_lint.linter.rewriting.fixing import mended
+        from trl_lint.linter.rewriting.fixing import with_safe_fixes
 
         path = Path(self.context.filename or "<string>")
-        source = mended(path, tree.bytes, self.CODE)
+        source = with_safe_fixes(path, tree.bytes, self.CODE)
         return tree if source == tree.bytes else cst.parse_module(source)
 
 

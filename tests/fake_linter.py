@@ -19,7 +19,7 @@ KINDS = {
 class FakeLinter:
     """Finds the words of `KINDS` and replaces them by `good`. `(((` can't be parsed, `CRASH` makes it crash."""
 
-    def __init__(self, settings, roots, rules, *, mends=True, selection=None):
+    def __init__(self, settings, roots, rules, *, can_fix=True, selection=None):
         self.settings, self.roots = settings, roots
         self.rules, self.codes = rules, {rule.code for rule in rules}
         self.comments = CommentContext()
@@ -46,7 +46,7 @@ class FakeLinter:
     def prepare(self, files) -> None:
         """No file depends on another."""
 
-    def found_beside(self) -> dict[Path, bytes]:
+    def passed_over_with_findings(self) -> dict[Path, bytes]:
         return {}
 
     def check(self, path: Path, source: bytes) -> list[Finding]:

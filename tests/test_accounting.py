@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from trl_lint.findings import Finding, Position
 from trl_lint.frontends.cli import main
 from trl_lint.linter.linter import Linter
-from trl_lint.linter.rewriting.accounting import Counted, account, standing
+from trl_lint.linter.rewriting.accounting import Counted, account, still_withheld
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 
@@ -63,7 +63,7 @@ def test_what_is_silenced_is_not_counted():
 def test_withheld_fixes_are_told_where_their_findings_are_now():
     withheld = [(at(9, "y").finding, "late"), (at(2, "x").finding, "one"), (at(5, "gone").finding, "two")]
     now = [at(3, "x").finding, at(7, "x").finding, at(10, "y").finding]
-    assert standing(withheld, now) == ((now[0], "one"), (now[2], "late"))
+    assert still_withheld(withheld, now) == ((now[0], "one"), (now[2], "late"))
 
 
 TWO_METRICS = """from accelerate import Accelerator

@@ -275,7 +275,7 @@ def test_an_installed_release_counts(project, analyses, monkeypatch):
 
 def test_the_tool_counts(analyses, monkeypatch):
     assert lint("mine.py") == FOUND
-    monkeypatch.setattr(cached_linter, "tool", lambda: "another one")
+    monkeypatch.setattr(cached_linter, "tool_key", lambda: "another one")
     assert lint("mine.py") == lint("mine.py") == FOUND
     assert len(analyses) == 2
 
@@ -286,17 +286,17 @@ def test_every_edit_of_the_tool_makes_another_one(project, monkeypatch):
     change(package, "cached_linter.py", "")
     change(package, "analysis/engine.py", "x = 1\n")
     monkeypatch.setattr(cached_linter, "__file__", str(package / "cached_linter.py"))
-    seen = [cached_linter.tool.__wrapped__()]
+    seen = [cached_linter.tool_key.__wrapped__()]
     change(package, "analysis/engine.py", "x = 12\n")
-    seen.append(cached_linter.tool.__wrapped__())
+    seen.append(cached_linter.tool_key.__wrapped__())
     os.utime(package / "analysis" / "engine.py", (1, 1))
-    seen.append(cached_linter.tool.__wrapped__())
+    seen.append(cached_linter.tool_key.__wrapped__())
     monkeypatch.setattr(cached_linter, "__version__", "9.9.9")
-    seen.append(cached_linter.tool.__wrapped__())
+    seen.append(cached_linter.tool_key.__wrapped__())
     monkeypatch.setattr(sys, "version", "4.0")
-    seen.append(cached_linter.tool.__wrapped__())
+    seen.append(cached_linter.tool_key.__wrapped__())
     assert len(set(seen)) == 5
-    assert cached_linter.tool.__wrapped__() == seen[-1]
+    assert cached_linter.tool_key.__wrapped__() == seen[-1]
 
 
 # What is no miss

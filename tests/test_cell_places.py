@@ -13,7 +13,7 @@ from notebooks import notebook, sources_of
 from trl_lint.findings import Position
 from trl_lint.launch.parsers.notebook_places import CellPlaces
 from trl_lint.linter.cells.ipython import lines_of
-from trl_lint.linter.cells.notebook import opened
+from trl_lint.linter.cells.notebook import read_notebook
 from trl_lint.linter.cells.places import CodePart, NotInside
 
 pytestmark = pytest.mark.fast
@@ -21,13 +21,13 @@ PATH = Path("/nb.ipynb")
 
 
 def part_of(text: str) -> CodePart:
-    (part,) = opened(PATH, text.encode()).parts
+    (part,) = read_notebook(PATH, text.encode()).parts
     return part
 
 
 def changed(text: str, new: str) -> str:
     """The notebook whose module is `new`."""
-    document = opened(PATH, text.encode())
+    document = read_notebook(PATH, text.encode())
     (part,) = document.parts
     return document.changed(part.changes(new)).decode()
 
@@ -139,8 +139,8 @@ def test_each_place_of_a_cell_has_one_in_the_file_and_in_the_module(form):
     for number, line in enumerate(part.text.split("\n")[:-1], 1):
         if part.lines[number - 1].is_mark:
             continue
-        there = part.there(Position(number, 1))
-        assert part.here(there) == Position(number, 1)
+        there = part.to_file(Position(number, 1))
+        assert part.to_module(there) == Position(number, 1)
         written = places.in_file(there)
         shown = json.dumps(line.removeprefix("# "))[1:4].strip('"')
         assert rows[written.line - 1][written.column - 1 :].startswith(shown)
@@ -150,5 +150,5 @@ def test_each_place_of_a_cell_has_one_in_the_file_and_in_the_module(form):
 
 def test_a_place_behind_the_end_is_one_of_the_last_cell():
     part = part_of(notebook("a = 1", "b = 2"))
-    assert part.there(Position(5, 1)) == Position(2, 1, cell=2)
-    assert part.here(Position(7, 1, cell=1)) is None
+    assert part.to_file(Position(5, 1)) == Position(2, 1, cell=2)
+    assert part.to_module(Position(7, 1, cell=1)) is None

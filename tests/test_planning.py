@@ -11,7 +11,7 @@ from trl_lint.domain.values import UNKNOWN
 from trl_lint.findings import Applicability
 from trl_lint.fixes.support.edits import FixPlan, Replace
 from trl_lint.linter.messages import message_of
-from trl_lint.linter.rewriting.planning import PlannedFix, combined, mendable, planned
+from trl_lint.linter.rewriting.planning import PlannedFix, combined, fixes_to_apply, planned
 from trl_lint.rules import find_rule
 from trl_lint.rules.base import Violation
 
@@ -40,7 +40,7 @@ def test_what_can_not_be_mended_does_not_keep_the_others_from_it():
 
 def test_a_metric_is_mended_in_all_ways_or_not_at_all():
     parts = [fix(SAFE, (NODE, "p"), metric="a"), fix(DISPLAY, metric="a"), fix(SAFE, (OTHER, "q"), metric="b")]
-    assert [each.violation.metric for each in mendable(parts)] == ["b"]
+    assert [each.violation.metric for each in fixes_to_apply(parts)] == ["b"]
     assert [each.by.value for each in combined(parts).plan.edits] == ["q"]
 
 

@@ -106,7 +106,7 @@ def test_what_a_rule_says_does_not_depend_on_the_others(rule):
     trees: dict = {}
 
     def said(*rules):
-        linter = Linter(Settings(), (FIXTURES,), rules, mends=False)
+        linter = Linter(Settings(), (FIXTURES,), rules, can_fix=False)
         linter.trees = trees
         linter.prepare(files)
         return [each for path, source in files for each in linter.check(path, source) if each.code == rule.code]

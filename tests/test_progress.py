@@ -23,7 +23,7 @@ class Terminal(io.StringIO):
 def test_it_is_told_and_gone_with_the_first_result() -> None:
     out = Terminal()
     progress = Progress(out, wait=0)
-    progress.tell(1, 3)
+    progress.update(1, 3)
     assert out.getvalue().endswith("analysed 1 of 3 files")
     assert ending.clears
     assert list(progress.ends_with(["a", "b"])) == ["a", "b"]
@@ -33,8 +33,8 @@ def test_it_is_told_and_gone_with_the_first_result() -> None:
 
 def test_a_short_run_and_a_pipe_are_told_nothing() -> None:
     short, pipe = Terminal(), io.StringIO()
-    Progress(short, wait=60).tell(1, 3)
-    Progress(pipe, wait=0).tell(1, 3)
+    Progress(short, wait=60).update(1, 3)
+    Progress(pipe, wait=0).update(1, 3)
     assert (short.getvalue(), pipe.getvalue()) == ("", "")
 
 

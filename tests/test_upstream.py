@@ -64,9 +64,9 @@ def test_a_changed_method_is_the_users_own(known, tmp_path):
 def test_another_rule_says_nothing_of_it(known):
     text = "\n".join([*"1234", *METHOD])
     around = [(5, 4 + len(METHOD))]
-    assert upstream.mended("TRL003", text, around, 7) == known
-    assert upstream.mended("TRL003", text, around, 5 + len(METHOD)) is None
-    assert upstream.mended("TRL002", text, around, 7) is None
+    assert upstream.fixed_release("TRL003", text, around, 7) == known
+    assert upstream.fixed_release("TRL003", text, around, 5 + len(METHOD)) is None
+    assert upstream.fixed_release("TRL002", text, around, 7) is None
 
 
 def test_no_text_belongs_to_two_functions():
@@ -77,10 +77,10 @@ def test_no_text_belongs_to_two_functions():
 
 def test_a_method_that_is_being_typed_is_the_users_own(known, tmp_path):
     path = tmp_path / "mine.py"
-    linter = LiveLinter(Settings(), (tmp_path,), all_rules(), mends=False)
+    linter = LiveLinter(Settings(), (tmp_path,), all_rules(), can_fix=False)
     linter.trees[path] = (TRAINER.encode(), reparsed(TRAINER, None))
     copied, _ = linter.check(path, TRAINER.encode())
     edited = TRAINER.replace('{"length"', '{"size"').encode()
-    assert linter.retyped(path, edited)
+    assert linter.update(path, edited)
     mine, _ = linter.check(path, edited)
     assert "0.2.0 fixed it" in copied.help and "fixed it" not in mine.help

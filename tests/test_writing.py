@@ -171,7 +171,7 @@ def test_what_the_user_saves_at_the_last_moment_is_kept(folder, monkeypatch, lin
     def save(*args) -> None:
         path.write_text("typed\n")
 
-    monkeypatch.setattr(writing, "_take_over" if links == 1 else "_forbidden", save)
+    monkeypatch.setattr(writing, "_copy_metadata" if links == 1 else "_reason_against", save)
     assert fix("x.py") == (2, "x.py: not fixed: the file has changed since it was read\n")
     assert path.read_text() == "typed\n"
 

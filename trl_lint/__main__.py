@@ -14,7 +14,7 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         os.write(2, b"trl-lint: interrupted\n")
         os._exit(130)
-    ending.take_signals()
+    ending.install_signal_handlers()
     try:
         from trl_lint.frontends.cli import main as command
 
@@ -22,10 +22,10 @@ def main() -> NoReturn:
     except KeyboardInterrupt:  # from a command that has ended the processes it had started
         ending.interrupted()
     except ModuleNotFoundError as error:
-        sys.stderr.write(f"{ending.lacks(error)}\n")
+        sys.stderr.write(f"{ending.missing_package_message(error)}\n")
         sys.exit(2)
     finally:
-        ending.take_signals()  # the interpreter still has to shut down
+        ending.install_signal_handlers()  # the interpreter still has to shut down
     raise AssertionError("a command ends in SystemExit")
 
 

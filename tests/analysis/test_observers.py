@@ -22,7 +22,7 @@ from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.state.observing import Observer, Observers, asked_of
 from trl_lint.findings import Finding
-from trl_lint.linter.code_linter import _answers, known_of, versions_of
+from trl_lint.linter.code_linter import _check_events, known_of, versions_of
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import Rule
@@ -103,7 +103,7 @@ class Together:
         self.findings = linter.all_findings()
         told = [event for analysed in linter._tools()[0].analysed.values() for event in analysed[3]]
         self.asked = {
-            rule.code: frozenset(type(event) for event in told if any(True for _ in _answers((rule,), (event,))))
+            rule.code: frozenset(type(event) for event in told if any(True for _ in _check_events((rule,), (event,))))
             for rule in CODE_RULES
         }
 

@@ -30,7 +30,7 @@ PROGRAMS = (
 def linted(path, text):
     """A linter that has analysed a text from the start, and its output."""
     source = text.encode()
-    linter = LiveLinter(Settings(), (path.parent,), WANTED.rules, mends=False)
+    linter = LiveLinter(Settings(), (path.parent,), WANTED.rules, can_fix=False)
     linter.trees[path] = (source, reparsed(text, None))
     return linter, told(linter, path, text)
 
@@ -63,12 +63,12 @@ def test_an_analysis_that_is_taken_up_says_what_a_new_one_says(name):
     linter, first = linted(path, text)
     taken_up = 0
     for edited in list(edits(text))[::3]:
-        if not linter.retyped(path, edited.encode()):
+        if not linter.update(path, edited.encode()):
             linter = linted(path, text)[0]
             continue
         taken_up += 1
         assert told(linter, path, edited) == linted(path, edited)[1]
-        if linter.retyped(path, text.encode()):
+        if linter.update(path, text.encode()):
             assert told(linter, path, text) == first
         else:
             linter = linted(path, text)[0]
@@ -95,9 +95,9 @@ class MyTrainer(Trainer):
 def test_what_changes_for_others_asks_for_a_new_analysis(tmp_path):
     path = tmp_path / "trainer.py"
     linter, _ = linted(path, TRAINER)
-    assert linter.retyped(path, TRAINER.replace("scale = 2", "scale = 2\n        x").encode())
-    assert linter.retyped(path, TRAINER.encode())
-    assert not linter.retyped(
+    assert linter.update(path, TRAINER.replace("scale = 2", "scale = 2\n        x").encode())
+    assert linter.update(path, TRAINER.encode())
+    assert not linter.update(
         path, TRAINER.replace("return loss * scale", "return self.accelerator.gather(loss)").encode()
     )
 
@@ -114,7 +114,7 @@ def test_what_changes_for_others_asks_for_a_new_analysis(tmp_path):
 def test_only_one_body_may_change(tmp_path, edited):
     path = tmp_path / "trainer.py"
     linter, _ = linted(path, TRAINER)
-    assert not linter.retyped(path, edited.encode())
+    assert not linter.update(path, edited.encode())
 
 
 def test_a_tree_shares_the_nodes_of_what_has_the_same_text():
@@ -242,7 +242,7 @@ def test_what_a_function_tells_of_its_file_asks_for_a_new_analysis(tmp_path, tex
     before, after = (edited, text) if is_undone else (text, edited)
     linter, first = linted(path, before)
     assert first != linted(path, after)[1]
-    assert not linter.retyped(path, after.encode())
+    assert not linter.update(path, after.encode())
 
 
 @pytest.mark.parametrize("text", [BACKEND, VARIABLE, FLAG])
@@ -250,7 +250,7 @@ def test_what_tells_the_same_of_its_file_does_not(tmp_path, text):
     path = tmp_path / "program.py"
     linter, first = linted(path, text)
     edited = re.sub(r"(def setup.*\n)", r"\1    prin\n", text)
-    assert linter.retyped(path, edited.encode())
+    assert linter.update(path, edited.encode())
     assert [each[0] for each in told(linter, path, edited)] == [each[0] for each in first]
 
 
@@ -284,7 +284,7 @@ def test_what_others_find_in_a_file_is_found_in_its_new_texts(tmp_path):
     assert [each[0] for each in first] == ["TRL006", "TRL008"]
     taken_up = 0
     for edited in edits(CALLED):
-        if linter.retyped(path, edited.encode()):
+        if linter.update(path, edited.encode()):
             taken_up += 1
             assert told(linter, path, edited) == linted(path, edited)[1]
         linter = linted(path, CALLED)[0]

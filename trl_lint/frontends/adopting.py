@@ -44,7 +44,7 @@ def write_baseline(options: Options, settings: Settings, run: Iterable[FileResul
     """
     from trl_lint import plain, reports
     from trl_lint.linter.files.discovery import display_path
-    from trl_lint.linter.suppression.baseline import of_today, path_of, read_to_write
+    from trl_lint.linter.suppression.baseline import path_of, read_to_write, updated
 
     path = path_of(settings)
     if path is None:
@@ -58,7 +58,7 @@ def write_baseline(options: Options, settings: Settings, run: Iterable[FileResul
     if problems:
         say(f"{display_path(path)}: not written, because some files could not be linted")
         return FAILED
-    new = of_today(before, results, linter, options.paths)
+    new = updated(before, results, linter, options.paths)
     failed = new.write()
     if failed:
         say(failed)

@@ -31,7 +31,7 @@ def check(options: Options, settings: Settings) -> int:
     linter = _linter(options, settings, edits=report.needs_edits)
     progress = Progress()
     if not options.quiet:
-        linter.tell = progress.tell
+        linter.on_progress = progress.update
     linter.comments.judged_below = _judged_below(options, linter)
     linter.sees_all = bool(linter.comments.judged_below)
     left_out: list[Path] = []
@@ -87,7 +87,7 @@ def _linter(options: Options, settings: Settings, *, edits: bool) -> Linter:
         return CachedLinter(*asked, kept, edits=edits, selection=wanted)
     from trl_lint.linter.linter import Linter
 
-    return Linter(*asked, mends=options.fix or options.diff, selection=wanted)
+    return Linter(*asked, can_fix=options.fix or options.diff, selection=wanted)
 
 
 def _show(report: Report, result: FileResult) -> str | None:
@@ -170,7 +170,7 @@ def _action(options: Options, settings: Settings) -> Action:
     if not options.fix and not options.diff:
         return runner.check
     in_place = not options.diff and not options.reads_stdin
-    return partial(runner.mend if in_place else runner.propose, unsafe=settings.unsafe_fixes)
+    return partial(runner.fix_file if in_place else runner.propose, unsafe=settings.unsafe_fixes)
 
 
 # The report for counts, by the chosen output format.

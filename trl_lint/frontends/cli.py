@@ -85,7 +85,7 @@ class Commands(click.Group):
         except ConfigError as error:
             fail(str(error))
         except KeyboardInterrupt:  # click would exit with 1, which means findings here
-            say(ending.SAID)
+            say(ending.MESSAGE)
             sys.exit(ending.INTERRUPTED)
         except click.ClickException as error:  # it quotes the command line, which may contain any file name
             # Final in click's types, but there is no other way to change the message.

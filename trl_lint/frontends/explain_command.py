@@ -106,15 +106,15 @@ def _place(given: str) -> Place:
 
 def _place_in_cell(name: str, asked: Place) -> Place:
     """A line of a notebook, with the module that its cells form."""
-    from trl_lint.linter.cells.notebook import opened
+    from trl_lint.linter.cells.notebook import read_notebook
 
-    document = opened(asked.path, asked.source)
+    document = read_notebook(asked.path, asked.source)
     if not document.parts:
         fail(f"{name}: {document.remark or 'is not Python'}")
     if not asked.cell:
         fail(f"{name}: is a notebook: name the cell as well, as in `{name}:cell 1:{asked.line}`")
     part = document.parts[0]
-    inside = part.here(Position(asked.line, 1, cell=asked.cell))
+    inside = part.to_module(Position(asked.line, 1, cell=asked.cell))
     if inside is None:
         fail(f"{name}: has no line {asked.line} of Python in cell {asked.cell}")
     return asked._replace(source=part.source, inside=inside.line, part=part)
@@ -128,7 +128,7 @@ def _known(asked: Place, paths: Sequence[Path], settings: Settings) -> LineFacts
     from trl_lint.linter.linter import Linter
 
     roots = import_roots(settings.root, [asked.path, *paths])
-    linter = Linter(settings, roots, selection(settings).rules, mends=False, asks=[Known])
+    linter = Linter(settings, roots, selection(settings).rules, can_fix=False, extra_events=[Known])
     others = _others(paths, settings)
     if asked.part is not None:
         return facts_in_cell(linter, asked.part, asked.inside, others)

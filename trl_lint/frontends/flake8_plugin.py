@@ -98,9 +98,9 @@ class LintSession:
         try:
             return self._found(filename, text)
         except ModuleNotFoundError as error:
-            from trl_lint.linter.ending import lacks
+            from trl_lint.linter.ending import missing_package_message
 
-            raise _stop(lacks(error)) from None
+            raise _stop(missing_package_message(error)) from None
 
     def _found(self, filename: str, text: str) -> Sequence[tuple[int, int, str]]:
         self._begin()
@@ -214,7 +214,7 @@ class LintSession:
         from trl_lint.linter.linter import Linter
 
         settings, roots, rules, wanted = self._asked_of(path)
-        return self._seeing(Linter(settings, roots, rules, mends=False, selection=wanted))
+        return self._seeing(Linter(settings, roots, rules, can_fix=False, selection=wanted))
 
     def _seeing(self, linter: Linter) -> Linter:
         """Tell the linter whether flake8 checks all of its project."""

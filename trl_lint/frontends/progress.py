@@ -25,7 +25,7 @@ class Progress:
         self._from = time.monotonic() + wait
         self._is_shown = False
 
-    def tell(self, done: int, total: int) -> None:
+    def update(self, done: int, total: int) -> None:
         """Report how many of all files have been analysed."""
         if self._is_seen and time.monotonic() >= self._from:
             self._is_shown = True

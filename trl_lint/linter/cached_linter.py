@@ -58,64 +58,64 @@ class CachedLinter(Linter):
         settings: Settings,
         roots: Sequence[Path],
         rules: Sequence[BaseRule],
-        kept: Cache,
+        cache: Cache,
         *,
         edits: bool = False,
         selection: Selection | None = None,
     ) -> None:
-        super().__init__(settings, roots, rules, mends=False, selection=selection)
-        self._kept = kept
+        super().__init__(settings, roots, rules, can_fix=False, selection=selection)
+        self._cache = cache
         self._with_edits = edits
         self._verdicts: ContentCache | None = None
-        self._launches_kept: LaunchCache | None = None
+        self._launch_cache: LaunchCache | None = None
         # The names of two cache entries: that of this run, and the one that points to the last run on the same files.
         self._entry = self._last_run = ""
         # The contents of this run that matter. Their outcomes, as far as known, are in `_outcomes`.
         self._contents: dict[Path, bytes] = {}
         # Stored outcomes of files that do not matter, but in which the analysis of other files found something.
-        self._kept_beside: dict[Path, CheckOutcome] = {}
+        self._passed_over_outcomes: dict[Path, CheckOutcome] = {}
         self._outcomes: dict[Path, CheckOutcome] = {}
 
     def may_matter(self, source: bytes) -> bool:
         if self._verdicts is None:
             name = f"gate-{_key(*self._tools_key(), self._codes(), own_names(self.settings))}"
-            self._verdicts = ContentCache(self._kept, name)
+            self._verdicts = ContentCache(self._cache, name)
         known = self._verdicts.of(source)
         if not isinstance(known, bool):
             known = super().may_matter(source)
             self._verdicts.add(source, known)
         return known
 
-    def _engines_in_sight(self) -> ProjectEngines:
+    def _known_engines(self) -> ProjectEngines:
         from trl_lint.linter.execution.scan_cache import ScanCache
 
-        found = super()._engines_in_sight()
-        found.looks = ScanCache(ContentCache(self._kept, f"looks-{_key(tool())}"))
+        found = super()._known_engines()
+        found.looks = ScanCache(ContentCache(self._cache, f"looks-{_key(tool_key())}"))
         return found
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
         read = list(files)
         self._contents = {name: code for path, source in read for name, code in self.modules(path, source).items()}
-        self._kept_beside = {}
+        self._passed_over_outcomes = {}
         if self._verdicts is not None:
             self._verdicts.save()
-        asked = self._asked()
+        request_key = self._request_key()
         launches = {path: source for path, source in read if self.may_launch(path, source)}
-        name = f"launches-{_key(asked, _digests(launches))}"
-        self._launches_kept = LaunchCache(self._kept, name, launches, edits=self._with_edits)
-        self._entry, self._last_run = self._names(asked)
-        self._outcomes = self._load(self._entry) or self._moved_from_last()
+        name = f"launches-{_key(request_key, _digests(launches))}"
+        self._launch_cache = LaunchCache(self._cache, name, launches, edits=self._with_edits)
+        self._entry, self._last_run = self._entry_names(request_key)
+        self._outcomes = self._load(self._entry) or self._outcomes_of_last_run()
         if not self._outcomes:
             self.analyse(self._contents)
 
-    def found_beside(self) -> dict[Path, bytes]:
+    def passed_over_with_findings(self) -> dict[Path, bytes]:
         if self._project is not None:
-            return super().found_beside()
-        return {path: reading.read(path) for path in sorted(self._kept_beside) if path in self._passed_over}
+            return super().passed_over_with_findings()
+        return {path: reading.read(path) for path in sorted(self._passed_over_outcomes) if path in self._passed_over}
 
     def check_code(self, path: Path, source: bytes) -> list[Finding]:
-        if path in self._kept_beside:
-            return self._of_outcome(path, self._kept_beside[path])
+        if path in self._passed_over_outcomes:
+            return self._findings_of(path, self._passed_over_outcomes[path])
         if self._contents.get(path) != source:
             return super().check_code(path, source)
         outcome = self._outcomes.get(path)
@@ -125,9 +125,9 @@ class CachedLinter(Linter):
                 self._save()
         if outcome.error is not None:
             raise outcome.error
-        return self._of_outcome(path, outcome)
+        return self._findings_of(path, outcome)
 
-    def _of_outcome(self, path: Path, outcome: CheckOutcome) -> list[Finding]:
+    def _findings_of(self, path: Path, outcome: CheckOutcome) -> list[Finding]:
         self.comments.unasked[path] = list(outcome.unasked)
         return list(outcome.findings)
 
@@ -152,17 +152,17 @@ class CachedLinter(Linter):
             raise _NoEdits(tuple(found)) from None
 
     def launches_in(self, path: Path, source: bytes) -> LaunchOutcome:
-        kept = self._launches_kept
-        if kept is None or self.overlay:  # overlay content says nothing about the disk
+        launch_cache = self._launch_cache
+        if launch_cache is None or self.overlay:  # overlay content says nothing about the disk
             return super().launches_in(path, source)
-        known = kept.of(path, source)
+        known = launch_cache.of(path, source)
         if known is None:
             known = super().launches_in(path, source)
-            kept.add(path, source, known, self.launches.trainers.disk)
+            launch_cache.add(path, source, known, self.launches.trainers.disk)
         self.comments.unasked_launches[path] = list(known.unasked)
         return known
 
-    def _asked(self) -> str:
+    def _request_key(self) -> str:
         """A key for everything that is asked about files, whichever files they are."""
         chosen = {each.name: getattr(self.settings, each.name) for each in fields(Settings)}
         return _key(
@@ -175,18 +175,18 @@ class CachedLinter(Linter):
             self._with_edits,
         )
 
-    def _names(self, asked: str) -> tuple[str, str]:
+    def _entry_names(self, request_key: str) -> tuple[str, str]:
         """The names of two cache entries.
 
         The first is for this run: all that is known to matter before the analysis starts. The second is for all runs
         that ask the same about these files, whatever their contents.
         """
         contents = _digests(self._contents)
-        return f"run-{_key(asked, contents)}", f"last-{_key(asked, [path for path, _ in contents])}"
+        return f"run-{_key(request_key, contents)}", f"last-{_key(request_key, [path for path, _ in contents])}"
 
     def _tools_key(self) -> tuple[object, ...]:
         """A key for the tool and for the plugins that the project uses."""
-        return tool(), [_code_key(folder) for folder in folders_of(self.settings.plugins)]
+        return tool_key(), [_code_key(folder) for folder in folders_of(self.settings.plugins)]
 
     def _codes(self) -> list[str]:
         return [rule.code for rule in self.rules]
@@ -196,31 +196,33 @@ class CachedLinter(Linter):
 
         changed: where the lines of changed files are now, if only comments have changed.
         """
-        entry = self._kept.load(name) if self._contents else None
+        entry = self._cache.load(name) if self._contents else None
         if not isinstance(entry, dict):
             return {}
         try:
-            outcomes, beside = (
+            outcomes, passed_over = (
                 {Path(path): changed.moved(Path(path), outcome_of(path, row)) for path, row in entry[kind].items()}
                 for kind in ("files", "beside")
             )
-            found = changed.with_contents_of_today(Dependencies(**entry["dependencies"]))
-            holds = outcomes.keys() == self._contents.keys() and found.hold(self._engines_of, self._paths_of_callers)
+            dependencies = changed.with_current_contents(Dependencies(**entry["dependencies"]))
+            is_valid = outcomes.keys() == self._contents.keys() and dependencies.hold(
+                self._engines_of, self._paths_of_callers
+            )
         except (AttributeError, KeyError, TypeError, ValueError):  # foreign data, or a line that is gone
             return {}
-        self._kept_beside = beside if holds else {}
-        if holds and changed:
-            self._keep(outcomes, beside, found)
-        return outcomes if holds else {}
+        self._passed_over_outcomes = passed_over if is_valid else {}
+        if is_valid and changed:
+            self._store(outcomes, passed_over, dependencies)
+        return outcomes if is_valid else {}
 
-    def _moved_from_last(self) -> dict[Path, CheckOutcome]:
+    def _outcomes_of_last_run(self) -> dict[Path, CheckOutcome]:
         """The outcomes of the last run on these files, if only comments and blank lines have changed since.
 
         Edits contain text, so they are computed again when they are wanted.
         """
         if self._with_edits or not self._contents:
             return {}
-        last = LastRun.of(self._kept.load(self._last_run))
+        last = LastRun.of(self._cache.load(self._last_run))
         changed = last.changed_lines(self._contents) if last is not None else None
         if changed is not None and any(Path(path) in self.documents.parts for path in changed.lines):
             return {}  # a comment of a notebook may contain what starts its processes
@@ -237,22 +239,29 @@ class CachedLinter(Linter):
         # Releases of LibCST differ in what they can parse, so record which one is used.
         self._releases["libcst"]
         # Computing an outcome may read more of the machine, so ask for the dependencies afterwards.
-        beside = {path: self._outcome(path, source) for path, source in self._beside().items()}
-        found = self.dependencies()
-        if found is not None:
-            self._keep(self._outcomes, beside, found)
+        passed_over = {
+            path: self._outcome(path, source) for path, source in self._passed_over_files_with_findings().items()
+        }
+        dependencies = self.dependencies()
+        if dependencies is not None:
+            self._store(self._outcomes, passed_over, dependencies)
 
-    def _keep(
-        self, outcomes: Mapping[Path, CheckOutcome], beside: Mapping[Path, CheckOutcome], found: Dependencies
+    def _store(
+        self,
+        outcomes: Mapping[Path, CheckOutcome],
+        passed_over: Mapping[Path, CheckOutcome],
+        dependencies: Dependencies,
     ) -> None:
         """Store the outcomes of the run, and the texts they are about."""
-        files, more = (
+        files, passed_over_rows = (
             {str(path): row_of(outcome, self._with_edits) for path, outcome in each.items()}
-            for each in (outcomes, beside)
+            for each in (outcomes, passed_over)
         )
-        self._kept.save(self._entry, {"files": files, "beside": more, "dependencies": asdict(found)})
+        self._cache.save(
+            self._entry, {"files": files, "beside": passed_over_rows, "dependencies": asdict(dependencies)}
+        )
         if not self._with_edits:
-            self._kept.save(self._last_run, LastRun.with_texts(self._entry, self._contents, found).row())
+            self._cache.save(self._last_run, LastRun.with_texts(self._entry, self._contents, dependencies).row())
 
 
 class _NoEdits(Exception):
@@ -272,7 +281,7 @@ def _key(*parts: object) -> str:
 
 
 @cache
-def tool() -> str:
+def tool_key() -> str:
     """A key for the tool itself and the Python version it runs on; it changes with every edit of the code."""
     spec = find_spec("trl_lint.codemods")
     packages = [str(Path(__file__).parents[1]), *(spec.submodule_search_locations or () if spec else ())]

@@ -22,17 +22,17 @@ def one_per_cause(found: Sequence[LocatedViolation]) -> list[LocatedViolation]:
     if len(found) < 2:
         return list(found)
     first: dict[Hashable, int] = {}
-    told: dict[int, list[LocatedViolation]] = {}
+    groups: dict[int, list[LocatedViolation]] = {}
     covering: dict[str, list[tuple[int, LocatedViolation]]] = {}
     for number, each in enumerate(found):
         for code in each.rule.covers:
             covering.setdefault(code, []).append((number, each))
     for number, each in enumerate(found):
-        told.setdefault(_teller(number, each, covering.get(each.rule.code, ()), first), []).append(each)
-    return [_merged(*told[number]) for number in sorted(told)]
+        groups.setdefault(_representative(number, each, covering.get(each.rule.code, ()), first), []).append(each)
+    return [_merged(*groups[number]) for number in sorted(groups)]
 
 
-def _teller(
+def _representative(
     number: int,
     each: LocatedViolation,
     covering: Sequence[tuple[int, LocatedViolation]],
@@ -52,13 +52,15 @@ def _is_inside(other: LocatedViolation, one: LocatedViolation) -> bool:
     return here.start <= there.start and there.end <= here.end
 
 
-def _merged(teller: LocatedViolation, *others: LocatedViolation) -> LocatedViolation:
+def _merged(representative: LocatedViolation, *others: LocatedViolation) -> LocatedViolation:
     if not others:
-        return teller
-    also = (*teller.finding.also, *(_related(each.finding) for each in others))
-    by_default = any(each.finding.by_default for each in (teller, *others))
-    parts = tuple(part for each in (teller, *others) for part in each.parts)
-    return replace(teller, finding=replace(teller.finding, also=also, by_default=by_default), parts=parts)
+        return representative
+    also = (*representative.finding.also, *(_related(each.finding) for each in others))
+    by_default = any(each.finding.by_default for each in (representative, *others))
+    parts = tuple(part for each in (representative, *others) for part in each.parts)
+    return replace(
+        representative, finding=replace(representative.finding, also=also, by_default=by_default), parts=parts
+    )
 
 
 def _related(finding: Finding) -> Related:

@@ -41,16 +41,16 @@ class CodeLinter:
     It keeps parsed modules, so files that import each other are read once.
 
     Args:
-        mends: Whether fixes may be requested. If so, the analysis collects the events of all rules, because a fix must
+        can_fix: Whether fixes may be requested. If so, the analysis collects the events of all rules, because a fix must
             not cause a finding of another rule; otherwise only those of the selected rules.
         selection: Which findings are wanted; None: all.
-        asks: Further events that are needed, apart from those of the rules.
+        extra_events: Further events that are needed, apart from those of the rules.
     """
 
     # Whether the whole project is linted, so that there are no importers outside it.
     sees_all = False
     # Called with the number of files analysed so far, and the total.
-    tell: Callable[[int, int], None] = staticmethod(lambda done, total: None)
+    on_progress: Callable[[int, int], None] = staticmethod(lambda done, total: None)
 
     def __init__(
         self,
@@ -58,19 +58,19 @@ class CodeLinter:
         roots: Sequence[Path],
         rules: Sequence[BaseRule],
         *,
-        mends: bool = True,
+        can_fix: bool = True,
         selection: Selection | None = None,
-        asks: Iterable[type[Event]] = (),
+        extra_events: Iterable[type[Event]] = (),
     ) -> None:
-        self.settings, self.selection, self.mends = settings, selection, mends
-        self._asks = frozenset(asks)
+        self.settings, self.selection, self.can_fix = settings, selection, can_fix
+        self._extra_events = frozenset(extra_events)
         self.roots = tuple(roots)
         self.rules = tuple(rules)
         self._code_rules = tuple(rule for rule in rules if isinstance(rule, Rule))
         # All rules, not just the selected ones: a file that passes its loss to the `log` of a base class in another
         # file need not mention logging, and the findings of one rule must not depend on which others are selected.
-        asked = [*self._code_rules, *(rule for rule in all_rules() if isinstance(rule, Rule))]
-        self._prefilter = Prefilter(asked if self._code_rules else (), own_names(settings))
+        prefilter_rules = [*self._code_rules, *(rule for rule in all_rules() if isinstance(rule, Rule))]
+        self._prefilter = Prefilter(prefilter_rules if self._code_rules else (), own_names(settings))
         # Contents that replace files on disk (an editor's unsaved buffers).
         self.overlay: dict[Path, bytes] = {}
         # Parsed trees, shared with the linters that check a fixed text.
@@ -101,12 +101,12 @@ class CodeLinter:
         """
         if not matter:
             return
-        every = {**matter, **self._callers_of(matter)}
-        every |= self.heirs.of(every)
-        self.linted.update(every)
+        sources = {**matter, **self._callers_of(matter)}
+        sources |= self.heirs.of(sources)
+        self.linted.update(sources)
         with _without_collector():
-            for number, (path, source) in enumerate(self._in_order(every)):
-                self.tell(number, len(every))
+            for number, (path, source) in enumerate(self._in_order(sources)):
+                self.on_progress(number, len(sources))
                 try:
                     self._analyse(path, source)
                 except Exception as error:  # reported when the file itself is checked
@@ -138,14 +138,14 @@ class CodeLinter:
     def engines(self) -> ProjectEngines:
         """Which training engines the project is shown to run under; shared with the linters that check a fixed text."""
         if self._engines is None:
-            self._engines = self._engines_in_sight()
+            self._engines = self._known_engines()
         return self._engines
 
     @engines.setter
     def engines(self, known: ProjectEngines) -> None:
         self._engines = known
 
-    def _engines_in_sight(self) -> ProjectEngines:
+    def _known_engines(self) -> ProjectEngines:
         from trl_lint.linter.execution.engines import ProjectEngines
 
         return ProjectEngines.of(self.settings, self.roots)
@@ -156,7 +156,7 @@ class CodeLinter:
 
         return importers_first(self._tools()[0], sources)
 
-    def _beside(self) -> dict[Path, bytes]:
+    def _passed_over_files_with_findings(self) -> dict[Path, bytes]:
         """The files that do not matter but in which something was found, with their contents."""
         if self._project is None:
             return {}
@@ -182,24 +182,24 @@ class CodeLinter:
         """Whether a file is analysed only because it asks for its rank."""
         return self.may_matter(source) and not self._prefilter.names_library(source)
 
-    def _located_beside(self, path: Path) -> list[LocatedViolation]:
+    def _located_in_passed_over(self, path: Path) -> list[LocatedViolation]:
         """Violations that other files caused in a file that was passed over and is not analysed itself."""
         found = self._without_library(path)
         located = self._located(found[0][1].module, found) if found else []
-        return self._asked_for(path, located)
+        return self._split_wanted(path, located)
 
-    def _asked_for(self, path: Path, found: Sequence[LocatedViolation]) -> list[LocatedViolation]:
+    def _split_wanted(self, path: Path, found: Sequence[LocatedViolation]) -> list[LocatedViolation]:
         """The findings of a file that are wanted; the others are recorded as unasked."""
-        asked = [each for each in found if self.wants(each.rule, each.finding)]
+        wanted = [each for each in found if self.wants(each.rule, each.finding)]
         self.comments.unasked[path] = [each.finding for each in found if not self.wants(each.rule, each.finding)]
-        return asked
+        return wanted
 
     @deeply
     def report(self, path: Path, source: bytes) -> list[LocatedViolation]:
         """The findings with their violations; see `check`."""
-        with _given_up(path):
+        with _resource_errors(path):
             if path in self._elsewhere and path not in self.linted and not self.may_matter(source):
-                return self._located_beside(path)
+                return self._located_in_passed_over(path)
             if path not in self.linted:
                 self.overlay[path] = source  # its importers must see this text
                 self.analyse({path: source})
@@ -209,16 +209,16 @@ class CodeLinter:
             found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]
             if found and (path in self.heirs.contents or self._matters_without_library(source)):
                 found = [each for each in found if each[1].event.is_sure_without_library()]
-            return self._asked_for(path, self._located(module, found))
+            return self._split_wanted(path, self._located(module, found))
 
     @deeply
     def report_by(self, rules: Sequence[BaseRule], path: Path, source: bytes) -> list[LocatedViolation]:
-        """The findings of other rules than the selected ones, without another analysis; requires `mends`."""
-        with _given_up(path):
+        """The findings of other rules than the selected ones, without another analysis; requires `can_fix`."""
+        with _resource_errors(path):
             module, _ = self._analyse(path, source)
             analysed = self._tools()[0].analysed
             events = [event for each in (path, *self.found_from.get(path, ())) for event in analysed[each][3]]
-            return self._located(module, [each for each in _answers(rules, events) if each[1].module is module])
+            return self._located(module, [each for each in _check_events(rules, events) if each[1].module is module])
 
     def wants(self, rule: BaseRule, finding: Finding) -> bool:
         """Whether a finding is wanted."""
@@ -229,14 +229,18 @@ class CodeLinter:
             return []
         from trl_lint.linter.locate import located
 
-        found = [each for each in found if not self._is_right(module, each)]
-        there = [self._as_started(module, self._if_run(module, each)) for each in located(module, found)]
+        found = [each for each in found if not self._is_correct_code(module, each)]
+        located_here = [
+            self._judged_by_launches(module, self._judged_by_use(module, each)) for each in located(module, found)
+        ]
         if not self.settings.per_file_ignores:
-            return there
+            return located_here
         ignores = ignored_in(self.settings, self.documents.file_of(module.path))
-        return [each for each in there if not ignores(each.rule, each.finding.consequence, each.finding.by_default)]
+        return [
+            each for each in located_here if not ignores(each.rule, each.finding.consequence, each.finding.by_default)
+        ]
 
-    def _is_right(self, module: Module, found: RuleViolation) -> bool:
+    def _is_correct_code(self, module: Module, found: RuleViolation) -> bool:
         """Whether other files show that the code is correct: each process has a run of its own, or only one exists."""
         from trl_lint.linter.execution.own_runs import is_of_own_run
 
@@ -245,7 +249,7 @@ class CodeLinter:
             return True
         return module.engines().no_group and not rule.fails_in_one_process(violation.event)
 
-    def _as_started(self, module: Module, found: LocatedViolation) -> LocatedViolation:
+    def _judged_by_launches(self, module: Module, found: LocatedViolation) -> LocatedViolation:
         """The finding, removed from the default set if every known launch of its code starts a single process."""
         if not found.finding.by_default or found.rule.fails_in_one_process(found.violation.event):
             return found
@@ -266,7 +270,7 @@ class CodeLinter:
             return found.only_if_asked_for()
         return found
 
-    def _if_run(self, module: Module, found: LocatedViolation) -> LocatedViolation:
+    def _judged_by_use(self, module: Module, found: LocatedViolation) -> LocatedViolation:
         """The finding, removed from the default set if its code is never run as shipped."""
         from trl_lint.linter.execution.not_run import never_runs
 
@@ -313,7 +317,7 @@ class CodeLinter:
         """The facts recorded at the statements of a file that were asked about (`Module.asked`)."""
         from trl_lint.analysis.events import Known
 
-        with _given_up(path):
+        with _resource_errors(path):
             module, _ = self._analyse(path, source)
         analysed = self._tools()[0].analysed.values()
         events = (event for _, _, _, events in analysed for event in events)
@@ -332,12 +336,14 @@ class CodeLinter:
         with _without_collector():
             module = self._parse(project, path, source)
             events = engine.analyse(module)
-        return module, self._told(path, source, module, events)
+        return module, self._record_violations(path, source, module, events)
 
-    def _told(self, path: Path, source: bytes, module: Module, events: Sequence[Event]) -> list[RuleViolation]:
+    def _record_violations(
+        self, path: Path, source: bytes, module: Module, events: Sequence[Event]
+    ) -> list[RuleViolation]:
         """The violations that the rules find in the events of a file's analysis; they are recorded as well."""
         here: list[RuleViolation] = []
-        for rule, violation in _answers(self._code_rules, events):
+        for rule, violation in _check_events(self._code_rules, events):
             if violation.module is module:
                 here.append((rule, violation))
             else:
@@ -355,7 +361,7 @@ class CodeLinter:
             self._project.trees = self.trees
             self._project.linted = self.linted
             self._project.engines_for = lambda path: self.engines.engines_for(path)
-            events = None if self.mends else frozenset(by_event(self._code_rules)) | self._asks
+            events = None if self.can_fix else frozenset(by_event(self._code_rules)) | self._extra_events
             self._engine = self._new_engine(self._project, known_of(self.settings, self._releases), events)
         return self._project, self._engine
 
@@ -389,16 +395,19 @@ class CodeLinter:
             raise SourceError(str(path), 1, 1, f"{type(error).__name__}: {error}") from None
 
 
-def _answers(rules: Sequence[BaseRule], events: Sequence[Event]) -> Iterator[RuleViolation]:
+def _check_events(rules: Sequence[BaseRule], events: Sequence[Event]) -> Iterator[RuleViolation]:
     """The violations that rules find in events; each rule sees the events of its own classes."""
-    asked = by_event(rules)
+    rules_of = by_event(rules)
     return (
-        (rule, violation) for event in events for rule in asked.get(type(event), ()) for violation in rule.check(event)
+        (rule, violation)
+        for event in events
+        for rule in rules_of.get(type(event), ())
+        for violation in rule.check(event)
     )
 
 
 @contextmanager
-def _given_up(path: Path) -> Iterator[None]:
+def _resource_errors(path: Path) -> Iterator[None]:
     """Turn exhausted recursion or memory into an error that the user understands."""
     try:
         yield

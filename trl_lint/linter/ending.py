@@ -15,7 +15,7 @@ from types import FrameType
 from typing import NoReturn
 
 INTERRUPTED = 130
-SAID = "trl-lint: interrupted"
+MESSAGE = "trl-lint: interrupted"
 
 # Files being written, to be removed if they are not finished.
 unfinished: set[str] = set()
@@ -23,7 +23,7 @@ unfinished: set[str] = set()
 clears = ""
 
 
-def take_signals() -> None:
+def install_signal_handlers() -> None:
     """Handle the signals that end the process, unless they are handled already or ignored."""
     for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
         with suppress(ValueError):  # not in the main thread
@@ -40,10 +40,10 @@ def raise_from_here() -> None:
 
 def interrupted() -> NoReturn:
     """End at once, as after an interrupt."""
-    _leave(f"{SAID}\n", INTERRUPTED)
+    _exit(f"{MESSAGE}\n", INTERRUPTED)
 
 
-def lacks(error: ModuleNotFoundError) -> str:
+def missing_package_message(error: ModuleNotFoundError) -> str:
     """The line that says which package is missing, if trl-lint was installed without its dependencies."""
     return f"trl-lint: cannot run: `{error.name}` is not installed; reinstall trl-lint to get it"
 
@@ -54,7 +54,7 @@ def _end(number: int, frame: FrameType | None) -> None:
         interrupted()
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)  # the parent process sees which signal ended this one
-    _leave("", 128 + number)
+    _exit("", 128 + number)
 
 
 def _remove_unfinished() -> None:
@@ -63,10 +63,10 @@ def _remove_unfinished() -> None:
             os.unlink(path)
 
 
-def _leave(said: str, status: int) -> NoReturn:
+def _exit(message: str, status: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # a stream that is being written to cannot be flushed
             stream.flush()
     with suppress(OSError):
-        os.write(2, f"{clears}{said}".encode())
+        os.write(2, f"{clears}{message}".encode())
     os._exit(status)

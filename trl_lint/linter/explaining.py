@@ -91,11 +91,11 @@ def facts_in_cell(linter: Linter, part: CodePart, line: int, others: Iterable[tu
     Raises:
         SourceError: a cell is not valid Python.
     """
-    from trl_lint.linter.cells.linting import located
+    from trl_lint.linter.cells.linting import error_in_file
     from trl_lint.linter.cells.places import moved_notes
 
     def move(path: str, place: Position) -> tuple[str, Position]:
-        return path, part.there(place) if path == str(part.path) else place
+        return path, part.to_file(place) if path == str(part.path) else place
 
     def moved(facts: Iterable[Fact]) -> tuple[Fact, ...]:
         return tuple(Fact(each.text, moved_notes(each.because, move)) for each in facts)
@@ -103,9 +103,10 @@ def facts_in_cell(linter: Linter, part: CodePart, line: int, others: Iterable[tu
     try:
         known = facts_at(linter, part.path, part.source, line, others)
     except SourceError as error:
-        raise located(part, error) from None
+        raise error_in_file(part, error) from None
     names = (
-        NameFacts(each.name, part.there(each.start), part.there(each.end), moved(each.facts)) for each in known.names
+        NameFacts(each.name, part.to_file(each.start), part.to_file(each.end), moved(each.facts))
+        for each in known.names
     )
     return LineFacts(moved(known.reached), tuple(names))
 

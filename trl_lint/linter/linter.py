@@ -91,7 +91,7 @@ class Linter(CodeLinter):
             return linting.check(self, document)
         if is_launch_file(path, source) or (self.may_launch(path, source) and not self.may_matter(source)):
             return []
-        return [self.documents.told(each) for each in self.check_code(path, source)]
+        return [self.documents.in_user_file(each) for each in self.check_code(path, source)]
 
     def launches_in(self, path: Path, source: bytes) -> LaunchOutcome:
         """The findings about the launch commands in a file of any kind."""
@@ -146,9 +146,13 @@ class Linter(CodeLinter):
         """Analyse the code of these files; see `analyse`."""
         self.analyse({name: code for path, source in files for name, code in self.modules(path, source).items()})
 
-    def found_beside(self) -> dict[Path, bytes]:
+    def passed_over_with_findings(self) -> dict[Path, bytes]:
         """The files passed over in which the analysis of other files found something."""
-        return {path: content for path, content in self._beside().items() if path in self._passed_over}
+        return {
+            path: content
+            for path, content in self._passed_over_files_with_findings().items()
+            if path in self._passed_over
+        }
 
     def fix(self, path: Path, source: bytes, *, unsafe: bool = False) -> FixResult:
         """Apply the fixes that pass the gate; with `unsafe`, the unsafe ones too."""
@@ -173,4 +177,4 @@ class Linter(CodeLinter):
 
         if document is not None:
             return linting.fix(self, document, unsafe=unsafe)
-        return linting.told_result(self, fix(self, path, source, unsafe=unsafe))
+        return linting.result_in_user_file(self, fix(self, path, source, unsafe=unsafe))

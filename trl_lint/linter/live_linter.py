@@ -33,7 +33,7 @@ class LiveLinter(Linter):
         return engine
 
     @deeply
-    def retyped(self, path: Path, source: bytes) -> bool:
+    def update(self, path: Path, source: bytes) -> bool:
         """Analyse a new text of a known file incrementally; False if it has to be analysed from the start.
 
         The findings are then those of the new text, as far as they show without another analysis of the unchanged code.
@@ -61,9 +61,9 @@ class LiveLinter(Linter):
             return False
         self._elsewhere.clear()
         self.found_from.clear()
-        self._told(path, source, module, events)
+        self._record_violations(path, source, module, events)
         for caller in self._callers or ():
             if caller in project.analysed:
                 text, parsed, _, _ = project.analysed[caller]
-                self._told(caller, text, parsed, engine.events_of(parsed))
+                self._record_violations(caller, text, parsed, engine.events_of(parsed))
         return True

@@ -24,11 +24,11 @@ def help_of(rule: Rule[Any], violation: Violation, text: str, places: Mapping[An
     if not upstream.concerns(rule.code):
         return text
     line = places[violation.node].start.line
-    row = upstream.mended(rule.code, violation.module.text, _functions_around(violation, places), line)
+    row = upstream.fixed_release(rule.code, violation.module.text, _functions_around(violation, places), line)
     if row is None:
         return text
-    said = f"this is `{row.symbol}` as in trl up to {row.last}; {row.fixed} fixed it ({row.pull})"
-    return f"{text}; {said}" if text else said
+    known_fix = f"this is `{row.symbol}` as in trl up to {row.last}; {row.fixed} fixed it ({row.pull})"
+    return f"{text}; {known_fix}" if text else known_fix
 
 
 def _functions_around(violation: Violation, places: Mapping[Any, Any]) -> Iterator[tuple[int, int]]:

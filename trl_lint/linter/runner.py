@@ -68,10 +68,10 @@ def run(
     read = [_read(item, linter, named) for item in items]
     linter.pass_over(result.path for result in read if not result.relevant and result.problem is result.note is None)
     linter.prepare((result.path, result.source) for result in read if result.relevant and result.source)
-    beside = linter.found_beside()
+    passed_over = linter.passed_over_with_findings()
     for result in read:
-        if result.path in beside and not result.relevant:
-            yield _acted(result.path, beside[result.path], linter, action)
+        if result.path in passed_over and not result.relevant:
+            yield _run_action(result.path, passed_over[result.path], linter, action)
         elif result.source:
             yield run_one(result.path, result.source, linter, action, named=result.path in named)
         else:
@@ -81,10 +81,10 @@ def run(
 def _read(item: Path | PathProblem, linter: Linter, named: Container[Path]) -> FileResult:
     """A file with its content (dropped if it does not matter), or a problem to report instead."""
     if isinstance(item, PathProblem):
-        said = f"{display_path(item.path)}: {_one_line(item.message)}"
+        message = f"{display_path(item.path)}: {_one_line(item.message)}"
         if item.passed_over:
-            return FileResult(item.path, note=said, passed_over=True)
-        return FileResult(item.path, problem=said, understood=False)
+            return FileResult(item.path, note=message, passed_over=True)
+        return FileResult(item.path, problem=message, understood=False)
     # The analysis looks for packages around the file, so it needs the real location.
     path = Path(os.path.abspath(item))
     is_named = path in named
@@ -106,10 +106,10 @@ def _unread(path: Path, remark: str, linter: Linter, *, is_named: bool) -> FileR
     """A file that is too large to be read, as `remark` says; `remark` is "" if no rule concerns it."""
     if not remark or not (linter.looks_for_launches or front_end(path) == NOTEBOOK):
         return FileResult(path, relevant=False)
-    said = f"{display_path(path)}: {_one_line(remark)}"
+    message = f"{display_path(path)}: {_one_line(remark)}"
     if is_named:
-        return FileResult(path, problem=said, understood=False)
-    return FileResult(path, note=said, understood=False)
+        return FileResult(path, problem=message, understood=False)
+    return FileResult(path, note=message, understood=False)
 
 
 def run_one(path: Path, source: bytes, linter: Linter, action: Action, *, named: bool = False) -> FileResult:
@@ -120,23 +120,23 @@ def run_one(path: Path, source: bytes, linter: Linter, action: Action, *, named:
     """
     path = Path(os.path.abspath(path))
     if not linter.matters(path, source):
-        problem = _trouble(path, source) if named else None
+        problem = _problem_of(path, source) if named else None
         if problem is None and unused_noqa.looks_at(linter, path, source):
             linter.comments.silent.add(path)
-            result = _acted(path, source, linter, action)
+            result = _run_action(path, source, linter, action)
             return replace(result, relevant=bool(result.findings or result.applied))
         return FileResult(path, source, problem=problem, relevant=False, understood=problem is None)
-    result = _acted(path, source, linter, action)
+    result = _run_action(path, source, linter, action)
     if result.note is None:
         # The launch commands of a notebook were checked; no rule may concern its code.
-        problem = _trouble(path, source) if named and not result.problem and front_end(path) == NOTEBOOK else None
+        problem = _problem_of(path, source) if named and not result.problem and front_end(path) == NOTEBOOK else None
         return result if problem is None else replace(result, problem=problem, understood=False)
     if named:
         return replace(result, problem=result.problem or result.note, note=None, understood=False)
     return replace(result, understood=False)
 
 
-def _trouble(path: Path, source: bytes) -> str | None:
+def _problem_of(path: Path, source: bytes) -> str | None:
     """The line that says why a file that the user named can't be looked at; None if it can."""
     from trl_lint.linter.files.sources import is_known_kind, unreadable
 
@@ -146,12 +146,12 @@ def _trouble(path: Path, source: bytes) -> str | None:
     return f"{display_path(path)}{_one_line(problem)}" if problem else None
 
 
-def _acted(path: Path, source: bytes, linter: Linter, action: Action) -> FileResult:
+def _run_action(path: Path, source: bytes, linter: Linter, action: Action) -> FileResult:
     try:
         return action(linter, path, source)
     except SourceError as error:
-        said = display_path(path) + _one_line(str(error).removeprefix(str(path)))
-        return FileResult(path, source, problem=said, understood=False)
+        message = display_path(path) + _one_line(str(error).removeprefix(str(path)))
+        return FileResult(path, source, problem=message, understood=False)
     except ModuleNotFoundError:  # no file can be looked at without it
         raise
     except Exception as error:
@@ -160,8 +160,8 @@ def _acted(path: Path, source: bytes, linter: Linter, action: Action) -> FileRes
 
 def internal_error(path: Path, error: Exception) -> str:
     """The line that says that the tool itself failed on a file."""
-    said = _one_line(f"{type(error).__name__}: {error}")
-    return f"{display_path(path)}: internal error: {said} (please report it)"
+    message = _one_line(f"{type(error).__name__}: {error}")
+    return f"{display_path(path)}: internal error: {message} (please report it)"
 
 
 def check(linter: Linter, path: Path, source: bytes) -> FileResult:
@@ -199,7 +199,7 @@ def propose(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileR
     )
 
 
-def mend(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileResult:
+def fix_file(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileResult:
     """Fix a file in place."""
     result = propose(linter, path, source, unsafe=unsafe)
     if result.source == source:

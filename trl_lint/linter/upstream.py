@@ -27,7 +27,7 @@ def concerns(code: str) -> bool:
     return code in _by_digest()
 
 
-def mended(code: str, text: str, functions: Iterable[tuple[int, int]], line: int) -> Mended | None:
+def fixed_release(code: str, text: str, functions: Iterable[tuple[int, int]], line: int) -> Mended | None:
     """The row about a function around this line, if it is that of a release which had a bug of this rule.
 
     text: that of the file. functions: the line of each one's `def`, and its last one.

@@ -222,7 +222,7 @@ def verify(**given: Any) -> None:
         click.echo(plain.line(f"trl-lint: {error}"), err=True)
         status = FAILED
     except RunInterrupted as error:
-        click.echo(ending.SAID, err=True)
+        click.echo(ending.MESSAGE, err=True)
         status = 128 + error.number
     sys.exit(status)
 

@@ -52,7 +52,7 @@ def names_at(projects: Projects, version: Version, place: Position) -> tuple[Nam
     """
     if projects.is_excluded(version.path):
         return ()
-    linter = projects.linter(version.path, asks=[Known])
+    linter = projects.linter(version.path, extra_events=[Known])
     if not linter.analyses(version.path, version.source):
         return ()
     reuse_trees(linter, version.path, version.source)
@@ -60,7 +60,7 @@ def names_at(projects: Projects, version: Version, place: Position) -> tuple[Nam
     if document is None:
         return _names_in(linter, version.path, version.source, place)
     for part in document.sound:
-        inside = part.here(place)
+        inside = part.to_module(place)
         if inside is not None:
             return tuple(_outside(part, each) for each in _names_in(linter, part.path, part.source, inside))
     return ()
@@ -77,10 +77,10 @@ def _outside(part: CodePart, known: NameFacts) -> NameFacts:
 
     def noted(note: Note) -> Note:
         own = note.path == str(part.path)
-        return replace(note, path=str(part.file), start=part.there(note.start)) if own else note
+        return replace(note, path=str(part.file), start=part.to_file(note.start)) if own else note
 
     facts = tuple(replace(each, because=tuple(map(noted, each.because))) for each in known.facts)
-    return replace(known, start=part.there(known.start), end=part.there(known.end), facts=facts)
+    return replace(known, start=part.to_file(known.start), end=part.to_file(known.end), facts=facts)
 
 
 def _size(known: NameFacts) -> tuple[int, int]:

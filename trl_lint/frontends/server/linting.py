@@ -19,7 +19,7 @@ from trl_lint.linter import runner
 from trl_lint.linter.comments.suppressions import decode
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
-from trl_lint.linter.suppression.add_noqa import silencing
+from trl_lint.linter.suppression.add_noqa import silencing_edit
 
 
 def lint(projects: Projects, version: Version, is_stale: Callable[[], bool], *, afresh: bool = False) -> Linted:
@@ -36,7 +36,7 @@ def lint(projects: Projects, version: Version, is_stale: Callable[[], bool], *, 
     try:
         if projects.is_excluded(path):
             return Linted(version)
-        kept = None if afresh else projects.retyped(path, source)
+        kept = None if afresh else projects.update(path, source)
         linter = projects.live(path, is_stale) if kept is None else kept
         if not linter.matters(path, source):
             return Linted(version)
@@ -72,7 +72,7 @@ def mended(projects: Projects, version: Version) -> str:
     path, source = version.path, version.source
     if projects.is_excluded(path):
         return version.text
-    linter = projects.linter(path, mends=True)
+    linter = projects.linter(path, can_fix=True)
     # A tree assembled from parts is good enough for linting; the written text must come from a fully parsed tree.
     linter.trees = {each: tree for each, tree in linter.trees.items() if each != path}
     result = runner.run_one(path, source, linter, lambda *asked: runner.propose(*asked, unsafe=False))
@@ -81,7 +81,7 @@ def mended(projects: Projects, version: Version) -> str:
 
 def edits_for(finding: Finding, version: Version) -> tuple[tuple[Edit, ...], Edit | None]:
     """The edits that fix a finding, if it has an applicable fix, and the edit that silences it."""
-    silence = silencing(version.path, version.source, finding)
+    silence = silencing_edit(version.path, version.source, finding)
     if finding.fix is None or finding.fix.applicability not in TRUST:
         return (), silence
     try:

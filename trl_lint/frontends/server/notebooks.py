@@ -17,8 +17,8 @@ from trl_lint.findings import Edit, Position
 from trl_lint.frontends.server.coordinates import Coordinates
 from trl_lint.frontends.server.documents import Version
 from trl_lint.launch.parsers.notebook_json import FORMAT
-from trl_lint.linter.cells.notebook import opened
-from trl_lint.linter.cells.places import ended
+from trl_lint.linter.cells.notebook import read_notebook
+from trl_lint.linter.cells.places import lines_with_ends
 from trl_lint.linter.rewriting.text_edits import edited, edits_between
 
 # Request all cells: text cells count, too, and only the cells tell which language they are in.
@@ -53,7 +53,7 @@ class NotebookVersion(Version):
                 yield cell, edits_between(cell.text, _edited(cell.text, own))
 
     def changes_to(self, text: str) -> Iterator[tuple[Version, Sequence[Edit]]]:
-        new = opened(self.path, text.encode("utf-8")).texts
+        new = read_notebook(self.path, text.encode("utf-8")).texts
         for number, cell in self.cells.items():
             if new.get(number, cell.text) != cell.text:
                 yield cell, edits_between(cell.text, new[number])
@@ -62,7 +62,7 @@ class NotebookVersion(Version):
 def _edited(text: str, edits: Iterable[Edit]) -> str:
     """The text of a cell after edits, which assume a final line end; it is removed again if there was none."""
     own = [Edit(replace(each.start, cell=0), replace(each.end, cell=0), each.content) for each in edits]
-    new = edited("".join(ended(text)), own)
+    new = edited("".join(lines_with_ends(text)), own)
     return new if not text or text[-1] in "\r\n" else new.removesuffix("\n").removesuffix("\r")
 
 

@@ -107,25 +107,25 @@ class Projects:
         known = self._baselines[path]
         return result if known is None else baseline.match(known, [result], linter).results[0]
 
-    def linter(self, path: Path, *, mends: bool = False, asks: Iterable[type[Event]] = ()) -> Linter:
+    def linter(self, path: Path, *, can_fix: bool = False, extra_events: Iterable[type[Event]] = ()) -> Linter:
         """A linter for one lint of a document, with the findings of `trl-lint PATH`; it reuses all parsed trees.
 
-        mends: it has to compute the text that `--fix` would write. asks: further events that are needed; see `Linter`.
+        can_fix: it has to compute the text that `--fix` would write. extra_events: see `Linter`.
         """
         chosen = self._of(path)
-        linter = Linter(*self._asked(path), mends=mends, selection=chosen.wanted, asks=asks)
+        linter = Linter(*self._asked(path), can_fix=can_fix, selection=chosen.wanted, extra_events=extra_events)
         self._equip(linter, chosen)
         return linter
 
     def live(self, path: Path, is_stale: Callable[[], bool]) -> LiveLinter:
         """A linter like that of `linter` for a document that is being typed; `keep` keeps it for the next texts."""
         chosen = self._of(path)
-        linter = LiveLinter(*self._asked(path), mends=False, selection=chosen.wanted)
+        linter = LiveLinter(*self._asked(path), can_fix=False, selection=chosen.wanted)
         linter.is_interrupted = is_stale
         self._equip(linter, chosen)
         return linter
 
-    def retyped(self, path: Path, source: bytes) -> LiveLinter | None:
+    def update(self, path: Path, source: bytes) -> LiveLinter | None:
         """The kept linter, after an incremental lint of the new text of its document; None if that is impossible."""
         live, self._live = self._live, None
         others = {each: text for each, text in self.overlay.items() if each != path}
@@ -134,7 +134,7 @@ class Projects:
         live.linter.overlay[path] = source
         try:
             code = live.linter.modules(path, source).get(path)
-            if code is None or not live.linter.retyped(path, code):
+            if code is None or not live.linter.update(path, code):
                 return None
         except Exception:  # it is linted from scratch, which will report the error if there is one
             return None

@@ -15,7 +15,7 @@ from trl_lint.launch.commands.source_map import Passage
 from trl_lint.launch.parsers.readers import LARGEST, RESTRUCTURED, front_end
 from trl_lint.linter.cells.document import CodeDocument
 from trl_lint.linter.cells.ipython import lines_of, python_lines
-from trl_lint.linter.cells.places import Change, CodePart, Line, NotInside, ended, with_changes
+from trl_lint.linter.cells.places import Change, CodePart, Line, NotInside, lines_with_ends, with_changes
 
 # Languages that mean Python after a fence or a directive, and directives that run code when a document is built.
 _PYTHON = frozenset({"py", "py3", "pycon", "python", "python3", "ipython", "ipython3"})
@@ -38,7 +38,7 @@ class _BlockLine:
 
 
 @lru_cache(maxsize=8)
-def opened(path: Path, source: bytes) -> CodeDocument:
+def read_blocks(path: Path, source: bytes) -> CodeDocument:
     """Read a document. Never raises: one that can't be read has no parts, and a remark that says so."""
     if len(source) > LARGEST:
         return CodeDocument(path, source, remark=f"not looked at: larger than {LARGEST:,} bytes")
@@ -57,7 +57,7 @@ def _written(text: str, changes: Sequence[Change]) -> bytes:
 
 def _part(path: Path, text: str, rows: Sequence[_BlockLine], is_session: bool) -> CodePart:
     """A block as a module; its path in the analysis contains the line where it begins."""
-    code = python_lines("".join(ended("".join(each.text for each in rows))))
+    code = python_lines("".join(lines_with_ends("".join(each.text for each in rows))))
     lines = [Line(0, row.number, row.prefix + each.prefix, each.own) for row, each in zip(rows, code, strict=True)]
     name = path.with_name(f"{path.name}:{rows[0].number}")
     prompts = _prompts if is_session else None

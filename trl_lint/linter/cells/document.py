@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trl_lint.findings import Edit, Finding, Position
-from trl_lint.linter.cells.places import Change, CodePart, NotInside, ended
+from trl_lint.linter.cells.places import Change, CodePart, NotInside, lines_with_ends
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class CodeDocument:
         return self.source if self.write is None or not changes else self.write(changes)
 
 
-def edits_there(part: CodePart, finding: Finding) -> tuple[Edit, ...]:
+def edits_in_file(part: CodePart, finding: Finding) -> tuple[Edit, ...]:
     """The edits of a finding's fix as edits of the file; none if they can't be made in the file."""
     from trl_lint.linter.rewriting.text_edits import edited
 
@@ -55,6 +55,6 @@ def edits_there(part: CodePart, finding: Finding) -> tuple[Edit, ...]:
 def _edit(part: CodePart, change: Change) -> Edit:
     from trl_lint.linter.rewriting.text_edits import smallest
 
-    found = smallest(ended(part.texts[change.cell]), change.first, change.last, "".join(change.lines))
+    found = smallest(lines_with_ends(part.texts[change.cell]), change.first, change.last, "".join(change.lines))
     start, end = (Position(each.line, each.column, cell=change.cell) for each in (found.start, found.end))
     return Edit(start, end, found.content)

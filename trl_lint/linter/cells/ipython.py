@@ -87,9 +87,9 @@ def _body(lines: Sequence[str]) -> Iterator[CodeLine]:
             made = _translated(text)
         else:
             made = CodeLine(text)
-        joined = made.own is False and _goes_on(text)
+        joined = made.own is False and _continues(text)
         if made.own or not made.text.lstrip().startswith("#"):
-            reading.go_on(made.text)
+            reading.scan(made.text)
         yield CodeLine(made.text, prefix + made.prefix, made.own)
 
 
@@ -113,7 +113,7 @@ def _comment(text: str) -> CodeLine:
     return CodeLine(f"# {text}", own=False)
 
 
-def _goes_on(text: str) -> bool:
+def _continues(text: str) -> bool:
     """Whether a magic continues in the next line."""
     return text.rstrip("\r\n").endswith("\\")
 
@@ -135,7 +135,7 @@ class _Reading:
     def is_at_start(self) -> bool:
         return not (self._quotes or self._depth or self._joined)
 
-    def go_on(self, line: str) -> None:
+    def scan(self, line: str) -> None:
         """Scan a line."""
         place, self._joined = 0, False
         while place < len(line):

@@ -17,19 +17,19 @@ def accounted(
 ) -> Account:
     """Which launches of a notebook were fixed, at places in its cells."""
     old, new = (all_cells(path, content) for content in (source, current))
-    told = account(_inside(old, before), _inside(new, after), old.source, new.source)
-    return Account(_outside(old, told.fixed), _outside(old, told.partly), told.uncovered)
+    result = account(_in_module(old, before), _in_module(new, after), old.source, new.source)
+    return Account(_in_file(old, result.fixed), _in_file(old, result.partly), result.uncovered)
 
 
-def _inside(part: CodePart, found: Sequence[Counted]) -> list[Counted]:
+def _in_module(part: CodePart, found: Sequence[Counted]) -> list[Counted]:
     def move(path: str, place: Position) -> tuple[str, Position]:
-        return path, part.here(place) or place
+        return path, part.to_module(place) or place
 
     return [replace(each, finding=moved(each.finding, move)) for each in found]
 
 
-def _outside(part: CodePart, found: Sequence[Finding]) -> tuple[Finding, ...]:
+def _in_file(part: CodePart, found: Sequence[Finding]) -> tuple[Finding, ...]:
     def move(path: str, place: Position) -> tuple[str, Position]:
-        return path, part.there(place)
+        return path, part.to_file(place)
 
     return tuple(moved(each, move) for each in found)

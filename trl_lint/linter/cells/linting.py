@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trl_lint.findings import Finding, Position
-from trl_lint.linter.cells.document import CodeDocument, edits_there
+from trl_lint.linter.cells.document import CodeDocument, edits_in_file
 from trl_lint.linter.cells.places import Change, CodePart, moved
 from trl_lint.linter.cells.reading import document_of
 from trl_lint.linter.results import FixResult, SourceError
@@ -30,31 +30,31 @@ def check(linter: Linter, document: CodeDocument) -> list[Finding]:
     """
     found: list[Finding] = []
     for part in parts_that_matter(linter, document):
-        with_place = partial(told, linter.documents.parts, part)
+        with_place = partial(in_user_file, linter.documents.parts, part)
         try:
             found += map(with_place, linter.check_code(part.path, part.source))
         except SourceError as error:
-            raise located(part, error) from None
+            raise error_in_file(part, error) from None
     return found
 
 
-def told(parts: Mapping[Path, CodePart], part: CodePart | None, finding: Finding) -> Finding:
+def in_user_file(parts: Mapping[Path, CodePart], part: CodePart | None, finding: Finding) -> Finding:
     """A finding of a module, with places in the file that the user sees. part: the part that it is in, if any."""
     own = {} if part is None else {str(part.path): part}
-    edits = None if part is None else partial(edits_there, part)
-    return moved(finding, partial(_there, parts, own), edits)
+    edits = None if part is None else partial(edits_in_file, part)
+    return moved(finding, partial(_place_in_file, parts, own), edits)
 
 
-def _there(
+def _place_in_file(
     parts: Mapping[Path, CodePart], own: Mapping[str, CodePart], path: str, place: Position
 ) -> tuple[str, Position]:
     part = own.get(path) or parts.get(Path(path))
-    return (path, place) if part is None else (str(part.file), part.there(place))
+    return (path, place) if part is None else (str(part.file), part.to_file(place))
 
 
-def located(part: CodePart, error: SourceError) -> SourceError:
+def error_in_file(part: CodePart, error: SourceError) -> SourceError:
     """An error in a part, at its place in the file; in a notebook, at the first cell that is not valid Python."""
-    place, message = part.there(Position(error.line, error.column)), error.message
+    place, message = part.to_file(Position(error.line, error.column)), error.message
     broken = broken_cell(part)
     if broken is not None:
         place, message = broken
@@ -73,7 +73,7 @@ def broken_cell(part: CodePart) -> tuple[Position, str] | None:
             line, column, message = error
             # An error after the end of a cell is reported on its last line.
             line = min(line, max(text.count("\n"), 1))
-            return part.there(Position(line + above, column)), message
+            return part.to_file(Position(line + above, column)), message
     return None
 
 
@@ -94,16 +94,16 @@ def fix(linter: Linter, document: CodeDocument, *, unsafe: bool) -> FixResult:
         try:
             result = fixing.fix(linter, part.path, part.source, unsafe=unsafe)
         except SourceError as error:
-            raise located(part, error) from None
+            raise error_in_file(part, error) from None
         changes += part.changes(result.source.decode())
         results[part.path] = result, part
     if not results:
         return FixResult(document.source, (), (), ())
     new = document.changed(changes)
     after = document_of(document.path, new, linter.may_matter) if changes else document
-    if not _holds(document, after, results):
+    if not _reads_back_as(document, after, results):
         raise AssertionError("a mended file does not hold the mended code")
-    return _joined(linter, new, [(*results[old.path], now) for old, now in _pairs(document, after, results)])
+    return _combined(linter, new, [(*results[old.path], now) for old, now in _pairs(document, after, results)])
 
 
 def _pairs(
@@ -113,40 +113,42 @@ def _pairs(
     return ((old, new) for old, new in pairs if old.path in results)
 
 
-def _holds(before: CodeDocument, after: CodeDocument, results: Mapping[Path, tuple[FixResult, CodePart]]) -> bool:
+def _reads_back_as(
+    before: CodeDocument, after: CodeDocument, results: Mapping[Path, tuple[FixResult, CodePart]]
+) -> bool:
     """Whether the written file is read back as intended."""
     return len(before.parts) == len(after.parts) and all(
         new.source == results[old.path][0].source for old, new in _pairs(before, after, results)
     )
 
 
-def _joined(linter: Linter, source: bytes, results: Sequence[tuple[FixResult, CodePart, CodePart]]) -> FixResult:
+def _combined(linter: Linter, source: bytes, results: Sequence[tuple[FixResult, CodePart, CodePart]]) -> FixResult:
     """The result for a file, combined from those of its parts, each before and after."""
-    joined = FixResult(source, (), (), ())
+    combined = FixResult(source, (), (), ())
     for result, old, new in results:
         # The module keeps the path under which it was analysed, wherever it begins now.
-        each = told_result(linter, result, old, replace(new, path=old.path))
-        joined = FixResult(
+        each = result_in_user_file(linter, result, old, replace(new, path=old.path))
+        combined = FixResult(
             source,
-            joined.applied + each.applied,
-            joined.withheld + each.withheld,
-            joined.remaining + each.remaining,
-            joined.partly + each.partly,
-            joined.uncovered + each.uncovered,
+            combined.applied + each.applied,
+            combined.withheld + each.withheld,
+            combined.remaining + each.remaining,
+            combined.partly + each.partly,
+            combined.uncovered + each.uncovered,
         )
-    return joined
+    return combined
 
 
-def told_result(
+def result_in_user_file(
     linter: Linter, result: FixResult, old: CodePart | None = None, new: CodePart | None = None
 ) -> FixResult:
     """The result of a module's fixes, at places in the user's file. old, new: its part before and after."""
-    was = partial(told, linter.documents.parts, old)
-    now = partial(told, linter.documents.parts, new)
+    at_old_place = partial(in_user_file, linter.documents.parts, old)
+    at_new_place = partial(in_user_file, linter.documents.parts, new)
     return replace(
         result,
-        applied=tuple(map(was, result.applied)),
-        withheld=tuple((now(each), reason) for each, reason in result.withheld),
-        remaining=tuple(map(now, result.remaining)),
-        partly=tuple(map(was, result.partly)),
+        applied=tuple(map(at_old_place, result.applied)),
+        withheld=tuple((at_new_place(each), reason) for each, reason in result.withheld),
+        remaining=tuple(map(at_new_place, result.remaining)),
+        partly=tuple(map(at_old_place, result.partly)),
     )

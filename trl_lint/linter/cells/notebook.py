@@ -14,29 +14,31 @@ from trl_lint.launch.commands.commands import Unreadable
 from trl_lint.launch.parsers.notebook_json import FORMAT, CodeCell, about, code_cells
 from trl_lint.linter.cells.document import CodeDocument
 from trl_lint.linter.cells.ipython import lines_of, python_lines
-from trl_lint.linter.cells.places import Change, CodePart, Line, ended, last_first, with_changes
+from trl_lint.linter.cells.places import Change, CodePart, Line, last_first, lines_with_ends, with_changes
 
 # A declaration of a text's encoding, which has no meaning in JSON strings.
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=]")
 
 
 @lru_cache(maxsize=8)
-def opened(path: Path, source: bytes) -> CodeDocument:
+def read_notebook(path: Path, source: bytes) -> CodeDocument:
     """Read a notebook. Never raises: one that can't be read has no parts, and a remark that says so.
 
     One in a language other than Python has no parts and no remark.
     """
     try:
         text = source.decode("utf-8-sig")
-        said, cells = about(text), tuple(code_cells(text))
+        metadata, cells = about(text), tuple(code_cells(text))
     except UnicodeDecodeError:
         return CodeDocument(path, source, remark="not looked at: its text is not UTF-8")
     except Unreadable as error:
         return CodeDocument(path, source, remark=str(error))
-    if said.form is not None and said.form != FORMAT:
-        return CodeDocument(path, source, remark=f"not looked at: a notebook of format {said.form}; known is {FORMAT}")
+    if metadata.form is not None and metadata.form != FORMAT:
+        return CodeDocument(
+            path, source, remark=f"not looked at: a notebook of format {metadata.form}; known is {FORMAT}"
+        )
     texts = {each.number: each.text for each in cells}
-    python = [(each.number, each.text) for each in cells if each.is_python] if said.is_python else []
+    python = [(each.number, each.text) for each in cells if each.is_python] if metadata.is_python else []
     parts = (module_of(path, python),) if python else ()
     return CodeDocument(path, source, parts, texts, write=partial(_written, text, cells, source.startswith(BOM_UTF8)))
 
@@ -49,7 +51,7 @@ def module_of(path: Path, cells: Iterable[tuple[int, str]]) -> CodePart:
     for number, text in texts.items():
         lines.append(Line(number, 0, own=False, is_mark=True))
         code.append(f"# %% {number}\n")
-        for place, line in enumerate(python_lines("".join(ended(text))), 1):
+        for place, line in enumerate(python_lines("".join(lines_with_ends(text))), 1):
             is_cookie = len(code) == 1 and _COOKIE.match(line.text) is not None
             lines.append(Line(number, place, line.prefix, line.own and not is_cookie))
             code.append("#\n" if is_cookie else line.text)
@@ -58,7 +60,7 @@ def module_of(path: Path, cells: Iterable[tuple[int, str]]) -> CodePart:
 
 def all_cells(path: PurePath, source: bytes) -> CodePart:
     """All code cells as one module, including those in other languages: comments may be in any of them."""
-    known = opened(Path(path), source)
+    known = read_notebook(Path(path), source)
     return known.parts[0] if known.parts else module_of(known.path, known.texts.items())
 
 
@@ -111,7 +113,7 @@ def _list(text: str, cell: CodeCell, changes: Sequence[Change]) -> str:
     usual = between[0] if between else f",{text[cell.start + 1 : first.start]}"
     items = [
         _Item(line, each.value, text[each.start : each.end], before)
-        for line, each, before in zip(ended(cell.text), cell.strings, [usual, *between], strict=True)
+        for line, each, before in zip(lines_with_ends(cell.text), cell.strings, [usual, *between], strict=True)
     ]
     for change in last_first(changes):
         items[change.first : change.last] = [_Item(line, before=usual) for line in change.lines]

@@ -78,7 +78,7 @@ class CodePart:
         # Lone surrogates, which JSON may contain, are left for the parser to report.
         return self.text.encode("utf-8", "surrogatepass")
 
-    def there(self, place: Position) -> Position:
+    def to_file(self, place: Position) -> Position:
         """The place in the file of a place in the module; after its end, relative to its last line."""
         if not self.lines:
             return place
@@ -86,7 +86,7 @@ class CodePart:
         beyond = max(place.line - len(self.lines), 0)
         return Position(line.number + beyond, place.column + len(line.prefix) * (not beyond), cell=line.cell)
 
-    def here(self, place: Position) -> Position | None:
+    def to_module(self, place: Position) -> Position | None:
         """The place in the module of a place in the file; None if that line is not part of the module."""
         line = self._by_place.get((place.cell, place.line))
         if line is None:
@@ -147,21 +147,21 @@ class _Changes:
 
     def _inserted(self, hunk: Hunk) -> Change:
         """Insert new lines next to lines that are the module's own."""
-        below = self._goes_below(hunk)
+        below = self._belongs_below(hunk)
         lines = self.part.lines
         if below is None:
             raise NotInside("there is no line of Python next to it")
         if below:
-            line = lines[self._next_own(hunk.first)]
+            line = lines[self._own_line_after(hunk.first)]
             return self._change(hunk, line.cell, line.number - 1, line.number - 1, [line.prefix])
-        line = lines[self._last_own(hunk.first)]
+        line = lines[self._own_line_before(hunk.first)]
         if self.prompts is not None and _is_filled(self.part.texts[line.cell], line.number):
             raise NotInside("it would separate a line from its output")
         return self._change(hunk, line.cell, line.number, line.number, [line.prefix])
 
-    def _goes_below(self, hunk: Hunk) -> bool | None:
+    def _belongs_below(self, hunk: Hunk) -> bool | None:
         """Whether new lines go before the next Python line, not after the last one; None: there is no such line."""
-        above, below = self._last_own(hunk.first), self._next_own(hunk.first)
+        above, below = self._own_line_before(hunk.first), self._own_line_after(hunk.first)
         lines = self.part.lines
         if above < 0 or below >= len(lines):
             return above < 0 if above >= 0 or below < len(lines) else None
@@ -176,10 +176,10 @@ class _Changes:
             return not _ends_with_import(self.part.texts[lines[above].cell])
         return lines[below].cell in self.changed_cells or lines[above].cell not in self.changed_cells
 
-    def _last_own(self, at: int) -> int:
+    def _own_line_before(self, at: int) -> int:
         return next((each for each in range(at - 1, -1, -1) if self.part.lines[each].own), -1)
 
-    def _next_own(self, at: int) -> int:
+    def _own_line_after(self, at: int) -> int:
         total = len(self.part.lines)
         return next((each for each in range(at, total) if self.part.lines[each].own), total)
 
@@ -220,7 +220,7 @@ def _ends_with_import(cell: str) -> bool:
 
 def with_changes(text: str, changes: Sequence[Change]) -> str:
     """The text with changes applied; whether it ends with a line end stays the same."""
-    lines = ended(text)
+    lines = lines_with_ends(text)
     for each in last_first(changes):
         lines[each.first : each.last] = each.lines
     new = "".join(lines)
@@ -233,7 +233,7 @@ def last_first(changes: Sequence[Change]) -> list[Change]:
     return sorted(reversed(changes), key=lambda each: (each.first, each.last), reverse=True)
 
 
-def ended(text: str) -> list[str]:
+def lines_with_ends(text: str) -> list[str]:
     """The lines of a text; a line end is added to the last one if needed."""
     lines = lines_of(text)
     if lines and lines[-1][-1] not in "\r\n":

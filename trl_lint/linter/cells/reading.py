@@ -14,30 +14,30 @@ from trl_lint.linter.cells.places import CodePart, NotInside
 
 def document_of(path: Path, source: bytes, may_matter: Callable[[bytes], bool]) -> CodeDocument:
     """A notebook or a documentation file; of the latter, broken blocks that may matter are marked."""
-    document = _opened(path, source)
+    document = _read(path, source)
     return document if front_end(path) == NOTEBOOK else _without_broken(document, may_matter)
 
 
-def settled(document: CodeDocument, part: CodePart, text: str) -> tuple[str, str]:
+def round_trip(document: CodeDocument, part: CodePart, text: str) -> tuple[str, str]:
     """The text of a part after its file was written with this one and read again; and why that is impossible, or ""."""
     try:
         changed = document.changed(part.changes(text))
     except NotInside as reason:
         return text, str(reason)
-    parts = _opened(document.path, changed).parts
+    parts = _read(document.path, changed).parts
     if len(parts) != len(document.parts):
         return text, "it would change the blocks of the file"
     return parts[document.parts.index(part)].text, ""
 
 
-def _opened(path: Path, source: bytes) -> CodeDocument:
+def _read(path: Path, source: bytes) -> CodeDocument:
     if front_end(path) == NOTEBOOK:
         from trl_lint.linter.cells import notebook
 
-        return notebook.opened(path, source)
+        return notebook.read_notebook(path, source)
     from trl_lint.linter.cells import blocks
 
-    return blocks.opened(path, source)
+    return blocks.read_blocks(path, source)
 
 
 def _without_broken(document: CodeDocument, may_matter: Callable[[bytes], bool]) -> CodeDocument:
@@ -50,7 +50,6 @@ def _without_broken(document: CodeDocument, may_matter: Callable[[bytes], bool])
         return document
     part, (line, column, message) = next(iter(broken.items()))
     more = f" (and {len(broken) - 1} more)" * (len(broken) > 1)
-    remark = (
-        f"not looked at: the block at {part.there(Position(line, column))}, which is not valid Python: {message}{more}"
-    )
+    place = part.to_file(Position(line, column))
+    remark = f"not looked at: the block at {place}, which is not valid Python: {message}{more}"
     return replace(document, remark=remark, broken=frozenset(each.path for each in broken))

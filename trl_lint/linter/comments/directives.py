@@ -21,7 +21,7 @@ from trl_lint.findings import Finding
 # A file without these bytes has no such comment and need not be tokenized.
 NEEDLE = re.compile(rb"noqa|trl-lint:[ \t]*ignore", re.IGNORECASE)
 # How similar a word and the name of a rule must be for the word to count as a misspelling.
-_ALIKE = 0.85
+_LOOKALIKES = 0.85
 _SEPARATORS = re.compile(r"[,\s]*")
 _COLON = re.compile(r":\s?")
 # What may be meant as a name or a code of trl-lint.
@@ -61,7 +61,7 @@ class RuleWord:
         """The word to compare: names ignore case, codes do not, as in flake8."""
         return self.text.lower() if "-" in self.text else self.text
 
-    def speaks_of(self, code: str, name: str) -> bool:
+    def refers_to(self, code: str, name: str) -> bool:
         """Whether it refers to a rule."""
         return not self.slip and (name == self.key or code.startswith(self.key))
 
@@ -82,7 +82,7 @@ class Directive:
         return not self.words and self.form is not CommentForm.WORDY
 
     def covers(self, finding: Finding) -> bool:
-        return self.is_blanket or any(word.speaks_of(finding.code, finding.name) for word in self.words)
+        return self.is_blanket or any(word.refers_to(finding.code, finding.name) for word in self.words)
 
     @property
     def place(self) -> tuple[int, int]:
@@ -166,7 +166,7 @@ def _wordy(found: re.Match[str], number: int) -> Directive:
     if found["words"]:
         for each in _IN_BRACKETS.finditer(found.string, found.start("words"), found.end("words")):
             word = RuleWord(each[0], each.start())
-            known = any(word.speaks_of(code, name) for code, name in _rules())
+            known = any(word.refers_to(code, name) for code, name in _rules())
             words.append(word if known else replace(word, slip=True, meant=_meant_by(each[0]) or ""))
     return Directive(CommentForm.WORDY, number, found.start(), found.end(), tuple(words))
 
@@ -178,7 +178,7 @@ def _meant_by(word: str) -> str | None:
         return plain if any(code.startswith(plain) for code, _ in _rules()) else ""
     from difflib import get_close_matches
 
-    close = get_close_matches(word.lower().translate(_HYPHENS), [name for _, name in _rules()], 1, _ALIKE)
+    close = get_close_matches(word.lower().translate(_HYPHENS), [name for _, name in _rules()], 1, _LOOKALIKES)
     return close[0] if close else None
 
 

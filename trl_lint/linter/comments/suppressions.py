@@ -72,30 +72,30 @@ class Comments:
         """The Python block that contains a finding in documentation, and the finding at its place in the block."""
         if self._document is None:
             return None
-        from trl_lint.linter.cells.blocks import opened
+        from trl_lint.linter.cells.blocks import read_blocks
 
         path, source = self._document
-        for part in opened(Path(path), source).parts:
-            start = part.here(finding.start)
+        for part in read_blocks(Path(path), source).parts:
+            start = part.to_module(finding.start)
             if start is not None and part.lines[start.line - 1].own:
                 return part, _inside(part, finding)
         return None
 
-    def about(self, finding: Finding) -> Iterator[Directive]:
+    def directives_for(self, finding: Finding) -> Iterator[Directive]:
         """The comments that may silence a finding, at places in its block if it is in one."""
         block = self.block_of(finding)
         if block is not None:
             part, inside = block
             if part.path not in self._in_blocks:
                 self._in_blocks[part.path] = Comments(part.source)
-            yield from self._in_blocks[part.path].about(inside)
+            yield from self._in_blocks[part.path].directives_for(inside)
             return
         yield from self.for_file
         for place in (finding.start, *finding.branches):
             yield from self.around(self._span_at(place, finding))
 
     def silence(self, finding: Finding) -> bool:
-        return any(each.covers(finding) for each in self.about(finding))
+        return any(each.covers(finding) for each in self.directives_for(finding))
 
     def noqa_row(self, finding: Finding) -> int:
         """The line (of the cell, if there is one) at whose end a `# noqa` for a finding belongs."""
@@ -127,14 +127,14 @@ class Comments:
         return self.cells is None or not 0 < line <= len(self.cells.lines) or self.cells.lines[line - 1].own
 
     def _line(self, place: Position) -> int:
-        inside = place if self.cells is None else self.cells.here(place)
+        inside = place if self.cells is None else self.cells.to_module(place)
         return place.line if inside is None else inside.line
 
 
 def _inside(part: CodePart, finding: Finding) -> Finding:
     """A finding at its place among the lines of a part."""
-    start, end = (part.here(each) or each for each in (finding.start, finding.end))
-    branches = tuple(part.here(each) or each for each in finding.branches)
+    start, end = (part.to_module(each) or each for each in (finding.start, finding.end))
+    branches = tuple(part.to_module(each) or each for each in finding.branches)
     return replace(finding, start=start, end=end, branches=branches)
 
 

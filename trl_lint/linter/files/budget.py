@@ -14,7 +14,7 @@ class TooLarge(Exception):
 class Budget:
     """What may still be searched: how many names, and how many of the files that are asked for."""
 
-    asks_for: Callable[[str], bool]
+    is_requested: Callable[[str], bool]
     names: int
     files: int
 
@@ -27,6 +27,6 @@ class Budget:
         self.names -= 1
         if self.names < 0:
             raise TooLarge
-        wanted = self.files > 0 and self.asks_for(name)
+        wanted = self.files > 0 and self.is_requested(name)
         self.files -= wanted
         return wanted

@@ -132,7 +132,7 @@ def find_files(
     walker = _Walker(_excludes(root, exclude), respect_gitignore, launches=launches, wanted=wanted, included=included)
     walker.left_out = [] if left_out is None else left_out
     for path in paths:
-        if force_exclude and walker.leaves_out(path, root or Path.cwd()):
+        if force_exclude and walker.would_skip(path, root or Path.cwd()):
             walker.left_out.append(path)
             continue
         for item in walker.walk(path) if os.path.isdir(path) else _named_file(path):
@@ -144,7 +144,7 @@ def find_files(
 
 def is_excluded(path: Path, *, root: Path | None, exclude: Sequence[str], respect_gitignore: bool = True) -> bool:
     """Whether a named file would be excluded if its project was searched."""
-    return _Walker(_excludes(root, exclude), respect_gitignore).leaves_out(path, root or Path.cwd())
+    return _Walker(_excludes(root, exclude), respect_gitignore).would_skip(path, root or Path.cwd())
 
 
 def is_included(path: Path, root: Path | None, include: Sequence[str]) -> bool:
@@ -269,7 +269,7 @@ class _Walker:
             yield from self._unread
             self._unread.clear()
 
-    def leaves_out(self, path: Path, root: Path) -> bool:
+    def would_skip(self, path: Path, root: Path) -> bool:
         """Whether a walk from `root` would skip a path, because of itself or a folder that contains it."""
         here = Path(os.path.abspath(path))
         if any(map(is_passed_over, _folders(here, root))):
@@ -292,14 +292,14 @@ class _Walker:
         for entry in entries:
             is_dir = _is_folder(entry)
             path = folder / entry.name
-            wanted = not is_passed_over(path) if is_dir else self._is_wanted(entry) or self._adds(path)
+            wanted = not is_passed_over(path) if is_dir else self._is_wanted(entry) or self._is_extra(path)
             if wanted and _hidden(path, is_dir, excludes, gitignores):
                 self.left_out.append(path)
             elif wanted:
                 found.append((path, is_dir))
         return found
 
-    def _adds(self, path: Path) -> bool:
+    def _is_extra(self, path: Path) -> bool:
         """Whether a file is linted because `extend-include` names it."""
         return (
             bool(self._included)

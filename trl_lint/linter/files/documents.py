@@ -30,7 +30,7 @@ class Documents:
 
     def of(self, path: Path, source: bytes, may_matter: Callable[[bytes], bool]) -> CodeDocument | None:
         """The parts of a file, with those marked that may matter; None for a file without parts."""
-        if not self._holds_parts(path):
+        if not self._has_parts(path):
             return None
         known = self._read.get(path)
         if known is None or known.source != source:
@@ -55,7 +55,7 @@ class Documents:
         part = self.parts.get(path)
         return part is not None and front_end(part.file) == NOTEBOOK and SPAWNS.search(part.source) is None
 
-    def settled(self, path: Path, text: str) -> tuple[str, str]:
+    def round_trip(self, path: Path, text: str) -> tuple[str, str]:
         """A module's new text as its file can contain it, and why that is impossible; "" if it is possible.
 
         Lines between two cells of a notebook become lines of one of them. A file without parts can contain any text.
@@ -63,19 +63,19 @@ class Documents:
         part = self.parts.get(path)
         if part is None:
             return text, ""
-        from trl_lint.linter.cells.reading import settled
+        from trl_lint.linter.cells.reading import round_trip
 
-        return settled(self._read[part.file], part, text)
+        return round_trip(self._read[part.file], part, text)
 
-    def told(self, finding: Finding) -> Finding:
+    def in_user_file(self, finding: Finding) -> Finding:
         """A finding in a Python file, with places in parts of other files translated for the user."""
         if not self.parts:
             return finding
-        from trl_lint.linter.cells.linting import told
+        from trl_lint.linter.cells.linting import in_user_file
 
-        return told(self.parts, None, finding)
+        return in_user_file(self.parts, None, finding)
 
-    def _holds_parts(self, path: Path) -> bool:
+    def _has_parts(self, path: Path) -> bool:
         front = front_end(path)
         if front == NOTEBOOK or front not in DOCUMENTATION:
             return front == NOTEBOOK

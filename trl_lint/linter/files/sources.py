@@ -45,9 +45,9 @@ def unreadable(path: Path, source: bytes) -> str:
 
 def _unreadable_cell(path: Path, source: bytes) -> str:
     from trl_lint.linter.cells.linting import broken_cell
-    from trl_lint.linter.cells.notebook import opened
+    from trl_lint.linter.cells.notebook import read_notebook
 
-    document = opened(path, source)
+    document = read_notebook(path, source)
     broken = next((found for part in document.parts if (found := broken_cell(part))), None)
     if broken is not None:
         return f":{broken[0]}: cannot parse: {broken[1]}"

@@ -36,7 +36,7 @@ def write_back(
     """
     target = Path(os.path.realpath(path))
     try:
-        reason = _forbidden(path, target, roots) or _written(target, before, after)
+        reason = _reason_against(path, target, roots) or _write_to(target, before, after)
     except OSError as error:
         reason = f"cannot write: {error.strerror}"
     return f"{display_path(path)}: {failure}: {reason}" if reason else None
@@ -47,13 +47,13 @@ def write_whole(path: Path, content: bytes) -> str | None:
     try:
         before = path.read_bytes()
     except FileNotFoundError:
-        return _made(path, content)
+        return _create_or_rewrite(path, content)
     except OSError as error:
         return f"{display_path(path)}: not written: {error.strerror}"
     return write_back(path, before, content, (), "not written") if before != content else None
 
 
-def _made(path: Path, content: bytes) -> str | None:
+def _create_or_rewrite(path: Path, content: bytes) -> str | None:
     temporary = path.parent / f".trl-lint-{os.urandom(8).hex()}.tmp"
     ending.unfinished.add(str(temporary))
     try:
@@ -83,9 +83,9 @@ def write(path: Path, content: bytes) -> str | None:
             return None
         target = Path(os.path.realpath(path))
         if found is None:
-            reason = _created(target, content)
+            reason = _create(target, content)
         elif found.st_mode & 0o222:
-            reason = _written(target, target.read_bytes(), content)
+            reason = _write_to(target, target.read_bytes(), content)
         else:
             reason = "the file is read-only"
     except OSError as error:
@@ -93,11 +93,11 @@ def write(path: Path, content: bytes) -> str | None:
     return f"{display_path(path)}: cannot write: {reason}" if reason else None
 
 
-def _forbidden(path: Path, target: Path, roots: Sequence[Path]) -> str:
+def _reason_against(path: Path, target: Path, roots: Sequence[Path]) -> str:
     """Why a file must not be written, or ""."""
     inside = any(path.is_relative_to(root) for root in roots)
-    stays = any(target.is_relative_to(os.path.realpath(root)) for root in roots)
-    if (inside or os.path.islink(path)) and roots and not stays:
+    target_inside = any(target.is_relative_to(os.path.realpath(root)) for root in roots)
+    if (inside or os.path.islink(path)) and roots and not target_inside:
         return f"it is a link to {display_path(target)}, outside of the project"
     found = target.stat()
     if not stat.S_ISREG(found.st_mode):
@@ -108,15 +108,15 @@ def _forbidden(path: Path, target: Path, roots: Sequence[Path]) -> str:
     return ""
 
 
-def _written(target: Path, before: bytes, after: bytes) -> str:
+def _write_to(target: Path, before: bytes, after: bytes) -> str:
     """Write a file; return why that was not done, or ""."""
     if target.stat().st_nlink == 1:
         with suppress(_NotTheSame):
-            return _replaced(target, before, after)
-    return _overwritten(target, before, after)
+            return _replace(target, before, after)
+    return _overwrite(target, before, after)
 
 
-def _replaced(target: Path, before: bytes, after: bytes) -> str:
+def _replace(target: Path, before: bytes, after: bytes) -> str:
     """Replace a file by a new one if it still has the content that was read; return why not, or "".
 
     Raises:
@@ -126,7 +126,7 @@ def _replaced(target: Path, before: bytes, after: bytes) -> str:
         with os.fdopen(os.open(temporary, _NEW, 0o600), "wb") as file:
             file.write(after)
             file.flush()
-            _take_over(target, temporary)
+            _copy_metadata(target, temporary)
             os.fsync(file.fileno())
         if target.read_bytes() != before:
             return CHANGED
@@ -134,8 +134,8 @@ def _replaced(target: Path, before: bytes, after: bytes) -> str:
     return ""
 
 
-def _created(target: Path, content: bytes) -> str:
-    """Write a file that does not exist yet; see `_replaced`."""
+def _create(target: Path, content: bytes) -> str:
+    """Write a file that does not exist yet; see `_replace`."""
     with _temporary(target) as temporary:
         with os.fdopen(os.open(temporary, _NEW, 0o666), "wb") as file:
             file.write(content)
@@ -159,7 +159,7 @@ def _temporary(target: Path) -> Iterator[Path]:
         ending.unfinished.discard(str(temporary))
 
 
-def _take_over(target: Path, temporary: Path) -> None:
+def _copy_metadata(target: Path, temporary: Path) -> None:
     """Copy owner, attributes and mode to the new file."""
     old, new = target.stat(), temporary.stat()
     try:
@@ -180,20 +180,20 @@ def _attributes(path: Path) -> dict[str, bytes]:
         return {}
 
 
-def _overwritten(target: Path, before: bytes, after: bytes) -> str:
+def _overwrite(target: Path, before: bytes, after: bytes) -> str:
     """Write a file in place if it still has the content that was read; return why not, or ""."""
-    with open(target, "r+b", buffering=0) as file, _undisturbed():
+    with open(target, "r+b", buffering=0) as file, _defer_signals():
         if file.read() != before:
             return CHANGED
         try:
-            _put(file.fileno(), after)
+            _write_all(file.fileno(), after)
         except OSError:
-            _put(file.fileno(), before)  # the disk is full, but there was room for this
+            _write_all(file.fileno(), before)  # the disk is full, but there was room for this
             raise
     return ""
 
 
-def _put(handle: int, content: bytes) -> None:
+def _write_all(handle: int, content: bytes) -> None:
     os.lseek(handle, 0, os.SEEK_SET)
     left = memoryview(content)
     while left:
@@ -203,7 +203,7 @@ def _put(handle: int, content: bytes) -> None:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def _defer_signals() -> Iterator[None]:
     """Defer signals that would end the process."""
     if not hasattr(signal, "pthread_sigmask"):
         yield

@@ -42,7 +42,7 @@ class Account:
 
 def account(before: Sequence[Counted], after: Sequence[Counted], old: bytes, new: bytes) -> Account:
     """Compare the findings of a text before and after fixes. Findings that comments silence are not counted."""
-    left = _left(before, after, _Lines(old, new))
+    left = _still_there(before, after, _Lines(old, new))
     counted = set(suppressions.split([each.finding for each in before], old)[0])
     shown = set(suppressions.split([each.finding for each in after], new)[0])
     pairs = list(enumerate(before))
@@ -56,20 +56,20 @@ def _in_order(found: Iterable[Finding], counted: set[Finding]) -> tuple[Finding,
     return tuple(sorted((each for each in found if each in counted), key=lambda each: each.sort_key))
 
 
-def standing(withheld: Sequence[Withheld], remaining: Sequence[Finding]) -> tuple[Withheld, ...]:
+def still_withheld(withheld: Sequence[Withheld], remaining: Sequence[Finding]) -> tuple[Withheld, ...]:
     """The fixes that were withheld in the end, each with its finding at its current place."""
     free = list(remaining)
     found = []
     for finding, reason in withheld:
-        alike = [each for each in free if (each.code, each.message) == (finding.code, finding.message)]
-        if alike:
-            now = min(alike, key=lambda each: abs(each.start.line - finding.start.line))
+        candidates = [each for each in free if (each.code, each.message) == (finding.code, finding.message)]
+        if candidates:
+            now = min(candidates, key=lambda each: abs(each.start.line - finding.start.line))
             free.remove(now)
             found.append((now, reason))
     return tuple(sorted(found, key=lambda each: each[0].sort_key))
 
 
-def _left(before: Sequence[Counted], after: Sequence[Counted], lines: _Lines) -> dict[int, int]:
+def _still_there(before: Sequence[Counted], after: Sequence[Counted], lines: _Lines) -> dict[int, int]:
     """For the number of each finding that remains, the number of what it is now."""
     found: dict[int, int] = {}
     taken: set[int] = set()
@@ -86,13 +86,13 @@ def _candidates(
     """Which findings may be the same; the likeliest pair has the smallest key."""
     for first, one in enumerate(before):
         for second, other in enumerate(after):
-            apart = lines.apart(one.finding.start.line, other.finding.start.line)
-            if one.finding.code != other.finding.code or apart is None:
+            distance = lines.distance(one.finding.start.line, other.finding.start.line)
+            if one.finding.code != other.finding.code or distance is None:
                 continue
-            if apart and not one.named & other.named:
+            if distance and not one.named & other.named:
                 continue
             column = abs(one.finding.start.column - other.finding.start.column)
-            yield (apart, len(one.named ^ other.named), column), first, second
+            yield (distance, len(one.named ^ other.named), column), first, second
 
 
 class _Lines:
@@ -110,7 +110,7 @@ class _Lines:
             self._changed[1].update(dict.fromkeys(range(each.start, each.end), number))
             line, shift = each.last, each.end - each.last
 
-    def apart(self, line: int, other: int) -> int | None:
+    def distance(self, line: int, other: int) -> int | None:
         """0: the same line as before. 1, 2: changed in one place, or in two. None: different, as neither changed."""
         if line - 1 in self._kept or other - 1 not in self._changed[1]:
             return 0 if self._kept.get(line - 1) == other - 1 else None

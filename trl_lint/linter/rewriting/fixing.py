@@ -24,8 +24,8 @@ from trl_lint.linter.comments import suppressions
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.locate import LocatedViolation
 from trl_lint.linter.results import FixResult, SourceError
-from trl_lint.linter.rewriting.accounting import Account, Counted, account, standing
-from trl_lint.linter.rewriting.planning import mendable
+from trl_lint.linter.rewriting.accounting import Account, Counted, account, still_withheld
+from trl_lint.linter.rewriting.planning import fixes_to_apply
 from trl_lint.linter.rewriting.regenerating import written
 from trl_lint.linter.rewriting.text_edits import transformed
 from trl_lint.rules import all_rules
@@ -77,16 +77,16 @@ def fix(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult
                 chosen = list(compress(wanted, independent(each.fix.plan for each in wanted if each.fix.plan)))
                 if not chosen:
                     break
-                now, mended, left = _apply(linter, path, now, chosen)
+                now, fixed, left = _apply(linter, path, now, chosen)
                 withheld.extend(left)
-                if not mended or len(chosen) == len(wanted):
+                if not fixed or len(chosen) == len(wanted):
                     break  # otherwise retry a fix that was inside another one
         if now.source == begun.source:
             break  # otherwise a fix may have uncovered something that an earlier rule can fix
     return _accounted(now.source, withheld, _counted(first.found), _counted(now.found), source)
 
 
-def mended(path: Path, source: bytes, code: str) -> bytes:
+def with_safe_fixes(path: Path, source: bytes, code: str) -> bytes:
     """A file's content after the safe fixes of one rule: the entry point for codemods.
 
     The settings are those of the file's folder, as in `trl-lint --fix --select CODE`.
@@ -110,25 +110,25 @@ def fix_launches(linter: Linter, path: Path, source: bytes, first: FixResult, *,
     """
     from trl_lint.launch import checker
 
-    scout = linter if first.source == source else fresh(linter, path)
-    found = scout.check_launches(path, first.source).launches
-    trusted = set(_trusted([each.finding for each in found], path, first.source, unsafe))
-    wanted = [each for each in found if each.edits and each.finding in trusted]
+    current_linter = linter if first.source == source else fresh_linter(linter, path)
+    found = current_linter.check_launches(path, first.source).launches
+    fixable = set(_fixable([each.finding for each in found], path, first.source, unsafe))
+    wanted = [each for each in found if each.edits and each.finding in fixable]
     if not wanted:
-        return replace(first, remaining=tuple(scout.check(path, first.source)))
-    current, withheld = checker.mended(path, first.source, scout.launches, wanted)
-    last = fresh(linter, path)
+        return replace(first, remaining=tuple(current_linter.check(path, first.source)))
+    current, withheld = checker.mended(path, first.source, current_linter.launches, wanted)
+    last = fresh_linter(linter, path)
     before, after = (
         [Counted(each.finding, frozenset({(each.finding.message,)})) for each in checked.launches]
         for checked in (linter.check_launches(path, source), last.check_launches(path, current))
     )
-    told = _account_of(path)(before, after, source, current)
-    done = _told(current, [(each.finding, reason) for each, reason in withheld], after, told)
+    counts = _account_of(path)(before, after, source, current)
+    done = _result_of_account(current, [(each.finding, reason) for each, reason in withheld], after, counts)
     remaining = last.check(path, current)
     return replace(
         done,
         applied=tuple(sorted((*first.applied, *done.applied), key=lambda each: each.sort_key)),
-        withheld=standing((*first.withheld, *done.withheld), remaining),
+        withheld=still_withheld((*first.withheld, *done.withheld), remaining),
         remaining=tuple(remaining),
         partly=first.partly,
         uncovered=first.uncovered + done.uncovered,
@@ -143,7 +143,7 @@ def _accounted(
     source: bytes,
 ) -> FixResult:
     """What happened to the findings of `source`, now that it is `current`."""
-    return _told(current, withheld, after, account(before, after, source, current))
+    return _result_of_account(current, withheld, after, account(before, after, source, current))
 
 
 def _account_of(path: Path) -> Callable[[Sequence[Counted], Sequence[Counted], bytes, bytes], Account]:
@@ -155,19 +155,19 @@ def _account_of(path: Path) -> Callable[[Sequence[Counted], Sequence[Counted], b
     return partial(accounted, path)
 
 
-def _told(
-    current: bytes, withheld: Sequence[tuple[Finding, str]], after: Sequence[Counted], told: Account
+def _result_of_account(
+    current: bytes, withheld: Sequence[tuple[Finding, str]], after: Sequence[Counted], counts: Account
 ) -> FixResult:
     remaining = [each.finding for each in after]
-    left = standing(withheld, remaining)
-    return FixResult(current, told.fixed, left, tuple(remaining), told.partly, told.uncovered)
+    left = still_withheld(withheld, remaining)
+    return FixResult(current, counts.fixed, left, tuple(remaining), counts.partly, counts.uncovered)
 
 
 def _counted(found: Sequence[LocatedViolation]) -> list[Counted]:
     return [Counted(each.finding, frozenset(_places(each))) for each in one_per_cause(found)]
 
 
-def _trusted(found: Sequence[Finding], path: Path, source: bytes, unsafe: bool) -> list[Finding]:
+def _fixable(found: Sequence[Finding], path: Path, source: bytes, unsafe: bool) -> list[Finding]:
     """The findings whose fix is applicable at this level, and that no comment silences."""
     levels = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
     kept = suppressions.split(found, source, path)[0]
@@ -179,7 +179,7 @@ def _apply(
 ) -> tuple[_FileText, list[Finding], list[tuple[Finding, str]]]:
     """The content with as many of these fixes as pass the gate: all together, otherwise one by one."""
     before = now.by_all_rules(path)
-    new, reason = _passed(linter, path, now, wanted, before)
+    new, reason = _try_fixes(linter, path, now, wanted, before)
     if not reason:
         return new, [each.finding for each in wanted], []
     if len(wanted) == 1:
@@ -188,7 +188,7 @@ def _apply(
     withheld: list[tuple[Finding, str]] = []
     current = now
     for each in wanted:
-        new, reason = _passed(linter, path, now, [*passing, each], before)
+        new, reason = _try_fixes(linter, path, now, [*passing, each], before)
         if reason:
             withheld.append((each.finding, reason))
         else:
@@ -200,18 +200,18 @@ def _apply(
 def _wanted(found: Sequence[LocatedViolation], rule: BaseRule, source: bytes, unsafe: bool) -> list[LocatedViolation]:
     """The findings to fix: those with a plan that is applicable at this level, and that no comment silences."""
     levels = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
-    mendable = [
+    fixable = [
         each for each in found if each.rule is rule and each.fix.plan is not None and each.fix.applicability in levels
     ]
-    silenced = set(suppressions.split([each.finding for each in mendable], source)[1])
-    return [each for each in mendable if each.finding not in silenced]
+    silenced = set(suppressions.split([each.finding for each in fixable], source)[1])
+    return [each for each in fixable if each.finding not in silenced]
 
 
-def fresh(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = None) -> Linter:
+def fresh_linter(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = None) -> Linter:
     """A linter that knows nothing of the old text, but the same as the first one about other files."""
     selected = linter.rules, linter.selection
-    asked, selection = selected if rules is None else (rules, None)
-    other = Linter(linter.settings, linter.roots, asked, selection=selection)
+    rules_to_run, selection = selected if rules is None else (rules, None)
+    other = Linter(linter.settings, linter.roots, rules_to_run, selection=selection)
     other.overlay = {key: value for key, value in linter.overlay.items() if key != path}
     other.trees, other.linted, other.found_from = linter.trees, linter.linted, linter.found_from
     other.sees_all = True  # what other files find in this one is known by now
@@ -221,7 +221,7 @@ def fresh(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = None) -
     return other
 
 
-def _passed(
+def _try_fixes(
     linter: Linter, path: Path, now: _FileText, chosen: Sequence[LocatedViolation], before: Sequence[LocatedViolation]
 ) -> tuple[_FileText, str]:
     """The new content with these fixes, and why it does not pass the gate ("" if it does)."""
@@ -230,37 +230,37 @@ def _passed(
     _, encoding = decode(now.source)
     if not gives_back(written(chosen[0].violation.module).code, encoding, now.source):
         return now, "the parser does not give this file back byte for byte"
-    mended, reason = linter.documents.settled(path, transformed([each.fix for each in chosen]))
+    text, reason = linter.documents.round_trip(path, transformed([each.fix for each in chosen]))
     if reason:
         return now, reason
-    new = encode(mended, encoding)
-    other = fresh(linter, path, all_rules(linter.settings.plugins))
+    new = encode(text, encoding)
+    other = fresh_linter(linter, path, all_rules(linter.settings.plugins))
     try:
         after = other.report(path, new)
     except SourceError:
         return now, "the result would not parse"
-    asked = set(linter.rules)
-    found = [each for each in after if each.rule in asked and linter.wants(each.rule, each.finding)]
-    return _FileText(new, other, found, after), _left_over(before, after, chosen)
+    selected = set(linter.rules)
+    found = [each for each in after if each.rule in selected and linter.wants(each.rule, each.finding)]
+    return _FileText(new, other, found, after), _gate_reason(before, after, chosen)
 
 
-def _left_over(
+def _gate_reason(
     before: Sequence[LocatedViolation], after: Sequence[LocatedViolation], chosen: Sequence[LocatedViolation]
 ) -> str:
     """Why the new text fails: per function, it may only have the old findings without the fixed ones."""
     allowed = Counter(place for each in before for place in _places(each))
-    allowed.subtract(place for each in chosen for place in _places(each, mended=True))
+    allowed.subtract(place for each in chosen for place in _places(each, fixable_only=True))
     uncovered = {code for each in chosen for code in uncovered_by(each.rule)}
     now = Counter(place for each in after if each.rule.code not in uncovered for place in _places(each))
-    mended = {each.rule.code for each in chosen}
+    fixed_codes = {each.rule.code for each in chosen}
     for code in sorted({place[0] for place, count in now.items() if count > allowed[place]}):
-        return f"the result would still have {code}" if code in mended else f"the result would have a new {code}"
+        return f"the result would still have {code}" if code in fixed_codes else f"the result would have a new {code}"
     return ""
 
 
-def _places(located: LocatedViolation, *, mended: bool = False) -> set[tuple[str, str, str]]:
-    """The function that contains a finding, once per metric it names; `mended`: only those that its fix is for."""
-    parts = mendable(located.parts) if mended else located.parts
+def _places(located: LocatedViolation, *, fixable_only: bool = False) -> set[tuple[str, str, str]]:
+    """The function that contains a finding, once per metric it names. fixable_only: only those that its fix is for."""
+    parts = fixes_to_apply(located.parts) if fixable_only else located.parts
     violations = (part.violation for part in parts)
     return {(located.rule.code, repr(each.function), each.metric) for each in violations}
 

@@ -63,18 +63,18 @@ def _left_to_author(violation: Violation) -> PlannedFix:
 
 def combined(fixes: Sequence[PlannedFix]) -> PlannedFix:
     """One fix for all violations at one place that can be fixed, only as safe as the least safe of them."""
-    mended = mendable(fixes)
-    worst = max(mended or fixes, key=lambda each: _CAUTION.index(each.applicability))
-    if len(mended) < 2:
+    fixable = fixes_to_apply(fixes)
+    worst = max(fixable or fixes, key=lambda each: _CAUTION.index(each.applicability))
+    if len(fixable) < 2:
         return worst
-    plan = merged(each.plan for each in (worst, *mended) if each.plan is not None)
+    plan = merged(each.plan for each in (worst, *fixable) if each.plan is not None)
     if plan is None:
         applicability, reason = trust(NoFix("it is reached in several ways that need different fixes"))
         return replace(worst, plan=None, applicability=applicability, reason=reason, conditions=())
     return replace(worst, plan=plan)
 
 
-def mendable(fixes: Sequence[PlannedFix]) -> list[PlannedFix]:
+def fixes_to_apply(fixes: Sequence[PlannedFix]) -> list[PlannedFix]:
     """The fixes that are applied: a metric that is reached in several contexts is fixed in all of them or in none."""
     beyond_help = {each.violation.metric for each in fixes if each.plan is None}
     return [each for each in fixes if each.violation.metric not in beyond_help]

@@ -44,7 +44,7 @@ class Written:
 
     def _splices(self, old: _Block, new: _Block, indents: tuple[str, ...]) -> list[_Splice] | None:
         """The differences between two blocks with the same head; None if they are not in their statements alone."""
-        if not (old.body and new.body) or not _is_alike(old, new):
+        if not (old.body and new.body) or not _differs_only_in_statements(old, new):
             return None
         found: list[_Splice] = []
         for start, end, lines in _changes(old.body, new.body):
@@ -60,7 +60,7 @@ class Written:
         block, other = getattr(old, "body", None), getattr(new, "body", None)
         if not isinstance(block, cst.IndentedBlock) or not isinstance(other, cst.IndentedBlock):
             return None
-        if not _is_alike(old, new):
+        if not _differs_only_in_statements(old, new):
             return None
         indent = self.tree.default_indent if block.indent is None else block.indent
         return self._splices(block, other, (*indents, indent))
@@ -100,7 +100,7 @@ def _spliced(text: str, splices: Sequence[_Splice]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _is_alike(old: cst.CSTNode, new: cst.CSTNode) -> bool:
+def _differs_only_in_statements(old: cst.CSTNode, new: cst.CSTNode) -> bool:
     """Whether two nodes are the same except for the statements in them."""
     names = (field.name for field in fields(old))
     return all(_is_same(getattr(old, name), getattr(new, name)) for name in names if name != "body")

@@ -68,10 +68,10 @@ def of(settings: Settings, given: Path | None = None) -> Cache | None:
     folder = folder_of(settings, given)
     if given or os.environ.get("TRL_LINT_CACHE_DIR"):
         return Cache(folder)
-    return None if _is_led_away(folder, settings.root or Path.cwd()) else Cache(folder)
+    return None if _is_link_outside(folder, settings.root or Path.cwd()) else Cache(folder)
 
 
-def _is_led_away(folder: Path, root: Path) -> bool:
+def _is_link_outside(folder: Path, root: Path) -> bool:
     root = Path(os.path.abspath(root))
     if folder.is_relative_to(root):
         return os.path.realpath(folder) != os.path.join(os.path.realpath(root), folder.relative_to(root))

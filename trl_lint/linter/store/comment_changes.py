@@ -71,7 +71,7 @@ class _Statement(NamedTuple):
     behind: str
 
     @property
-    def puts_attribute(self) -> bool:
+    def sets_attribute(self) -> bool:
         """Whether it assigns to an attribute, or calls `setattr`."""
         left = [each.text for each in self.tokens]
         end = next((number for number, text in enumerate(left) if text.endswith("=") and text != "=="), 0)
@@ -94,7 +94,7 @@ def lines_moved(before: bytes, now: bytes) -> MovedLines | None:
         lines.update(zip(range(one.first, one.last + 1), range(other.first, other.last + 1), strict=True))
         if (one.above, one.behind) == (other.above, other.behind):
             continue
-        if one.behind != other.behind and one.puts_attribute:
+        if one.behind != other.behind and one.sets_attribute:
             return None
         for region in regions:
             around.update(region if one.first in region else ())

@@ -11,10 +11,10 @@ MOST = 20_000
 class ContentCache:
     """Answers, which are valid JSON and never None. Those used last are kept."""
 
-    def __init__(self, kept: Cache, name: str) -> None:
-        self._kept = kept
+    def __init__(self, cache: Cache, name: str) -> None:
+        self._cache = cache
         self._name = name
-        loaded = kept.load(name)
+        loaded = cache.load(name)
         self._known: dict[str, object] = loaded if isinstance(loaded, dict) else {}
         self._asked: dict[str, object] = {}
         self._changed = False
@@ -35,7 +35,7 @@ class ContentCache:
         """Store what was added."""
         if self._changed:
             unused = {name: known for name, known in self._known.items() if name not in self._asked}
-            self._kept.save(self._name, dict([*unused.items(), *self._asked.items()][-MOST:]))
+            self._cache.save(self._name, dict([*unused.items(), *self._asked.items()][-MOST:]))
             self._changed = False
 
 

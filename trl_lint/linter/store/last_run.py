@@ -55,7 +55,7 @@ class ChangedLines:
                 raise KeyError(str(path))
         return moved(outcome, self.lines.get) if self.lines else outcome
 
-    def with_contents_of_today(self, found: Dependencies) -> Dependencies:
+    def with_current_contents(self, found: Dependencies) -> Dependencies:
         """The dependencies of an analysis of the current texts, if the stored one read these files before."""
         contents = {path: digest(self.texts[path]) for path in found.contents if path in self.texts}
         return replace(found, contents={**found.contents, **contents})

@@ -22,8 +22,8 @@ class LaunchCache:
     the edits of fixes are stored too.
     """
 
-    def __init__(self, kept: Cache, name: str, files: Mapping[Path, bytes], *, edits: bool) -> None:
-        self._kept = kept
+    def __init__(self, cache: Cache, name: str, files: Mapping[Path, bytes], *, edits: bool) -> None:
+        self._cache = cache
         self._name = name
         self._files = dict(files)
         self._with_edits = edits
@@ -46,7 +46,7 @@ class LaunchCache:
             self._save(disk)
 
     def _load(self) -> dict[Path, LaunchOutcome]:
-        entry = self._kept.load(self._name) if self._files else None
+        entry = self._cache.load(self._name) if self._files else None
         if not isinstance(entry, dict):
             return {}
         try:
@@ -65,7 +65,7 @@ class LaunchCache:
             str(path): (row_of(CheckOutcome(each.findings, each.unasked), self._with_edits), each.remark)
             for path, each in self._known.items()
         }
-        self._kept.save(self._name, {"files": rows, "answers": {"contents": contents, "kinds": kinds}})
+        self._cache.save(self._name, {"files": rows, "answers": {"contents": contents, "kinds": kinds}})
 
 
 def _outcome_of(path: str, row: OutcomeRow, remark: str) -> LaunchOutcome:

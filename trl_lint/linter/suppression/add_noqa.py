@@ -34,7 +34,7 @@ def annotate(linter: Linter, path: Path, source: bytes) -> FileResult:
     result = check(linter, path, source)
     if not result.findings:
         return result
-    new, withheld = noted(path, source, result.findings)
+    new, withheld = with_noqa_comments(path, source, result.findings)
     problem = write_back(path, source, new, linter.roots, "no comments added") if new != source else None
     if problem:
         return replace(result, problem=problem)
@@ -46,12 +46,12 @@ def annotate(linter: Linter, path: Path, source: bytes) -> FileResult:
     )
 
 
-def noted(path: Path, source: bytes, found: Sequence[Finding]) -> tuple[bytes, list[tuple[Finding, str]]]:
+def with_noqa_comments(path: Path, source: bytes, found: Sequence[Finding]) -> tuple[bytes, list[tuple[Finding, str]]]:
     """A text with comments that silence these findings, and those that no comment can silence, with the reason."""
     text = _Commented(path, source)
     if text.comments.cells is not None:
-        return _noted_in_cells(path, source, text.comments, found)
-    blocks, source, withheld = _noted_in_blocks(path, source, text.comments, found)
+        return _with_comments_in_cells(path, source, text.comments, found)
+    blocks, source, withheld = _with_comments_in_blocks(path, source, text.comments, found)
     if blocks:
         text, found = _Commented(path, source), [each for each in found if each not in blocks]
     groups: dict[_Span, list[Finding]] = {}
@@ -76,30 +76,30 @@ def noted(path: Path, source: bytes, found: Sequence[Finding]) -> tuple[bytes, l
     return text.after(passing), withheld
 
 
-def _noted_in_cells(
+def _with_comments_in_cells(
     path: Path, source: bytes, comments: Comments, found: Sequence[Finding]
 ) -> tuple[bytes, list[tuple[Finding, str]]]:
     """The same for a notebook, whose cells are one module, with shell commands between the lines."""
-    from trl_lint.linter.cells.notebook import opened
+    from trl_lint.linter.cells.notebook import read_notebook
     from trl_lint.linter.cells.places import NotInside
 
     part = comments.cells
     assert part is not None
     own = {comments.inside(each): each for each in found if comments.is_own(comments.span_of(each)[1])}
-    new, withheld = noted(path.with_suffix(".py"), part.source, list(own))
+    new, withheld = with_noqa_comments(path.with_suffix(".py"), part.source, list(own))
     left = [(own[each], reason) for each, reason in withheld]
     try:
-        current = opened(path, source).changed(part.changes(new.decode("utf-8", "surrogatepass")))
+        current = read_notebook(path, source).changed(part.changes(new.decode("utf-8", "surrogatepass")))
     except NotInside as error:
         current, left = source, [(each, str(error)) for each in own.values()]
     for each in found:
         if each not in own.values():
-            current, reason = _noted_in_command(path, current, each)
+            current, reason = _with_comment_in_command(path, current, each)
             left += [(each, reason)] * bool(reason)
     return current, left
 
 
-def _noted_in_blocks(
+def _with_comments_in_blocks(
     path: Path, source: bytes, comments: Comments, found: Sequence[Finding]
 ) -> tuple[set[Finding], bytes, list[tuple[Finding, str]]]:
     """The findings in blocks of documentation, and the same for these; each block is a separate module."""
@@ -112,24 +112,24 @@ def _noted_in_blocks(
             by_part.setdefault(block[0], {})[block[1]] = each
     if not by_part:
         return set(), source, []
-    from trl_lint.linter.cells.blocks import opened
+    from trl_lint.linter.cells.blocks import read_blocks
 
     changes: list[Change] = []
     withheld: list[tuple[Finding, str]] = []
     for part, own in by_part.items():
-        new, left = noted(part.path.with_suffix(".py"), part.source, list(own))
+        new, left = with_noqa_comments(part.path.with_suffix(".py"), part.source, list(own))
         try:
             changes += part.changes(new.decode("utf-8"))
             withheld += [(own[each], reason) for each, reason in left]
         except NotInside as error:
             withheld += [(each, str(error)) for each in own.values()]
     mine = {each for own in by_part.values() for each in own.values()}
-    return mine, opened(path, source).changed(changes), withheld
+    return mine, read_blocks(path, source).changed(changes), withheld
 
 
-def _noted_in_command(path: Path, source: bytes, finding: Finding) -> tuple[bytes, str]:
+def _with_comment_in_command(path: Path, source: bytes, finding: Finding) -> tuple[bytes, str]:
     """A notebook with a comment after a shell command, and why there is none ("" if there is one)."""
-    from trl_lint.linter.cells.notebook import opened
+    from trl_lint.linter.cells.notebook import read_notebook
     from trl_lint.linter.cells.places import Change
 
     comments = Comments(source, path)
@@ -142,34 +142,34 @@ def _noted_in_command(path: Path, source: bytes, finding: Finding) -> tuple[byte
     if code.endswith("\\"):
         return source, "there is no room for a comment at the end of its last line"
     change = Change(finding.end.cell, number - 1, number, (f"{code}  # noqa: {finding.code}{end}",))
-    new = opened(path, source).changed([change])
+    new = read_notebook(path, source).changed([change])
     if not runs_the_same(path, source, new):
         return source, "a comment would change what is run"
     return (new, "") if Comments(new, path).silence(finding) else (source, "comments on its line are not read")
 
 
-def silencing(path: Path, source: bytes, finding: Finding) -> Edit | None:
+def silencing_edit(path: Path, source: bytes, finding: Finding) -> Edit | None:
     """The edit that silences a finding with a comment; None if there is no room for one."""
     text = _Commented(path, source)
     part, span = text.comments.cells, text.comments.span_of(finding)
     if part is not None:
         if not text.comments.is_own(span[1]):  # a shell command
             return None
-        inside = silencing(path.with_suffix(".py"), part.source, text.comments.inside(finding))
-        return inside and Edit(part.there(inside.start), part.there(inside.end), inside.content)
+        inside = silencing_edit(path.with_suffix(".py"), part.source, text.comments.inside(finding))
+        return inside and Edit(part.to_file(inside.start), part.to_file(inside.end), inside.content)
     block = text.comments.block_of(finding)
     if block is not None:
-        return _silencing_in(*block)
+        return _silencing_edit_in(*block)
     edit = text.edit(span, [finding.code])
     return edit if isinstance(edit, Edit) else None
 
 
-def _silencing_in(part: CodePart, finding: Finding) -> Edit | None:
+def _silencing_edit_in(part: CodePart, finding: Finding) -> Edit | None:
     """The same in a block of documentation; finding: at its place in the block."""
-    found = silencing(part.path.with_suffix(".py"), part.source, finding)
+    found = silencing_edit(part.path.with_suffix(".py"), part.source, finding)
     if found is None or not part.lines[found.start.line - 1].own:
         return None
-    return replace(found, start=part.there(found.start), end=part.there(found.end))
+    return replace(found, start=part.to_file(found.start), end=part.to_file(found.end))
 
 
 class _Commented:

@@ -228,11 +228,11 @@ def match(baseline: Baseline, results: Sequence[FileResult], linter: Linter) -> 
     known = Counter(baseline.entries)
     left: Counter[Entry] = Counter()
     hidden: set[int] = set()
-    for alike in (_same, _elsewhere_in_file, _in_another_file):
-        if alike is _elsewhere_in_file:
+    for key_of in (_same, _elsewhere_in_file, _in_another_file):
+        if key_of is _elsewhere_in_file:
             for entry in [each for each in known if not _may_be_gone(baseline, each, by_path, linter)]:
                 left[entry] += known.pop(entry)
-        _match(found, known, left, hidden, alike)
+        _match(found, known, left, hidden, key_of)
     return Matched(_without(results, found, hidden), +left)
 
 
@@ -252,14 +252,14 @@ def _in_another_file(entry: Entry) -> tuple[str, ...]:
 
 
 def _match(
-    found: Sequence[_Found], known: Counter[Entry], left: Counter[Entry], hidden: set[int], alike: _Likeness
+    found: Sequence[_Found], known: Counter[Entry], left: Counter[Entry], hidden: set[int], key_of: _Likeness
 ) -> None:
     """Assign a similar entry to each finding that is not hidden yet, and record the finding as the new entry."""
     free: dict[tuple[str, ...], list[Entry]] = {}
     for entry in sorted(+known):
-        free.setdefault(alike(entry), []).append(entry)
+        free.setdefault(key_of(entry), []).append(entry)
     for place, each in enumerate(found):
-        entries = free.get(alike(each.entry))
+        entries = free.get(key_of(each.entry))
         if place not in hidden and entries:
             known[entries[0]] -= 1
             if not known[entries[0]]:
@@ -273,8 +273,8 @@ def _found(baseline: Baseline, results: Sequence[FileResult], linter: Linter) ->
         # Findings that the linter recorded as unasked have places in the text that it was given.
         others = linter.unasked(result.path) if result.before is None else ()
         findings = (*result.findings, *others)
-        told = fingerprints(findings, result.path, result.source)
-        for finding, fingerprint in zip(findings, told, strict=True):
+        marks = fingerprints(findings, result.path, result.source)
+        for finding, fingerprint in zip(findings, marks, strict=True):
             yield _Found(number, finding, baseline.entry(result.path, fingerprint))
 
 
@@ -301,7 +301,7 @@ def _without(results: Sequence[FileResult], found: Sequence[_Found], hidden: set
 # --- writing --------------------------------------------------------------------------------------------
 
 
-def of_today(before: Baseline, results: Sequence[FileResult], linter: Linter, named: Sequence[Path]) -> Baseline:
+def updated(before: Baseline, results: Sequence[FileResult], linter: Linter, named: Sequence[Path]) -> Baseline:
     """The findings of a run, and the entries of the old baseline that the run says nothing about.
 
     A run on a part of the project removes nothing, because it lacks findings that other files bring to light.

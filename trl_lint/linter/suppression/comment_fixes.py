@@ -12,7 +12,7 @@ from trl_lint.findings import Applicability, Edit, Finding, Position
 from trl_lint.linter.comments.suppressions import decoded, split
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import FixResult
-from trl_lint.linter.rewriting.fixing import fresh
+from trl_lint.linter.rewriting.fixing import fresh_linter
 from trl_lint.linter.suppression.unused_noqa import found_stale, looks_at
 
 # A comment may have several findings, which are fixed one at a time.
@@ -25,7 +25,7 @@ def with_comments(linter: Linter, path: Path, source: bytes, fixed: FixResult, *
         return fixed
     levels = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
     first = _stale(linter, path, source)
-    now = linter if fixed.source == source else fresh(linter, path)
+    now = linter if fixed.source == source else fresh_linter(linter, path)
     current, remaining = fixed.source, list(fixed.remaining)
     left = first if now is linter else _stale(now, path, current)
     for _ in range(_ROUNDS):
@@ -33,14 +33,16 @@ def with_comments(linter: Linter, path: Path, source: bytes, fixed: FixResult, *
         if not wanted:
             break
         new = edited(current, [edit for each in wanted if each.fix for edit in each.fix.edits()])
-        now = fresh(linter, path)
+        now = fresh_linter(linter, path)
         found = now.check(path, new)
-        if not _are_alike(found, remaining):  # removing the comment would change more than itself, so it stays
+        if not _are_same_apart_from_place(
+            found, remaining
+        ):  # removing the comment would change more than itself, so it stays
             break
         current, remaining = new, found
         left = found_stale(now, path, current, found)
-    mended = Counter(each.message for each in first) - Counter(each.message for each in left)
-    applied = [each for each in first if each.fix and each.fix.applicability in levels and mended[each.message]]
+    fixed_messages = Counter(each.message for each in first) - Counter(each.message for each in left)
+    applied = [each for each in first if each.fix and each.fix.applicability in levels and fixed_messages[each.message]]
     everything = sorted((*fixed.applied, *split(applied, source, path)[0]), key=lambda each: each.sort_key)
     remaining = sorted((*remaining, *left), key=lambda each: each.sort_key)
     return replace(fixed, source=current, applied=tuple(everything), remaining=tuple(remaining))
@@ -51,10 +53,10 @@ def _stale(linter: Linter, path: Path, source: bytes) -> list[Finding]:
     return split(found_stale(linter, path, source, found), source, path)[0]
 
 
-def _are_alike(found: Sequence[Finding], others: Sequence[Finding]) -> bool:
+def _are_same_apart_from_place(found: Sequence[Finding], others: Sequence[Finding]) -> bool:
     """Whether the findings are the same, apart from their places."""
-    told, before = (Counter((each.code, each.message) for each in some) for some in (found, others))
-    return told == before
+    keys, before = (Counter((each.code, each.message) for each in some) for some in (found, others))
+    return keys == before
 
 
 def _one_per_line(found: Sequence[Finding]) -> list[Finding]:

@@ -61,8 +61,8 @@ def _fingerprint(
         return Fingerprint(finding.code, ".".join(names), _digest(text))
     statement = around[-1]
     says_nothing = isinstance(statement, _BARE) or (isinstance(statement, ast.Return) and statement.value is None)
-    told = around[-2:] if says_nothing else around[-1:]
-    return Fingerprint(finding.code, ".".join(names), _digest("".join(_head(each, lines) for each in told)))
+    innermost = around[-2:] if says_nothing else around[-1:]
+    return Fingerprint(finding.code, ".".join(names), _digest("".join(_head(each, lines) for each in innermost)))
 
 
 def _tree(source: bytes) -> ast.Module | None:

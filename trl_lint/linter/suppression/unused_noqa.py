@@ -77,10 +77,10 @@ def found_stale(linter: Linter, path: Path, source: bytes, found: Sequence[Findi
         stale = [word for word in each.words if _is_stale(word, judged) and (each.place, word.start) not in used]
         findings += _unused(path, each, stale, line)
         findings += _unknown(path, each, line)
-    return findings if comments.is_python else [_kept_from_harm(path, source, each) for each in findings]
+    return findings if comments.is_python else [_without_harmful_fix(path, source, each) for each in findings]
 
 
-def _kept_from_harm(path: Path, source: bytes, finding: Finding) -> Finding:
+def _without_harmful_fix(path: Path, source: bytes, finding: Finding) -> Finding:
     """A finding in a file of commands, without its fix if that would change them."""
     from trl_lint.linter.suppression.comment_fixes import edited
 
@@ -102,8 +102,8 @@ def _used(comments: Comments, found: Iterable[Finding]) -> set[tuple[tuple[int, 
     """The words that silence one of these findings, or a merged one, each by the place of its comment and its own."""
     used = set()
     for finding in _with_parts(found):
-        for each in comments.about(finding):
-            used |= {(each.place, word.start) for word in each.words if word.speaks_of(finding.code, finding.name)}
+        for each in comments.directives_for(finding):
+            used |= {(each.place, word.start) for word in each.words if word.refers_to(finding.code, finding.name)}
     return used
 
 
@@ -141,7 +141,7 @@ def python_comments(source: bytes) -> Iterator[tuple[int, int, str]]:
 
 def _is_stale(word: RuleWord, judged: frozenset[str]) -> bool:
     """Whether all that a word may silence is judged. This rule is not: it silences findings about comments."""
-    meant = [rule for rule in loaded_rules() if word.speaks_of(rule.code, rule.name)]
+    meant = [rule for rule in loaded_rules() if word.refers_to(rule.code, rule.name)]
     return bool(meant) and all(rule.code in judged and not isinstance(rule, CommentRule) for rule in meant)
 
 
@@ -150,7 +150,7 @@ def _is_unknown(word: RuleWord) -> bool:
     if word.slip:
         return True
     ours = word.text.upper().startswith("TRL") and "-" not in word.text
-    return ours and not any(word.speaks_of(rule.code, rule.name) for rule in loaded_rules())
+    return ours and not any(word.refers_to(rule.code, rule.name) for rule in loaded_rules())
 
 
 def _unused(path: Path, comment: Directive, stale: Sequence[RuleWord], line: str) -> Iterator[Finding]:
