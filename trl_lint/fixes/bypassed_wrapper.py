@@ -18,7 +18,7 @@ from trl_lint.fixes.support.tree import has_comment
 from trl_lint.knowledge import models
 
 _PART = "a part of the model is called, and the code does not show how the wrapper's forward should run it"
-_OUT_OF_REACH = "the wrapped model has no name here"
+_NO_NAME = "the wrapped model has no name here"
 _CHANGES_TRAINING = "it changes what is trained: gradients are synchronised from then on"
 _COMMENTED = "a comment is on the line that unwraps the model, which would be removed"
 _UNWRAPS = frozenset({"extract_model_from_parallel", "unwrap_model"})
@@ -37,8 +37,8 @@ class BypassedWrapperFix(RuleFix[ModelCalled]):
         root = scope_of(event.function, event.module)
         wrapped = _wrapped_name(event, root, callee)
         if wrapped is None:
-            return NoFix(_OUT_OF_REACH if _is_whole(root, callee) else _PART)
-        drop = _left_over(root, callee)
+            return NoFix(_NO_NAME if _is_whole(root, callee) else _PART)
+        drop = _drop_binding_of(root, callee)
         if isinstance(drop, NoFix):
             return drop
         return FixPlan((Replace(event.node.func, cst.Name(wrapped)), *drop), caution=_CHANGES_TRAINING)
@@ -53,7 +53,7 @@ def _wrapped_name(event: ModelCalled, root: Scope, callee: cst.BaseExpression) -
     """The name of the wrapped model that contains the called one."""
     known = dict(event.names)
     source = _source(root, callee)
-    holder = _holder(source)
+    holder = _wrapped_operand(source)
     if holder is not None:
         return holder if holder in known and _times_bound(root, holder) <= 1 else None
     if dotted(source) == "self.model" and is_trained(event.model):
@@ -62,7 +62,7 @@ def _wrapped_name(event: ModelCalled, root: Scope, callee: cst.BaseExpression) -
     return None
 
 
-def _left_over(root: Scope, callee: cst.BaseExpression) -> tuple[Drop, ...] | NoFix:
+def _drop_binding_of(root: Scope, callee: cst.BaseExpression) -> tuple[Drop, ...] | NoFix:
     """The edit that removes the line binding the inner module to a name, if nothing else needs the name."""
     bound = sole_binding(root, callee)
     line = None if bound is None else own_line(root, bound.assign)
@@ -101,7 +101,7 @@ def _times_bound(root: Scope, name: str) -> int:
     return len(binders(root, [name]))
 
 
-def _holder(source: cst.BaseExpression) -> str | None:
+def _wrapped_operand(source: cst.BaseExpression) -> str | None:
     """The `model` in `accelerator.unwrap_model(model)` and in `model.module`."""
     match source:
         case cst.Call(func=func, args=[cst.Arg(value=cst.Name(name), star=""), *_]) if last_name(func) in _UNWRAPS:
@@ -115,4 +115,4 @@ def _is_whole(root: Scope, callee: cst.BaseExpression) -> bool:
     """Whether the called object may be a whole model, and not a part of one."""
     source = _source(root, callee)
     is_named_so = last_name(source) in ("model", models.INNER_MODEL)
-    return is_named_so or _holder(source) is not None or isinstance(source, cst.Name)
+    return is_named_so or _wrapped_operand(source) is not None or isinstance(source, cst.Name)

@@ -45,11 +45,11 @@ _HELP_AS_LIST = "pass it as a tensor of one element, and call `.tolist()` on the
 # Functions that move a tensor to the host.
 _HOST_FUNCTIONS = frozenset({"float", "int"})
 # Calls around the collective that use the result as one value per rank.
-_TAKES_LISTS = frozenset(
+_LIST_FUNCTIONS = frozenset(
     {"len", "list", "sum", "sorted", "max", "min", "enumerate", "zip", "tuple", "set", "any", "all"}
 )
 # Not in torch_ops: names as written, of any object that takes a list.
-_TAKES_TENSORS = frozenset({"extend", "stack", "cat", "mean", "sum", "array"})
+_TENSOR_FUNCTIONS = frozenset({"extend", "stack", "cat", "mean", "sum", "array"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,8 +324,8 @@ def _takes_list(chain: Path) -> bool:
             return True
         func = parents[1].func
         if isinstance(func, cst.Name):
-            return func.value in _TAKES_LISTS
-        return isinstance(func, cst.Attribute) and func.attr.value in _TAKES_TENSORS
+            return func.value in _LIST_FUNCTIONS
+        return isinstance(func, cst.Attribute) and func.attr.value in _TENSOR_FUNCTIONS
     return False
 
 
@@ -341,8 +341,8 @@ def _rewritten(call: cst.Call, argument: cst.Arg, plan: _Plan) -> cst.Call:
         tensor = call_of(tensor, "to", cst.Arg(cst.parse_expression(plan.device)))
     if plan.cast:
         tensor = call_of(tensor, "float")
-    given = with_argument(call, argument, tensor)
-    inner = given.with_changes(args=_named_mode(call, given.args), lpar=[], rpar=[])
+    gathered = with_argument(call, argument, tensor)
+    inner = gathered.with_changes(args=_named_mode(call, gathered.args), lpar=[], rpar=[])
     if plan.reduction:
         inner = call_of(inner, plan.reduction)
     if plan.host and plan.convert:

@@ -28,7 +28,7 @@ from trl_lint.fixes.support.logged import (
 )
 from trl_lint.fixes.support.node_types import Replacement
 from trl_lint.fixes.support.placing import placed
-from trl_lint.fixes.support.policy import DIVERGENT, dividing
+from trl_lint.fixes.support.policy import DIVERGENT, conditions_with
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.reductions import is_mean
 from trl_lint.fixes.support.scope import (
@@ -66,7 +66,7 @@ class MeanOfMeansFix(RuleFix[Averaged]):
         if event.handed:
             return NoFix("a helper computes the average")
         if event.control.uniformity is Uniformity.DIVERGENT:
-            return NoFix(DIVERGENT, conditions=dividing(event.control, Uniformity.DIVERGENT))
+            return NoFix(DIVERGENT, conditions=conditions_with(event.control, Uniformity.DIVERGENT))
         if len(event.means) != 1:
             return NoFix("it is one of several means, depending on the path taken")
         (mean,) = event.means
@@ -105,7 +105,7 @@ def _average(place: LogSite, node: cst.CSTNode) -> _Average | None:
 
 def _divided_once(place: LogSite, node: cst.Call, average: _Average, wanted: cst.BaseExpression) -> FixPlan | NoFix:
     statement = place.statement if average.binding is None else average.binding.assign
-    mean = None if average.binding is not None else _needed_for_it_alone(place, average.operand, wanted)
+    mean = None if average.binding is not None else _used_only_by_average(place, average.operand, wanted)
     if mean is not None:
         # The name is then bound to the mean of all ranks.
         statement, operand = mean.assign, wanted
@@ -127,12 +127,12 @@ def _divided_once(place: LogSite, node: cst.Call, average: _Average, wanted: cst
     if average.binding is not None:
         if not _is_only_use(place, average.binding):
             return NoFix("the ranks' means are needed for more than their average")
-        edits = ((average.collective, _bare(quotient)), (node, cst.Name(average.binding.name.value)))
+        edits = ((average.collective, _without_own_parentheses(quotient)), (node, cst.Name(average.binding.name.value)))
         return placed(named, replace(gathered, replaced=edits))
     if mean is not None:
-        edits = ((wanted, _bare(quotient)), (node, cst.Name(mean.name.value)))
+        edits = ((wanted, _without_own_parentheses(quotient)), (node, cst.Name(mean.name.value)))
         return placed(named, replace(gathered, replaced=edits))
-    edits = ((node, quotient if _is_inside(place, node) else _bare(quotient)),)
+    edits = ((node, quotient if _is_operand(place, node) else _without_own_parentheses(quotient)),)
     return placed(named, replace(gathered, replaced=edits))
 
 
@@ -148,7 +148,7 @@ def _ratio(
             detached = detached or method.name == "detach"
             operand = method.receiver
             continue
-        value = _behind(place, operand, statement, wanted)
+        value = _bound_expression(place, operand, statement, wanted)
         if value is None:
             return None, False
         operand = value
@@ -156,14 +156,14 @@ def _ratio(
         return None, False
     below = place.value_of(operand.right)
     if isinstance(operand.right, cst.Name) and below is not None and below.rank.how not in ("sum", "count"):
-        count = _behind(place, operand.right, statement)
+        count = _bound_expression(place, operand.right, statement)
         if count is None:
             return None, False
         return operand.with_changes(right=count), detached
     return operand, detached
 
 
-def _behind(
+def _bound_expression(
     place: LogSite, node: cst.BaseExpression, statement: cst.CSTNode, wanted: cst.BaseExpression | None = None
 ) -> cst.BaseExpression | None:
     """What a name is bound to, if computing it again before a statement yields the same; otherwise None."""
@@ -221,7 +221,7 @@ def _changed(node: cst.CSTNode) -> cst.BaseExpression | None:
     return None if method is None else method.receiver
 
 
-def _needed_for_it_alone(place: LogSite, operand: cst.BaseExpression, wanted: cst.BaseExpression) -> Binding | None:
+def _used_only_by_average(place: LogSite, operand: cst.BaseExpression, wanted: cst.BaseExpression) -> Binding | None:
     """The assignment of this rank's mean, if only the average over the ranks uses it."""
     mean = only_binding(place, operand) or binding_in_with(place, operand)
     return mean if mean is not None and mean.value is wanted and _is_only_use(place, mean) else None
@@ -233,12 +233,12 @@ def _is_only_use(place: LogSite, binding: Binding) -> bool:
     return sum(not (isinstance(path[-2], cst.Attribute) and path[-2].attr is path[-1]) for path in paths) == 1
 
 
-def _bare(node: cst.BaseExpression) -> cst.BaseExpression:
+def _without_own_parentheses(node: cst.BaseExpression) -> cst.BaseExpression:
     """A division without the parentheses around it; any other expression unchanged."""
     return node.with_changes(lpar=[], rpar=[]) if isinstance(node, cst.BinaryOperation) else node
 
 
-def _is_inside(place: LogSite, node: cst.BaseExpression) -> bool:
+def _is_operand(place: LogSite, node: cst.BaseExpression) -> bool:
     """Whether an operator or a method is applied to the expression, so that a division there needs parentheses."""
     around = ancestors(place.root, node)
     return bool(around) and isinstance(around[-1], (cst.Attribute, cst.BinaryOperation, cst.UnaryOperation))

@@ -38,8 +38,8 @@ class RaggedGatherFix(RuleFix[CollectiveCalled]):
             return NoFix("the fix would change a line with a comment")
         reduction, floats = _reduced_by(event)
         if reduction:
-            return _reduced_first(event, reduction, floats)
-        return _padded(event)
+            return _plan_to_reduce_first(event, reduction, floats)
+        return _plan_to_pad(event)
 
 
 def _reduced_by(event: CollectiveCalled) -> tuple[str, bool]:
@@ -80,7 +80,7 @@ def _by_function(chain: Path) -> str:
     return ""
 
 
-def _reduced_first(event: CollectiveCalled, reduction: str, floats: bool) -> FixPlan:
+def _plan_to_reduce_first(event: CollectiveCalled, reduction: str, floats: bool) -> FixPlan:
     """`gather(x.sum()).sum()` for `gather(x).sum()`."""
     value = event.operand
     tensor = event.argument.value
@@ -88,10 +88,10 @@ def _reduced_first(event: CollectiveCalled, reduction: str, floats: bool) -> Fix
         tensor = call_of(tensor, "float")
     # A mean of ragged tensors has another count on each rank.
     caution = "the mean of the ranks' means weighs them equally, however many elements each has" * is_mean(reduction)
-    return FixPlan((_given(event, call_of(tensor, REPEATED[reduction])),), caution=caution)
+    return FixPlan((_replace_operand(event, call_of(tensor, REPEATED[reduction])),), caution=caution)
 
 
-def _padded(event: CollectiveCalled) -> FixPlan | NoFix:
+def _plan_to_pad(event: CollectiveCalled) -> FixPlan | NoFix:
     """`gather(pad_across_processes(x))`, if the code after it ignores the padding."""
     shape = shape_of(event.operand)
     if shape is None or len(shape.ragged) != 1:
@@ -106,11 +106,11 @@ def _padded(event: CollectiveCalled) -> FixPlan | NoFix:
     if value:
         args.append(keyword_argument("pad_index", cst.parse_expression(str(value))))
     return FixPlan(
-        (_given(event, cst.Call(func, args)),),
+        (_replace_operand(event, cst.Call(func, args)),),
         caution="the result contains padding, which the code after it must leave out",
     )
 
 
-def _given(event: CollectiveCalled, value: cst.BaseExpression) -> Replace:
+def _replace_operand(event: CollectiveCalled, value: cst.BaseExpression) -> Replace:
     """The edit that passes another tensor to the collective."""
     return Replace(event.node, with_argument(event.node, event.argument, value))

@@ -20,8 +20,8 @@ from trl_lint.wording import Surroundings, surroundings_of
 # Modules whose objects are passed to a tracker: creating them involves no collective.
 _TABLES = frozenset({"pandas", "trackio", "wandb"})
 _WAITED_FOR = "it is not known whether other processes need it and have to wait for it"
-_MAY_MEET = "a call inside it may have to be made by all processes"
-_THERE = "an existing one is no longer an error, on one process as well"
+_MAY_BE_COLLECTIVE = "a call inside it may have to be made by all processes"
+_NO_ERROR = "an existing one is no longer an error, on one process as well"
 _EXIST_OK = "exist_ok"
 # With this many positional arguments, `exist_ok` may be one of them.
 _BY_POSITION = 3
@@ -62,14 +62,14 @@ def _is_for_all(event: SideEffect) -> bool:
 def _for_all(event: SideEffect) -> FixPlan | NoFix:
     if sum(not keyword_of(arg) for arg in event.node.args) >= _BY_POSITION:
         return NoFix("`exist_ok` may be given by its position")
-    caution = "" if event.looked else _THERE
+    caution = "" if event.looked else _NO_ERROR
     return FixPlan((Replace(event.node, with_keyword(event.node, _EXIST_OK, cst.Name("True"))),), caution=caution)
 
 
 def _main(event: SideEffect) -> str:
     """The condition for the main process; a Trainer had `is_world_process_zero` before it had an accelerator."""
-    owner, _, own = event.accelerator.rpartition(".")
-    of_trainer = surroundings_of(event.module, event.function) is Surroundings.TRAINER and own == "accelerator"
+    owner, _, attribute = event.accelerator.rpartition(".")
+    of_trainer = surroundings_of(event.module, event.function) is Surroundings.TRAINER and attribute == "accelerator"
     if of_trainer and owner and not event.module.mentions(rb"\.accelerator\b"):
         return f"{owner}.is_world_process_zero()"
     return f"{event.accelerator}.is_main_process"
@@ -81,17 +81,19 @@ def _needed_by_others(event: SideEffect, found: StatementInBlock[cst.SimpleState
     path = _path_of(event)
     if not path:
         return ""
-    given = (node for node in nodes(root) if isinstance(node, cst.Call) and READS_FILE.fits(last_name(node.func)))
-    reads = (node for node in given if any(text_of(arg.value) == path for arg in node.args))
+    reading_calls = (
+        node for node in nodes(root) if isinstance(node, cst.Call) and READS_FILE.fits(last_name(node.func))
+    )
+    reads = (node for node in reading_calls if any(text_of(arg.value) == path for arg in node.args))
     if any(is_before(root, event.node, node) for node in reads):
         return "it is read again below, so the other processes would have to wait for it"
     for node in found.around:
-        if isinstance(node, cst.If) and _names(node.test, path) and any(map(binds, nodes(node.body))):
+        if isinstance(node, cst.If) and _mentions_path(node.test, path) and any(map(binds, nodes(node.body))):
             return "the condition tests for it, and other code under the condition is for all processes or none"
     return ""
 
 
-def _names(test: cst.BaseExpression, path: str) -> bool:
+def _mentions_path(test: cst.BaseExpression, path: str) -> bool:
     return any(isinstance(node, cst.BaseExpression) and text_of(node) == path for node in nodes(test))
 
 
@@ -102,14 +104,14 @@ def _path_of(event: SideEffect) -> str:
         func = event.node.func
         return text_of(func.value) if isinstance(func, cst.Attribute) and event.name in OF_PATHS else ""
     position, name = parameter
-    given = [arg for index, arg in enumerate(event.node.args) if keyword_of(arg) == name or index == position]
-    return text_of(given[0].value) if given else ""
+    arguments = [arg for index, arg in enumerate(event.node.args) if keyword_of(arg) == name or index == position]
+    return text_of(arguments[0].value) if arguments else ""
 
 
 def _caution_for_arguments(event: SideEffect) -> str:
     """Why the calls in the arguments matter; "" if none of them may have to be made by all processes."""
     inner = [each for arg in event.node.args for each in nodes(arg) if isinstance(each, cst.Call)]
-    return "" if all(_makes_a_table(event.module, each.func) for each in inner) else _MAY_MEET
+    return "" if all(_makes_a_table(event.module, each.func) for each in inner) else _MAY_BE_COLLECTIVE
 
 
 def _makes_a_table(module: Module, func: cst.BaseExpression) -> bool:

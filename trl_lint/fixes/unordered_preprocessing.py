@@ -34,13 +34,13 @@ class UnorderedPreprocessingFix(RuleFix[DatasetPrepared]):
     applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
 
     def plan(self, event: DatasetPrepared) -> FixPlan | NoFix:
-        return _for_everybody(event) if event.first_rank is None else _for_each_node(event.first_rank, event)
+        return _main_process_first(event) if event.first_rank is None else _for_each_node(event.first_rank, event)
 
     def title_for(self, event: DatasetPrepared) -> str:
         return f"Let the main process{' of the whole job' if event.first_rank is not None else ''} go first"
 
 
-def _for_everybody(event: DatasetPrepared) -> FixPlan | NoFix:
+def _main_process_first(event: DatasetPrepared) -> FixPlan | NoFix:
     """The plan to let the main process run a statement first."""
     found = own_line(scope_of(event.function, event.module), event.node)
     if found is None:
@@ -53,7 +53,7 @@ def _for_everybody(event: DatasetPrepared) -> FixPlan | NoFix:
     accelerator = _accelerator(event)
     if accelerator:
         return FixPlan((Enclose(statement, f"with {accelerator}.main_process_first()"),), caution=_WAITS)
-    found_state = _state_in_reach(event.module, statement)
+    found_state = _partial_state(event.module, statement)
     if isinstance(found_state, NoFix):
         return found_state
     state, imports = found_state
@@ -67,7 +67,7 @@ def _accelerator(event: DatasetPrepared) -> str:
     return event.accelerator
 
 
-def _state_in_reach(module: Module, statement: cst.CSTNode) -> tuple[str, tuple[Edit, ...]] | NoFix:
+def _partial_state(module: Module, statement: cst.CSTNode) -> tuple[str, tuple[Edit, ...]] | NoFix:
     """The expression for `PartialState` at a statement, and the import that it needs."""
     needed = Import("accelerate", _STATE)
     name = bound_at_top(module, needed, statement)

@@ -43,7 +43,7 @@ from trl_lint.knowledge.torch_ops import of_method
 from trl_lint.wording import Surroundings, surroundings_of
 
 _UNKNOWN_REASON = "it is not known how to combine the ranks' values"
-_EVERY_ROUND = "it is gathered where it is computed, in every iteration, so that all ranks take part"
+_EVERY_ITERATION = "it is gathered where it is computed, in every iteration, so that all ranks take part"
 # Why a reduction can't be repeated over the ranks' results. Not in torch_ops: kinds of reductions.
 _NOT_REPEATED = {
     METRIC: "the metric over all samples can't be computed from the ranks' own",
@@ -101,7 +101,7 @@ def _where_bound(place: LogSite, binding: LogSite | None) -> FixPlan | None:
     if isinstance(plan, NoFix):
         return None
     is_outside = binding.payload.control is not place.payload.control
-    return replace(plan, caution=_EVERY_ROUND) if is_outside and not plan.caution else plan
+    return replace(plan, caution=_EVERY_ITERATION) if is_outside and not plan.caution else plan
 
 
 def _needed_for_more(place: LogSite) -> str:
@@ -158,12 +158,12 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
     if not (value.scalar or proven or value.kind is Kind.NUMBER):
         return NoFix("it may have more than one element")
     numeric = is_number(value)
-    reason = _no_tensor(place, core, value)
+    reason = _reason_without_tensor(place, core, value)
     if reason:
         return NoFix(reason)
     moves = may_be_cpu(value) and (numeric or before_cpu(place, core) is core)
     tensor, written = on_device(place, core, value), written_reduction(core)
-    reduction = written if written is not None and _spells(written, how) else REPEATED[how]
+    reduction = written if written is not None and _is_same_reduction(written, how) else REPEATED[how]
     if needs_cast(value, reduction, written):
         tensor = call_of(tensor, "float")
     reduced = collected(place, tensor, reduction)
@@ -184,7 +184,7 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
     return Gathered(((core, gathered),), numeric, ends_here, moves, imports, (), reduction)
 
 
-def _no_tensor(place: LogSite, core: cst.BaseExpression, value: Value) -> str:
+def _reason_without_tensor(place: LogSite, core: cst.BaseExpression, value: Value) -> str:
     """Why there may be no tensor to gather; "" if there is one, or a number to create one from."""
     if value.kind not in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER):
         return "it is not known whether it is a tensor"
@@ -195,6 +195,6 @@ def _no_tensor(place: LogSite, core: cst.BaseExpression, value: Value) -> str:
     return ""
 
 
-def _spells(written: str, how: str) -> bool:
+def _is_same_reduction(written: str, how: str) -> bool:
     """Whether a reduction as written is the one in the facts."""
     return of_method(written).reduction == how or (written == "nanmean" and how == "mean")

@@ -44,16 +44,16 @@ class UnseededSplitFix(RuleFix[DatasetDrawn]):
 def _seeds(event: DatasetDrawn, root: Scope, statement: cst.CSTNode) -> Iterator[str]:
     """The texts of seeds available at a statement and the same on all ranks, the trainer's own first."""
     if isinstance(event.arguments, cst.Name) and event.arguments.value in event.names:
-        yield from _there(root, statement, f"{event.arguments.value}.seed")
+        yield from _text_if_bound(root, statement, f"{event.arguments.value}.seed")
     for text in event.seeds:
-        yield from _there(root, statement, text)
+        yield from _text_if_bound(root, statement, text)
     for node in nodes(root):
         match node:
             case cst.Arg(keyword=cst.Name(value=name), value=cst.Integer(value=text)) if name in _SEEDS:
                 yield text
 
 
-def _there(root: Scope, statement: cst.CSTNode, text: str) -> Iterator[str]:
+def _text_if_bound(root: Scope, statement: cst.CSTNode, text: str) -> Iterator[str]:
     """The text of an expression, if the name that it starts with has a value at a statement."""
     if certainly_bound(root, text.partition(".")[0], statement):
         yield text
@@ -74,9 +74,9 @@ def _with_keyword(event: DatasetDrawn, root: Scope, seed: str) -> FixPlan | NoFi
     if any(arg.keyword is None and isinstance(arg.value, cst.Name) and arg.value.value == "None" for arg in call.args):
         return NoFix("its seed is passed by position, as `None`")
     expression = cst.parse_expression(value)
-    given = next((arg for arg in call.args if keyword_of(arg) == keyword), None)
-    if given is not None:
-        return FixPlan((Replace(given.value, expression), *edits), caution=_CHANGES)
+    existing = next((arg for arg in call.args if keyword_of(arg) == keyword), None)
+    if existing is not None:
+        return FixPlan((Replace(existing.value, expression), *edits), caution=_CHANGES)
     return FixPlan((Replace(call, with_keyword(call, keyword, expression)), *edits), caution=_CHANGES)
 
 

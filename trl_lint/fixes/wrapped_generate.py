@@ -24,8 +24,8 @@ from trl_lint.fixes.support.caching import is_trainer
 from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.scope import dotted
 
-_OUT_OF_SIGHT = "it is not known how `generate` is called"
-_OUT_OF_REACH = "it is not known how to reach the wrapped model from here"
+_UNKNOWN_CALL = "it is not known how `generate` is called"
+_NO_WRAPPED_MODEL = "it is not known how to reach the wrapped model from here"
 
 
 class WrappedGenerateFix(RuleFix[AttributeRead | UnwrappedForGeneration]):
@@ -43,7 +43,7 @@ class WrappedGenerateFix(RuleFix[AttributeRead | UnwrappedForGeneration]):
 def _unwrapped(event: AttributeRead) -> FixPlan | NoFix:
     node, model = event.node, receiver(event.node)
     if model is None or not isinstance(node, (cst.Attribute, cst.Call)):
-        return NoFix(_OUT_OF_SIGHT)
+        return NoFix(_UNKNOWN_CALL)
     accelerator = accelerator_of(event, model)
     if not accelerator:
         return NoFix(NO_ACCELERATOR)
@@ -57,7 +57,7 @@ def _wrapped(event: UnwrappedForGeneration) -> FixPlan | NoFix:
     model = event.argument.value
     owner = event.function
     if not isinstance(event.cls, ClassInfo) or not is_trainer(event.cls) or owner is None or not owner.parameters:
-        return NoFix(_OUT_OF_REACH)
+        return NoFix(_NO_WRAPPED_MODEL)
     if dotted(model) != f"{owner.parameters[0].name}.model":
-        return NoFix(_OUT_OF_REACH)
+        return NoFix(_NO_WRAPPED_MODEL)
     return FixPlan((Replace(model, model.with_changes(attr=cst.Name("model_wrapped"))),))

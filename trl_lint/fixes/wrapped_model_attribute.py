@@ -40,7 +40,7 @@ from trl_lint.knowledge import models
 _EVERY_RUN = frozenset({"compute_loss", "training_step"})
 _WRITES = frozenset({"setattr", "delattr", "update"})
 
-_OUT_OF_SIGHT = "it is not known how it is read"
+_UNKNOWN_READ = "it is not known how it is read"
 _CALLED = "it is called: on the bare model a forward would not synchronise the gradients"
 _MODULE = "it is a module: a forward through it would not synchronise the gradients"
 _PARAMETER = "it is a parameter: an engine may have sharded it"
@@ -107,7 +107,7 @@ def _read(event: AttributeRead) -> _Read | NoFix:
     path = ancestors(scope_of(event.function, event.module), node) or ancestors(event.module.tree, node)
     model = receiver(node)
     if not path or model is None or not isinstance(node, (cst.Attribute, cst.Call)):
-        return NoFix(_OUT_OF_SIGHT)
+        return NoFix(_UNKNOWN_READ)
     whole: cst.Attribute | cst.Call = node
     further = ""
     if isinstance(path[-1], cst.Attribute) and path[-1].value is node:

@@ -43,7 +43,7 @@ class WrongDeviceCollectiveFix(RuleFix[CollectiveCalled | StepReturned]):
         return event.control.uniformity if isinstance(event, CollectiveCalled) else Uniformity.UNIFORM
 
 
-def _for_collective(event: CollectiveCalled, made_by: Step | None) -> FixPlan | NoFix:
+def _for_collective(event: CollectiveCalled, producer: Step | None) -> FixPlan | NoFix:
     """The plan to pass a collective a tensor on the accelerator's device."""
     call = event.node
     argument = event.argument
@@ -63,22 +63,22 @@ def _for_collective(event: CollectiveCalled, made_by: Step | None) -> FixPlan | 
         return FixPlan((Replace(call, in_parentheses_of(call, call_of(inner, "cpu"))),))
     if _becomes_an_array(event):
         return NoFix("the result is converted to an array, which a tensor on a GPU cannot be")
-    if made_by is not None and made_by.node is tensor and _is_factory(tensor):
+    if producer is not None and producer.node is tensor and _is_factory(tensor):
         return FixPlan((Replace(tensor, with_keyword(tensor, "device", cst.parse_expression(device))),))
     return FixPlan((Replace(tensor, call_of(tensor, "to", cst.Arg(cst.parse_expression(device)))),))
 
 
-def _for_step(event: StepReturned, made_by: Step | None) -> FixPlan | NoFix:
+def _for_step(event: StepReturned, producer: Step | None) -> FixPlan | NoFix:
     """The plan to create the tensor that a hook returns on the accelerator's device."""
     if not event.accelerator:
         return NoFix("no accelerator is available here for the device of the tensor")
     root = scope_of(event.function, event.module)
-    around = () if made_by is None else ancestors(root, made_by.node)
-    if made_by is None or not around or not _is_factory(made_by.node):
+    around = () if producer is None else ancestors(root, producer.node)
+    if producer is None or not around or not _is_factory(producer.node):
         return NoFix("the tensor is not created in this method")
-    caution = "" if _only_returned(root, around, made_by.node) else "the tensor is also used elsewhere"
-    by = with_keyword(made_by.node, "device", cst.parse_expression(f"{event.accelerator}.device"))
-    return FixPlan((Replace(made_by.node, by),), caution=caution)
+    caution = "" if _only_returned(root, around, producer.node) else "the tensor is also used elsewhere"
+    by = with_keyword(producer.node, "device", cst.parse_expression(f"{event.accelerator}.device"))
+    return FixPlan((Replace(producer.node, by),), caution=caution)
 
 
 def device_text(event: CollectiveCalled) -> str:

@@ -44,8 +44,8 @@ def bound_number(place: LogSite) -> LogSite | None:
     elif isinstance(guard, (cst.If, cst.For)):
         if not _comes_before(place.root, bound, guard):
             return None
-        control = _outside(control)
-    elif guard is not None or not _is_beside(place.root, bound, core):
+        control = _control_at_guard(control)
+    elif guard is not None or not _is_in_enclosing_block(place.root, bound, core):
         return None
     number = None if bound is None else place.value_of(bound.value)
     # A value computed from this rank's sum must not be combined with a sum over all ranks: `total / count`.
@@ -61,7 +61,7 @@ def bound_number(place: LogSite) -> LogSite | None:
 _UNKNOWN = Control(Uniformity.UNKNOWN)
 
 
-def _outside(control: Control) -> Control:
+def _control_at_guard(control: Control) -> Control:
     """The control at the guard: the conditions before the first one on which ranks differ."""
     outside = UNIFORM
     for each in control.conditions:
@@ -74,10 +74,10 @@ def _outside(control: Control) -> Control:
 def _comes_before(root: cst.CSTNode, bound: Binding, guard: cst.If | cst.For) -> bool:
     """Whether every path to a guard runs an assignment, and the same ranks reach both."""
     line = enclosing_statement(root, bound.assign)
-    return line is not None and is_before(root, bound.assign, guard) and _holds(line, root, guard)
+    return line is not None and is_before(root, bound.assign, guard) and _block_contains(line, root, guard)
 
 
-def _is_beside(root: cst.CSTNode, bound: Binding, use: cst.CSTNode) -> bool:
+def _is_in_enclosing_block(root: cst.CSTNode, bound: Binding, use: cst.CSTNode) -> bool:
     """Whether an assignment is in the block of a use, or in one that contains the use inside a `with`."""
     here, line = enclosing_statement(root, use), enclosing_statement(root, bound.assign)
     if here is None or line is None or line.block not in here.around:
@@ -86,7 +86,7 @@ def _is_beside(root: cst.CSTNode, bound: Binding, use: cst.CSTNode) -> bool:
     return all(isinstance(each, (cst.With, cst.IndentedBlock)) for each in inside)
 
 
-def _holds(line: StatementInBlock[cst.BaseStatement], root: cst.CSTNode, node: cst.CSTNode) -> bool:
+def _block_contains(line: StatementInBlock[cst.BaseStatement], root: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a node is inside the block of a line."""
     return any(each is line.block for each in ancestors(root, node))
 
@@ -188,7 +188,7 @@ class _Numbers:
         around = ancestors(self.root, use)
         line = enclosing_statement(self.root, last.assign)
         nested = any(isinstance(node, (cst.FunctionDef, cst.Lambda)) for node in around[1:])
-        return line is not None and not nested and _holds(line, self.root, use)
+        return line is not None and not nested and _block_contains(line, self.root, use)
 
 
 def _is_label(parent: cst.CSTNode, name: cst.Name) -> bool:

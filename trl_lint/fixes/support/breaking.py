@@ -55,7 +55,7 @@ class _Spans(CodegenState):
             self.marks[id(node)] = (self.marks[id(node)][0], len(self.tokens))
 
 
-def broken(line: _Line, limit: int, indent: str, unit: str, known: Collection[str] = ()) -> _Line | None:
+def on_several_lines(line: _Line, limit: int, indent: str, unit: str, known: Collection[str] = ()) -> _Line | None:
     """The statement with brackets opened until its lines fit; None if that is impossible.
 
     Args:
@@ -72,7 +72,7 @@ def broken(line: _Line, limit: int, indent: str, unit: str, known: Collection[st
         span = _first_too_long(text, limit, indent, known)
         if span is None:
             new = now.with_changes(leading_lines=line.leading_lines, trailing_whitespace=line.trailing_whitespace)
-            return new if _is_alike(bare, now) else None
+            return new if _means_the_same(bare, now) else None
         inside = [each for each in contents if span[0] <= each.start and each.end <= span[1]]
         if not inside:
             return None
@@ -80,7 +80,7 @@ def broken(line: _Line, limit: int, indent: str, unit: str, known: Collection[st
         margin = text[span[0] : span[1]]
         margin = margin[: len(margin) - len(margin.lstrip())]
         in_one = len(f"{indent}{margin}{unit}{text[widest.start : widest.end]}".expandtabs(TAB)) <= limit
-        opened = _opened(widest.bracket, margin, unit, in_one=in_one)
+        opened = _on_several_lines(widest.bracket, margin, unit, in_one=in_one)
         now = cst.ensure_type(now.deep_replace(widest.bracket, opened), cst.SimpleStatementLine)
     return None
 
@@ -123,7 +123,7 @@ def _first_too_long(text: str, limit: int, indent: str, known: Collection[str]) 
     return None
 
 
-def _is_alike(before: _Line, after: _Line) -> bool:
+def _means_the_same(before: _Line, after: _Line) -> bool:
     texts = [cst.Module([each]).code for each in (before, after)]
     return len({(*_comments(text), ast.dump(ast.parse(text))) for text in texts}) == 1
 
@@ -134,32 +134,32 @@ def _comments(text: str) -> Iterator[str]:
             yield token.string
 
 
-def _opened(bracket: _Bracket, margin: str, unit: str, *, in_one: bool) -> cst.BaseExpression:
+def _on_several_lines(bracket: _Bracket, margin: str, unit: str, *, in_one: bool) -> cst.BaseExpression:
     """Brackets with their contents on separate lines. margin: the indentation of the line with the bracket."""
     if isinstance(bracket, cst.Call):
-        return arguments_apart(bracket, margin, unit) if in_one else arguments_below(bracket, margin, unit)
-    return elements_below(bracket, margin, unit)
+        return arguments_on_own_line(bracket, margin, unit) if in_one else one_argument_per_line(bracket, margin, unit)
+    return one_element_per_line(bracket, margin, unit)
 
 
-def arguments_apart(call: cst.Call, margin: str, unit: str) -> cst.Call:
+def arguments_on_own_line(call: cst.Call, margin: str, unit: str) -> cst.Call:
     """`f(`, all arguments on one line, `)`."""
     *first, last = call.args
     end = last.with_changes(comma=cst.MaybeSentinel.DEFAULT, whitespace_after_arg=new_line(margin))
     return call.with_changes(args=[*first, end], whitespace_before_args=new_line(margin + unit))
 
 
-def arguments_below(call: cst.Call, margin: str, unit: str) -> cst.Call:
+def one_argument_per_line(call: cst.Call, margin: str, unit: str) -> cst.Call:
     """`f(`, each argument on a line, `)`."""
     *first, last = call.args
     if not first:
-        return arguments_apart(call, margin, unit)  # formatters put no comma after a single one
+        return arguments_on_own_line(call, margin, unit)  # formatters put no comma after a single one
     end = cst.Comma(whitespace_after=new_line(margin))
     args = [each.with_changes(comma=cst.Comma(whitespace_after=new_line(margin + unit))) for each in first]
     args.append(last.with_changes(comma=end, whitespace_after_arg=cst.SimpleWhitespace("")))
     return call.with_changes(args=args, whitespace_before_args=new_line(margin + unit))
 
 
-def elements_below(value: Display, margin: str, unit: str) -> Display:
+def one_element_per_line(value: Display, margin: str, unit: str) -> Display:
     """The opening bracket, each element on a line, the closing bracket."""
     *first, last = value.elements
     start, end = new_line(margin + unit), cst.Comma(whitespace_after=new_line(margin))

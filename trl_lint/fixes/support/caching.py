@@ -58,26 +58,28 @@ def cached(owner: FunctionInfo, cls: ClassInfo, attribute: str) -> Cached | None
             early = (_called_early(constructor, statement, each) for each in family)
             if _is_assigned_once(name, family) and not any(owner.name in names for names in early):
                 return Cached(name)
-    own = home.methods.get("__init__")
-    own_call = None if own is None else constructor_call(own)
-    if own is None or own_call is None:
+    constructor_of_class = home.methods.get("__init__")
+    constructor_call_of_class = None if constructor_of_class is None else constructor_call(constructor_of_class)
+    if constructor_of_class is None or constructor_call_of_class is None:
         return None
     name = _free_name(attribute, family)
-    this = own.parameters[0].name
-    if _hands_on(own, f"{this}.model"):
+    this = constructor_of_class.parameters[0].name
+    if _may_change_config(constructor_of_class, f"{this}.model"):
         return None
-    return Cached(name, own_call.statement, f"{this}.{name} = {this}.model.config.{attribute}")
+    return Cached(name, constructor_call_of_class.statement, f"{this}.{name} = {this}.model.config.{attribute}")
 
 
 # Functions that do not change a model they are passed.
-_LOOKS_ONLY = frozenset({"getattr", "hasattr", "id", "isinstance", "is_peft_model", "len", "print", "repr", "type"})
+_READ_ONLY_CALLS = frozenset(
+    {"getattr", "hasattr", "id", "isinstance", "is_peft_model", "len", "print", "repr", "type"}
+)
 
 
-def _hands_on(constructor: FunctionInfo, model: str) -> bool:
+def _may_change_config(constructor: FunctionInfo, model: str) -> bool:
     """Whether a constructor passes the model to code that may change its config (`setup_chat_format(self.model)`)."""
     calls = (node for node in nodes(constructor.node.body) if isinstance(node, cst.Call))
-    handed = (call for call in calls if any(dotted(arg.value) == model for arg in call.args))
-    return any(last_name(call.func) not in _LOOKS_ONLY for call in handed)
+    calls_with_model = (call for call in calls if any(dotted(arg.value) == model for arg in call.args))
+    return any(last_name(call.func) not in _READ_ONLY_CALLS for call in calls_with_model)
 
 
 def _constructors(cls: ClassInfo) -> Iterator[tuple[FunctionInfo, ConstructorCall]]:
@@ -106,9 +108,9 @@ def _has_bare_model(cls: ClassInfo) -> bool:
     """Whether `self.model` is the bare model, by the available source and in every release that the tables know."""
     if not is_trainer(cls) or not all(_is_known(base) for base in cls.lineage()):
         return False
-    own = cls.attribute("model")
-    if own is not None:
-        return own.kind is Kind.MODEL and _is_bare(own)
+    value = cls.attribute("model")
+    if value is not None:
+        return value.kind is Kind.MODEL and _is_bare(value)
     if cls.find("model") is not None:
         return False
     rows = [row for base in cls.library_bases() for row in _model_rows(base)]
@@ -286,23 +288,25 @@ def _assigned(
 ) -> Iterator[tuple[str, cst.BaseStatement]]:
     """The attributes that an `__init__` takes from the config of the bare model, with the statements."""
     this = constructor.parameters[0].name
-    handed_on = {f"{name}.config.{attribute}" for name in _handed_on(constructor, call.call)}
-    own = {f"{this}.model.config.{attribute}"}
-    passed = False
+    parameter_texts = {f"{name}.config.{attribute}" for name in _model_parameter(constructor, call.call)}
+    attribute_texts = {f"{this}.model.config.{attribute}"}
+    is_after_call = False
     for statement in _plain_statements(constructor):
-        name = _taken_from(statement, this, handed_on | own if passed else handed_on)
+        name = _attribute_assigned_from(
+            statement, this, parameter_texts | attribute_texts if is_after_call else parameter_texts
+        )
         if name:
             yield name, statement
-        passed = passed or statement is call.statement
+        is_after_call = is_after_call or statement is call.statement
 
 
-def _handed_on(constructor: FunctionInfo, call: cst.Call) -> Iterator[str]:
+def _model_parameter(constructor: FunctionInfo, call: cst.Call) -> Iterator[str]:
     """The parameter of an `__init__` that is passed on as the model, if it is not rebound."""
     named = [arg.value for arg in call.args if keyword_of(arg) == "model"]
     first = [arg.value for arg in call.args[:1] if arg.keyword is None and not arg.star]
-    own = {parameter.name for parameter in constructor.parameters} - bound_names(constructor.node.body)
+    unchanged_parameters = {parameter.name for parameter in constructor.parameters} - bound_names(constructor.node.body)
     for value in (named or (first if _takes_model_first(constructor) else []))[:1]:
-        if isinstance(value, cst.Name) and value.value in own:
+        if isinstance(value, cst.Name) and value.value in unchanged_parameters:
             yield value.value
 
 
@@ -313,7 +317,7 @@ def _takes_model_first(constructor: FunctionInfo) -> bool:
     return above is None or [parameter.name for parameter in above.parameters[1:2]] == ["model"]
 
 
-def _taken_from(statement: cst.BaseStatement, this: str, sources: set[str]) -> str:
+def _attribute_assigned_from(statement: cst.BaseStatement, this: str, sources: set[str]) -> str:
     """The `x` of `self.x = <one of the sources>`."""
     match statement:
         case cst.SimpleStatementLine(
@@ -343,7 +347,7 @@ def _is_assigned_once(name: str, family: Iterable[ClassInfo]) -> bool:
 
 def _free_name(attribute: str, family: Iterable[ClassInfo]) -> str:
     """A name for the new attribute that has no meaning yet on instances of these classes."""
-    taken = _taken(family)
+    taken = _reserved_names(family)
     plain = attribute.lstrip("_")
     other = plain if plain.startswith("model_") else f"model_{plain}"
     numbered = (f"_{other}_{number}" for number in range(2, 1000))
@@ -357,7 +361,7 @@ def _spelled(tree: cst.Module) -> set[str]:
     return {text for text in texts if isinstance(text, str) and text.isidentifier()} | set(stored)
 
 
-def _taken(family: Iterable[ClassInfo]) -> set[str]:
+def _reserved_names(family: Iterable[ClassInfo]) -> set[str]:
     """All names that have a meaning on `self`, in the known classes and in the tables of their bases."""
     taken = set(TRAINER_NAMES)
     for tree in dict.fromkeys(cls.module.tree for cls in _lineages(family)):

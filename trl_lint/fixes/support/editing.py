@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 # The LibCST types of statements that new ones are put next to; each has leading lines.
 _Statement: TypeAlias = cst.SimpleStatementLine | cst.BaseCompoundStatement
 # The blocks that lines are put into, and a head that none of them has.
-_MADE = (cst.With, cst.If)
-_NO_HEAD = "pass"
+_NEW_BLOCKS = (cst.With, cst.If)
+_NOT_NEW = "pass"
 # A new line: its text, or a line that was moved there.
 _New: TypeAlias = str | cst.SimpleStatementLine
 
@@ -30,13 +30,13 @@ _New: TypeAlias = str | cst.SimpleStatementLine
 def all_edits(module: Module, rewrites: Iterable[FixPlan]) -> list[Edit]:
     """The edits of these rewrites of one file, and those for the imports they need."""
     edits = edits_of(rewrites)
-    edits = [edit for edit in edits if not isinstance(edit, Drop) or _is_left_over(edit, edits)]
+    edits = [edit for edit in edits if not isinstance(edit, Drop) or _is_unused_after_edits(edit, edits)]
     needed = [edit for edit in edits if isinstance(edit, Import)]
     touched = (node for edit in edits for node in _touched(edit)[:1])
     return edits + edits_for(module, needed, touched) if needed else edits
 
 
-def mended_tree(tree: cst.Module, edits: Iterable[Edit], limit: int) -> cst.Module:
+def edited_tree(tree: cst.Module, edits: Iterable[Edit], limit: int) -> cst.Module:
     """The tree with these edits applied. A node that no edit touches is the same object as before.
 
     limit: the line length of the project, in characters.
@@ -147,15 +147,15 @@ class Editing(cst.CSTTransformer):
     def _neighbours_joined(self, statements: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
         """The statements, with adjacent new blocks joined that have the same head."""
         joined: list[cst.BaseStatement] = []
-        head = _NO_HEAD
+        head = _NOT_NEW
         for each in statements:
-            own = self.blocks.get(id(each), "")
+            head_of_block = self.blocks.get(id(each), "")
             last = joined[-1] if joined else None
-            if own == head and isinstance(each, _MADE) and isinstance(last, _MADE):
+            if head_of_block == head and isinstance(each, _NEW_BLOCKS) and isinstance(last, _NEW_BLOCKS):
                 joined[-1] = _with_more(last, each)
             else:
                 joined.append(each)
-            head = own or _NO_HEAD
+            head = head_of_block or _NOT_NEW
         return joined
 
 
@@ -178,12 +178,12 @@ def _touched(edit: Edit) -> list[cst.CSTNode]:
     return []
 
 
-def _is_left_over(drop: Drop, edits: Iterable[Edit]) -> bool:
+def _is_unused_after_edits(drop: Drop, edits: Iterable[Edit]) -> bool:
     """Whether a name is read only in code that these edits replace, and not in the code that they insert."""
-    gone = {id(node) for edit in edits if isinstance(edit, Replace) for node in nodes(edit.node)}
-    gone.update(map(id, nodes(drop.statement)))
+    removed = {id(node) for edit in edits if isinstance(edit, Replace) for node in nodes(edit.node)}
+    removed.update(map(id, nodes(drop.statement)))
     new = (name.value for edit in edits if isinstance(edit, Replace) for name in value_names(edit.by))
-    return drop.name not in new and all(id(name) in gone for name in names_spelled(drop.root, drop.name))
+    return drop.name not in new and all(id(name) in removed for name in names_spelled(drop.root, drop.name))
 
 
 def _enclosed(line: cst.SimpleStatementLine, head: str, indent: str | None) -> cst.BaseStatement:

@@ -152,19 +152,19 @@ class NoFix:
 
 def with_distinct_names(rewrites: Iterable[FixPlan]) -> list[FixPlan]:
     """The rewrites with new names that do not collide, because each was planned independently."""
-    taken: dict[tuple[int, str], tuple[int, str]] = {}
+    binding_of_name: dict[tuple[int, str], tuple[int, str]] = {}
     found = []
     for rewrite in rewrites:
         binding = [(edit, edit.root) for edit in rewrite.edits if isinstance(edit, Insert) and edit.root is not None]
         renamed: dict[str, str] = {}
         for edit, root in binding:
             for name in edit.new_names:
-                if taken.get((id(root), name), _bound_by(edit)) != _bound_by(edit):
-                    renamed[name] = _another_name(root, name, taken)
+                if binding_of_name.get((id(root), name), _bound_by(edit)) != _bound_by(edit):
+                    renamed[name] = _another_name(root, name, binding_of_name)
         rewrite = _renamed(rewrite, renamed) if renamed else rewrite
         for each in rewrite.edits:
             if isinstance(each, Insert):
-                taken.update({(id(each.root), name): _bound_by(each) for name in each.new_names})
+                binding_of_name.update({(id(each.root), name): _bound_by(each) for name in each.new_names})
         found.append(rewrite)
     return found
 
@@ -174,10 +174,10 @@ def _bound_by(edit: Insert) -> tuple[int, str]:
     return id(edit.anchor), edit.code
 
 
-def _another_name(root: cst.CSTNode, name: str, taken: Collection[tuple[int, str]]) -> str:
+def _another_name(root: cst.CSTNode, name: str, names_in_use: Collection[tuple[int, str]]) -> str:
     used = used_names(root)
     numbered = (f"{name}_{number}" for number in count(2))
-    return next(each for each in numbered if each not in used and (id(root), each) not in taken)
+    return next(each for each in numbered if each not in used and (id(root), each) not in names_in_use)
 
 
 def _renamed(rewrite: FixPlan, names: dict[str, str]) -> FixPlan:
@@ -207,7 +207,7 @@ def merged(rewrites: Iterable[FixPlan]) -> FixPlan | None:
         for edit in rewrite.edits:
             if isinstance(edit, Replace):
                 other = replaced.setdefault(id(edit.node), edit.by)
-                if not _is_same(other, edit.by):
+                if not _is_same_expression(other, edit.by):
                     return None
                 if other is not edit.by:
                     continue
@@ -218,20 +218,20 @@ def merged(rewrites: Iterable[FixPlan]) -> FixPlan | None:
 
 def independent(rewrites: Iterable[FixPlan]) -> list[bool]:
     """For each rewrite, in order, whether it can be applied together with the accepted ones before it."""
-    taken: dict[int, cst.BaseExpression] = {}
+    accepted_by_node: dict[int, cst.BaseExpression] = {}
     around: set[int] = set()
     verdicts = []
     for rewrite in rewrites:
         edits = [edit for edit in rewrite.edits if isinstance(edit, Replace)]
-        new = [edit for edit in edits if not _is_same(taken.get(id(edit.node)), edit.by)]
+        new = [edit for edit in edits if not _is_same_expression(accepted_by_node.get(id(edit.node)), edit.by)]
         inside = {id(each) for edit in new for each in nodes(edit.node)}
-        clear = inside.isdisjoint(taken) and not any(id(edit.node) in around for edit in new)
-        if clear:
-            taken.update({id(edit.node): edit.by for edit in new})
+        is_clear = inside.isdisjoint(accepted_by_node) and not any(id(edit.node) in around for edit in new)
+        if is_clear:
+            accepted_by_node.update({id(edit.node): edit.by for edit in new})
             around |= inside
-        verdicts.append(clear)
+        verdicts.append(is_clear)
     return verdicts
 
 
-def _is_same(known: cst.BaseExpression | None, by: cst.BaseExpression) -> bool:
+def _is_same_expression(known: cst.BaseExpression | None, by: cst.BaseExpression) -> bool:
     return known is not None and (known is by or known.deep_equals(by))

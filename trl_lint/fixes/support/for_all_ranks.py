@@ -45,9 +45,9 @@ def for_all_ranks(event: Divergence) -> FixPlan | NoFix:
         return NoFix("the code before the call may not work on every rank")
     if not all(point.symmetric and point.certain for point in event.missing):
         return NoFix("this call may not work on every rank")
-    if not all(_is_kept_away_by(event.condition.node, point) for point in event.missing):
+    if not all(_is_guarded_by(event.condition.node, point) for point in event.missing):
         return NoFix("the call depends on more than this condition")
-    if not all(_leaves_no_trace(step) for point in event.missing for step in _helpers(point)):
+    if not all(_has_no_other_effect(step) for point in event.missing for step in _helpers(point)):
         return NoFix("the function that makes the call does more, which may not be meant for all ranks")
     try:
         return hoisted(_region(event))
@@ -58,7 +58,7 @@ def for_all_ranks(event: Divergence) -> FixPlan | NoFix:
 # --- the functions around the calls -----------------------------------------------------------------------
 
 
-def _is_kept_away_by(test: cst.CSTNode, point: SyncPoint) -> bool:
+def _is_guarded_by(test: cst.CSTNode, point: SyncPoint) -> bool:
     """Whether the condition is the outermost one that keeps ranks from a call."""
     divergent = [each for each in point.control.conditions if each.uniformity is Uniformity.DIVERGENT]
     return not divergent or (divergent[0].provenance is not None and divergent[0].provenance.node is test)
@@ -72,19 +72,19 @@ def _helpers(point: SyncPoint) -> Iterator[Step]:
         step = step.before
 
 
-def _leaves_no_trace(step: Step) -> bool:
+def _has_no_other_effect(step: Step) -> bool:
     """Whether a helper that makes the call has no other visible effect: it only computes, and shows."""
     around = [node for node in ancestors(step.module.tree, step.node) if isinstance(node, cst.FunctionDef)]
     if not around:
         return False
     function = around[-1]
-    own = bound_names(function.body)
+    local_names = bound_names(function.body)
     stored = [each for each in bound_targets(function.body) if not isinstance(each, cst.Name)]
-    lone = [node.value for node in nodes(function.body) if isinstance(node, cst.Expr)]
-    calls = [node for node in lone if isinstance(node, cst.Call) and node is not step.node]
+    expression_statements = [node.value for node in nodes(function.body) if isinstance(node, cst.Expr)]
+    calls = [node for node in expression_statements if isinstance(node, cst.Call) and node is not step.node]
     named = ((call.func, last_name(call.func)) for call in calls)
     changed = [*stored, *(func for func, name in named if not (SHOWS.fits(name) or SWITCHES_MODE.fits(name)))]
-    return not declared_names(function) and all(holder_name(each) in own for each in changed)
+    return not declared_names(function) and all(holder_name(each) in local_names for each in changed)
 
 
 # --- what only some ranks reach ---------------------------------------------------------------------------
@@ -108,8 +108,8 @@ def _region(event: Divergence) -> DivergentRegion:
     if found is None or found.statement is not guard:
         raise LeftToAuthor("there is no place before the condition")
     if event.after:
-        return _behind(event, test, guard, found)
-    return _inside(event, test, guard)
+        return _after_guard(event, test, guard, found)
+    return _in_branch(event, test, guard)
 
 
 def _in_expression(
@@ -117,8 +117,8 @@ def _in_expression(
 ) -> DivergentRegion:
     """`gather(x) if main else None`, `main and gather(x)`: the line that contains it."""
     root = scope_of(event.function, event.module)
-    own = own_line(root, choice)
-    if own is None or not always_reached((own.statement, *ancestors(own.statement, choice)[1:]), choice):
+    line = own_line(root, choice)
+    if line is None or not always_reached((line.statement, *ancestors(line.statement, choice)[1:]), choice):
         raise LeftToAuthor("there is no line to put the call before")
     if isinstance(choice, cst.BooleanOperation):
         holds = isinstance(choice.operator, cst.And)
@@ -126,16 +126,16 @@ def _in_expression(
         holds = contains(choice.body, event.missing[0].node)
     if shared_conjuncts(event, test, holds):
         raise LeftToAuthor("the call also depends on a part of the condition that is the same on all ranks")
-    return _of_lines(event, test, own.statement, (own.statement,))
+    return _of_lines(event, test, line.statement, (line.statement,))
 
 
-def _inside(event: Divergence, test: cst.BaseExpression, guard: cst.If) -> DivergentRegion:
+def _in_branch(event: Divergence, test: cst.BaseExpression, guard: cst.If) -> DivergentRegion:
     """The branch of an `if` that contains the calls."""
     holds = contains(guard.body, event.missing[0].node)
-    arm = guard.body if holds else guard.orelse.body if guard.orelse is not None else None
-    if not isinstance(arm, cst.IndentedBlock):
+    branch = guard.body if holds else guard.orelse.body if guard.orelse is not None else None
+    if not isinstance(branch, cst.IndentedBlock):
         raise LeftToAuthor("the call is not on a line of its own that could be moved")
-    region = _of_lines(event, test, guard, arm.body)
+    region = _of_lines(event, test, guard, branch.body)
     region.ends = not leaves(guard)
     shared = shared_conjuncts(event, test, holds)
     if shared:
@@ -145,7 +145,7 @@ def _inside(event: Divergence, test: cst.BaseExpression, guard: cst.If) -> Diver
     return region
 
 
-def _behind(
+def _after_guard(
     event: Divergence, test: cst.BaseExpression, guard: cst.If, line: StatementInBlock[cst.BaseStatement]
 ) -> DivergentRegion:
     """The lines after an `if` that returns."""

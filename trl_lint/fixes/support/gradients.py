@@ -41,7 +41,7 @@ def may_reach_a_loss(place: LogSite) -> bool:
         return True
     if isinstance(base, cst.Attribute):
         return not _is_store(place, base)
-    return not (base.value in _made_numbers(place.root) or stays_shown(place.root, base.value))
+    return not (base.value in _dicts_of_numbers(place.root) or stays_shown(place.root, base.value))
 
 
 def _is_log(statement: cst.CSTNode) -> bool:
@@ -60,7 +60,7 @@ def _is_store(place: LogSite, base: cst.Attribute) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _made_numbers(root: cst.CSTNode) -> frozenset[str]:
+def _dicts_of_numbers(root: cst.CSTNode) -> frozenset[str]:
     """The dicts all of whose entries a function converts to numbers: `for k, v in d.items(): d[k] = v.item()`."""
     found = set()
     for node in nodes(root):
@@ -70,7 +70,7 @@ def _made_numbers(root: cst.CSTNode) -> frozenset[str]:
                 target=cst.Tuple(elements=[_, cst.Element(value=cst.Name(value=value))]),
                 body=cst.IndentedBlock(body=[cst.SimpleStatementLine(body=[cst.Assign() as assign])]),
             ) if dotted(getattr(assign.targets[0].target, "value", None)) == source:
-                made = assign.value
-                if isinstance(made, cst.Call) and dotted(made.func) in (f"{value}.item", "float"):
+                new_value = assign.value
+                if isinstance(new_value, cst.Call) and dotted(new_value.func) in (f"{value}.item", "float"):
                     found.add(source)
     return frozenset(found)

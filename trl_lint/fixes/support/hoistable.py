@@ -36,11 +36,11 @@ class Inputs(NamedTuple):
     """The inputs of a call: the names it reads, and the lines under the condition that compute them, last first."""
 
     names: set[str]
-    makers: list[cst.SimpleStatementLine]
+    producers: list[cst.SimpleStatementLine]
 
 
 def inputs_of(region: DivergentRegion, index: int, call: cst.Call) -> Inputs:
-    """The inputs of a call in the region, which are the same before the condition once the makers are moved there.
+    """The inputs of a call in the region, which are the same before the condition once the producers are moved there.
 
     Raises:
         LeftToAuthor: an input may differ there, or computing it may have other effects.
@@ -48,19 +48,19 @@ def inputs_of(region: DivergentRegion, index: int, call: cst.Call) -> Inputs:
     if not all(_is_plain(region, arg.value) for arg in call.args):
         raise LeftToAuthor("an argument is computed by a call that may do more")
     names = {name for each in _operands(region, call) for name in used_names(each)}
-    makers: list[cst.SimpleStatementLine] = []
+    producers: list[cst.SimpleStatementLine] = []
     for line in reversed(region.lines[:index]):
         if region.is_moved(line):
             continue
         if binders(line, names):
-            makers.append(_maker(region, line))
+            producers.append(_producer(region, line))
             names |= used_names(line)
-        elif not _leaves_alone(line, names):
+        elif not _does_not_change(line, names):
             raise LeftToAuthor("an argument may be changed under the condition")
-    given = {text for each in (*_operands(region, call), *makers) for text in _reads(each)}
-    if any(_overlap(one, other) for one in given for other in region.reads):
+    reads = {text for each in (*_operands(region, call), *producers) for text in _reads(each)}
+    if any(_overlap(one, other) for one in reads for other in region.reads):
         raise LeftToAuthor("the condition depends on an argument")
-    return Inputs(names, makers)
+    return Inputs(names, producers)
 
 
 def check_bound(region: DivergentRegion, names: set[str]) -> None:
@@ -87,12 +87,12 @@ def check_order(region: DivergentRegion, line: cst.SimpleStatementLine, call: cs
             raise LeftToAuthor("code before it on the line may have to come first")
 
 
-def check_alone(region: DivergentRegion) -> None:
+def check_removable(region: DivergentRegion) -> None:
     """Check that an `if` that is removed with its last line takes nothing else with it."""
     guard = region.guard
     if not isinstance(guard, cst.If) or len(region.moved) < len(region.lines):
         return
-    if any(_may_do_more(region, node) for node in nodes(guard.test) if isinstance(node, cst.Call)):
+    if any(_may_have_other_effects(region, node) for node in nodes(guard.test) if isinstance(node, cst.Call)):
         raise LeftToAuthor("the condition calls a function that may do more")
     if region.shared is not None:
         return
@@ -122,19 +122,19 @@ def _operands(region: DivergentRegion, call: cst.Call) -> list[cst.CSTNode]:
     if region.called[id(call)].via is not None:
         values.append(call.func.value if isinstance(call.func, cst.Attribute) else call.func)
     receivers = {id(each.func) for each in collectives}
-    return [each for value in values for each in _less(value, receivers)]
+    return [each for value in values for each in _parts_without(value, receivers)]
 
 
-def _less(node: cst.CSTNode, left_out: Container[int]) -> list[cst.CSTNode]:
+def _parts_without(node: cst.CSTNode, left_out: Container[int]) -> list[cst.CSTNode]:
     """The node, or its parts without the excluded nodes below it."""
     if id(node) in left_out:
         return []
     if not any(id(each) in left_out for each in nodes(node)):
         return [node]
-    return [each for child in children(node) for each in _less(child, left_out)]
+    return [each for child in children(node) for each in _parts_without(child, left_out)]
 
 
-def _maker(region: DivergentRegion, line: cst.BaseStatement) -> cst.SimpleStatementLine:
+def _producer(region: DivergentRegion, line: cst.BaseStatement) -> cst.SimpleStatementLine:
     """The line that computes an input of a call, if it can be moved with the call."""
     match line:
         case cst.SimpleStatementLine(body=[cst.Assign(value=value)]) if is_private(region, line) and _is_plain(
@@ -183,7 +183,7 @@ def _unwraps(call: cst.Call) -> bool:
     return any(isinstance(row, Function) and row.returns == Transfer.UNWRAPPED for row in rows)
 
 
-def _leaves_alone(line: cst.BaseStatement, names: set[str]) -> bool:
+def _does_not_change(line: cst.BaseStatement, names: set[str]) -> bool:
     """Whether a line that stays does not change the objects of these names."""
     if may_change_objects(line):
         return not names & used_names(line)
@@ -191,18 +191,22 @@ def _leaves_alone(line: cst.BaseStatement, names: set[str]) -> bool:
     return all(SHOWS.fits(last_name(call.func)) or _only_computes(call) for call in calls)
 
 
-def _may_do_more(region: DivergentRegion, call: cst.Call) -> bool:
+def _may_have_other_effects(region: DivergentRegion, call: cst.Call) -> bool:
     """Whether a call in a removed condition may have had other effects."""
     name = last_name(call.func)
-    own = [node for node in nodes(region.tree) if isinstance(node, cst.FunctionDef) and node.name.value == name]
-    return any(not _only_answers(function) for function in own)
+    functions = [node for node in nodes(region.tree) if isinstance(node, cst.FunctionDef) and node.name.value == name]
+    return any(not _has_no_effect(function) for function in functions)
 
 
-def _only_answers(function: cst.FunctionDef) -> bool:
+def _has_no_effect(function: cst.FunctionDef) -> bool:
     """Whether a function changes nothing: it binds only local names, and calls nothing for its effect."""
     stored = any(not isinstance(each, cst.Name) for each in bound_targets(function.body))
-    lone = (node.value for node in nodes(function.body) if isinstance(node, cst.Expr))
-    return not stored and not declared_names(function) and not any(isinstance(each, cst.Call) for each in lone)
+    expression_statements = (node.value for node in nodes(function.body) if isinstance(node, cst.Expr))
+    return (
+        not stored
+        and not declared_names(function)
+        and not any(isinstance(each, cst.Call) for each in expression_statements)
+    )
 
 
 def _has_comment_of_its_own(body: cst.BaseSuite) -> bool:

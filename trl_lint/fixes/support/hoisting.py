@@ -13,14 +13,14 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import last_name, used_names
 from trl_lint.fixes.support.divergent_region import DivergentRegion, LeftToAuthor
 from trl_lint.fixes.support.edits import FixPlan, Insert, Move, Replace
-from trl_lint.fixes.support.hoistable import check_alone, check_bound, check_order, inputs_of, is_private
+from trl_lint.fixes.support.hoistable import check_bound, check_order, check_removable, inputs_of, is_private
 from trl_lint.fixes.support.placing import base_name
 from trl_lint.fixes.support.scope import binders, contains, free_name, nodes
 from trl_lint.fixes.support.tree import text_of
 
 _BEFORE = "it is called before the condition, each time the condition is reached, so that all ranks take part"
 _BEHIND = "it is called after the condition, each time the condition is reached, so that all ranks take part"
-_PARTED = "it is called whenever the rest of the condition holds, so that all ranks take part"
+_REST_OF_CONDITION = "it is called whenever the rest of the condition holds, so that all ranks take part"
 
 
 def hoisted(region: DivergentRegion) -> FixPlan:
@@ -39,9 +39,9 @@ def hoisted(region: DivergentRegion) -> FixPlan:
     below = {id(node) for line in region.lines for node in nodes(line)}
     if not below.issuperset(region.called):
         raise LeftToAuthor("ranks diverge before other calls, too")
-    check_alone(region)
+    check_removable(region)
     if region.shared is not None:
-        return FixPlan((*region.edits, region.shared), caution=_PARTED)
+        return FixPlan((*region.edits, region.shared), caution=_REST_OF_CONDITION)
     behind = any(isinstance(edit, Move) and edit.behind for edit in region.edits)
     return FixPlan(tuple(region.edits), caution=_BEHIND if behind else _BEFORE)
 
@@ -97,7 +97,7 @@ def _move_statement(region: DivergentRegion, index: int, line: cst.SimpleStateme
 def _move_inputs(region: DivergentRegion, index: int, call: cst.Call) -> None:
     """Plan that the inputs of a call exist before the condition on all ranks, with the same values."""
     inputs = inputs_of(region, index, call)
-    for line in reversed(inputs.makers):
+    for line in reversed(inputs.producers):
         _move(region, line)
     check_bound(region, inputs.names)
 
@@ -112,11 +112,11 @@ def _move(region: DivergentRegion, line: cst.SimpleStatementLine, behind: bool =
 def _name_for(region: DivergentRegion, call: cst.Call) -> str:
     """`gathered_x` for `gather(x)`, `state_dict` for `get_state_dict(…)`, `mean_loss_result` for a helper's."""
     collective = region.called[id(call)]
-    own = last_name(call.func).strip("_")
+    name = last_name(call.func).strip("_")
     if collective.via is None and collective.kind.endswith("ed"):
         operand: cst.BaseExpression = call
         while isinstance(operand, cst.Call) and id(operand) in region.called and operand.args:
             operand = operand.args[0].value
         base = base_name(operand) if operand is not call else ""
         return f"{collective.kind}_{base}" if base else collective.kind
-    return own.removeprefix("get_") if own.startswith("get_") else f"{own}_result"
+    return name.removeprefix("get_") if name.startswith("get_") else f"{name}_result"

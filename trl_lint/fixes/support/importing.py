@@ -177,14 +177,14 @@ def _new_line(module: Module, statements: Sequence[cst.BaseStatement], needed: I
     root = needed.module.partition(".")[0]
     section = _section(module, root)
     blocks = _import_blocks(statements)
-    own = [block for block in blocks if any(_package_of(each) == root for each in block)]
+    same_package = [block for block in blocks if any(_package_of(each) == root for each in block)]
     bringing = [block for block in blocks if any(_package_of(each) in _IMPORTED_BY.get(root, ()) for each in block)]
-    block = next((found[-1] for found in (own, bringing) if found), None)
+    block = next((found[-1] for found in (same_package, bringing) if found), None)
     if block is None:
         if _sets_up(module.tree):
             return None
-        alike = [each for each in blocks if any(_section(module, _package_of(one)) is section for one in each)]
-        block = next((found[-1] for found in (alike, blocks) if found), None)
+        same_section = [each for each in blocks if any(_section(module, _package_of(one)) is section for one in each)]
+        block = next((found[-1] for found in (same_section, blocks) if found), None)
     if block is None:
         return _at_the_top(module.tree, line)
     return [_in_block(module, block, section, line)]
@@ -215,13 +215,13 @@ def _at_the_top(tree: cst.Module, line: str) -> list[Edit] | None:
 
 def _in_block(module: Module, block: list[cst.SimpleStatementLine], section: _Section, line: str) -> Insert:
     """Put the line among those of its section, otherwise between the neighbouring sections."""
-    alike = [each for each in block if _section(module, _package_of(each)) is section]
-    if alike and _order_of(alike) is None:
-        alike = _sorted_part(alike, _package_of(_line_of(line))) or alike
-    if alike:
-        order = None if "isort:" in module.text else _order_of(alike)
-        earlier = [each for each in alike if order is None or order(each) <= order(_line_of(line))]
-        anchor, behind = (earlier[-1], True) if earlier else (alike[0], False)
+    same_section = [each for each in block if _section(module, _package_of(each)) is section]
+    if same_section and _order_of(same_section) is None:
+        same_section = _sorted_part(same_section, _package_of(_line_of(line))) or same_section
+    if same_section:
+        order = None if "isort:" in module.text else _order_of(same_section)
+        earlier = [each for each in same_section if order is None or order(each) <= order(_line_of(line))]
+        anchor, behind = (earlier[-1], True) if earlier else (same_section[0], False)
         return Insert(anchor, f"{line}{_noqa_of(anchor)}", behind)
     earlier = [each for each in block if _section(module, _package_of(each)) < section]
     if earlier:

@@ -147,14 +147,14 @@ def may_be_constant(place: LogSite, core: cst.BaseExpression) -> bool:
     if not isinstance(core, cst.Name) or isinstance(ancestors(place.statement, core)[-1], cst.Attribute):
         return False  # a method that a number lacks would fail anyway
     around = set(map(id, ancestors(place.root, core)))
-    made = [assignment(place.root, each) for each in binders(place.root, [core.value])]
-    for index, each in enumerate(made):
+    assignments = [assignment(place.root, each) for each in binders(place.root, [core.value])]
+    for index, each in enumerate(assignments):
         above = pairwise(ancestors(place.root, each))
-        arms = [inner for outer, inner in above if isinstance(outer, (cst.If, cst.Else))]
+        branches = [inner for outer, inner in above if isinstance(outer, (cst.If, cst.Else))]
         is_constant = isinstance(each, cst.Assign) and isinstance(each.value, (cst.Integer, cst.Float))
-        if not is_constant or all(id(arm) in around for arm in arms):
+        if not is_constant or all(id(branch) in around for branch in branches):
             continue
-        behind = (enclosing_statement(place.root, later) for later in made[index + 1 :])
+        behind = (enclosing_statement(place.root, later) for later in assignments[index + 1 :])
         if not any(line is not None and id(line.block) in around for line in behind):
             return True
     return False

@@ -18,7 +18,7 @@ from trl_lint.knowledge.heuristics import COMPUTES_ONLY
 from trl_lint.knowledge.torch_ops import AveragingTransfer, HandsOn, of_method
 
 # Methods that return the same elements.
-_HANDS_ON = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.INTEGERS, HandsOn.MOVED, HandsOn.AWAY})
+_PASSES_ON = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.INTEGERS, HandsOn.MOVED, HandsOn.AWAY})
 _DIVISIONS = (cst.Divide, cst.FloorDivide, cst.Modulo)
 
 COUNTED = "the code after it would count the padding"
@@ -89,11 +89,11 @@ def _padding_of(root: cst.CSTNode, chain: Path, dim: int) -> int | str:
         node, parent = chain[-1], chain[-2]
         outer = chain[-3] if len(chain) > 2 else None
         method = method_on(chain)
-        if method is not None and of_method(method.name).hands_on in _HANDS_ON:
+        if method is not None and of_method(method.name).hands_on in _PASSES_ON:
             chain = chain[:-2]
             continue
         if method is not None:
-            return _summed(root, chain[:-2], dim, method.args) if _adds_up(method.name) else COUNTED
+            return _summed(root, chain[:-2], dim, method.args) if _ignores_zeros(method.name) else COUNTED
         match parent:
             case cst.Arg() if isinstance(outer, cst.Call) and _is_sum(outer):
                 return _summed(root, chain[:-2], dim, outer.args[1:])
@@ -110,7 +110,7 @@ def _padding_of(root: cst.CSTNode, chain: Path, dim: int) -> int | str:
                 return COUNTED if _is_call_of_torch(outer) else UNKNOWN_USE
 
 
-def _adds_up(reduction: str) -> bool:
+def _ignores_zeros(reduction: str) -> bool:
     """Whether zeros do not change a reduction. Another method or function may count them."""
     return of_method(reduction).averages is AveragingTransfer.SUM
 
@@ -118,7 +118,7 @@ def _adds_up(reduction: str) -> bool:
 def _is_sum(call: cst.Call) -> bool:
     """Whether it is `torch.sum(x)` or similar."""
     func = call.func
-    return isinstance(func, cst.Attribute) and _adds_up(func.attr.value) and _is_call_of_torch(call)
+    return isinstance(func, cst.Attribute) and _ignores_zeros(func.attr.value) and _is_call_of_torch(call)
 
 
 def _is_call_of_torch(node: cst.CSTNode | None) -> bool:

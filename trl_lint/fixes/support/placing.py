@@ -13,7 +13,7 @@ from trl_lint.domain.ranks import Origin, State
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
 from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Reduced, Replace
 from trl_lint.fixes.support.logged import Gathered, LogSite, identifier
-from trl_lint.fixes.support.policy import DIVERGENT, NOT_KNOWN, dividing
+from trl_lint.fixes.support.policy import DIVERGENT, NOT_KNOWN, conditions_with
 from trl_lint.fixes.support.scope import binders, binds, free_name, is_before, is_pure, may_change_objects, nodes
 from trl_lint.fixes.support.tree import call_of, method_call, text_of
 
@@ -40,7 +40,7 @@ def placed(place: LogSite, found: Gathered) -> FixPlan | NoFix:
             return NoFix("the statement does more than log it")
         edits += [Insert(target.statement, line, root=place.root) for line in found.lines]
     caution = NOT_KNOWN if control.uniformity else "a Python number becomes a tensor" * found.is_number
-    return FixPlan((*edits, *found.imports), reduced, caution, dividing(control, Uniformity.UNKNOWN))
+    return FixPlan((*edits, *found.imports), reduced, caution, conditions_with(control, Uniformity.UNKNOWN))
 
 
 def _changes_something(statement: cst.BaseStatement) -> bool:
@@ -130,7 +130,7 @@ def _why_not_before(place: LogSite, found: Gathered, guard: _Guard) -> str:
         return "the condition depends on what is logged"
     around = ancestors(place.root, place.statement)
     between = around[around.index(guard) + 1 :] if guard in around else ()
-    if any(isinstance(node, (cst.For, cst.While, cst.Try)) or _asks_for(node, data) for node in between):
+    if any(isinstance(node, (cst.For, cst.While, cst.Try)) or _tests_any_of(node, data) for node in between):
         return "there is more than a condition on the rank around the log"
     if any(not certainly_bound(place.root, name, guard) or may_be_none(place.root, name) for name in names):
         return "what is logged is not computed on all ranks before the condition"
@@ -151,14 +151,14 @@ def may_be_none(root: cst.CSTNode, name: str) -> bool:
 
 def _lines_between(place: LogSite, guard: _Guard) -> list[cst.SimpleStatementLine]:
     """The simple statements from a guard up to the one that logs."""
-    own = own_line(place.root, place.statement)
-    end = place.statement if own is None else own.statement
+    line = own_line(place.root, place.statement)
+    end = place.statement if line is None else line.statement
     behind = dropwhile(lambda node: node is not guard, nodes(place.root))
     between = takewhile(lambda node: node is not end, behind)
     return [node for node in between if isinstance(node, cst.SimpleStatementLine)]
 
 
-def _asks_for(node: cst.CSTNode, names: set[str]) -> bool:
+def _tests_any_of(node: cst.CSTNode, names: set[str]) -> bool:
     """Whether a condition may check whether the logged value exists at all."""
     if isinstance(node, cst.Match):
         return True
@@ -173,8 +173,8 @@ def _reduced_name(node: cst.BaseExpression, reduction: str, what: str) -> str:
 
 def base_name(node: cst.BaseExpression) -> str:
     """The name of what an expression is about: `loss` for `self.loss.mean().item()`; "" if it has none."""
-    own = node
-    while (method := method_call(own)) is not None:
+    inner = node
+    while (method := method_call(inner)) is not None:
         is_function = isinstance(method.receiver, cst.Name) and method.receiver.value in ("torch", "np")
-        own = method.args[0].value if is_function and method.args else method.receiver
-    return last_name(own)
+        inner = method.args[0].value if is_function and method.args else method.receiver
+    return last_name(inner)

@@ -16,7 +16,7 @@ _BY_UNIFORMITY = {
 }
 
 
-def dividing(control: Control, uniformity: Uniformity) -> tuple[Step, ...]:
+def conditions_with(control: Control, uniformity: Uniformity) -> tuple[Step, ...]:
     """The conditions because of which ranks may not, or are not known to, reach a point together."""
     return tuple(
         each.provenance for each in control.conditions if each.uniformity is uniformity and each.provenance is not None
@@ -27,7 +27,7 @@ def conditions_of(plan: FixPlan | NoFix, control: Control, uniformity: Uniformit
     """The places because of which a plan is not safer; see `trust`."""
     if isinstance(plan, NoFix) or uniformity is Uniformity.UNIFORM:
         return plan.conditions
-    return dividing(control, uniformity)
+    return conditions_with(control, uniformity)
 
 
 def trust(

@@ -67,11 +67,11 @@ def split(guard: cst.If, shared: Sequence[cst.BaseExpression]) -> Part:
     if has_comment(guard.test):
         raise LeftToAuthor("there is a comment in the condition")
     all_of = conjuncts(guard.test)
-    own = without(all_of, shared)
-    first = next(index for index, part in enumerate(all_of) if part is own[0])
-    if not all(is_pure(part) for part in all_of[first:] if not _is_one_of(part, own)):
+    rank_parts = without(all_of, shared)
+    first = next(index for index, part in enumerate(all_of) if part is rank_parts[0])
+    if not all(is_pure(part) for part in all_of[first:] if not _is_one_of(part, rank_parts)):
         raise LeftToAuthor("the rest of the condition may have side effects")
-    return Part(guard, _only(guard.test, shared), _only(guard.test, own))
+    return Part(guard, _only(guard.test, shared), _only(guard.test, rank_parts))
 
 
 def without(parts: Sequence[cst.BaseExpression], others: Sequence[cst.BaseExpression]) -> list[cst.BaseExpression]:
@@ -82,14 +82,14 @@ def without(parts: Sequence[cst.BaseExpression], others: Sequence[cst.BaseExpres
 def other_reads(node: cst.CSTNode, seen: Mapping[int, Value]) -> Iterator[str]:
     """What a condition reads, as `a.b.c`, without the attributes and methods that identify the rank."""
     value = seen.get(id(node))
-    tells_rank = value is not None and value.kind is Kind.NUMBER and value.rank.origins == Origin.RANK
-    if isinstance(node, cst.Attribute) and tells_rank:
+    is_about_rank = value is not None and value.kind is Kind.NUMBER and value.rank.origins == Origin.RANK
+    if isinstance(node, cst.Attribute) and is_about_rank:
         return
     text = dotted(node)
     if text:
         yield text
         return
-    parts = [arg.value for arg in node.args] if isinstance(node, cst.Call) and tells_rank else children(node)
+    parts = [arg.value for arg in node.args] if isinstance(node, cst.Call) and is_about_rank else children(node)
     for part in parts:
         yield from other_reads(part, seen)
 
@@ -139,16 +139,16 @@ def _check_without_effect(collectives: Sequence[SyncPoint], parts: Sequence[cst.
 
 def _only(test: cst.BaseExpression, kept: Sequence[cst.BaseExpression]) -> cst.BaseExpression:
     """A condition with only some of its conjuncts."""
-    rest = _left_of(test, kept)
+    rest = _remaining_condition(test, kept)
     assert rest is not None  # there is at least one of them
     return without_parentheses(rest)
 
 
-def _left_of(test: cst.BaseExpression, kept: Sequence[cst.BaseExpression]) -> cst.BaseExpression | None:
+def _remaining_condition(test: cst.BaseExpression, kept: Sequence[cst.BaseExpression]) -> cst.BaseExpression | None:
     """What is left of a condition; None if nothing is."""
     if not (isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And)):
         return test if _is_one_of(test, kept) else None
-    left, right = _left_of(test.left, kept), _left_of(test.right, kept)
+    left, right = _remaining_condition(test.left, kept), _remaining_condition(test.right, kept)
     if left is not None and right is not None:
         return test.with_changes(left=left, right=right)
     only = left if right is None else right

@@ -221,9 +221,9 @@ def declared_names(root: cst.CSTNode) -> set[str]:
 
 def free_name(root: cst.CSTNode, wished: str, also_taken: Iterable[str] = ()) -> str:
     """A name that is unused in a function or module: the wished one, possibly with a number."""
-    taken = {node.value for node in nodes(root) if isinstance(node, cst.Name)} | set(also_taken)
+    used = {node.value for node in nodes(root) if isinstance(node, cst.Name)} | set(also_taken)
     name, number = wished, 2
-    while name in taken:
+    while name in used:
         name, number = f"{wished}_{number}", number + 1
     return name
 

@@ -17,16 +17,16 @@ def edits_of(rewrites: Iterable[FixPlan]) -> list[Edit]:
     """All edits of these rewrites of one file, with equal reductions done only once."""
     rewrites = with_distinct_names(rewrites)
     edits = [edit for rewrite in rewrites for edit in rewrite.edits]
-    for group in _alike([each for rewrite in rewrites for each in rewrite.reduced]):
-        taken = {name for edit in edits if isinstance(edit, Insert) for name in edit.new_names}
-        bound = _bound_once(group, taken)
+    for group in _same_reductions([each for rewrite in rewrites for each in rewrite.reduced]):
+        new_names = {name for edit in edits if isinstance(edit, Insert) for name in edit.new_names}
+        bound = _bound_once(group, new_names)
         if bound:
-            mine = {id(each.replace) for each in group}
-            edits = [edit for edit in edits if id(edit) not in mine] + bound
+            replaced = {id(each.replace) for each in group}
+            edits = [edit for edit in edits if id(edit) not in replaced] + bound
     return edits
 
 
-def _alike(reduced: Sequence[Reduced]) -> list[list[Reduced]]:
+def _same_reductions(reduced: Sequence[Reduced]) -> list[list[Reduced]]:
     """Groups of reductions that put the same code into different places of one function."""
     groups: dict[tuple[int, str], dict[int, Reduced]] = {}
     for each in reduced:
@@ -35,7 +35,7 @@ def _alike(reduced: Sequence[Reduced]) -> list[list[Reduced]]:
     return [list(group.values()) for group in groups.values() if len(group) > 1]
 
 
-def _bound_once(group: list[Reduced], taken: set[str]) -> list[Edit]:
+def _bound_once(group: list[Reduced], names_in_use: set[str]) -> list[Edit]:
     """The edits that bind the value once; none if it may change from statement to statement.
 
     Only adjacent statements share it, and only if computing it again makes no difference.
@@ -53,7 +53,7 @@ def _bound_once(group: list[Reduced], taken: set[str]) -> list[Edit]:
     names = used_names(group[0].replace.node)
     if any(binders(line, names) or _changes_in_place(line) for line in between):
         return []
-    name = free_name(root, group[0].name, taken)
+    name = free_name(root, group[0].name, names_in_use)
     edits: list[Edit] = [Insert(first.statement, f"{name} = {text_of(group[0].tensor)}", root=root)]
     for each in group:
         is_number = each.tensor is not each.replace.by

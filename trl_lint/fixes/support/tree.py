@@ -82,9 +82,9 @@ def with_keyword(call: cst.Call, name: str, value: cst.BaseExpression) -> cst.Ca
 
     The new argument is formatted like the others: on a separate line if they are.
     """
-    given = next((arg for arg in call.args if keyword_of(arg) == name), None)
-    if given is not None:
-        return with_argument(call, given, value)
+    existing = next((arg for arg in call.args if keyword_of(arg) == name), None)
+    if existing is not None:
+        return with_argument(call, existing, value)
     added = keyword_argument(name, value)
     if not call.args:
         return call.with_changes(args=[added])

@@ -20,7 +20,7 @@ from trl_lint.knowledge.heuristics import COMPUTES_ONLY, KEEPS, SHOWS
 from trl_lint.knowledge.torch_ops import DeviceTransfer, HandsOn, Operation, of_method
 
 # Methods that keep the value of a tensor, and functions that convert it to a number.
-_HANDS_ON = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.NUMBER})
+_PASSES_ON = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.NUMBER})
 _TO_NUMBER_FUNCTIONS = frozenset({"float", "int", "round"})
 # Nodes that only contain a value, on its way to a call or a name.
 _HOLDERS = (cst.Arg, cst.Dict, cst.DictElement, cst.FormattedString, cst.FormattedStringExpression, cst.List,
@@ -58,7 +58,7 @@ def is_shown(around: Path, node: cst.CSTNode, numeric: bool, followed: _Followed
                 return True
             case cst.Attribute(value=receiver, attr=cst.Name(value=step)) if receiver is inner:
                 row = of_method(step)
-                if not _shows_as_much(row):
+                if not _keeps_value(row):
                     return False
                 numeric = numeric or row.hands_on is HandsOn.NUMBER
             case cst.Call(func=func) if func is inner:
@@ -83,9 +83,9 @@ def is_shown(around: Path, node: cst.CSTNode, numeric: bool, followed: _Followed
     return False
 
 
-def _shows_as_much(row: Operation) -> bool:
+def _keeps_value(row: Operation) -> bool:
     """Whether a method keeps the value of a tensor."""
-    return row.hands_on in _HANDS_ON or row.device is DeviceTransfer.CPU
+    return row.hands_on in _PASSES_ON or row.device is DeviceTransfer.CPU
 
 
 def read_again(root: cst.CSTNode, statement: cst.CSTNode) -> bool:
@@ -160,7 +160,7 @@ def _is_written_or_shown(around: Path, node: cst.CSTNode) -> bool:
 
 # Functions that take the elements of a container to compute with them. Not in torch_ops: names as written.
 _COMPUTING = frozenset({"backward", "cat", "mean", "stack", "sum", "tensor"})
-_TAKING = frozenset({"get", "pop", "values"})
+_READING_METHODS = frozenset({"get", "pop", "values"})
 
 
 def _reads(around: Path, node: cst.CSTNode) -> bool:
@@ -175,7 +175,7 @@ def _reads(around: Path, node: cst.CSTNode) -> bool:
             written = keeps or isinstance(above, (cst.AssignTarget, cst.AugAssign, cst.Del))
             return not written and not is_shown(around[:-1], parent, False)
         case cst.Attribute(value=value, attr=cst.Name(value=name)) if value is node:
-            return name in _TAKING and not is_shown(around[:-2], around[-2], False)
+            return name in _READING_METHODS and not is_shown(around[:-2], around[-2], False)
         case cst.Arg():
             call = around[-2] if len(around) > 1 else None
             return isinstance(call, cst.Call) and last_name(call.func) in _COMPUTING

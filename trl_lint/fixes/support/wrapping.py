@@ -7,7 +7,14 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from trl_lint.fixes.support.breaking import TAB, arguments_apart, arguments_below, broken, elements_below, new_line
+from trl_lint.fixes.support.breaking import (
+    TAB,
+    arguments_on_own_line,
+    new_line,
+    on_several_lines,
+    one_argument_per_line,
+    one_element_per_line,
+)
 from trl_lint.fixes.support.tree import has_comment, text_of
 
 _Line: TypeAlias = cst.SimpleStatementLine
@@ -27,9 +34,9 @@ def wrapped(line: _Line, limit: int, indent: str, unit: str, known: Collection[s
     """
     if fits(line, limit, indent):
         return line
-    ways = () if "\n" in _text(line) else _ways(line, unit)
-    found = next((new for new in ways if fits(new, limit, indent)), None)
-    return found or broken(line, limit, indent, unit, known) or line
+    forms = () if "\n" in _text(line) else _broken_forms(line, unit)
+    found = next((new for new in forms if fits(new, limit, indent)), None)
+    return found or on_several_lines(line, limit, indent, unit, known) or line
 
 
 def lines_of(line: _Line) -> list[str]:
@@ -46,7 +53,7 @@ def _text(line: _Line) -> str:
     return text_of(line.with_changes(leading_lines=[], trailing_whitespace=cst.TrailingWhitespace())).rstrip("\n")
 
 
-def _ways(line: _Line, unit: str) -> Iterator[_Line]:
+def _broken_forms(line: _Line, unit: str) -> Iterator[_Line]:
     """The broken line in the forms that formatters try, in order."""
     match line.body:
         case [cst.Assign() | cst.AugAssign() | cst.Expr() | cst.Return() as small]:
@@ -54,12 +61,12 @@ def _ways(line: _Line, unit: str) -> Iterator[_Line]:
         case _:
             return
     if isinstance(value, cst.Call) and value.args and not value.lpar and not _has_call(value.func):
-        for call in (arguments_apart(value, "", unit), arguments_below(value, "", unit)):
+        for call in (arguments_on_own_line(value, "", unit), one_argument_per_line(value, "", unit)):
             yield line.with_changes(body=[small.with_changes(value=call)])
     elif isinstance(value, (cst.Dict, cst.List, cst.Set, cst.Tuple)) and value.elements and not has_comment(value):
         # The parentheses of a tuple are where the new ones would be.
         if not isinstance(small, cst.Expr) and (not value.lpar or isinstance(value, cst.Tuple)):
-            yield line.with_changes(body=[_with_value(small, elements_below(value, "", unit))])
+            yield line.with_changes(body=[_with_value(small, one_element_per_line(value, "", unit))])
     elif value is not None and not value.lpar and not isinstance(small, cst.Expr):
         yield line.with_changes(body=[_in_parentheses(small, value, unit)])
 

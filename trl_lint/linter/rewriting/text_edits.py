@@ -15,12 +15,12 @@ from trl_lint.linter.rewriting.regenerating import written
 
 def transformed(fixes: Sequence[PlannedFix]) -> str:
     """The text after these fixes of one file, all of which have a plan."""
-    from trl_lint.fixes.support.editing import all_edits, mended_tree
+    from trl_lint.fixes.support.editing import all_edits, edited_tree
 
     module = fixes[0].violation.module
     plans = [each.plan for each in fixes if each.plan is not None]
     limit = limit_for(module.path, module.text)
-    return written(module).after(mended_tree(module.tree, all_edits(module, plans), limit))
+    return written(module).after(edited_tree(module.tree, all_edits(module, plans), limit))
 
 
 def edits_between(before: str, after: str) -> tuple[Edit, ...]:
