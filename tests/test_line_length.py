@@ -9,7 +9,7 @@ from pathlib import Path
 import libcst as cst
 import pytest
 
-from trl_lint.fixes.support.breaking import broken
+from trl_lint.fixes.support.breaking import on_several_lines
 from trl_lint.fixes.support.wrapping import wrapped
 from trl_lint.linter.rewriting.line_length import USUAL, limit_for
 
@@ -90,7 +90,7 @@ def test_a_line_is_broken_as_formatters_break_it(line: str, expected: str):
 )
 def test_texts_are_not_broken_and_comments_stay(line: str):
     statement = cst.ensure_type(cst.parse_statement(line), cst.SimpleStatementLine)
-    new = broken(statement, 60, "", "    ")
+    new = on_several_lines(statement, 60, "", "    ")
     if new is not None:
         code = cst.Module([new]).code
         assert ("# of all ranks" in code) is ("# of all ranks" in line)

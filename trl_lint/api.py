@@ -71,8 +71,8 @@ def _findings(paths: list[Path], settings: Settings) -> list[Finding]:
     from trl_lint.linter.files.discovery import around_project, find_files, import_roots
     from trl_lint.linter.linter import Linter
 
-    asked = selection(settings)
-    linter = Linter(settings, import_roots(settings.root, paths), asked.rules, selection=asked)
+    selected = selection(settings)
+    linter = Linter(settings, import_roots(settings.root, paths), selected.rules, selection=selected)
     linter.comments.judged_below = around_project(paths, linter.roots)
     linter.sees_all = bool(linter.comments.judged_below)
     files = find_files(

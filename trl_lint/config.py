@@ -65,8 +65,8 @@ def _settings(file: SettingFile, root: Path | None) -> Settings:
         found = _values(each)
         values |= found
         sources |= dict.fromkeys(found, each)
-    shown = tuple((name.replace("_", "-"), str(each.path)) for name, each in sources.items())
-    settings = Settings(**values, root=root, sources=shown)  # type: ignore[arg-type]
+    shown_sources = tuple((name.replace("_", "-"), str(each.path)) for name, each in sources.items())
+    settings = Settings(**values, root=root, sources=shown_sources)  # type: ignore[arg-type]
     wrong = next(wrong_names(settings), None)
     if wrong:
         raise ConfigError(f"{_where(settings, wrong.partition(':')[0])}{wrong}")
@@ -92,8 +92,10 @@ def _values(file: SettingFile) -> dict[str, object]:
     except msgspec.ValidationError as error:
         reason, _, place = str(error).replace("`object`", "`table`").partition(" - at `$.")
         raise ConfigError(f"{file.where}{place.rstrip('`')}: {reason}") from None
-    given = {key: value for key, value in values.items() if key.replace("_", "-") in file.table}
-    return given | {key: tuple(value.items()) for key, value in given.items() if isinstance(value, dict)}
+    values_in_file = {key: value for key, value in values.items() if key.replace("_", "-") in file.table}
+    return values_in_file | {
+        key: tuple(value.items()) for key, value in values_in_file.items() if isinstance(value, dict)
+    }
 
 
 def _dotted(value: Toml) -> Toml:
@@ -125,12 +127,12 @@ def wrong_names(settings: Settings) -> Iterator[str]:
     """Errors in the names and words of custom settings, one line each."""
     seen: dict[str, str] = {}
     for key in OWN_NAMES:
-        shown = key.replace("_", "-")
+        shown_key = key.replace("_", "-")
         for name in names_in(getattr(settings, key)):
             if "." not in name or not all(part.isidentifier() for part in name.split(".")):
-                yield f"{shown}: `{name}` is not a dotted name such as `mylib.dist.all_mean`"
-            if seen.setdefault(name, shown) != shown:
-                yield f"{shown}: `{name}` is in `{seen[name]}` already"
+                yield f"{shown_key}: `{name}` is not a dotted name such as `mylib.dist.all_mean`"
+            if seen.setdefault(name, shown_key) != shown_key:
+                yield f"{shown_key}: `{name}` is in `{seen[name]}` already"
     yield from _wrong_engines(settings)
     yield from _wrong_reducers(settings)
     yield from _wrong_bases(settings)
@@ -222,7 +224,7 @@ class Selection:
         if rule.preview and not self.preview and not any(_names(each, rule) for each in self.wanted):
             return False
         kind = rule, consequence, by_default
-        return _best(self.wanted, *kind) > _best(self.ignored, *kind)
+        return _best_specificity(self.wanted, *kind) > _best_specificity(self.ignored, *kind)
 
     @property
     def rules(self) -> tuple[BaseRule, ...]:
@@ -242,14 +244,14 @@ def selection(settings: Settings) -> Selection:
 
     rules = all_rules(settings.plugins)
     by_file = tuple(selector for _, selectors in settings.per_file_ignores for selector in selectors)
-    given = {key: getattr(settings, key.replace("-", "_")) for key in ("select", "extend-select", "ignore")}
-    for key, selectors in (given | {"per-file-ignores": by_file}).items():
+    selectors_of = {key: getattr(settings, key.replace("-", "_")) for key in ("select", "extend-select", "ignore")}
+    for key, selectors in (selectors_of | {"per-file-ignores": by_file}).items():
         for selector in selectors:
-            if not any(_fit(selector, rule, *kind) >= 0 for rule in rules for kind in _kinds(rule)):
+            if not any(_specificity(selector, rule, *kind) >= 0 for rule in rules for kind in _kinds(rule)):
                 where = _where(settings, key)
-                said = f"{where}{key}: " if where else ""
+                prefix = f"{where}{key}: " if where else ""
                 hint = did_you_mean(selector, selector_words(settings.plugins))
-                raise ConfigError(f"{said}unknown rule `{selector}`{hint}")
+                raise ConfigError(f"{prefix}unknown rule `{selector}`{hint}")
     wanted = settings.select + settings.extend_select
     return Selection(wanted, settings.ignore, settings.preview, settings.plugins)
 
@@ -273,22 +275,22 @@ def ignored_in(settings: Settings, path: Path) -> Callable[[BaseRule, Consequenc
     """Decides which findings `per-file-ignores` suppresses in a file."""
     root = settings.root or Path.cwd()
     selectors = [
-        word for pattern, each in settings.per_file_ignores if _speaks_of(pattern, path, root) for word in each
+        word for pattern, each in settings.per_file_ignores if _matches_file(pattern, path, root) for word in each
     ]
-    return partial(_fits_any, selectors)
+    return partial(_matches_any, selectors)
 
 
-def _fits_any(selectors: Iterable[str], rule: BaseRule, consequence: Consequence, by_default: bool) -> bool:
-    return _best(selectors, rule, consequence, by_default) >= 0
+def _matches_any(selectors: Iterable[str], rule: BaseRule, consequence: Consequence, by_default: bool) -> bool:
+    return _best_specificity(selectors, rule, consequence, by_default) >= 0
 
 
-def _speaks_of(pattern: str, path: Path, root: Path) -> bool:
+def _matches_file(pattern: str, path: Path, root: Path) -> bool:
     """Whether a pattern, as in ruff and flake8, matches a file: its path below `root`, or its name.
 
     `*` matches any characters, including `/`; `**/` matches any folders or none; `!` negates the pattern.
     """
     if pattern.startswith("!"):
-        return not _speaks_of(pattern[1:], path, root)
+        return not _matches_file(pattern[1:], path, root)
     import glob
     from fnmatch import fnmatchcase
 
@@ -316,11 +318,11 @@ def _kinds(rule: BaseRule) -> Iterator[tuple[Consequence, bool]]:
     return product(rule.consequences, (True, False))
 
 
-def _best(selectors: Iterable[str], rule: BaseRule, consequence: Consequence, by_default: bool) -> int:
-    return max((_fit(selector, rule, consequence, by_default) for selector in selectors), default=-1)
+def _best_specificity(selectors: Iterable[str], rule: BaseRule, consequence: Consequence, by_default: bool) -> int:
+    return max((_specificity(selector, rule, consequence, by_default) for selector in selectors), default=-1)
 
 
-def _fit(selector: str, rule: BaseRule, consequence: Consequence, by_default: bool) -> int:
+def _specificity(selector: str, rule: BaseRule, consequence: Consequence, by_default: bool) -> int:
     """How specifically a selector matches a finding: the length of the code it spells, -1 for no match."""
     word = selector.strip().upper()
     if word == EVERY_RULE:

@@ -47,12 +47,12 @@ def _whole(text: str) -> str:
 def in_diff(name: bytes) -> bytes:
     """A file name for the header of a diff, quoted if needed as git does, and as `patch` and `git apply` read it."""
     try:
-        shown = name.decode()
+        text = name.decode()
     except UnicodeDecodeError:
-        shown = name.decode("ascii", "surrogateescape")
-    if shown.isprintable() and '"' not in shown and "\\" not in shown:
+        text = name.decode("ascii", "surrogateescape")
+    if text.isprintable() and '"' not in text and "\\" not in text:
         return name
-    return b'"' + "".join(map(_quoted, shown)).encode("ascii") + b'"' if name else name
+    return b'"' + "".join(map(_quoted, text)).encode("ascii") + b'"' if name else name
 
 
 def _quoted(char: str) -> str:

@@ -103,5 +103,5 @@ def _imported(plugin: str, module: str) -> ModuleType:
     try:
         return import_module(module)
     except Exception as error:
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ConfigError(f"plugins: `{plugin}` can't be imported: {said}") from None
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ConfigError(f"plugins: `{plugin}` can't be imported: {message}") from None

@@ -21,19 +21,19 @@ def installed(name: str) -> str:
 class Releases(Mapping[str, str]):
     """The releases in use: configured ones first, then installed ones. Metadata is read only when needed.
 
-    asked: the installed releases that were looked up.
+    looked_up: the installed releases that were looked up.
     """
 
     def __init__(self, configured: Mapping[str, str]) -> None:
         self._configured = dict(configured)
-        self.asked: dict[str, str] = {}
+        self.looked_up: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> str:
         if name in self._configured:
             return self._configured[name]
-        if name not in self.asked:
-            self.asked[name] = installed(name)
-        return self.asked[name]
+        if name not in self.looked_up:
+            self.looked_up[name] = installed(name)
+        return self.looked_up[name]
 
     @overload
     def get(self, name: str, /) -> str | None: ...
@@ -45,7 +45,7 @@ class Releases(Mapping[str, str]):
         return self[name] or default
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._configured, **self.asked})
+        return iter({**self._configured, **self.looked_up})
 
     def __len__(self) -> int:
-        return len({**self._configured, **self.asked})
+        return len({**self._configured, **self.looked_up})

@@ -70,7 +70,7 @@ def write_baseline(options: Options, settings: Settings, run: Iterable[FileResul
     return CLEAN
 
 
-def unknown(options: Options, settings: Settings, run: Iterable[FileResult], linter: Linter) -> list[FileResult]:
+def without_known(options: Options, settings: Settings, run: Iterable[FileResult], linter: Linter) -> list[FileResult]:
     """The results without those in the baseline. After a run on the whole project, fixed findings are removed from it.
 
     run: see `write_baseline`.
@@ -90,12 +90,12 @@ def unknown(options: Options, settings: Settings, run: Iterable[FileResult], lin
     changes = matched.left != baseline.entries
     sees_all = around_project(options.paths, linter.roots) and baseline.is_covered_by(options.paths)
     if changes and _is_whole(options) and sees_all:
-        gone = sum(baseline.entries.values()) - sum(matched.left.values())
+        removed_count = sum(baseline.entries.values()) - sum(matched.left.values())
         baseline.entries = matched.left
         failed = baseline.write()
-        if failed or gone:
-            verb = "is" if gone == 1 else "are"
-            removed = f"removed {reports.many(gone, 'finding')} that {verb} no longer there"
+        if failed or removed_count:
+            verb = "is" if removed_count == 1 else "are"
+            removed = f"removed {reports.many(removed_count, 'finding')} that {verb} no longer there"
             say(failed or f"{display_path(baseline.path)}: {removed}")
     return matched.results
 

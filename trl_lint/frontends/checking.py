@@ -41,7 +41,7 @@ def check(options: Options, settings: Settings) -> int:
     if options.write_baseline:
         return adopting.write_baseline(options, settings, results, linter)
     if settings.baseline:
-        results = adopting.unknown(options, settings, results, linter)
+        results = adopting.without_known(options, settings, results, linter)
     for result in results:
         problem = _show(report, replace(result, findings=()) if options.fix_only else result)
         if problem:
@@ -78,16 +78,16 @@ def _linter(options: Options, settings: Settings, *, edits: bool) -> Linter:
     # A file given by --config has its patterns relative to the current folder, but does not mark a project.
     root = None if options.config else settings.root
     wanted = selection(settings)
-    asked = settings, import_roots(root, options.named), wanted.rules
+    request = settings, import_roots(root, options.named), wanted.rules
     use = options.only_checks_files and not options.no_cache and not cache.is_off()
     kept = cache.of(settings, options.cache_dir) if use else None
     if kept is not None:
         from trl_lint.linter.cached_linter import CachedLinter
 
-        return CachedLinter(*asked, kept, edits=edits, selection=wanted)
+        return CachedLinter(*request, kept, edits=edits, selection=wanted)
     from trl_lint.linter.linter import Linter
 
-    return Linter(*asked, can_fix=options.fix or options.diff, selection=wanted)
+    return Linter(*request, can_fix=options.fix or options.diff, selection=wanted)
 
 
 def _show(report: Report, result: FileResult) -> str | None:

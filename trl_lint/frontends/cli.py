@@ -17,7 +17,7 @@ import click
 from trl_lint import __version__, plain
 from trl_lint.frontends.completion import complete_selectors, file_names
 from trl_lint.frontends.options import FormatName, Options, pairs, refuse_clashes, settings_of, words
-from trl_lint.frontends.terminal import fail, is_full, say, stand_in_for_closed_streams
+from trl_lint.frontends.terminal import fail, is_full, replace_closed_streams, say
 from trl_lint.linter import ending
 from trl_lint.settings import OUTPUT_FORMATS, ConfigError
 
@@ -52,9 +52,9 @@ class Commands(click.Group):
             return
         from trl_lint.config import did_you_mean
 
-        meant = did_you_mean(word, self.list_commands(ctx))
-        if meant:
-            raise click.UsageError(f"`{word}` is neither a command nor a path{meant}", ctx)
+        suggestion = did_you_mean(word, self.list_commands(ctx))
+        if suggestion:
+            raise click.UsageError(f"`{word}` is neither a command nor a path{suggestion}", ctx)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         check = self.commands["check"]
@@ -76,7 +76,7 @@ class Commands(click.Group):
         self.format_commands(ctx, formatter)
 
     def main(self, *args: Any, **options: Any) -> Any:
-        stand_in_for_closed_streams()
+        replace_closed_streams()
         return super().main(*args, **options)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -96,8 +96,8 @@ class Commands(click.Group):
         except Exception as error:
             if is_full(error):
                 fail("cannot write the report: no space left on device")
-            said = " ".join(f"{type(error).__name__}: {error}".split())
-            fail(f"internal error: {said} (please report it)")
+            message = " ".join(f"{type(error).__name__}: {error}".split())
+            fail(f"internal error: {message} (please report it)")
 
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., object])

@@ -16,8 +16,8 @@ def complete_rules(ctx: click.Context, parameter: click.Parameter, incomplete: s
 
     from trl_lint.rules import all_rules
 
-    told = {word: rule.summary for rule in all_rules() for word in (rule.code, rule.name)}
-    return [CompletionItem(word, help=text) for word, text in told.items() if _begins(word, incomplete)]
+    summaries = {word: rule.summary for rule in all_rules() for word in (rule.code, rule.name)}
+    return [CompletionItem(word, help=text) for word, text in summaries.items() if _begins(word, incomplete)]
 
 
 def complete_selectors(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -27,10 +27,10 @@ def complete_selectors(ctx: click.Context, parameter: click.Parameter, incomplet
     from trl_lint.config import selector_words
     from trl_lint.rules import all_rules
 
-    told = {word: rule.summary for rule in all_rules() for word in (rule.code, rule.name)}
+    summaries = {word: rule.summary for rule in all_rules() for word in (rule.code, rule.name)}
     before, comma, last = incomplete.rpartition(",")
     found = (word for word in selector_words() if _begins(word, last))
-    return [CompletionItem(f"{before}{comma}{word}", help=told.get(word)) for word in found]
+    return [CompletionItem(f"{before}{comma}{word}", help=summaries.get(word)) for word in found]
 
 
 def file_names(incomplete: str) -> list[CompletionItem]:

@@ -68,23 +68,23 @@ def explain(place: str, paths: tuple[Path, ...], output_format: str, config: Pat
     from trl_lint.config import load_settings
     from trl_lint.linter.results import SourceError
 
-    asked = _place(place)
-    settings = load_settings(asked.path, config, isolated=isolated)
+    target = _place(place)
+    settings = load_settings(target.path, config, isolated=isolated)
     try:
-        known = _known(asked, paths, settings)
+        known = _known(target, paths, settings)
     except SourceError as error:
-        fail(display_path(asked.path) + str(error).removeprefix(str(asked.path)))
+        fail(display_path(target.path) + str(error).removeprefix(str(target.path)))
     show = _show_json if output_format == "json" else _show
-    show(asked, known)
+    show(target, known)
     sys.exit(CLEAN)
 
 
-def _place(given: str) -> Place:
+def _place(text: str) -> Place:
     """The place that the user asked about; exits with a message if it is invalid."""
-    asked = _PLACE.fullmatch(given)
-    if asked is None:
-        raise click.UsageError(f"`{given}` is not FILE:LINE")
-    name, cell, line = asked["name"], int(asked["cell"] or 0), int(asked["line"])
+    match = _PLACE.fullmatch(text)
+    if match is None:
+        raise click.UsageError(f"`{text}` is not FILE:LINE")
+    name, cell, line = match["name"], int(match["cell"] or 0), int(match["line"])
     path = Path(os.path.abspath(name))
     try:
         source = files.read(path)
@@ -104,35 +104,35 @@ def _place(given: str) -> Place:
     return Place(path, 0, line, source, line)
 
 
-def _place_in_cell(name: str, asked: Place) -> Place:
+def _place_in_cell(name: str, place: Place) -> Place:
     """A line of a notebook, with the module that its cells form."""
     from trl_lint.linter.cells.notebook import read_notebook
 
-    document = read_notebook(asked.path, asked.source)
+    document = read_notebook(place.path, place.source)
     if not document.parts:
         fail(f"{name}: {document.remark or 'is not Python'}")
-    if not asked.cell:
-        fail(f"{name}: is a notebook: name the cell as well, as in `{name}:cell 1:{asked.line}`")
+    if not place.cell:
+        fail(f"{name}: is a notebook: name the cell as well, as in `{name}:cell 1:{place.line}`")
     part = document.parts[0]
-    inside = part.to_module(Position(asked.line, 1, cell=asked.cell))
+    inside = part.to_module(Position(place.line, 1, cell=place.cell))
     if inside is None:
-        fail(f"{name}: has no line {asked.line} of Python in cell {asked.cell}")
-    return asked._replace(source=part.source, inside=inside.line, part=part)
+        fail(f"{name}: has no line {place.line} of Python in cell {place.cell}")
+    return place._replace(source=part.source, inside=inside.line, part=part)
 
 
-def _known(asked: Place, paths: Sequence[Path], settings: Settings) -> LineFacts:
+def _known(place: Place, paths: Sequence[Path], settings: Settings) -> LineFacts:
     from trl_lint.analysis.events import Known
     from trl_lint.config import selection
     from trl_lint.linter.explaining import facts_at, facts_in_cell
     from trl_lint.linter.files.discovery import import_roots
     from trl_lint.linter.linter import Linter
 
-    roots = import_roots(settings.root, [asked.path, *paths])
+    roots = import_roots(settings.root, [place.path, *paths])
     linter = Linter(settings, roots, selection(settings).rules, can_fix=False, extra_events=[Known])
     others = _others(paths, settings)
-    if asked.part is not None:
-        return facts_in_cell(linter, asked.part, asked.inside, others)
-    return facts_at(linter, asked.path, asked.source, asked.inside, others)
+    if place.part is not None:
+        return facts_in_cell(linter, place.part, place.inside, others)
+    return facts_at(linter, place.path, place.source, place.inside, others)
 
 
 def _others(paths: Sequence[Path], settings: Settings) -> Iterator[tuple[Path, bytes]]:
@@ -149,17 +149,17 @@ def _others(paths: Sequence[Path], settings: Settings) -> Iterator[tuple[Path, b
             fail(f"{display_path(path)}: cannot read: {error.strerror}")
 
 
-def _show(asked: Place, known: LineFacts) -> None:
+def _show(place: Place, known: LineFacts) -> None:
     from trl_lint.linter.comments.suppressions import source_lines
 
     colour = wants_colour(sys.stdout)
-    text = asked.source if asked.part is None else asked.part.texts[asked.cell].encode("utf-8", "surrogatepass")
-    line = source_lines(text)[asked.line - 1].strip()
-    for piece in _text(asked, line, known, colour):
+    text = place.source if place.part is None else place.part.texts[place.cell].encode("utf-8", "surrogatepass")
+    line = source_lines(text)[place.line - 1].strip()
+    for piece in _text(place, line, known, colour):
         click.echo(piece, color=colour)
 
 
-def _text(asked: Place, line: str, known: LineFacts, colour: bool) -> Iterator[str]:
+def _text(place: Place, line: str, known: LineFacts, colour: bool) -> Iterator[str]:
     def styled(text: str, **style: str | bool) -> str:
         return click.style(plain.line(text), **style) if colour else plain.line(text)  # type: ignore[arg-type]
 
@@ -170,7 +170,7 @@ def _text(asked: Place, line: str, known: LineFacts, colour: bool) -> Iterator[s
                 where = styled(f" ({display_path(note.path)}:{note.start.row})", dim=True)
                 yield f"      {styled('because:', fg='cyan')} {plain.line(note.text)}{where}"
 
-    yield f"{styled(f'{asked}:', bold=True)} {plain.line(line)}"
+    yield f"{styled(f'{place}:', bold=True)} {plain.line(line)}"
     if not known.reached:
         yield "  no code on this line runs, according to the analysis"
     yield from facts(known.reached)
@@ -180,11 +180,11 @@ def _text(asked: Place, line: str, known: LineFacts, colour: bool) -> Iterator[s
         yield from facts(found)
 
 
-def _show_json(asked: Place, known: LineFacts) -> None:
+def _show_json(place: Place, known: LineFacts) -> None:
     document: dict[str, Json] = {
-        "filename": str(asked.path),
-        "cell": asked.cell or None,
-        "line": asked.line,
+        "filename": str(place.path),
+        "cell": place.cell or None,
+        "line": place.line,
         "reached": _rows(known.reached),
         "names": [
             {

@@ -73,16 +73,16 @@ class LintSession:
 
     def __init__(self, options: Namespace) -> None:
         self.options = options
-        self._asked: tuple[object, ...] | None = None
+        self._request: tuple[object, ...] | None = None
         self._begin()
 
     def _begin(self) -> None:
         """Start again if flake8 asks for something else than before: its Python interface may change the options."""
         options = self.options
         chosen = (options.select, options.extend_select, options.ignore, options.extend_ignore)
-        asked = (tuple(options.filenames), *chosen, options.disable_noqa)
-        if asked != self._asked:
-            self._asked = asked
+        request = (tuple(options.filenames), *chosen, options.disable_noqa)
+        if request != self._request:
+            self._request = request
             self._shows = _shown(options)
             self._shows_any = any(self._shows(rule.code) for rule in _known_rules())
             self._folders: dict[Path, Settings] = {}
@@ -207,16 +207,16 @@ class LintSession:
             return self._new_linter(path)
         from trl_lint.linter.cached_linter import CachedLinter
 
-        settings, roots, rules, wanted = self._asked_of(path)
-        return self._seeing(CachedLinter(settings, roots, rules, kept, selection=wanted))
+        settings, roots, rules, wanted = self._linter_inputs(path)
+        return self._with_scope(CachedLinter(settings, roots, rules, kept, selection=wanted))
 
     def _new_linter(self, path: Path) -> Linter:
         from trl_lint.linter.linter import Linter
 
-        settings, roots, rules, wanted = self._asked_of(path)
-        return self._seeing(Linter(settings, roots, rules, can_fix=False, selection=wanted))
+        settings, roots, rules, wanted = self._linter_inputs(path)
+        return self._with_scope(Linter(settings, roots, rules, can_fix=False, selection=wanted))
 
-    def _seeing(self, linter: Linter) -> Linter:
+    def _with_scope(self, linter: Linter) -> Linter:
         """Tell the linter whether flake8 checks all of its project."""
         from trl_lint.linter.files.discovery import around_project
 
@@ -226,7 +226,7 @@ class LintSession:
     def _named(self) -> list[Path]:
         return [Path(name) for name in self.options.filenames or ["."] if name != STDIN]
 
-    def _asked_of(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[BaseRule], Selection]:
+    def _linter_inputs(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[BaseRule], Selection]:
         """The settings, the import roots, the rules for a file, and which of their findings are wanted."""
         from trl_lint.config import selection
         from trl_lint.linter.files.discovery import import_roots
@@ -322,8 +322,8 @@ def _files(options: Namespace) -> Iterable[str]:
     return (name for name in names if name != STDIN)
 
 
-def _stop(said: str) -> Exception:
+def _stop(message: str) -> Exception:
     """The exception that ends flake8 with a message and a non-zero exit code."""
     from flake8.exceptions import ExecutionError
 
-    return ExecutionError(said)
+    return ExecutionError(message)

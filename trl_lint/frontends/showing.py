@@ -72,20 +72,20 @@ def _settings(options: Options, settings: Settings) -> Iterator[str]:
 
 def _about(options: Options, settings: Settings) -> str:
     used = list(dict.fromkeys(path for _, path in settings.sources))
-    said = f"from {' and '.join(used)}" if used else "no file has settings"
-    return f"The settings for {options.start.resolve()}: {said}."
+    origin = f"from {' and '.join(used)}" if used else "no file has settings"
+    return f"The settings for {options.start.resolve()}: {origin}."
 
 
 _TABLES = ("per_file_ignores", "reducers", "trainer_bases")
 
 
 def _source(options: Options, key: str, files: Mapping[str, str]) -> str:
-    given = _OPTIONS.get(key)
-    if given and getattr(options, given) not in (None, (), False):
+    option = _OPTIONS.get(key)
+    if option and getattr(options, option) not in (None, (), False):
         both = key in files and key in ("ignore", "extend-select") and not options.select
         return f"{files[key]} and the command line" if both else "the command line"
-    overruled = options.select and key in ("ignore", "extend-select")
-    return "default" if overruled else files.get(key, "default")
+    is_overridden = options.select and key in ("ignore", "extend-select")
+    return "default" if is_overridden else files.get(key, "default")
 
 
 def _toml(value: object) -> str:

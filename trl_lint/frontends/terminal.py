@@ -15,7 +15,7 @@ from trl_lint import plain
 CLEAN, FINDINGS, FAILED = 0, 1, 2
 
 
-def stand_in_for_closed_streams() -> None:
+def replace_closed_streams() -> None:
     """Replace a closed stream (`>&-`) by one that discards its output, so that no file gets the stream's number."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:

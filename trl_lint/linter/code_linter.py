@@ -299,7 +299,7 @@ class CodeLinter:
             kinds=kinds,
             small={str(path): size <= MAX_OPENED for path, size in project.sizes.items()},
             limit=MAX_OPENED,
-            releases=dict(self._releases.asked),
+            releases=dict(self._releases.looked_up),
             engines=self.engines.answers(),
         )
 

@@ -143,12 +143,12 @@ def place(finding: Finding) -> str:
     return f"{display_path(finding.path)}:{finding.start}"
 
 
-def headline(finding: Finding, mends: bool) -> str:
+def headline(finding: Finding, is_fixable: bool) -> str:
     """The one-line form of a finding."""
-    return f"{place(finding)}: {said(finding, mends)}"
+    return f"{place(finding)}: {message_text(finding, is_fixable)}"
 
 
-def said(finding: Finding, mends: bool) -> str:
+def message_text(finding: Finding, mends: bool) -> str:
     """The text of a finding without its place; `[*]` marks what `--fix` would fix."""
     mark = " [*]" * mends
     return f"{finding.code}{mark} {finding.headline}"
@@ -178,15 +178,15 @@ def closing(report: Report) -> Iterator[str]:
 
 def looked_at(tally: Tally) -> str:
     """The very last line: how many files the report is about, and what is known but not shown."""
-    said = [f"{many(tally.analysed, 'file')} analysed"]
-    said += [f"{tally.irrelevant} skipped as irrelevant"] * bool(tally.irrelevant)
-    said += [f"{tally.not_understood} not understood"] * bool(tally.not_understood)
-    said += [f"{tally.left_out} excluded by `exclude` or .gitignore"] * bool(tally.left_out)
-    said[-1] += "".join(f"; {each}" for each in untold(tally))
-    return f"{', '.join(said)}."
+    parts = [f"{many(tally.analysed, 'file')} analysed"]
+    parts += [f"{tally.irrelevant} skipped as irrelevant"] * bool(tally.irrelevant)
+    parts += [f"{tally.not_understood} not understood"] * bool(tally.not_understood)
+    parts += [f"{tally.left_out} excluded by `exclude` or .gitignore"] * bool(tally.left_out)
+    parts[-1] += "".join(f"; {each}" for each in not_shown(tally))
+    return f"{', '.join(parts)}."
 
 
-def untold(tally: Tally) -> Iterator[str]:
+def not_shown(tally: Tally) -> Iterator[str]:
     """What was found but is not shown, and why."""
     if tally.silenced:
         yield f"{many(tally.silenced, 'finding')} silenced by comments"
@@ -196,10 +196,10 @@ def untold(tally: Tally) -> Iterator[str]:
 
 def fixes(tally: Tally, verb: str = "Fixed") -> Iterator[str]:
     """What `--fix` did, at places in the original files, and what it did not do and why."""
-    for said, found in ((verb, tally.applied), (f"{verb} in part", tally.partly)):
+    for action, found in ((verb, tally.applied), (f"{verb} in part", tally.partly)):
         if found:
             files = len({finding.path for finding in found})
-            yield f"{said} {many(len(found), 'finding')} in {many(files, 'file')}:"
+            yield f"{action} {many(len(found), 'finding')} in {many(files, 'file')}:"
             yield from (f"  {place(finding)}: {finding.code} {finding.name}" for finding in found)
     if tally.withheld:
         yield f"Withheld {many(len(tally.withheld), 'fix', 'es')}:"

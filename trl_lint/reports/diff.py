@@ -38,8 +38,8 @@ class Report(reports.Report):
         if left:
             them = "it" if left == 1 else "them"
             new = f" ({self.tally.uncovered} revealed by the fixes)" * bool(self.tally.uncovered)
-            said = f"{reports.many(left, 'finding')} would remain{new}; run without --diff to see {them}."
-            self.say(said, sys.stderr)
+            message = f"{reports.many(left, 'finding')} would remain{new}; run without --diff to see {them}."
+            self.say(message, sys.stderr)
 
 
 def unified(result: FileResult) -> Iterator[bytes]:

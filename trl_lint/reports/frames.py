@@ -90,20 +90,20 @@ def _below(mark: _Mark, line: str, cut: int) -> Line:
     """The underline of a mark, below the part of its line that is shown, and its label."""
     first = min(mark.start.column - 1, len(line))
     last = mark.end.column - 1 if mark.end.line == mark.start.line else len(line)
-    skipped = _width(_shown(line[cut:first]))
-    length = max(_width(_shown(line[first : min(last, cut + WIDEST)])), 1)
+    skipped = _width(_printable(line[cut:first]))
+    length = max(_width(_printable(line[first : min(last, cut + WIDEST)])), 1)
     # Do not name the underlined code again.
-    said = mark.label.removeprefix(f"`{line[first:last]}` ")
-    label = [(f" {said}", mark.style.removeprefix("bold "))] * bool(said)
+    text = mark.label.removeprefix(f"`{line[first:last]}` ")
+    label = [(f" {text}", mark.style.removeprefix("bold "))] * bool(text)
     return [(" " + " " * skipped, ""), (mark.char * length, mark.style), *label]
 
 
 def _code(gutter: str, text: str) -> Line:
-    shown = _shown(text).rstrip()
-    return [(gutter if shown else gutter.rstrip(), "blue"), (shown, "")]
+    printable = _printable(text).rstrip()
+    return [(gutter if printable else gutter.rstrip(), "blue"), (printable, "")]
 
 
-def _shown(text: str) -> str:
+def _printable(text: str) -> str:
     """Code in printable form: without tabs and control characters."""
     return "".join(char if char.isprintable() else "\N{MIDDLE DOT}" for char in text.replace("\t", TAB))
 

@@ -33,8 +33,8 @@ class Report(reports.Report):
 
     def _command(self, finding: Finding) -> None:
         path = relative(finding.path, self.base)
-        told = {"title": f"{finding.code} {finding.name}", "file": path, **_region(finding)}
-        properties = ",".join(f"{name}={_escaped(str(value), _IN_PROPERTY)}" for name, value in told.items())
+        values = {"title": f"{finding.code} {finding.name}", "file": path, **_region(finding)}
+        properties = ",".join(f"{name}={_escaped(str(value), _IN_PROPERTY)}" for name, value in values.items())
         place = f"{path}:{finding.start.line}:{finding.start.column}"
         lines = [f"{place}: {finding.code} {finding.message}"]
         lines += [f"help: {finding.advice}"] * bool(finding.advice)

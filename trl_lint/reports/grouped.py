@@ -17,7 +17,7 @@ class Report(reports.Report):
         width = max(map(len, places))
         self.say(f"{display_path(result.path)}:")
         for place, finding in zip(places, result.findings, strict=True):
-            self.say(f"  {place:<{width}}  {reports.said(finding, self.mends(finding))}")
+            self.say(f"  {place:<{width}}  {reports.message_text(finding, self.mends(finding))}")
         self.say("")
 
     def close(self) -> None:

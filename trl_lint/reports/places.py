@@ -20,26 +20,26 @@ def base_of(root: Path | None) -> str:
 
     root: the folder of the project, if there is one.
     """
-    here = os.getcwd()
+    current = os.getcwd()
     folders = (os.path.abspath(named) for name in CHECKED_OUT if (named := os.environ.get(name)))
-    around = (folder for folder in folders if is_below(here, folder))
-    return next(around, os.path.abspath(root) if root else here)
+    around = (folder for folder in folders if is_below(current, folder))
+    return next(around, os.path.abspath(root) if root else current)
 
 
 def relative(path: str | os.PathLike[str], base: str) -> str:
     """A path relative to the base, with `/` on every system; an absolute path if it is outside."""
-    return plain.line(_told_from(path, base).replace(os.sep, "/"))
+    return plain.line(_path_from(path, base).replace(os.sep, "/"))
 
 
 def uri(path: str | os.PathLike[str], base: str) -> str:
     """A path relative to the base as a relative reference; a full URI if it is outside."""
-    told = _told_from(path, base)
-    if os.path.isabs(told):
-        return Path(told).as_uri()
-    return quote(os.fsencode(told.replace(os.sep, "/")))
+    path_from_base = _path_from(path, base)
+    if os.path.isabs(path_from_base):
+        return Path(path_from_base).as_uri()
+    return quote(os.fsencode(path_from_base.replace(os.sep, "/")))
 
 
-def _told_from(path: str | os.PathLike[str], base: str) -> str:
+def _path_from(path: str | os.PathLike[str], base: str) -> str:
     absolute = os.path.abspath(path)
     return os.path.relpath(absolute, base) if is_below(absolute, base) else absolute
 

@@ -58,8 +58,8 @@ class Report(reports.Report):
             (f" [{finding.consequence.value}]", "magenta"),
             (f" {finding.name}: {finding.message}", ""),
         ]
-        told = _untold(finding.because, shown_guard(finding, lines))
-        because: list[Line] = [[(f"{left} because: ", "cyan"), (text, ""), (place, "dim")] for text, place in told]
+        steps = _without_guard(finding.because, shown_guard(finding, lines))
+        because: list[Line] = [[(f"{left} because: ", "cyan"), (text, ""), (place, "dim")] for text, place in steps]
         yield from framed(finding, lines, because)
         yield from self._also(finding, left)
         if finding.advice:
@@ -72,8 +72,8 @@ class Report(reports.Report):
         """The other places of the same cause, up to a limit."""
         for each in finding.also[:MOST_PLACES]:
             place = f"{display_path(each.path)}:{each.start.row}"
-            said = "the same" if each.code == finding.code else f"{each.code}: {each.message}"
-            yield [(f"{margin} also: ", "cyan"), (said, ""), (f" ({place})", "dim")]
+            text = "the same" if each.code == finding.code else f"{each.code}: {each.message}"
+            yield [(f"{margin} also: ", "cyan"), (text, ""), (f" ({place})", "dim")]
         left = len(finding.also) - MOST_PLACES
         if left > 0:
             yield [(f"{margin} also: ", "cyan"), (f"at {left} more places", "")]
@@ -90,10 +90,10 @@ class Report(reports.Report):
         return lambda line: console.print(Text.assemble(*line), soft_wrap=True, highlight=False)
 
 
-def _untold(because: Sequence[Note], guard: Guard | None) -> Iterator[tuple[str, str]]:
+def _without_guard(because: Sequence[Note], guard: Guard | None) -> Iterator[tuple[str, str]]:
     """The chain without the step that is already shown at the guard's line."""
-    shown = guard and (guard.text, guard.start)
-    return shortened([each for each in because if (each.text, each.start) != shown])
+    guard_step = guard and (guard.text, guard.start)
+    return shortened([each for each in because if (each.text, each.start) != guard_step])
 
 
 def shortened(chain_of_notes: Sequence[Note]) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.{SOURCE}"
 KINDS = (types.CodeActionKind.QuickFix.value, FIX_ALL)
 
 
-def is_asked_for(kind: str, only: Sequence[str] | None) -> bool:
+def is_requested(kind: str, only: Sequence[str] | None) -> bool:
     """Whether an editor requests a kind of action: the kind itself, or one that includes it."""
     return not only or any(kind == each or kind.startswith(f"{each}.") for each in map(_word, only))
 
@@ -25,8 +25,8 @@ def _word(kind: types.CodeActionKind | str) -> str:
 
 
 def has_safe_fix(linted: Linted) -> bool:
-    shown = chain.from_iterable(linted.diagnostics.values())
-    return any(fix["safe"] for each in shown if (fix := _data_of(each).get("fix")) and isinstance(fix, dict))
+    diagnostics = chain.from_iterable(linted.diagnostics.values())
+    return any(fix["safe"] for each in diagnostics if (fix := _data_of(each).get("fix")) and isinstance(fix, dict))
 
 
 def is_about(found: types.Diagnostic, version: Version) -> bool:
@@ -41,7 +41,9 @@ def finding_of(found: types.Diagnostic, linted: Linted) -> Finding | None:
     return next((each for each, start in starts if [start.cell, start.line, start.column] == place), None)
 
 
-def mending(found: types.Diagnostic, edits: Sequence[Edit], version: Version, versioned: bool) -> types.CodeAction:
+def fixing_action(
+    found: types.Diagnostic, edits: Sequence[Edit], version: Version, versioned: bool
+) -> types.CodeAction:
     """The action that fixes one finding with these edits. versioned: see `workspace_edit`."""
     fix = _data_of(found).get("fix")
     assert isinstance(fix, dict)
@@ -54,7 +56,7 @@ def mending(found: types.Diagnostic, edits: Sequence[Edit], version: Version, ve
     )
 
 
-def silencing(found: types.Diagnostic, edit: Edit, version: Version, versioned: bool) -> types.CodeAction:
+def silencing_action(found: types.Diagnostic, edit: Edit, version: Version, versioned: bool) -> types.CodeAction:
     """The action that silences one finding with an edit."""
     return types.CodeAction(
         f"Silence {found.code} here with a `# noqa` comment",
@@ -73,7 +75,7 @@ def fix_all(version: Version) -> types.CodeAction:
     )
 
 
-def rewriting(version: Version, text: str, versioned: bool) -> types.WorkspaceEdit:
+def rewriting_edit(version: Version, text: str, versioned: bool) -> types.WorkspaceEdit:
     """The edit that replaces the text of a document."""
     return workspace_edit(version.changes_to(text), versioned)
 

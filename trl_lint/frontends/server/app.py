@@ -19,7 +19,7 @@ from trl_lint.analysis.interprocedural.rerunning import Interrupted
 from trl_lint.frontends.server import actions, hovering, watching
 from trl_lint.frontends.server.coordinates import Coordinates
 from trl_lint.frontends.server.documents import Document, Linted, Version
-from trl_lint.frontends.server.linting import edits_for, lint, mended
+from trl_lint.frontends.server.linting import edits_for, fixed_text, lint
 from trl_lint.frontends.server.notebooks import SYNC, Notebook, NotebookVersion
 from trl_lint.frontends.server.projects import Projects
 from trl_lint.frontends.server.worker import Worker
@@ -50,11 +50,11 @@ class TrlLintServer(LanguageServer):
         self.notebooks: dict[str, Notebook] = {}
         self.worker = Worker()
         self._texts = 0  # the number of texts received
-        self.projects = Projects(self._complain)
+        self.projects = Projects(self._report_settings_error)
         self.watched = watching.Watched(self)
-        self._looks: dict[str, asyncio.Task[None]] = {}
+        self._scheduled: dict[str, asyncio.Task[None]] = {}
         self._locks: dict[str, asyncio.Lock] = {}
-        self._said: set[str] = set()
+        self._messages_shown: set[str] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         for method, handler in self._handlers().items():
             self.feature(method, _OPTIONS.get(method))(partial(handler))  # pygls sets attributes on it
@@ -110,15 +110,15 @@ class TrlLintServer(LanguageServer):
 
     async def on_initialized(self, params: types.InitializedParams) -> None:
         self._loop = asyncio.get_running_loop()
-        self.watched.ask(watching.everywhere())
+        self.watched.register(watching.watchers())
 
     async def on_open(self, params: types.DidOpenTextDocumentParams) -> None:
         document = params.text_document
-        self._text_came(document.uri, document.version, document.text)
+        self._on_text(document.uri, document.version, document.text)
 
     async def on_change(self, params: types.DidChangeTextDocumentParams) -> None:
         document = params.text_document
-        self._text_came(document.uri, document.version, self.workspace.get_text_document(document.uri).source)
+        self._on_text(document.uri, document.version, self.workspace.get_text_document(document.uri).source)
 
     async def on_save(self, params: types.DidSaveTextDocumentParams) -> None:
         # Not all editors watch files: the saved file may contain the settings.
@@ -138,13 +138,13 @@ class TrlLintServer(LanguageServer):
         path = _path_of(uri)
         if path is not None:
             self.notebooks[uri] = Notebook(uri, path, params, self._encoding)
-            self._version_came(self.notebooks[uri].version(params.notebook_document.version))
+            self._on_version(self.notebooks[uri].version(params.notebook_document.version))
 
     async def on_notebook_change(self, params: types.DidChangeNotebookDocumentParams) -> None:
         notebook = self.notebooks.get(params.notebook_document.uri)
         if notebook is not None:
             notebook.change(params.change)
-            self._version_came(notebook.version(params.notebook_document.version))
+            self._on_version(notebook.version(params.notebook_document.version))
 
     async def on_notebook_close(self, params: types.DidCloseNotebookDocumentParams) -> None:
         self.notebooks.pop(params.notebook_document.uri, None)
@@ -152,16 +152,16 @@ class TrlLintServer(LanguageServer):
 
     def _closed(self, uri: str) -> None:
         self._locks.pop(uri, None)
-        look = self._looks.pop(uri, None)
-        if look is not None:
-            look.cancel()
+        task = self._scheduled.pop(uri, None)
+        if task is not None:
+            task.cancel()
         document = self.documents.pop(uri, None)
         if document is None:
             return
         if self._pushes(document.now):
-            for each in {*document.told, *(each.uri for each in document.now.shown)}:
+            for each in {*document.sent, *(each.uri for each in document.now.shown)}:
                 self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(each, []))
-        self._others_after(FOR_OTHERS, document.now)  # its unsaved text is gone
+        self._schedule_others(FOR_OTHERS, document.now)  # its unsaved text is gone
 
     @property
     def _encoding(self) -> str:
@@ -170,12 +170,12 @@ class TrlLintServer(LanguageServer):
         agreed = encoding.value if isinstance(encoding, types.PositionEncodingKind) else encoding
         return agreed or types.PositionEncodingKind.Utf16.value
 
-    def _text_came(self, uri: str, number: int, text: str) -> None:
+    def _on_text(self, uri: str, number: int, text: str) -> None:
         path = _path_of(uri)
         if path is not None:
-            self._version_came(Version(uri, path, number, Coordinates(text, self._encoding)))
+            self._on_version(Version(uri, path, number, Coordinates(text, self._encoding)))
 
-    def _version_came(self, version: Version) -> None:
+    def _on_version(self, version: Version) -> None:
         document = self.documents.setdefault(version.uri, Document(version))
         document.now = version
         self._texts += 1
@@ -183,35 +183,35 @@ class TrlLintServer(LanguageServer):
         paused = now - document.changed_at > WHILE_TYPING
         document.changed_at = now
         if self._pushes(version):
-            self._look_after(AFTER_A_PAUSE if paused else WHILE_TYPING, version.uri)
-        self._others_after(FOR_OTHERS, version)
+            self._schedule(AFTER_A_PAUSE if paused else WHILE_TYPING, version.uri)
+        self._schedule_others(FOR_OTHERS, version)
 
-    def _others_after(self, seconds: float, changed: Version) -> None:
+    def _schedule_others(self, seconds: float, changed: Version) -> None:
         """Lint the other open documents again: they may import the changed one."""
         for uri, document in self.documents.items():
             if uri != changed.uri and _may_concern(changed, document.now):
-                self._look_after(seconds, uri, again=True)
+                self._schedule(seconds, uri, again=True)
 
     def _reload(self, *, settings: bool) -> None:
         """Lint all open documents again, because files on disk have changed."""
-        self._said.clear()
+        self._messages_shown.clear()
         self.projects.forget(settings=settings)
         for uri in self.documents:
-            self._look_after(AFTER_A_PAUSE, uri, again=True)
+            self._schedule(AFTER_A_PAUSE, uri, again=True)
 
     # --- linting ---
 
-    def _look_after(self, seconds: float, uri: str, *, again: bool = False) -> None:
+    def _schedule(self, seconds: float, uri: str, *, again: bool = False) -> None:
         """Lint a document later, and cancel its previously scheduled lint.
 
         again: even if its own text is unchanged.
         """
-        before = self._looks.get(uri)
+        before = self._scheduled.get(uri)
         if before is not None:
             before.cancel()
-        self._looks[uri] = asyncio.get_running_loop().create_task(self._look(seconds, uri, again))
+        self._scheduled[uri] = asyncio.get_running_loop().create_task(self._lint_later(seconds, uri, again))
 
-    async def _look(self, seconds: float, uri: str, again: bool) -> None:
+    async def _lint_later(self, seconds: float, uri: str, again: bool) -> None:
         await asyncio.sleep(seconds)
         document = self.documents.get(uri)
         if document is None:
@@ -223,16 +223,16 @@ class TrlLintServer(LanguageServer):
             return
         self._show(document, linted)
         if not linted.settled:
-            await self._settle(document, linted)
+            await self._confirm(document, linted)
 
-    async def _settle(self, document: Document, linted: Linted) -> None:
+    async def _confirm(self, document: Document, linted: Linted) -> None:
         """After a pause in typing, check whether a full lint of a document gives the same result."""
         settled = None
         while settled is None:
             await asyncio.sleep(FROM_THE_START)
             if document.linted is not linted:
                 return
-            settled = await self._in_worker(partial(self._lint_whole, linted.version, self._texts))
+            settled = await self._in_worker(partial(self._lint_from_start, linted.version, self._texts))
         if document.linted is linted:
             document.linted = settled
             self._show(document, settled)
@@ -240,16 +240,16 @@ class TrlLintServer(LanguageServer):
 
     def _show(self, document: Document, linted: Linted) -> None:
         """Send the diagnostics to the editor if they have changed."""
-        if document.told == linted.told:
+        if document.sent == linted.to_send:
             return
         if self._pushes(linted.version):
-            before, document.told = document.told, linted.told
-            for uri, (number, found) in linted.told.items():
+            before, document.sent = document.sent, linted.to_send
+            for uri, (number, found) in linted.to_send.items():
                 if before.get(uri) != (number, found):
                     self.text_document_publish_diagnostics(
                         types.PublishDiagnosticsParams(uri, list(found), version=number)
                     )
-            for uri in before.keys() - linted.told.keys():  # removed cells
+            for uri in before.keys() - linted.to_send.keys():  # removed cells
                 self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
         elif self._refreshes:
             self.workspace_diagnostic_refresh(None)
@@ -266,8 +266,8 @@ class TrlLintServer(LanguageServer):
             while (document := self.documents.get(uri)) is not None and not document.is_linted():
                 version = document.now
                 document.linted = await self._in_worker(partial(self._lint, document, version))
-                self._tell(document.linted)
-                self.watched.ask_for_files(self.projects.named)
+                self._show_trouble(document.linted)
+                self.watched.register_files(self.projects.named)
                 self.worker.tidy(is_pause=False)
             return document.linted if document is not None else None
 
@@ -278,7 +278,7 @@ class TrlLintServer(LanguageServer):
         except Interrupted:
             return None
 
-    def _lint_whole(self, version: Version, texts: int) -> Linted | None:
+    def _lint_from_start(self, version: Version, texts: int) -> Linted | None:
         """The result of a full lint; None if the text of any document has changed meanwhile."""
         try:
             return lint(self.projects, version, lambda: self._texts != texts, afresh=True)
@@ -296,27 +296,27 @@ class TrlLintServer(LanguageServer):
 
     # --- messages to the user ---
 
-    def _tell(self, linted: Linted | None) -> None:
+    def _show_trouble(self, linted: Linted | None) -> None:
         if linted is not None and linted.trouble:
-            self._say(linted.trouble)
+            self._show_message(linted.trouble)
 
-    def _complain(self, text: str) -> None:
+    def _report_settings_error(self, text: str) -> None:
         """Report an error in the settings; called in the worker's thread."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._say, text)
+            self._loop.call_soon_threadsafe(self._show_message, text)
 
-    def _say(self, text: str) -> None:
+    def _show_message(self, text: str) -> None:
         """Show a message to the user, only once until something changes on disk."""
-        if text not in self._said:
-            self._said.add(text)
+        if text not in self._messages_shown:
+            self._messages_shown.add(text)
             self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"trl-lint: {text}"))
 
     # --- requests of the editor ---
 
     def _shown_in(self, uri: str) -> Document | None:
         """The document that an editor shows under a URI: the text itself or, for a cell, its notebook."""
-        own = (each for each in self.documents.values() if any(shown.uri == uri for shown in each.now.shown))
-        return next(own, None)
+        documents = (each for each in self.documents.values() if any(shown.uri == uri for shown in each.now.shown))
+        return next(documents, None)
 
     async def on_diagnostic(self, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
         uri = params.text_document.uri
@@ -324,9 +324,9 @@ class TrlLintServer(LanguageServer):
         if linted is None:
             return types.RelatedFullDocumentDiagnosticReport([])
         document = self.documents[uri]
-        document.told = linted.told
+        document.sent = linted.to_send
         if not linted.settled:
-            self._look_after(0, uri)  # this also checks later whether the result is still the same
+            self._schedule(0, uri)  # this also checks later whether the result is still the same
         return types.RelatedFullDocumentDiagnosticReport(list(linted.diagnostics.get(uri, ())))
 
     async def on_code_action(self, params: types.CodeActionParams) -> list[types.CodeAction]:
@@ -335,18 +335,20 @@ class TrlLintServer(LanguageServer):
             return []
         only, version = params.context.only, document.now
         offered: list[types.CodeAction] = []
-        if actions.is_asked_for(types.CodeActionKind.QuickFix.value, only):
-            for each in await self._asked_about(params, document):
+        if actions.is_requested(types.CodeActionKind.QuickFix.value, only):
+            for each in await self._diagnostics_asked_about(params, document):
                 offered += await self._quick_fixes(each, version)
-        if actions.is_asked_for(actions.FIX_ALL, only) and document.now is version:
+        if actions.is_requested(actions.FIX_ALL, only) and document.now is version:
             offered += await self._fix_all(version)
         return offered if document.now is version else []
 
-    async def _asked_about(self, params: types.CodeActionParams, document: Document) -> Iterable[types.Diagnostic]:
+    async def _diagnostics_asked_about(
+        self, params: types.CodeActionParams, document: Document
+    ) -> Iterable[types.Diagnostic]:
         """The diagnostics that actions are requested for: those sent back, otherwise those that overlap the range."""
-        given = [each for each in params.context.diagnostics if actions.is_about(each, document.now)]
-        if given:
-            return given
+        sent_back = [each for each in params.context.diagnostics if actions.is_about(each, document.now)]
+        if sent_back:
+            return sent_back
         linted = await self.linted(document.now.uri)
         first, last = params.range.start, params.range.end
         found = linted.diagnostics.get(params.text_document.uri, ()) if linted is not None else ()
@@ -361,9 +363,9 @@ class TrlLintServer(LanguageServer):
         if finding is None:
             return []
         edits, silence = await self._in_worker(partial(edits_for, finding, version))
-        offered = [actions.mending(found, edits, version, self._versioned)] if edits else []
+        offered = [actions.fixing_action(found, edits, version, self._versioned)] if edits else []
         if silence is not None:
-            offered.append(actions.silencing(found, silence, version, self._versioned))
+            offered.append(actions.silencing_action(found, silence, version, self._versioned))
         return offered
 
     async def _fix_all(self, version: Version) -> list[types.CodeAction]:
@@ -376,16 +378,16 @@ class TrlLintServer(LanguageServer):
         return [action] if self._resolves or action.edit is not None else []
 
     async def on_resolve(self, action: types.CodeAction) -> types.CodeAction:
-        asked = action.data if isinstance(action.data, dict) else {}
-        document = self.documents.get(str(asked.get("uri")))
-        if document is None or document.now.number != asked.get("version"):
+        data = action.data if isinstance(action.data, dict) else {}
+        document = self.documents.get(str(data.get("uri")))
+        if document is None or document.now.number != data.get("version"):
             return action  # the text has changed: the editor does nothing
         return await self._resolved(action, document.now)
 
     async def _resolved(self, action: types.CodeAction, version: Version) -> types.CodeAction:
-        text = await self._in_worker(partial(mended, self.projects, version))
+        text = await self._in_worker(partial(fixed_text, self.projects, version))
         if text != version.text:
-            action.edit = actions.rewriting(version, text, self._versioned)
+            action.edit = actions.rewriting_edit(version, text, self._versioned)
         return action
 
     async def on_hover(self, params: types.HoverParams) -> types.Hover | None:
@@ -405,7 +407,7 @@ class TrlLintServer(LanguageServer):
         linted = document.linted if document.is_linted() else None
         rules = await self._in_worker(partial(hovering.rules_at, self.projects, linted, place))
         pages = [rule.page for rule in rules]
-        parts = [hovering.shown(each, version) for each in known] + pages
+        parts = [hovering.markdown_of(each, version) for each in known] + pages
         return hovering.hover(parts, text.coordinates.span(known[0].start, known[0].end) if known else None)
 
 

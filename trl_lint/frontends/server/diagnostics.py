@@ -28,10 +28,10 @@ JsonData = dict[str, object]
 
 def diagnostic(finding: Finding, version: Version, elsewhere: Elsewhere) -> types.Diagnostic:
     """A finding in one version of a document, at a position that the editor shows."""
-    here = (version.text_at(finding.start) or version).coordinates
+    coordinates = (version.text_at(finding.start) or version).coordinates
     text = f"{finding.message}\nhelp: {finding.help}" if finding.help else finding.message
     return types.Diagnostic(
-        here.span(finding.start, finding.end),
+        coordinates.span(finding.start, finding.end),
         text,
         severity=SEVERITIES[finding.severity],
         code=finding.code,
@@ -45,10 +45,10 @@ def diagnostic(finding: Finding, version: Version, elsewhere: Elsewhere) -> type
 def syntax_error(error: SourceError, version: Version) -> types.Diagnostic:
     """The error that prevents a text from being parsed, and so explains why there are no findings."""
     start = place_of(error)
-    here = (version.text_at(start) or version).coordinates
-    end = Position(error.line, max(len(here.line(error.line)) + 1, error.column))
+    coordinates = (version.text_at(start) or version).coordinates
+    end = Position(error.line, max(len(coordinates.line(error.line)) + 1, error.column))
     return types.Diagnostic(
-        here.span(start, end),
+        coordinates.span(start, end),
         f"{error.verdict}: {error.message}",
         severity=types.DiagnosticSeverity.Warning,
         source=SOURCE,
@@ -62,15 +62,15 @@ def place_of(error: SourceError) -> Position:
 def _related(finding: Finding, version: Version, elsewhere: Elsewhere) -> Iterator[types.DiagnosticRelatedInformation]:
     """The steps that lead to a finding, the reasons why its fix is not safe, and the other places of its cause."""
     steps: Iterable[Note] = dict.fromkeys((*finding.because, *(finding.fix.conditions if finding.fix else ())))
-    told = [(note.text, note.path, note.start) for note in steps]
-    told += [(f"{each.code}: {each.message}", each.path, each.start) for each in finding.also]
-    for text, path, start in told:
-        own = version.text_at(start) if Path(path) == version.path else None
-        there = own.coordinates if own is not None else elsewhere(Path(path))
-        uri = own.uri if own is not None else Path(path).as_uri()
+    rows = [(note.text, note.path, note.start) for note in steps]
+    rows += [(f"{each.code}: {each.message}", each.path, each.start) for each in finding.also]
+    for text, path, start in rows:
+        shown_version = version.text_at(start) if Path(path) == version.path else None
+        coordinates = shown_version.coordinates if shown_version is not None else elsewhere(Path(path))
+        uri = shown_version.uri if shown_version is not None else Path(path).as_uri()
         # A step has no end: mark the rest of its line.
-        end = Position(start.line, max(len(there.line(start.line).rstrip()) + 1, start.column))
-        yield types.DiagnosticRelatedInformation(types.Location(uri, there.span(start, end)), text)
+        end = Position(start.line, max(len(coordinates.line(start.line).rstrip()) + 1, start.column))
+        yield types.DiagnosticRelatedInformation(types.Location(uri, coordinates.span(start, end)), text)
 
 
 def _data(finding: Finding, version: Version) -> JsonData:

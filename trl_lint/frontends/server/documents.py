@@ -16,7 +16,7 @@ from trl_lint.linter.results import SourceError
 from trl_lint.linter.rewriting.text_edits import edits_between
 
 # By the URI of a document: the number of a version of it, and its diagnostics.
-Told = dict[str, tuple[int, tuple[types.Diagnostic, ...]]]
+SentDiagnostics = dict[str, tuple[int, tuple[types.Diagnostic, ...]]]
 
 
 @dataclass(frozen=True)
@@ -78,18 +78,18 @@ class Linted:
     settled: bool = True
 
     @property
-    def told(self) -> Told:
+    def to_send(self) -> SentDiagnostics:
         """The diagnostics to send to the editor."""
         return {each.uri: (each.number, self.diagnostics.get(each.uri, ())) for each in self.version.shown}
 
 
 @dataclass
 class Document:
-    """An open document. told: the diagnostics last sent to the editor."""
+    """An open document. sent: the diagnostics last sent to the editor."""
 
     now: Version
     linted: Linted | None = None
-    told: Told = field(default_factory=dict)
+    sent: SentDiagnostics = field(default_factory=dict)
     changed_at: float = field(default=float("-inf"))
 
     def is_linted(self) -> bool:

@@ -68,8 +68,8 @@ def names_at(projects: Projects, version: Version, place: Position) -> tuple[Nam
 
 def _names_in(linter: Linter, path: Path, source: bytes, place: Position) -> tuple[NameFacts, ...]:
     names = facts_at(linter, path, source, place.line).names
-    there = [each for each in names if each.start <= place <= each.end]
-    return tuple(sorted(there, key=_size))
+    around = [each for each in names if each.start <= place <= each.end]
+    return tuple(sorted(around, key=_size))
 
 
 def _outside(part: CodePart, known: NameFacts) -> NameFacts:
@@ -88,7 +88,7 @@ def _size(known: NameFacts) -> tuple[int, int]:
     return known.end.line - known.start.line, known.end.column - known.start.column
 
 
-def shown(known: NameFacts, version: Version) -> str:
+def markdown_of(known: NameFacts, version: Version) -> str:
     """The facts about a name, in Markdown."""
     lines = []
     for fact in known.facts:

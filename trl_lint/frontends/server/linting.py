@@ -45,12 +45,12 @@ def lint(projects: Projects, version: Version, is_stale: Callable[[], bool], *, 
         # If a notebook is open as text, positions in its cells are not positions in the text.
         findings = tuple(each for each in found if version.text_at(each.start) is not None)
         elsewhere = _coordinates_in(projects, version)
-        told = _by_document(version, ((each.start, diagnostic(each, version, elsewhere)) for each in findings))
+        diagnostics = _by_document(version, ((each.start, diagnostic(each, version, elsewhere)) for each in findings))
         projects.keep(path, linter)
-        return Linted(version, told, findings, settled=kept is None)
+        return Linted(version, diagnostics, findings, settled=kept is None)
     except SourceError as error:
-        told = _by_document(version, [(place_of(error), syntax_error(error, version))])
-        return Linted(version, told, error=error)
+        diagnostics = _by_document(version, [(place_of(error), syntax_error(error, version))])
+        return Linted(version, diagnostics, error=error)
     except Exception as error:
         return Linted(version, trouble=runner.internal_error(path, error))
 
@@ -59,15 +59,15 @@ def _by_document(
     version: Version, found: Iterable[tuple[Position, types.Diagnostic]]
 ) -> dict[str, tuple[types.Diagnostic, ...]]:
     """Diagnostics, by the document that shows their positions."""
-    told: dict[str, tuple[types.Diagnostic, ...]] = {}
+    by_uri: dict[str, tuple[types.Diagnostic, ...]] = {}
     for place, each in found:
-        there = version.text_at(place)
-        if there is not None:
-            told[there.uri] = (*told.get(there.uri, ()), each)
-    return told
+        shown_version = version.text_at(place)
+        if shown_version is not None:
+            by_uri[shown_version.uri] = (*by_uri.get(shown_version.uri, ()), each)
+    return by_uri
 
 
-def mended(projects: Projects, version: Version) -> str:
+def fixed_text(projects: Projects, version: Version) -> str:
     """The text that `trl-lint --fix` would write; the same text if nothing is fixed, or if that fails."""
     path, source = version.path, version.source
     if projects.is_excluded(path):

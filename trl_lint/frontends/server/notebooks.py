@@ -86,7 +86,7 @@ class Notebook:
         changed = {each.document: each for each in cells.data or ()}
         self._cells = [changed.get(each.document, each) for each in self._cells]
         for content in cells.text_content or ():
-            self._retype(content)
+            self._change_text(content)
 
     def _arrange(self, structure: types.NotebookDocumentCellChangeStructure) -> None:
         array = structure.array
@@ -100,7 +100,7 @@ class Notebook:
             self._languages[each.uri] = each.language_id
             self._texts[each.uri] = self._cell(each.uri, each.version, each.text)
 
-    def _retype(self, content: types.NotebookDocumentCellContentChanges) -> None:
+    def _change_text(self, content: types.NotebookDocumentCellContentChanges) -> None:
         """Change the text of a cell, in parts or as a whole."""
         uri, number = content.document.uri, content.document.version
         for change in content.changes if uri in self._texts else ():

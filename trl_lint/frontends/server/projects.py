@@ -49,7 +49,7 @@ class Projects:
     last valid ones stay in force.
     """
 
-    complain: Callable[[str], None]
+    report_settings_error: Callable[[str], None]
     overlay: dict[Path, bytes] = field(default_factory=dict)
     _chosen: dict[Path, _Chosen] = field(default_factory=dict)
     _last_good: dict[Path, _Chosen] = field(default_factory=dict)
@@ -102,7 +102,7 @@ class Projects:
             try:
                 self._baselines[path] = baseline.read(path)
             except ConfigError as error:
-                self.complain(str(error))
+                self.report_settings_error(str(error))
                 self._baselines[path] = None
         known = self._baselines[path]
         return result if known is None else baseline.match(known, [result], linter).results[0]
@@ -113,16 +113,16 @@ class Projects:
         can_fix: it has to compute the text that `--fix` would write. extra_events: see `Linter`.
         """
         chosen = self._of(path)
-        linter = Linter(*self._asked(path), can_fix=can_fix, selection=chosen.wanted, extra_events=extra_events)
-        self._equip(linter, chosen)
+        linter = Linter(*self._linter_inputs(path), can_fix=can_fix, selection=chosen.wanted, extra_events=extra_events)
+        self._share_caches(linter, chosen)
         return linter
 
     def live(self, path: Path, is_stale: Callable[[], bool]) -> LiveLinter:
         """A linter like that of `linter` for a document that is being typed; `keep` keeps it for the next texts."""
         chosen = self._of(path)
-        linter = LiveLinter(*self._asked(path), can_fix=False, selection=chosen.wanted)
+        linter = LiveLinter(*self._linter_inputs(path), can_fix=False, selection=chosen.wanted)
         linter.is_interrupted = is_stale
-        self._equip(linter, chosen)
+        self._share_caches(linter, chosen)
         return linter
 
     def update(self, path: Path, source: bytes) -> LiveLinter | None:
@@ -147,11 +147,11 @@ class Projects:
         linter.is_interrupted = bool
         self._live = _Live(path, linter, self._of(path), others)
 
-    def _asked(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[BaseRule]]:
+    def _linter_inputs(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[BaseRule]]:
         chosen = self._of(path)
         return chosen.settings, import_roots(chosen.settings.root, [path]), chosen.wanted.rules
 
-    def _equip(self, linter: Linter, chosen: _Chosen) -> None:
+    def _share_caches(self, linter: Linter, chosen: _Chosen) -> None:
         top = linter.roots[0]
         linter.overlay = dict(self.overlay)
         linter.trees = self._trees.setdefault(top, {})
@@ -166,7 +166,7 @@ class Projects:
                 settings = load_settings(folder)
                 self._chosen[folder] = self._last_good[folder] = _Chosen(settings, selection(settings))
             except ConfigError as error:
-                self.complain(str(error))
+                self.report_settings_error(str(error))
                 default = _Chosen(Settings(), selection(Settings()))
                 self._chosen[folder] = self._last_good.get(folder, default)
         return self._chosen[folder]

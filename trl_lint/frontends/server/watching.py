@@ -35,7 +35,7 @@ def _in_any_case(name: str) -> str:
     return "".join(f"[{each}{each.upper()}]" if each.isalpha() else each for each in name)
 
 
-def everywhere() -> list[types.FileSystemWatcher]:
+def watchers() -> list[types.FileSystemWatcher]:
     """The watchers for files in the open folders."""
     return [types.FileSystemWatcher(f"**/{each}") for each in patterns()]
 
@@ -48,26 +48,26 @@ class Watched:
         self._asked = 0
         self._files: set[Path] = set()
 
-    def ask(self, watchers: Sequence[types.FileSystemWatcher]) -> None:
+    def register(self, watchers: Sequence[types.FileSystemWatcher]) -> None:
         """Ask the editor to report changes of such files, if it can."""
-        told = self._capabilities()
-        if told is None or not told.dynamic_registration or not watchers:
+        capabilities = self._capabilities()
+        if capabilities is None or not capabilities.dynamic_registration or not watchers:
             return
         self._asked += 1
         options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
         name = f"watched-files-{self._asked}"
-        asked = types.Registration(name, types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
-        self._server.client_register_capability(types.RegistrationParams([asked]))
+        registration = types.Registration(name, types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+        self._server.client_register_capability(types.RegistrationParams([registration]))
 
-    def ask_for_files(self, paths: Iterable[Path]) -> None:
+    def register_files(self, paths: Iterable[Path]) -> None:
         """Ask it to watch these files as well, unless `everywhere` already covers them."""
         new = sorted(path for path in {*paths} - self._files if not self._is_covered(path))
         self._files.update(paths)
-        told = self._capabilities()
-        if told is not None and told.relative_pattern_support:
-            self.ask([types.FileSystemWatcher(types.RelativePattern(p.parent.as_uri(), p.name)) for p in new])
+        capabilities = self._capabilities()
+        if capabilities is not None and capabilities.relative_pattern_support:
+            self.register([types.FileSystemWatcher(types.RelativePattern(p.parent.as_uri(), p.name)) for p in new])
         else:
-            self.ask([types.FileSystemWatcher(path.as_posix()) for path in new])
+            self.register([types.FileSystemWatcher(path.as_posix()) for path in new])
 
     def _is_covered(self, path: Path) -> bool:
         workspace = self._server.workspace

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 _Result = TypeVar("_Result")
 # After this many lints, garbage is collected even while the user is typing.
-_MOST_LOOKS = 30
+_MOST_LINTS = 30
 
 
 class Worker:
@@ -19,7 +19,7 @@ class Worker:
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lint")
         self._waiting = 0
-        self._looks = 0
+        self._lints = 0
         # Trees are large and live long: collect garbage only when nothing is waiting, not between two steps.
         gc.disable()
 
@@ -37,9 +37,9 @@ class Worker:
 
     def tidy(self, *, is_pause: bool) -> None:
         """Collect garbage if there may be much and nothing else is waiting. is_pause: the user is not typing."""
-        self._looks += 1
-        if not self._waiting and (is_pause or self._looks >= _MOST_LOOKS):
-            self._looks = 0
+        self._lints += 1
+        if not self._waiting and (is_pause or self._lints >= _MOST_LINTS):
+            self._lints = 0
             self._thread.submit(_collect)
 
     def stop(self) -> None:
