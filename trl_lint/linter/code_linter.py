@@ -41,8 +41,8 @@ class CodeLinter:
     It keeps parsed modules, so files that import each other are read once.
 
     Args:
-        can_fix: Whether fixes may be requested. If so, the analysis collects the events of all rules, because a fix must
-            not cause a finding of another rule; otherwise only those of the selected rules.
+        can_fix: Whether fixes may be requested. If so, the analysis collects the events of all rules, because a fix
+            must not cause a finding of another rule; otherwise only those of the selected rules.
         selection: Which findings are wanted; None: all.
         extra_events: Further events that are needed, apart from those of the rules.
     """

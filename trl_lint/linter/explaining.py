@@ -58,7 +58,7 @@ def facts_at(
 ) -> LineFacts:
     """What is known at a line of a file, counted from 1.
 
-    linter: one created for this question (`asks=[Known]`). others: files that are analysed as well, for what they pass
+    linter: one created for this question (`extra_events=[Known]`). others: files that are analysed as well, for what they pass
     to this one.
 
     Raises:
