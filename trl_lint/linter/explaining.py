@@ -58,8 +58,8 @@ def facts_at(
 ) -> LineFacts:
     """What is known at a line of a file, counted from 1.
 
-    linter: one created for this question (`extra_events=[Known]`). others: files that are analysed as well, for what they pass
-    to this one.
+    linter: one created for this question (`extra_events=[Known]`). others: files that are analysed as well, for what
+    they pass to this one.
 
     Raises:
         SourceError: the file can't be decoded or parsed.

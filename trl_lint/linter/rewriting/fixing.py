@@ -116,7 +116,7 @@ def fix_launches(linter: Linter, path: Path, source: bytes, first: FixResult, *,
     wanted = [each for each in found if each.edits and each.finding in fixable]
     if not wanted:
         return replace(first, remaining=tuple(current_linter.check(path, first.source)))
-    current, withheld = checker.mended(path, first.source, current_linter.launches, wanted)
+    current, withheld = checker.apply_fixes(path, first.source, current_linter.launches, wanted)
     last = fresh_linter(linter, path)
     before, after = (
         [Counted(each.finding, frozenset({(each.finding.message,)})) for each in checked.launches]
