@@ -135,7 +135,7 @@ def told_gpus_of_job(machine: str, folder: Path) -> str:
 
 
 def told_condition(text: str, folder: Path) -> str:
-    return judge.gpus(only_start(text)).telling
+    return judge.gpus(only_start(text)).evidence
 
 
 def may(text: str, folder: Path) -> bool:
@@ -767,7 +767,7 @@ CASES = {
 
 def taken_away(monkeypatch: pytest.MonkeyPatch, guess: Guess) -> None:
     """Make the guess ineffective for every name."""
-    for remembering in (judge._noted, judge._headed, judge._speaks_of_gpus):
+    for remembering in (judge._by_note, judge._by_comment, judge._mentions_gpus):
         remembering.cache_clear()
     for method, nothing in (("fits", False), ("found_in", False), ("values", None)):
         monkeypatch.setattr(Guess, method, without(guess, getattr(Guess, method), nothing))

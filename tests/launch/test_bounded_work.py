@@ -212,8 +212,8 @@ def test_fixes_are_tried_one_by_one_up_to_a_limit(tmp_path, monkeypatch):
         tried.append(len(wanted))
         return b"", "no"
 
-    monkeypatch.setattr(checker, "_passed", refuses)
-    new, withheld = checker.mended(tmp_path / "a.sh", text.encode(), project, found.launches)
+    monkeypatch.setattr(checker, "_try_fixes", refuses)
+    new, withheld = checker.apply_fixes(tmp_path / "a.sh", text.encode(), project, found.launches)
     assert (new, len(withheld)) == (text.encode(), checker.MOST_TRIED + 20)
     assert len(tried) == 1 + checker.MOST_TRIED
 

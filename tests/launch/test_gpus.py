@@ -96,7 +96,7 @@ SAID = {
 @pytest.mark.parametrize("text", SAID)
 def test_said(text: str) -> None:
     verdict = gpus(only_start(text))
-    assert f"{verdict.gpus.value} {verdict.telling}" == SAID[text]
+    assert f"{verdict.gpus.value} {verdict.evidence}" == SAID[text]
 
 
 FILES = {
@@ -127,4 +127,4 @@ FILES = {
 @pytest.mark.parametrize(("name", "text"), FILES)
 def test_said_by_a_file(name: str, text: str) -> None:
     verdict = gpus(starts(text, name)[0])
-    assert f"{verdict.gpus.value} {verdict.telling}" == FILES[name, text]
+    assert f"{verdict.gpus.value} {verdict.evidence}" == FILES[name, text]

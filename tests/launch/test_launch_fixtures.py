@@ -31,7 +31,7 @@ def trains(start: Start) -> bool:
 def judged(start: Start, text: str) -> tuple[str, tuple[TextEdit, ...]]:
     if not trains(start):
         return "no trainer", ()
-    verdict, telling = gpus(start).gpus, gpus(start).telling
+    verdict, telling = gpus(start).gpus, gpus(start).evidence
     if verdict is Gpus.UNKNOWN and telling:
         return "unclear", ()
     if verdict not in (Gpus.SEVERAL, Gpus.UNKNOWN):

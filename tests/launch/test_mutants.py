@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.launch.checker import checked, mended
+from trl_lint.launch.checker import apply_fixes, checked
 from trl_lint.launch.training.launch_project import LaunchProject
 from trl_lint.settings import Settings
 
@@ -130,7 +130,7 @@ def test_mutants(project: LaunchProject, name: str) -> None:
         assert "\n" not in found.remark
         wanted = [each for each in found.launches if each.edits]
         if wanted:
-            new, withheld = mended(FOLDER / name, text, project, wanted)
+            new, withheld = apply_fixes(FOLDER / name, text, project, wanted)
             assert new.decode("utf-8") or withheld
 
 

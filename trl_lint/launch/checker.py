@@ -37,16 +37,16 @@ MOST_TRIED = 50
 # The folders of torch's package index, by build.
 _CPU_WHEELS = re.compile(r"download\.pytorch\.org/whl/cpu\b")
 _CUDA_WHEELS = re.compile(r"download\.pytorch\.org/whl/(?:cu\d|rocm)")
-_TOLD = 200
+_MOST_SHOWN = 200
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _HELP = "start it with `accelerate launch` (or `torchrun`), which makes one process per GPU"
-_WRAPPED = (
+_DATA_PARALLEL = (
     "Trainer wraps the model in DataParallel, which, depending on the release, fails, trains on a part of each batch, "
     "or is slow"
 )
 # Trainers under which nothing crashes.
 _PLAIN = frozenset({"Seq2SeqTrainer", "Trainer"})
-_IDLE = "all but one of them stay idle"
+_OTHERS_IDLE = "all but one of them stay idle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +84,14 @@ class _Fault:
 def checked(path: Path, source: bytes, project: LaunchProject) -> Checked:
     """The findings in a file with their edits, and what could not be checked."""
     reading = readers.read(path, source)
-    untold = not _for_cpu(reading.text) and not is_for_one_gpu(path)
-    launched = _launched(reading.commands)
+    report_unknown = not _for_cpu(reading.text) and not is_for_one_gpu(path)
+    launched = _scripts_with_launcher(reading.commands)
     groups: dict[tuple[int, int], list[_Fault | None]] = {}
     for command in reading.commands:
         start = None if own_launcher(command) else bare_start(command)
         if start is not None:
             word = start.interpreter or start.script or command.words[0]
-            fault = _fault(start, path, project, untold and posixpath.basename(start.path) not in launched)
+            fault = _fault(start, path, project, report_unknown and posixpath.basename(start.path) not in launched)
             groups.setdefault((word.start, word.end), []).append(fault)
     places = _places(path, reading.text)
     found = [_launch(path, reading.text, places, group, project) for group in groups.values() if any(group)]
@@ -99,7 +99,7 @@ def checked(path: Path, source: bytes, project: LaunchProject) -> Checked:
     return Checked(reading.text, tuple(sorted(found, key=lambda each: each.finding.sort_key)), remark)
 
 
-def _launched(commands: Iterable[Command]) -> set[str]:
+def _scripts_with_launcher(commands: Iterable[Command]) -> set[str]:
     """The names of the scripts that a file starts with a launcher; there, bare python is meant for one GPU."""
     return {posixpath.basename(launched_program(each)) for each in commands} - {""}
 
@@ -114,12 +114,14 @@ def _for_cpu(text: str) -> bool:
     return _CPU_WHEELS.search(text) is not None and not _CUDA_WHEELS.search(text)
 
 
-def _fault(start: Start, path: Path, project: LaunchProject, untold: bool) -> _Fault | None:
-    """What is wrong with a launch. untold: report launches that say nothing of GPUs, unless the settings forbid it."""
+def _fault(start: Start, path: Path, project: LaunchProject, report_unknown: bool) -> _Fault | None:
+    """What is wrong with a launch. report_unknown: whether launches that say nothing of GPUs count."""
     verdict = gpus(start)
     certain = verdict.gpus is Gpus.SEVERAL
-    unsure = verdict.gpus is Gpus.UNKNOWN and not verdict.telling and untold and project.unknown is not False
-    if not (certain or unsure) or not may_train(start):
+    is_unclear = (
+        verdict.gpus is Gpus.UNKNOWN and not verdict.evidence and report_unknown and project.unknown is not False
+    )
+    if not (certain or is_unclear) or not may_train(start):
         return None
     script = project.started(start, path)
     if script is None:
@@ -205,15 +207,15 @@ def _message(fault: _Fault) -> str:
     start = fault.start
     word = start.module or start.script
     name = (start.path or (word.value or word.raw).removeprefix("-m")) if word else ""
-    harm = _WRAPPED if _wraps(fault) else _IDLE
+    harm = _DATA_PARALLEL if _wraps(fault) else _OTHERS_IDLE
     if fault.verdict.gpus is Gpus.SEVERAL:
-        telling = _shortened(" ".join(fault.verdict.telling.split()))
-        return f"bare python starts the training `{name}` as one process for several GPUs (`{telling}`): {harm}"
+        evidence = _shortened(" ".join(fault.verdict.evidence.split()))
+        return f"bare python starts the training `{name}` as one process for several GPUs (`{evidence}`): {harm}"
     return f"bare python starts the training `{name}` as one process: if more than one GPU is visible, {harm}"
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _TOLD else f"{text[:_TOLD]}…"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 
 def _edits(text: str, group: Sequence[_Fault | None]) -> tuple[tuple[TextEdit, ...] | None, str]:
@@ -242,12 +244,12 @@ def _placed(places: Places, edits: Iterable[TextEdit]) -> tuple[PlacedEdit, ...]
 # --- fixes ----------------------------------------------------------------------------------------------
 
 
-def mended(
+def apply_fixes(
     path: Path, source: bytes, project: LaunchProject, wanted: Sequence[JudgedLaunch]
 ) -> tuple[bytes, list[tuple[JudgedLaunch, str]]]:
     """Apply the wanted fixes, all together or else one by one. Returns the content, and withheld fixes with reasons."""
     before = checked(path, source, project)
-    new, reason = _passed(path, before, project, wanted)
+    new, reason = _try_fixes(path, before, project, wanted)
     if not reason or len(wanted) == 1:
         return (new, []) if not reason else (source, [(wanted[0], reason)])
     passing: list[JudgedLaunch] = []
@@ -257,7 +259,7 @@ def mended(
         if len(passing) + len(withheld) >= MOST_TRIED:
             withheld.append((each, f"only {MOST_TRIED} fixes of a file are tried one by one"))
             continue
-        new, reason = _passed(path, before, project, [*passing, each])
+        new, reason = _try_fixes(path, before, project, [*passing, each])
         if reason:
             withheld.append((each, reason))
         else:
@@ -266,7 +268,9 @@ def mended(
     return current, withheld
 
 
-def _passed(path: Path, before: Checked, project: LaunchProject, wanted: Sequence[JudgedLaunch]) -> tuple[bytes, str]:
+def _try_fixes(
+    path: Path, before: Checked, project: LaunchProject, wanted: Sequence[JudgedLaunch]
+) -> tuple[bytes, str]:
     """The new content, and why it does not pass the gate ("" if it does)."""
     edits = sorted({edit for each in wanted for edit in each.edits or ()}, key=lambda each: each.start)
     if any(one.end > other.start for one, other in pairwise(edits)):

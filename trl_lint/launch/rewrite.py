@@ -43,15 +43,15 @@ def rewrite(start: Start, text: str) -> tuple[TextEdit, ...] | None:
     word, form = _as_written(start.interpreter, text), start.command.form
     if word is None:
         return None
-    assignments = _carried(start.flags)
+    assignments = _flag_assignments(start.flags)
     launch = _launcher(word)
     if assignments is None or launch is None or not _takes_module(start):
         return None
     new = _written([*_assigned(start, assignments), *launch], word, text, form)
-    gone = [_without(flag, text, form) for flag in start.flags]
-    if new is None or any(each is None for each in gone):
+    removals = [_without(flag, text, form) for flag in start.flags]
+    if new is None or any(each is None for each in removals):
         return None
-    return _disjoint((TextEdit(word.start, word.end, new), *(each for each in gone if each)))
+    return _disjoint((TextEdit(word.start, word.end, new), *(each for each in removals if each)))
 
 
 def _as_written(word: Word | None, text: str) -> Word | None:
@@ -66,11 +66,11 @@ def _as_written(word: Word | None, text: str) -> Word | None:
 
 def _disjoint(edits: tuple[TextEdit, ...]) -> tuple[TextEdit, ...] | None:
     ordered = sorted(edits, key=lambda edit: (edit.start, edit.end))
-    apart = all(one.end <= other.start for one, other in itertools.pairwise(ordered))
-    return tuple(ordered) if apart else None
+    are_disjoint = all(one.end <= other.start for one, other in itertools.pairwise(ordered))
+    return tuple(ordered) if are_disjoint else None
 
 
-def _carried(flags: Sequence[Word]) -> list[str] | None:
+def _flag_assignments(flags: Sequence[Word]) -> list[str] | None:
     """The assignments with the effect of the interpreter's flags; None if the launcher has no equivalent."""
     found: list[str] = []
     values = [each.value or "" for each in flags]

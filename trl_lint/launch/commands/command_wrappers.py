@@ -131,7 +131,7 @@ def unwrap(words: Sequence[Word]) -> Unwrapped:
     environment: dict[str, str | None] = {}
     start = 0
     while start < len(words) and (prefix := _prefix(words, start)):
-        behind, script = _behind(prefix, words, start + len(prefix.words), environment)
+        behind, script = _end_of_prefix(prefix, words, start + len(prefix.words), environment)
         wrappers.append(Wrapper(prefix, tuple(words[start : behind if script is None else script])))
         if script is not None:
             return Unwrapped(tuple(wrappers), (), environment, script)
@@ -146,7 +146,7 @@ def _prefix(words: Sequence[Word], start: int) -> Prefix | None:
     return None
 
 
-def _behind(
+def _end_of_prefix(
     prefix: Prefix, words: Sequence[Word], place: int, environment: dict[str, str | None]
 ) -> tuple[int, int | None]:
     """Where the command that is run begins, or which word is a script."""

@@ -79,17 +79,17 @@ def align(file: str, start: int, end: int, value: str) -> Passage | None:
 def _next(file: str, place: int, end: int, character: str, before: str) -> tuple[int, int | None]:
     """Where to continue, and where `character` is at or after `place`."""
     while place < end:
-        here = file[place]
-        if here == "\\" and place + 1 < end and _ESCAPES.get(file[place + 1], "") == character:
+        current = file[place]
+        if current == "\\" and place + 1 < end and _ESCAPES.get(file[place + 1], "") == character:
             return place + 2, place
-        if here == "\\" and (coded := _coded(file, place, end, character)):
+        if current == "\\" and (coded := _coded(file, place, end, character)):
             return coded, place
-        if here == character:
+        if current == character:
             return _behind(file, place, character), place
-        if character in " \n" and here in " \t\r\n":
+        if character in " \n" and current in " \t\r\n":
             return place + 1, place
         # Indentation, the backslash of an escape, and the second of two quotes correspond to no character.
-        if here not in " \t\r\n\\" and not (here == "'" == before):
+        if current not in " \t\r\n\\" and not (current == "'" == before):
             return place, None
         place += 1
     return place, None

@@ -11,9 +11,9 @@ from trl_lint.launch.commands.commands import Word
 from trl_lint.launch.judge.python_invocation import Start
 
 # With these a script prints something and ends.
-_TALK = frozenset({"--help", "-h", "--version"})
+_HELP_OPTIONS = frozenset({"--help", "-h", "--version"})
 # Placeholders for arguments that the reader is to fill in.
-_LEFT_OUT = frozenset({"...", "[...]", "\u2026"})
+_OMITTED = frozenset({"...", "[...]", "\u2026"})
 _FALSE = frozenset({"false", "0", "no"})
 # What a settings file says about training, in JSON, YAML, TOML or lines of `name = value`.
 _IN_SETTINGS = re.compile(r"""^[^#\n]*?\bdo_train\b["']?\s*[:=]\s*["']?(\w*|~)(?=["',\s}]|$)""", re.MULTILINE)
@@ -25,10 +25,10 @@ _UNSET = _FALSE | {"off", "null", "none", "~"}
 
 def may_train(start: Start) -> bool:
     """Whether a start with these arguments may train: some only ask for help or for an evaluation, or are omitted."""
-    if any(each.value in _TALK or each.value in _LEFT_OUT for each in start.arguments):
+    if any(each.value in _HELP_OPTIONS or each.value in _OMITTED for each in start.arguments):
         return False
-    train = _asked(start, TRAIN_ARGUMENT)
-    return train is not False if train is not None else not _asked(start, NO_TRAIN_ARGUMENT)
+    train = _value_of(start, TRAIN_ARGUMENT)
+    return train is not False if train is not None else not _value_of(start, NO_TRAIN_ARGUMENT)
 
 
 def may_ask_to_train(start: Start, text_of: Callable[[str], str | None]) -> bool:
@@ -36,7 +36,7 @@ def may_ask_to_train(start: Start, text_of: Callable[[str], str | None]) -> bool
 
     text_of: the text of a settings file, None if it is not available.
     """
-    if leaves_open(start.arguments) or _asked(start, TRAIN_ARGUMENT) is not None:
+    if leaves_open(start.arguments) or _value_of(start, TRAIN_ARGUMENT) is not None:
         return True
     texts = (text_of(word.value) if word.value is not None else None for word in _settings(start))
     return any(text is None or _asks_to_train(text) for text in texts)
@@ -44,10 +44,10 @@ def may_ask_to_train(start: Start, text_of: Callable[[str], str | None]) -> bool
 
 def _asks_to_train(settings: str) -> bool:
     """Whether settings ask for training, or say something about it that can't be read here."""
-    said = [match[1].lower() for match in _IN_SETTINGS.finditer(settings)]
-    if len(said) < len(_NAMED_IN_SETTINGS.findall(settings)) or _INHERITS.search(settings):
+    values = [match[1].lower() for match in _IN_SETTINGS.finditer(settings)]
+    if len(values) < len(_NAMED_IN_SETTINGS.findall(settings)) or _INHERITS.search(settings):
         return True
-    return any(each not in _UNSET for each in said)
+    return any(each not in _UNSET for each in values)
 
 
 def _settings(start: Start) -> Iterator[Word]:
@@ -68,12 +68,12 @@ def leaves_open(words: Sequence[Word]) -> bool:
     )
 
 
-def _asked(start: Start, option: Guess) -> bool | None:
+def _value_of(start: Start, option: Guess) -> bool | None:
     """The value of the last argument of this kind, None if there is none."""
-    said = None
+    result = None
     values = [each.value or "" for each in start.arguments]
     for place, value in enumerate(values):
         if groups := option.values(value):
-            given = groups[0] if groups[0] is not None else "".join(values[place + 1 : place + 2])
-            said = given.lower() not in _FALSE
-    return said
+            text = groups[0] if groups[0] is not None else "".join(values[place + 1 : place + 2])
+            result = text.lower() not in _FALSE
+    return result

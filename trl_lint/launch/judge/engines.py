@@ -336,7 +336,7 @@ def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
     """The launcher that a command calls, and the words after it; "" for none."""
     rest = unwrap(command.words).rest
     if found := own_launcher(command):
-        return found, _behind(rest, found.rpartition(" ")[2])
+        return found, _words_after(rest, found.rpartition(" ")[2])
     values = [each.value for each in rest]
     for names in _ANYWHERE:
         for place in range(len(values) - len(names) + 1):
@@ -345,7 +345,7 @@ def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
     return "", ()
 
 
-def _behind(words: Sequence[Word], launcher: str) -> Sequence[Word]:
+def _words_after(words: Sequence[Word], launcher: str) -> Sequence[Word]:
     """The words after the launcher, or after its module or script."""
     names = (each.value or each.tail for each in words)
     place = next((place for place, name in enumerate(names) if name == launcher or name.endswith(f"/{launcher}")), -1)
@@ -353,10 +353,10 @@ def _behind(words: Sequence[Word], launcher: str) -> Sequence[Word]:
 
 
 def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
-    given = [(name, value) for name, value, _ in options(words)]
+    passed = [(name, value) for name, value, _ in options(words)]
     place, started = _started(words)
-    own = [(name, value) for name, value, _ in options(words[:place])]
-    found = {option.engine for name, value in given for option in OPTIONS if option.fits(name, value)}
+    launcher_options = [(name, value) for name, value, _ in options(words[:place])]
+    found = {option.engine for name, value in passed for option in OPTIONS if option.fits(name, value)}
     named = next(((value, text) for name, value, text in options(words) if name in CONFIGURATION_OPTIONS), None)
     configuration = named[0] if named else ""
     is_deepspeed = launcher in DEEPSPEED_LAUNCHERS
@@ -366,10 +366,10 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
         configuration,
         started,
         frozenset(each.value for each in words if each.value and each.value.endswith(SETTINGS_FILES)),
-        _is_told(launcher, bool(found) or is_deepspeed or bool(configuration)) and not leaves_open(words),
-        _says(ONE_NODE, given, words),
-        _says(ONE_PROCESS, own, words) and not _is_several(own),
-        any(name in COUNTS for name, _ in own),
+        _is_engine_known(launcher, bool(found) or is_deepspeed or bool(configuration)) and not leaves_open(words),
+        _has_fixed_option(ONE_NODE, passed, words),
+        _has_fixed_option(ONE_PROCESS, launcher_options, words) and not _is_several(launcher_options),
+        any(name in COUNTS for name, _ in launcher_options),
         None if leaves_open(words) else _option_names(words[place:]),
         _drops_last(words[place:]),
         _pattern(named[1]) if named else HOME if _is_of_accelerate(launcher) else "",
@@ -383,17 +383,17 @@ def _pattern(option: str) -> str:
 
 def _drops_last(words: Sequence[Word]) -> bool:
     """Whether the option is passed to a program, as a flag or with a true value."""
-    given = [value for name, value, _ in options(words) if name.lstrip("-").replace("-", "_") == DROPS_LAST]
-    return any(value.lower() in ("", "1", "on", "true", "yes") for value in given)
+    passed = [value for name, value, _ in options(words) if name.lstrip("-").replace("-", "_") == DROPS_LAST]
+    return any(value.lower() in ("", "1", "on", "true", "yes") for value in passed)
 
 
-def _is_several(given: Sequence[tuple[str, str]]) -> bool:
-    return any(option.fits(name, value) for name, value in given for option in SEVERAL_NODES)
+def _is_several(passed: Sequence[tuple[str, str]]) -> bool:
+    return any(option.fits(name, value) for name, value in passed for option in SEVERAL_NODES)
 
 
-def _says(options: Sequence[CountOption], given: Sequence[tuple[str, str]], words: Sequence[Word]) -> bool:
+def _has_fixed_option(options: Sequence[CountOption], passed: Sequence[tuple[str, str]], words: Sequence[Word]) -> bool:
     """Whether one of these options is given with a fixed value."""
-    return any(option.fits(name, value) and not _may_vary(name, words) for name, value in given for option in options)
+    return any(option.fits(name, value) and not _may_vary(name, words) for name, value in passed for option in options)
 
 
 def _started(words: Sequence[Word]) -> tuple[int, str]:
@@ -413,7 +413,7 @@ def _started(words: Sequence[Word]) -> tuple[int, str]:
     return len(words), ""
 
 
-def _is_told(launcher: str, is_named: bool) -> bool:
+def _is_engine_known(launcher: str, is_named: bool) -> bool:
     """Whether the engine of a launch follows from the command: Accelerate's default is in the home folder instead."""
     return is_named or not _is_of_accelerate(launcher)
 

@@ -36,10 +36,10 @@ class Gpus(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class GpuVerdict:
-    """telling: the text that says so; with UNKNOWN it mentions GPUs without a readable number."""
+    """evidence: the text that says so; with UNKNOWN it mentions GPUs without a readable number."""
 
     gpus: Gpus
-    telling: str = ""
+    evidence: str = ""
 
 
 # The kinds of hints from front ends, with the meaning of their values.
@@ -123,20 +123,20 @@ def _chosen(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) ->
     if any(each.name in VISIBLE and each.written_out for each in start.command.assignments):
         return None
     choices = (each for each in start.command.surroundings.hints if each.kind == "choice")
-    return next((GpuVerdict(Gpus.UNKNOWN, each.text) for each in choices if _speaks_of_gpus(each)), None)
+    return next((GpuVerdict(Gpus.UNKNOWN, each.text) for each in choices if _mentions_gpus(each)), None)
 
 
 @lru_cache(_REMEMBERED)
-def _speaks_of_gpus(hint: Hint) -> bool:
+def _mentions_gpus(hint: Hint) -> bool:
     return ASKS_FOR_GPUS.fits(hint.value)
 
 
 def _visible(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
     """`CUDA_VISIBLE_DEVICES` and similar variables; the one set closest to the process counts."""
-    given = {name: value for wrapper in wrappers for name, value in _handed_over(wrapper).items()}
+    passed = {name: value for wrapper in wrappers for name, value in _passed_variables(wrapper).items()}
     for name in VISIBLE:
-        if name in start.environment or name in given:
-            value = start.environment[name] if name in start.environment else given[name]
+        if name in start.environment or name in passed:
+            value = start.environment[name] if name in start.environment else passed[name]
             return GpuVerdict(_devices(value), f"{name}={'…' if value is None else value}")
     return None
 
@@ -156,7 +156,7 @@ def _devices(value: str | None) -> Gpus:
     return Gpus.ONE if len(set(devices)) == 1 else Gpus.SEVERAL
 
 
-def _handed_over(wrapper: Wrapper) -> dict[str, str | None]:
+def _passed_variables(wrapper: Wrapper) -> dict[str, str | None]:
     """The variables of `docker run -e NAME=value`, `sbatch --export=ALL,NAME=value`."""
     found: dict[str, str | None] = {}
     for name, value, _ in options(wrapper.words):
@@ -188,9 +188,9 @@ def options(words: Sequence[Word]) -> list[tuple[str, str, str]]:
 def _slurm(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
     """srun starts one process per task; a batch script itself runs once, with all GPUs of the node."""
     batch = [(*_option(each.value), each.text) for each in start.command.surroundings.hints if each.kind == "slurm"]
-    given = [option for each in wrappers if each.name in ("sbatch", "salloc") for option in options(each.words)]
+    passed = [option for each in wrappers if each.name in ("sbatch", "salloc") for option in options(each.words)]
     step = [option for each in wrappers if each.name == "srun" for option in options(each.words)]
-    job = [*batch, *given]
+    job = [*batch, *passed]
     if any(each.name == "srun" for each in wrappers):
         several = _tasks(step) or _tasks(job)
         if several and several[0] != 1:
@@ -242,11 +242,11 @@ def _container(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper])
     for wrapper in reversed(wrappers):
         for name, value, text in options(wrapper.words):
             if name == "--gpus" and wrapper.name in ("docker", "podman", "nvidia-docker"):
-                return GpuVerdict(_asked(value), text)
+                return GpuVerdict(_requested(value), text)
     return None
 
 
-def _asked(value: str) -> Gpus:
+def _requested(value: str) -> Gpus:
     """Docker's syntax: `all`, `2`, `device=0,1`, `"device=0"`."""
     value = value.strip("\"'")
     if value == "all":
@@ -256,7 +256,7 @@ def _asked(value: str) -> Gpus:
     return _amount(value) if value else Gpus.UNKNOWN
 
 
-def _hinted(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
+def _by_hints(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
     hints = start.command.surroundings.hints
     for kind, read in _HINT_READERS.items():
         for hint in reversed(hints):
@@ -265,25 +265,25 @@ def _hinted(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) ->
     return None
 
 
-def _hosted(hint: Hint) -> GpuVerdict | None:
+def _by_host(hint: Hint) -> GpuVerdict | None:
     return GpuVerdict(Gpus.CPU, hint.text) if HOSTED_RUNNER.fits(hint.value) else None
 
 
 @lru_cache(_REMEMBERED)
-def _noted(hint: Hint) -> GpuVerdict | None:
-    return GpuVerdict(Gpus.ONE, hint.text) if NAMES_LAUNCHER.fits(hint.value) else _headed(hint)
+def _by_note(hint: Hint) -> GpuVerdict | None:
+    return GpuVerdict(Gpus.ONE, hint.text) if NAMES_LAUNCHER.fits(hint.value) else _by_comment(hint)
 
 
 @lru_cache(_REMEMBERED)
-def _headed(hint: Hint) -> GpuVerdict | None:
+def _by_comment(hint: Hint) -> GpuVerdict | None:
     is_of_one = ONE_GPU_NOTE.fits(hint.value) and not SEVERAL_GPUS_NOTE.fits(hint.value)
     return GpuVerdict(Gpus.ONE, hint.text) if is_of_one else None
 
 
 _HINT_READERS: dict[str, Callable[[Hint], GpuVerdict | None]] = {
-    "gpus": lambda hint: GpuVerdict(_asked(hint.value), hint.text),
-    "host": _hosted,
-    "note": _noted,
-    "head": _headed,
+    "gpus": lambda hint: GpuVerdict(_requested(hint.value), hint.text),
+    "host": _by_host,
+    "note": _by_note,
+    "head": _by_comment,
 }
-_QUESTIONS = (_ranks, _cpu, _chosen, _visible, _slurm, _container, _hinted)
+_QUESTIONS = (_ranks, _cpu, _chosen, _visible, _slurm, _container, _by_hints)

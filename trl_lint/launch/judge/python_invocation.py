@@ -119,8 +119,8 @@ def _by_interpreter(command: Command, found: Unwrapped) -> Start | None:
 
 
 def _environment(command: Command, found: Unwrapped) -> Mapping[str, str | None]:
-    handed_on = command.environment if all(each.prefix.environment for each in found.wrappers) else {}
-    return laid_over(handed_on, found.environment)
+    inherited = command.environment if all(each.prefix.environment for each in found.wrappers) else {}
+    return laid_over(inherited, found.environment)
 
 
 def _is_tool(module: str) -> bool:

@@ -44,7 +44,7 @@ def read(
     if inner is not None and inner.text.startswith(option):
         inner = inner.part(len(option), len(inner.text))
     if inner is not None:
-        handed_on = surroundings.environment if all(each.prefix.environment for each in found.wrappers) else {}
-        environment = {**handed_on, **found.environment}
+        inherited = surroundings.environment if all(each.prefix.environment for each in found.wrappers) else {}
+        environment = {**inherited, **found.environment}
         around = (*surroundings.around, words[: found.script])
         yield from shell.read(inner, replace(surroundings, environment=environment, around=around))

@@ -80,8 +80,8 @@ def paragraphs(passage: Passage, surroundings: CommandContext) -> Commands:
         first = label.end() if label else start
         if _looks_like_shell(passage.text[first:end]):
             note = (Hint("note", label[0].strip(), label[0].strip()),) if label else ()
-            here = replace(surroundings, hints=surroundings.hints + note)
-            yield from shell.read(passage.part(first, end), here)
+            context = replace(surroundings, hints=surroundings.hints + note)
+            yield from shell.read(passage.part(first, end), context)
         elif prompted := list(_lines_with(passage.part(start, end), _PROMPT, _CONTINUED)):
             yield from shell.read(joined(prompted), surroundings)
         start = end

@@ -49,10 +49,10 @@ def read(passage: Passage, surroundings: CommandContext) -> Commands:
     stages: dict[str, _Stage] = {}
     work = surroundings.work
     for keyword, body, script in _instructions(passage):
-        here = replace(surroundings, environment=stage.environment)
+        context = replace(surroundings, environment=stage.environment)
         if keyword == "FROM":
-            yield from _ends(stage, surroundings)
-            stage = _begun(body.text, stages, surroundings)
+            yield from _run_commands(stage, surroundings)
+            stage = _new_stage(body.text, stages, surroundings)
         elif keyword == "ENV":
             # Commands share the environment at their position, so it is replaced, not changed.
             work.spend(1 + len(stage.environment), "variables")
@@ -66,11 +66,11 @@ def read(passage: Passage, surroundings: CommandContext) -> Commands:
         elif keyword == "CMD":
             stage.command = body
         elif keyword == "RUN":
-            yield from _either(script or body, here, stage)
-    yield from _ends(stage, surroundings)
+            yield from _either(script or body, context, stage)
+    yield from _run_commands(stage, surroundings)
 
 
-def _begun(text: str, stages: dict[str, _Stage], surroundings: CommandContext) -> _Stage:
+def _new_stage(text: str, stages: dict[str, _Stage], surroundings: CommandContext) -> _Stage:
     """Begin a stage. One built on an earlier stage has the environment of that."""
     match = _FROM.match(text)
     base = stages.get(match[1].lower()) if match else None
@@ -82,18 +82,18 @@ def _begun(text: str, stages: dict[str, _Stage], surroundings: CommandContext) -
     return stage
 
 
-def _ends(stage: _Stage, surroundings: CommandContext) -> Commands:
+def _run_commands(stage: _Stage, surroundings: CommandContext) -> Commands:
     """What the image runs: `ENTRYPOINT ["python"]` and `CMD ["train.py"]` are one command."""
-    here = replace(surroundings, environment=stage.environment)
+    context = replace(surroundings, environment=stage.environment)
     entry, command = stage.entrypoint, stage.command
-    first = _items(entry, here) if entry else None
-    second = _items(command, here) if command else None
+    first = _items(entry, context) if entry else None
+    second = _items(command, context) if command else None
     if entry and first is None:
-        yield from _either(entry, here, stage)
+        yield from _either(entry, context, stage)
     elif first is not None and (command is None or second is not None):
-        yield from argv.read([*first, *(second or [])], here, Form.JSON)
+        yield from argv.read([*first, *(second or [])], context, Form.JSON)
     elif command and first is None:
-        yield from _either(command, here, stage)
+        yield from _either(command, context, stage)
 
 
 def _either(body: Passage, surroundings: CommandContext, stage: _Stage) -> Commands:
@@ -188,16 +188,16 @@ def _pairs(text: str, known: Mapping[str, str | None]) -> dict[str, str | None]:
     text = re.sub(r"[\\`]\r?\n", " ", text).strip()
     first, _, rest = text.partition(" ")
     if "=" not in first:
-        return {first: _filled(rest.strip(), known)}
+        return {first: _expanded(rest.strip(), known)}
     try:
         words = shlex.split(text)
     except ValueError:
         return {}
     pairs = (each.partition("=") for each in words)
-    return {name: _filled(value, known) for name, equals, value in pairs if equals}
+    return {name: _expanded(value, known) for name, equals, value in pairs if equals}
 
 
-def _filled(value: str, known: Mapping[str, str | None]) -> str | None:
+def _expanded(value: str, known: Mapping[str, str | None]) -> str | None:
     match = re.fullmatch(r"\$\{?(\w+)(?::-([^}]*))?\}?", value)
     if match:
         found = known.get(match[1])

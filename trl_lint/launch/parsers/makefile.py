@@ -46,7 +46,7 @@ def read(passage: Passage, surroundings: CommandContext) -> Commands:
     exported = dict(surroundings.environment)
     for match in _EXPORT.finditer(passage.text):
         exported[match[1]] = variables.of(match[1]) if match[2] is None else variables.value(match[2].strip(" \t\r"))
-    here = replace(surroundings, kind="makefile", environment=exported)
+    context = replace(surroundings, kind="makefile", environment=exported)
     one_shell = re.search(r"^\.ONESHELL:", passage.text, re.MULTILINE) is not None
     for recipe in _recipes(tree.root):
         lines = [each for each in recipe.children if each.type == "recipe_line"]
@@ -54,9 +54,9 @@ def read(passage: Passage, surroundings: CommandContext) -> Commands:
         if one_shell and pieces:
             pieces = [(pieces[0][0], pieces[-1][1])]
         for start, end in pieces:
-            line = _expanded(passage.part(*_less_prefix(passage.text, start, end)), variables)
+            line = _expanded(passage.part(*_without_prefix(passage.text, start, end)), variables)
             if _NEEDLE.search(line.text):
-                yield from shell.read(line, here)
+                yield from shell.read(line, context)
 
 
 @cache
@@ -73,10 +73,10 @@ def _parser() -> Parser:
 def _recipes(root: Node) -> Iterator[Node]:
     stack = [root]
     while stack:
-        here = stack.pop()
-        if here.type == "recipe":
-            yield here
-        stack.extend(reversed(here.children))
+        node = stack.pop()
+        if node.type == "recipe":
+            yield node
+        stack.extend(reversed(node.children))
 
 
 def _variables(tree: Tree) -> dict[str, str | None]:
@@ -146,7 +146,7 @@ class _Variables:
             raise TooMuch(f"variables expand to more than {MOST_EXPANDED:,} characters")
 
 
-def _less_prefix(text: str, start: int, end: int) -> tuple[int, int]:
+def _without_prefix(text: str, start: int, end: int) -> tuple[int, int]:
     """A recipe line without its `@`, `-` and `+`."""
     while start < end and text[start] in "@-+ \t":
         start += 1

@@ -67,11 +67,11 @@ def read(passage: Passage, surroundings: CommandContext) -> Commands:
             texts = [*(text for _, text in headings), *(text for _, text in sorted(paragraphs.items()))]
             texts += _below(tokens, place)
             notes = tuple(Hint("note", text, text) for text in texts)
-            here = replace(surroundings, environment=environment, hints=surroundings.hints + notes)
+            context = replace(surroundings, environment=environment, hints=surroundings.hints + notes)
             language = _language(token.info)
-            yield from read_block(block, language, here)
+            yield from read_block(block, language, context)
             if language in console_sessions.SHELLS | console_sessions.SESSIONS:
-                environment = console_sessions.exported(block, here)
+                environment = console_sessions.exported(block, context)
 
 
 def code_blocks(text: str) -> Iterator[tuple[str, Passage]]:

@@ -19,7 +19,7 @@ from trl_lint.launch.parsers import readers
 
 _KINDS = frozenset({readers.SHELL, readers.MARKDOWN, readers.RESTRUCTURED})
 _SHELL = PurePath("mentioned.sh")
-_GOES_ON = re.compile(r"\\\r?\n[ \t]*")
+_CONTINUES = re.compile(r"\\\r?\n[ \t]*")
 _COMMENT = re.compile(r"[ \t]*#")
 # A variable that holds the interpreter, and one that holds a program.
 _PYTHON = re.compile(r"[\"']?\$\{?PYTHON\w*(?::?-[^}\s]*)?\}?[\"']?(?=[ \t])")
@@ -42,7 +42,7 @@ def mentioned(path: PurePath, data: bytes) -> Iterator[Command]:
     """The commands that a text mentions, including those that are also found as commands of a script."""
     if readers.front_end(path) not in _KINDS:
         return
-    text = _GOES_ON.sub(" ", data.decode("utf-8", "replace"))
+    text = _CONTINUES.sub(" ", data.decode("utf-8", "replace"))
     programs = _PROGRAM.findall(text)
     lines = [line for line in text.splitlines() if _may_be_one(line, bool(programs))]
     for line in lines[:_MOST]:

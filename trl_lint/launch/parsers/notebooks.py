@@ -25,12 +25,12 @@ def commands(text: str) -> Commands:
     """The commands in a notebook's code cells."""
     if len(text) > LARGEST:
         raise Unreadable(f"a notebook of {len(text)} characters is not looked at")
-    here, some_large = CommandContext("notebook"), False
+    context, some_large = CommandContext("notebook"), False
     for source in code_cells(text):
         cell = source.text
         if found := {match[1] or match[3]: match[2] or match[4] or "" for match in _ENVIRONMENT.finditer(cell)}:
-            here.work.spend(1 + len(here.environment), "variables")
-            here = replace(here, environment={**here.environment, **found})
+            context.work.spend(1 + len(context.environment), "variables")
+            context = replace(context, environment={**context.environment, **found})
         if "python" not in cell and "uv run" not in cell:
             continue
         if len(cell) > shell_tree.LARGEST:
@@ -39,7 +39,7 @@ def commands(text: str) -> Commands:
         pieces = [align(text, each.start + 1, each.end - 1, each.value) for each in source.strings]
         found_pieces = [each for each in pieces if each is not None]
         if len(found_pieces) == len(pieces):
-            yield from _cell(joined(found_pieces), here)
+            yield from _cell(joined(found_pieces), context)
     if some_large:
         raise Unreadable(f"a cell has more than {shell_tree.LARGEST:,} characters")
 
@@ -64,13 +64,13 @@ def _magic_lines(cell: Passage) -> Iterator[Passage]:
         if pieces or match:
             pieces.append(cell.part(start if pieces or match is None else match.end(), end))
             if not cell.text[start:end].rstrip().endswith("\\"):
-                yield _less_braces(joined(pieces))
+                yield _without_braces(joined(pieces))
                 pieces = []
     if pieces:
-        yield _less_braces(joined(pieces))
+        yield _without_braces(joined(pieces))
 
 
-def _less_braces(passage: Passage) -> Passage:
+def _without_braces(passage: Passage) -> Passage:
     """Mask `{name}`, which IPython replaces by Python values."""
     from trl_lint.launch.commands.templates import without_braces
 

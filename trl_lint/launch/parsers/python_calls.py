@@ -123,19 +123,19 @@ class _Reader:
             return
         self.work.spend(1 + len(environment), "variables")
         hints = tuple(Hint("choice", each, each) for each in self._conditions(choice))
-        given = {**environment, **_given_environment(node, names)}
-        here = CommandContext("python", given, hints, work=self.work)
+        call_environment = {**environment, **_environment_argument(node, names)}
+        context = CommandContext("python", call_environment, hints, work=self.work)
         argument = _resolved(node.args[0], names)
         if name in _EXEC and root == "os":
             place = _EXEC[name]
             words = _resolved(node.args[place], names) if len(node.args) > place else None
-            yield from self._words(words, names, here)
+            yield from self._words(words, names, context)
         elif name in _LINES and (root or name == "create_subprocess_shell"):
-            yield from self._line(argument, here)
+            yield from self._line(argument, context)
         elif name == "create_subprocess_exec":
-            yield from argv.read([self._item(each, names) for each in node.args], here, Form.PYTHON)
+            yield from argv.read([self._item(each, names) for each in node.args], context, Form.PYTHON)
         elif name in _RUNNERS and (root == "subprocess" or root == "sp" or (not root and name != "run")):
-            yield from self._run(argument, names, here)
+            yield from self._run(argument, names, context)
 
     def _conditions(self, choice: Choice | None) -> list[str]:
         """The conditions on which a call depends, the outermost first."""
@@ -148,20 +148,20 @@ class _Reader:
             choice = choice.around
         return found[::-1]
 
-    def _run(self, argument: ast.expr | None, names: Names, here: CommandContext) -> Commands:
+    def _run(self, argument: ast.expr | None, names: Names, context: CommandContext) -> Commands:
         """The commands of a list of words, of a line, or of a line that is split."""
         if isinstance(argument, (ast.List, ast.Tuple)):
-            yield from self._words(argument, names, here)
+            yield from self._words(argument, names, context)
         elif isinstance(argument, ast.Call) and _called(argument.func)[0] == "split":
             func = argument.func
             line = argument.args[0] if argument.args else func.value if isinstance(func, ast.Attribute) else None
-            yield from self._line(_resolved(line, names) if line is not None else None, here, shell.read_line)
+            yield from self._line(_resolved(line, names) if line is not None else None, context, shell.read_line)
         else:
-            yield from self._line(argument, here)
+            yield from self._line(argument, context)
 
-    def _words(self, node: ast.expr | None, names: Names, here: CommandContext) -> Commands:
+    def _words(self, node: ast.expr | None, names: Names, context: CommandContext) -> Commands:
         if isinstance(node, (ast.List, ast.Tuple)):
-            yield from argv.read([self._item(each, names) for each in node.elts], here, Form.PYTHON)
+            yield from argv.read([self._item(each, names) for each in node.elts], context, Form.PYTHON)
 
     def _item(self, node: ast.expr, names: Names) -> argv.Item:
         start, end = self._offset(node.lineno, node.col_offset), self._offset(node.end_lineno, node.end_col_offset)
@@ -181,12 +181,12 @@ class _Reader:
     def _line(
         self,
         node: ast.expr | None,
-        here: CommandContext,
+        context: CommandContext,
         read: Callable[[Passage, CommandContext], Commands] = shell.read,
     ) -> Commands:
         passage = self._string(node) if isinstance(node, (ast.Constant, ast.JoinedStr)) else None
         if passage is not None and ("python" in passage.text or "uv run" in passage.text):
-            yield from read(passage, here)
+            yield from read(passage, context)
 
     def _string(self, node: ast.expr) -> Passage | None:
         """The contents of a single string literal; adjacent literals are skipped."""
@@ -304,12 +304,12 @@ def _text(node: ast.expr | None, names: Names) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-def _given_environment(node: ast.Call, names: Names) -> dict[str, str | None]:
+def _environment_argument(node: ast.Call, names: Names) -> dict[str, str | None]:
     """The variables of `env={…}`; an unreadable one may set which GPUs are visible."""
-    given = next((each.value for each in node.keywords if each.arg == "env"), None)
-    if given is None or ast.unparse(given) in ("None", "os.environ", "os.environ.copy()"):
+    expression = next((each.value for each in node.keywords if each.arg == "env"), None)
+    if expression is None or ast.unparse(expression) in ("None", "os.environ", "os.environ.copy()"):
         return {}
-    known = _resolved(given, names)
+    known = _resolved(expression, names)
     if isinstance(known, ast.Dict):
         pairs = zip(known.keys, known.values, strict=True)
         return {

@@ -38,7 +38,7 @@ MOST_CALLS = 200
 _MADE = re.compile(r"[$`]")
 _SCRIPT_FILE = re.compile(r"\.(?:sh|bash|slurm|sbatch)\Z")
 _READS_SCRIPT = frozenset({"bash", "sh", "zsh", "dash", "ksh", "/bin/bash", "/bin/sh", "sbatch"})
-_ARGUMENTS_NOT = frozenset(
+_NOT_ARGUMENTS = frozenset(
     {"variable_assignment", "file_redirect", "herestring_redirect", "heredoc_redirect", "comment"}
 )
 
@@ -71,8 +71,8 @@ class Script:
         self._work.spend(1 + len(passage.text) // CHARACTERS, "commands")
         self._work.spend(len(variables.values) // COPIES, "variables")
         self._tree = parse(passage)
-        said = (*surroundings.hints, *batch_hints(passage.text), *head_hints(passage.text))
-        self._surroundings = replace(surroundings, hints=said)
+        hints = (*surroundings.hints, *batch_hints(passage.text), *head_hints(passage.text))
+        self._surroundings = replace(surroundings, hints=hints)
         # The environment of the last command; the next one shares it if nothing has changed.
         self._environment: Mapping[str, str | None] = surroundings.environment
         self._depth = depth
@@ -143,23 +143,23 @@ class Script:
 
     def _if(self, node: Node) -> None:
         """`if`: each branch starts from the state before it, and what all of them agree on holds afterwards."""
-        arms = [each for each in node.named_children if each.type in ("elif_clause", "else_clause")]
+        branches = [each for each in node.named_children if each.type in ("elif_clause", "else_clause")]
         before, around = self._copied(), len(self._conditions)
         self._add_condition(node, "then")
         for child in node.named_children:
-            if child not in arms:
+            if child not in branches:
                 self._walk(child)
         ends = [self.variables]
-        for arm in arms:
+        for branch in branches:
             self.variables = before
             self.variables = self._copied()
-            if arm.type == "elif_clause":
-                self._add_condition(arm, "then")
-            for child in arm.named_children:
+            if branch.type == "elif_clause":
+                self._add_condition(branch, "then")
+            for child in branch.named_children:
                 self._walk(child)
             ends.append(self.variables)
         del self._conditions[around:]
-        if not any(each.type == "else_clause" for each in arms):
+        if not any(each.type == "else_clause" for each in branches):
             ends.append(before)
         self.variables = ends[0]
         for each in ends[1:]:
@@ -246,7 +246,7 @@ class Script:
             self._substitutions(child)
 
     def _command(self, node: Node) -> None:
-        arguments = [each for each in node.named_children if each.type not in _ARGUMENTS_NOT]
+        arguments = [each for each in node.named_children if each.type not in _NOT_ARGUMENTS]
         for child in node.named_children:
             self._substitutions(child)
         if node.has_error or not arguments:
@@ -283,8 +283,8 @@ class Script:
         elif name != "eval":
             self._work.spend(STEPS_OF_COMMAND, "commands")
             start, end, exact = self._tree.passage.span(self._tree.start(node), self._tree.end(node))
-            here = self._context(self._tree.start(node), self._tree.end(node))
-            command = Command(words, here, start, end, assignments, exact)
+            context = self._context(self._tree.start(node), self._tree.end(node))
+            command = Command(words, context, start, end, assignments, exact)
             self._found.add(command)
             self._nested(command, tokens)
             if name in ("cd", "pushd", "popd"):
@@ -353,9 +353,9 @@ class Script:
         for name, value in {**{each.name: each.value for each in command.assignments}, **found.environment}.items():
             variables.values[name] = value
             variables.exported.add(name)
-        self._inside(inner, _submitted(command.surroundings, around), variables)
+        self._run_script(inner, _submitted(command.surroundings, around), variables)
 
-    def _inside(self, passage: Passage, surroundings: CommandContext, variables: Variables) -> None:
+    def _run_script(self, passage: Passage, surroundings: CommandContext, variables: Variables) -> None:
         script = Script(passage, surroundings, variables, self._depth + 1)
         for each in script.run():
             self._found.add(each)
@@ -376,7 +376,7 @@ class Script:
         texts = [each for each in redirect.named_children if each.type == "heredoc_body"]
         if body is None or body.type != "command" or not texts or self._depth >= DEEPEST:
             return
-        arguments = [each for each in body.named_children if each.type not in _ARGUMENTS_NOT]
+        arguments = [each for each in body.named_children if each.type not in _NOT_ARGUMENTS]
         words = [token.word for token in self._tokens(arguments)]
         found = unwrap(words)
         runs = not found.rest and found.wrappers and found.wrappers[-1].name in _READS_SCRIPT
@@ -384,8 +384,8 @@ class Script:
             return
         passage = self._tree.passage.part(self._tree.start(texts[0]), self._tree.end(texts[-1]))
         variables = self._copied() if runs else Variables()
-        here = self._surroundings if runs else replace(self._surroundings, around=(), hints=())
-        self._inside(passage, _submitted(here, tuple(words) if runs else ()), variables)
+        context = self._surroundings if runs else replace(self._surroundings, around=(), hints=())
+        self._run_script(passage, _submitted(context, tuple(words) if runs else ()), variables)
 
     def _writes_script(self, node: Node, redirect: Node, words: list[Word]) -> bool:
         targets = [each for each in (*node.named_children, *redirect.named_children) if each.type == "file_redirect"]

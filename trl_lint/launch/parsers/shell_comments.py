@@ -28,8 +28,10 @@ def head_hints(text: str) -> list[Hint]:
     """The comments at the top about the whole script, as one hint; those right above a command belong to that."""
     head = _head(text) if text.startswith("#!") else ""
     lines = (line.strip() for line in _LAST_LINES.sub("", head).splitlines())
-    said = " ".join(line.strip("# \t") for line in lines if line.startswith("#") and not line.startswith(_OPTIONS))
-    return [Hint("head", said[:_MOST_SAID], said[:_MOST_SHOWN])] if said else []
+    text_of_comments = " ".join(
+        line.strip("# \t") for line in lines if line.startswith("#") and not line.startswith(_OPTIONS)
+    )
+    return [Hint("head", text_of_comments[:_MOST_SAID], text_of_comments[:_MOST_SHOWN])] if text_of_comments else []
 
 
 def _head(text: str) -> str:

@@ -36,13 +36,13 @@ def pyproject(text: str) -> Commands:
     """The tasks of a `pyproject.toml` or `pixi.toml` whose text occurs in the file exactly once."""
     if len(text) > LARGEST:
         raise Unreadable(f"a TOML file of {len(text)} characters is not looked at")
-    here = CommandContext("tasks")
+    context = CommandContext("tasks")
     for task in _tasks(_document(text)):
-        here.work.spend(1 + len(text) // SEARCHED, "tasks")
+        context.work.spend(1 + len(text) // SEARCHED, "tasks")
         place = text.find(task)
         if place >= 0 and text.find(task, place + 1) < 0:
             passage = without_braces(Passage.between(text, place, place + len(task)))
-            yield from shell.read_line(passage, here)
+            yield from shell.read_line(passage, context)
 
 
 def _document(text: str) -> Table:
@@ -81,7 +81,7 @@ def _strings(value: Toml) -> Iterator[str]:
 
 def tox(text: str) -> Commands:
     """The `commands` of a `tox.ini`."""
-    inside, here = False, CommandContext("tasks")
+    inside, context = False, CommandContext("tasks")
     for start, end in _lines(text):
         line = text[start:end]
         match = _TOX_COMMANDS.match(line)
@@ -89,14 +89,14 @@ def tox(text: str) -> Commands:
         if inside and line.strip() and not line.lstrip().startswith("#"):
             passage = Passage.between(text, start + (match.end() if match else 0), end)
             blanks = len(passage.text) - len(passage.text.lstrip("- \t"))
-            yield from shell.read_line(without_braces(passage.part(blanks, len(passage.text))), here)
+            yield from shell.read_line(without_braces(passage.part(blanks, len(passage.text))), context)
 
 
 def justfile(text: str) -> Commands:
     """The recipes of a justfile: each line has its own shell; a recipe with a shebang is one script."""
     if len(text) > LARGEST:
         raise Unreadable(f"a justfile of {len(text)} characters is not looked at")
-    here = CommandContext("tasks", {match[1]: match[2] for match in _JUST_EXPORT.finditer(text)})
+    context = CommandContext("tasks", {match[1]: match[2] for match in _JUST_EXPORT.finditer(text)})
     for lines in _recipes(text):
         pieces = [Passage.between(text, start, end) for start, end in lines]
         pieces = [each.part(len(each.text) - len(each.text.lstrip("@- \t")), len(each.text)) for each in pieces]
@@ -104,7 +104,7 @@ def justfile(text: str) -> Commands:
         if first.startswith("#!") and not re.search(r"\b(?:ba|z|k)?sh\b", first):
             continue
         for script in [joined(pieces)] if first.startswith("#!") else _logical(pieces):
-            yield from shell.read(without_braces(script), here)
+            yield from shell.read(without_braces(script), context)
 
 
 def _recipes(text: str) -> Iterator[list[tuple[int, int]]]:

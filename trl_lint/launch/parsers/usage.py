@@ -19,7 +19,7 @@ from trl_lint.launch.commands.commands import Command
 from trl_lint.launch.parsers import readers
 
 # In Python strings a continued line may end in two backslashes.
-_GOES_ON = re.compile(rb"\\{1,2}\r?\n[ \t#]*")
+_CONTINUES = re.compile(rb"\\{1,2}\r?\n[ \t#]*")
 # The beginning of such a command up to the name of the program, including variables set for it.
 _BEGINNING = rb"(?:\b[A-Z_]+=\S+[ \t]+)*(?<![\w./-])(?:python[\d.]*|torchrun|accelerate|deepspeed|uv)[ \t][^\n\"'`]*?"
 _END = rb"[^\n\"'`)]*"
@@ -32,5 +32,5 @@ def own_commands(path: PurePath, code: bytes) -> Iterator[Command]:
     if code.count(name) == 0:
         return
     pattern = re.compile(_BEGINNING + rb"(?<![\w-])" + re.escape(name) + rb"(?!\w)" + _END)
-    for found in pattern.finditer(_GOES_ON.sub(b" ", code)):
+    for found in pattern.finditer(_CONTINUES.sub(b" ", code)):
         yield from readers.all_commands(_SHELL, found[0])

@@ -83,77 +83,77 @@ class _Document:
     # The scripts that were read, each with its context, and the environment after it.
     scripts: dict[_ScriptKey, dict[str, str | None]] = field(default_factory=dict)
 
-    def walk(self, node: Node, here: CommandContext, depth: int = 0) -> Commands:
+    def walk(self, node: Node, context: CommandContext, depth: int = 0) -> Commands:
         """The commands at and below a node. The node of an anchor is walked once."""
         if id(node) in self.seen or depth > DEEPEST:
             return
         self.seen.add(id(node))
         if isinstance(node, SequenceNode):
             for child in node.value:
-                yield from self.walk(child, here, depth + 1)
+                yield from self.walk(child, context, depth + 1)
         elif isinstance(node, MappingNode):
-            here = self._with_environment(node, here)
-            yield from self._launches(_entries(node), here)
+            context = self._with_environment(node, context)
+            yield from self._launches(_entries(node), context)
             for key, value in node.value:
                 # A key may also be a list or a mapping.
                 if not isinstance(key, ScalarNode) or key.value not in ENVIRONMENT_KEYS:
-                    yield from self.walk(value, here, depth + 1)
+                    yield from self.walk(value, context, depth + 1)
 
-    def _with_environment(self, node: MappingNode, here: CommandContext) -> CommandContext:
+    def _with_environment(self, node: MappingNode, context: CommandContext) -> CommandContext:
         entries = _entries(node)
-        environment = here.environment
+        environment = context.environment
         for key in (each for each in entries if each in ENVIRONMENT_KEYS):
-            here.work.spend(1 + len(environment) + len(entries[key].value), "variables")
+            context.work.spend(1 + len(environment) + len(entries[key].value), "variables")
             environment = {**environment, **_variables(entries[key])}
-        hints = tuple(_hints(node, here.work))
+        hints = tuple(_hints(node, context.work))
         if hints:
-            here.work.spend(len(here.hints) + len(hints), "amounts of resources")
-        return replace(here, environment=environment, hints=here.hints + hints)
+            context.work.spend(len(context.hints) + len(hints), "amounts of resources")
+        return replace(context, environment=environment, hints=context.hints + hints)
 
-    def _launches(self, entries: dict[str, Node], here: CommandContext) -> Commands:
+    def _launches(self, entries: dict[str, Node], context: CommandContext) -> Commands:
         if _scalar(entries.get("shell")) in ("python", "python3", "pwsh", "powershell", "cmd"):
             return
         for key in (each for each in entries if each in SHELL_KEYS):
-            yield from self._shell(entries[key], here)
+            yield from self._shell(entries[key], context)
         if "before_script" not in entries or "script" not in entries:
-            yield from self._words([entries[key] for key in COMMAND_KEYS if key in entries], here)
+            yield from self._words([entries[key] for key in COMMAND_KEYS if key in entries], context)
 
-    def _shell(self, node: Node, here: CommandContext) -> Commands:
+    def _shell(self, node: Node, context: CommandContext) -> Commands:
         """The commands of one script, or of a list of lines."""
         parts = node.value if isinstance(node, SequenceNode) else [node]
-        environment = dict(here.environment)
+        environment = dict(context.environment)
         for part in parts:
             # An alias repeated in the same context adds nothing.
-            here.work.spend(1 + len(environment) // COPIES + len(here.hints) // COPIES, "aliases")
-            key = (id(part), here.hints, frozenset(environment.items()))
+            context.work.spend(1 + len(environment) // COPIES + len(context.hints) // COPIES, "aliases")
+            key = (id(part), context.hints, frozenset(environment.items()))
             if key in self.scripts:
                 environment = self.scripts[key]
                 continue
-            passage = self._scalar_passage(part, here)
+            passage = self._scalar_passage(part, context)
             if passage is None:
                 continue
-            script = shell.Script(passage, replace(here, environment=environment), assigned(environment))
+            script = shell.Script(passage, replace(context, environment=environment), assigned(environment))
             yield from script.run()
             environment = self.scripts[key] = script.variables.environment()
 
-    def _words(self, nodes: list[Node], here: CommandContext) -> Commands:
+    def _words(self, nodes: list[Node], context: CommandContext) -> Commands:
         """`entrypoint`/`command` and `command`/`args` are one command if both are lists of words."""
         lists = [each for each in nodes if isinstance(each, SequenceNode)]
         if len(lists) == len(nodes):
             parts = [child for each in lists for child in each.value]
             if parts and all(isinstance(each, ScalarNode) for each in parts):
-                yield from argv.read([self._item(each, here) for each in parts], here, _form(lists))
+                yield from argv.read([self._item(each, context) for each in parts], context, _form(lists))
             return
         for each in nodes:
-            passage = self._scalar_passage(each, here)
+            passage = self._scalar_passage(each, context)
             if passage is not None:
-                yield from shell.read_line(passage, here)
+                yield from shell.read_line(passage, context)
 
-    def _scalar_passage(self, node: Node, here: CommandContext) -> Passage | None:
+    def _scalar_passage(self, node: Node, context: CommandContext) -> Passage | None:
         if not isinstance(node, ScalarNode):
             return None
         if id(node) not in self.passages:
-            here.work.spend(1 + len(node.value) // CHARACTERS, "texts")
+            context.work.spend(1 + len(node.value) // CHARACTERS, "texts")
             self.passages[id(node)] = self._aligned(node)
         return self.passages[id(node)]
 
@@ -174,13 +174,13 @@ class _Document:
             start, end = start + 1, end - 1
         return start, end
 
-    def _item(self, node: ScalarNode, here: CommandContext) -> argv.Item:
+    def _item(self, node: ScalarNode, context: CommandContext) -> argv.Item:
         start, end, exact = self.passage.span(node.start_mark.index, node.end_mark.index)
         raw = self.passage.text[node.start_mark.index : node.end_mark.index]
         unknown = "$" in node.value or "${_" in self.readable.text[node.start_mark.index : node.end_mark.index]
         plain = node.style in (None, "'", '"') and "\n" not in raw
         word = Word(None if unknown else node.value, start, end, raw, exact and plain, "" if unknown else node.value)
-        return argv.Item(word, self._scalar_passage(node, here))
+        return argv.Item(word, self._scalar_passage(node, context))
 
 
 def _form(nodes: list[SequenceNode]) -> Form:

@@ -40,8 +40,8 @@ class LaunchProject:
     ) -> LaunchProject:
         """roots: the result of `discovery.import_roots`, the project's folder first."""
         top = Path(os.path.abspath(next(iter(roots), settings.root or Path.cwd())))
-        own = [name for name, _ in settings.trainer_bases]
-        return cls(top, Trainers(roots, own, overlay), settings.launch_unknown_gpus)
+        user_trainers = [name for name, _ in settings.trainer_bases]
+        return cls(top, Trainers(roots, user_trainers, overlay), settings.launch_unknown_gpus)
 
     def started(self, start: Start, path: Path) -> Path | None:
         """The file that a launch starts, if it is in the project."""

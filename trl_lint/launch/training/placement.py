@@ -53,10 +53,10 @@ class ProcessPlacement:
         self._defaults: list[ast.expr] = []
         self._given: list[ast.expr] = []
 
-    def see(self, node: ast.AST) -> None:
+    def visit(self, node: ast.AST) -> None:
         """Note what one node says, without its children."""
         if isinstance(node, ast.Call):
-            self._see_call(node)
+            self._visit_call(node)
         elif isinstance(node, (ast.List, ast.Tuple)):
             self._certain |= _is_launch([_text(each) or "" for each in node.elts])
         elif isinstance(node, ast.Dict):
@@ -66,9 +66,9 @@ class ProcessPlacement:
                 self._bind(name, value)
         elif isinstance(node, ast.Assign):
             for target in node.targets:
-                self._see_target(target, node.value)
+                self._visit_target(target, node.value)
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            self._see_target(node.target, node.value)
+            self._visit_target(node.target, node.value)
 
     def chosen(self) -> bool:
         """Whether the code seen chooses processes or devices, as far as it can be determined."""
@@ -76,7 +76,7 @@ class ProcessPlacement:
             return True
         return any(self._kind(each) is _Kind.SPREAD for each in self._defaults)
 
-    def _see_call(self, node: ast.Call) -> None:
+    def _visit_call(self, node: ast.Call) -> None:
         name = dotted(node.func) or ""
         last = name.rpartition(".")[2]
         first, second = [_text(each) for each in [*node.args, None, None][:2]]
@@ -96,7 +96,7 @@ class ProcessPlacement:
             elif keyword.arg == "default" and last == "add_argument" and (first or "").lstrip("-") == _MAP:
                 self._defaults.append(keyword.value)
 
-    def _see_target(self, target: ast.expr, value: ast.expr) -> None:
+    def _visit_target(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Subscript):
             key = _text(target.slice)
             self._certain |= (dotted(target.value) or "").endswith("environ") and key in VISIBLE

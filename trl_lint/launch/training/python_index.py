@@ -32,7 +32,7 @@ class Unit:
     Attributes:
         names: The dotted names that it reads, with positions.
         called: Methods, as (receiver, method, the names in the arguments). A receiver that is a call ends in `()`.
-        made: By variable, the dotted names called to create its value.
+        constructors: By variable, the dotted names called to create its value.
         attributes: The names after dots.
         bases, methods: Those of a class. Methods that have units are not part of the class's own unit.
         places_itself: Whether it chooses the processes or devices that it runs on.
@@ -40,7 +40,7 @@ class Unit:
 
     names: dict[str, tuple[int, int]] = field(default_factory=dict)
     called: list[tuple[str, str, str]] = field(default_factory=list)
-    made: dict[str, set[str]] = field(default_factory=dict)
+    constructors: dict[str, set[str]] = field(default_factory=dict)
     attributes: set[str] = field(default_factory=set)
     bases: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ def _file(tree: ast.Module) -> File:
     flag = TrainFlag()
     for each in ast.walk(tree):
         _add_imports(file, each)
-        flag.see(each)
+        flag.visit(each)
     file.on_request = flag.is_asked_only
     file.units[BODY].places_itself |= any(map(_is_without_data_parallel, ast.walk(tree)))
     if any(map(_is_without_data_parallel, body)):  # importing a function from the file runs its imports
@@ -138,11 +138,11 @@ def _add_class(file: File, node: ast.ClassDef) -> None:
     own.methods = tuple(methods)
     of_objects: dict[str, set[str]] = {}
     for unit in (own, *units.values()):
-        for name, makers in unit.made.items():
+        for name, makers in unit.constructors.items():
             if name.startswith("self."):
                 of_objects.setdefault(name, set()).update(makers)
     for unit in (own, *units.values()):
-        unit.made |= of_objects
+        unit.constructors |= of_objects
     file.units[node.name] = own
     file.units |= {f"{node.name}.{name}": unit for name, unit in units.items()}
 
@@ -186,7 +186,7 @@ def _unit(body: Iterable[ast.AST]) -> Unit:
     waiting = list(body)
     while waiting:
         node = waiting.pop()
-        placement.see(node)
+        placement.visit(node)
         unit.places_itself |= _is_without_data_parallel(node)
         if isinstance(node, ast.Attribute):
             _add_attributes(unit, node)
@@ -224,13 +224,13 @@ def _parts(node: ast.AST) -> Iterator[ast.AST]:
 def _add_call(unit: Unit, node: ast.Call) -> None:
     if isinstance(node.func, ast.Attribute):
         value = node.func.value
-        made = dotted(value.func) if isinstance(value, ast.Call) else None
+        constructor = dotted(value.func) if isinstance(value, ast.Call) else None
         arguments = " ".join(dotted(each) or "" for each in node.args)
-        unit.called.append((f"{made}()" if made else dotted(value) or "", node.func.attr, arguments))
+        unit.called.append((f"{constructor}()" if constructor else dotted(value) or "", node.func.attr, arguments))
 
 
 def _add_assignment(unit: Unit, node: ast.Assign) -> None:
     for target in node.targets:
         name = dotted(target)
-        if name and isinstance(node.value, ast.Call) and (made := dotted(node.value.func)):
-            unit.made.setdefault(name, set()).add(made)
+        if name and isinstance(node.value, ast.Call) and (constructor := dotted(node.value.func)):
+            unit.constructors.setdefault(name, set()).add(constructor)

@@ -19,16 +19,16 @@ class TrainFlag:
 
     def __init__(self) -> None:
         self._asked = self._set = False
-        self._own_option = self._asks_own = self._sets_own = False
+        self._own_option = self._reads_own = self._sets_own = False
 
     @property
     def is_asked_only(self) -> bool:
         """Whether a file reads the flag and never sets it: it trains only if its arguments say so."""
-        own = self._own_option and self._asks_own and not self._sets_own
+        own = self._own_option and self._reads_own and not self._sets_own
         return own or (self._asked and not self._set)
 
-    def see(self, node: ast.AST) -> None:
-        self._see_own(node)
+    def visit(self, node: ast.AST) -> None:
+        self._visit_own(node)
         if isinstance(node, ast.Attribute) and node.attr == _NAME:
             is_read = isinstance(node.ctx, ast.Load)
             self._asked |= is_read
@@ -37,24 +37,26 @@ class TrainFlag:
             self._set |= node.arg == _NAME
         elif isinstance(node, (ast.Constant, ast.Name)):  # a key, a field, or a variable of that name
             self._set |= (node.value if isinstance(node, ast.Constant) else node.id) == _NAME
-        elif isinstance(node, ast.Call) and any(_says(each, _OPTION) for each in node.args):
+        elif isinstance(node, ast.Call) and any(_mentions(each, _OPTION) for each in node.args):
             self._set |= any(_is_true(each) for each in node.keywords)
 
-    def _see_own(self, node: ast.AST) -> None:
+    def _visit_own(self, node: ast.AST) -> None:
         if isinstance(node, ast.If):
             called = {id(each.func) for each in ast.walk(node.test) if isinstance(each, ast.Call)}
-            self._asks_own |= any(_is_own(each) and id(each) not in called for each in ast.walk(node.test))
+            self._reads_own |= any(_is_own(each) and id(each) not in called for each in ast.walk(node.test))
         elif isinstance(node, ast.Attribute):
             self._sets_own |= _is_own(node) and not isinstance(node.ctx, ast.Load)
-        elif isinstance(node, ast.Call) and any(_says(each, f"--{_OWN_NAME}") for each in node.args):
-            self._own_option |= any(each.arg == "action" and _says(each.value, "store_true") for each in node.keywords)
+        elif isinstance(node, ast.Call) and any(_mentions(each, f"--{_OWN_NAME}") for each in node.args):
+            self._own_option |= any(
+                each.arg == "action" and _mentions(each.value, "store_true") for each in node.keywords
+            )
 
 
 def _is_own(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == _OWN_NAME
 
 
-def _says(node: ast.AST, text: str) -> bool:
+def _mentions(node: ast.AST, text: str) -> bool:
     return isinstance(node, ast.Constant) and node.value == text
 
 

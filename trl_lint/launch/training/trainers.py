@@ -63,11 +63,11 @@ class Trainers:
     """
 
     def __init__(
-        self, roots: Sequence[Path], own: Iterable[str] = (), overlay: Mapping[Path, bytes] | None = None
+        self, roots: Sequence[Path], user_trainers: Iterable[str] = (), overlay: Mapping[Path, bytes] | None = None
     ) -> None:
         self.roots = tuple(roots)
         self.disk = Disk(overlay)
-        self._own = frozenset(own)
+        self._own = frozenset(user_trainers)
         self._files: dict[Path, File | None] = {}
         self._answers: dict[Path, Training | None] = {}
 
@@ -102,8 +102,8 @@ class Trainers:
         """Whether a dotted name, as imported, is a trainer of a library."""
         if name in self._own:
             return True
-        first, own = name.split(".")[0], name.rpartition(".")[2]
-        return first in LIBRARIES and heuristics.TRAINER_CLASS.fits(own) and own not in _SPREADING
+        first, class_name = name.split(".")[0], name.rpartition(".")[2]
+        return first in LIBRARIES and heuristics.TRAINER_CLASS.fits(class_name) and class_name not in _SPREADING
 
 
 class _Reached:
@@ -142,7 +142,7 @@ class _Program:
         self._roots = tuple(dict.fromkeys((script.parent, *trainers.roots)))
         self._used: dict[str, Training] = {}
         self._trains = False
-        self._goes_back = False
+        self._calls_backward = False
         # What each name in a file refers to, by how many imports were followed to reach it.
         self._names: dict[tuple[Path, str, int], _Place | str] = {}
 
@@ -150,12 +150,12 @@ class _Program:
         for place, unit in self._units():
             if unit.places_itself:
                 return None
-            self._look(place, unit)
+            self._note_trainers(place, unit)
         found = next((each for name, each in self._used.items() if name != ACCELERATOR), None)
         if found and self._trains:
             file = self.trainers.file(self.script)
             return replace(found, on_request=file is not None and file.on_request)
-        return self._used.get(ACCELERATOR) if self._goes_back else None
+        return self._used.get(ACCELERATOR) if self._calls_backward else None
 
     def _units(self) -> Iterator[tuple[_Place, Unit]]:
         """The reached units, except those of trainers: their methods are hooks."""
@@ -173,24 +173,24 @@ class _Program:
                     reached.add(found)
             reached.add_methods(place, unit)
 
-    def _look(self, place: _Place, unit: Unit) -> None:
+    def _note_trainers(self, place: _Place, unit: Unit) -> None:
         """Note the trainers that a unit uses, and whether it trains with one."""
         for name, (line, column) in unit.names.items():
             if kind := self._kind(place.path, name):
                 self._used.setdefault(kind, Training(kind, place.path, line, column))
         for receiver, method, arguments in unit.called:
             if method == "train":
-                self._trains |= self._is_made(place, unit, receiver, heuristics.TRAINER_OBJECT)
+                self._trains |= self._is_instance(place, unit, receiver, heuristics.TRAINER_OBJECT)
             elif method == "backward" or (method == "prepare" and heuristics.OPTIMIZER_OBJECT.fits(arguments)):
-                self._goes_back |= self._is_made(place, unit, receiver, heuristics.ACCELERATOR_OBJECT)
+                self._calls_backward |= self._is_instance(place, unit, receiver, heuristics.ACCELERATOR_OBJECT)
 
-    def _is_made(self, place: _Place, unit: Unit, receiver: str, called: Guess) -> bool:
+    def _is_instance(self, place: _Place, unit: Unit, receiver: str, called: Guess) -> bool:
         if called.fits(receiver.rpartition(".")[2]) and not receiver.endswith("()"):
             return True
-        makers = {receiver[:-2]} if receiver.endswith("()") else unit.made.get(receiver, set())
-        return any(self._kind(place.path, each) or self._makes(place.path, each) for each in makers)
+        constructors = {receiver[:-2]} if receiver.endswith("()") else unit.constructors.get(receiver, set())
+        return any(self._kind(place.path, each) or self._returns_trainer(place.path, each) for each in constructors)
 
-    def _makes(self, path: Path, name: str) -> bool:
+    def _returns_trainer(self, path: Path, name: str) -> bool:
         """Whether a name is a function of the project that uses a trainer: most likely it returns one."""
         found = self._found(path, name)
         if not isinstance(found, _Place):
@@ -204,10 +204,10 @@ class _Program:
         found = self._found(path, name)
         if isinstance(found, _Place):
             return found.name if self._is_trainer(found) else ""
-        own = found.rpartition(".")[2]
+        class_name = found.rpartition(".")[2]
         if found.split(".")[0] == "accelerate":
-            return own if own == ACCELERATOR else ""
-        return own if self.trainers.is_trainer(found) else ""
+            return class_name if class_name == ACCELERATOR else ""
+        return class_name if self.trainers.is_trainer(found) else ""
 
     def _is_trainer(self, place: _Place, depth: int = 0) -> bool:
         """Whether a class of the project derives from a trainer."""
@@ -225,10 +225,10 @@ class _Program:
         """What a name in a file refers to: a unit of the project, or a dotted name of something else."""
         key = (path, name, depth)
         if key not in self._names:
-            self._names[key] = self._looked_up(path, name, depth)
+            self._names[key] = self._resolve(path, name, depth)
         return self._names[key]
 
-    def _looked_up(self, path: Path, name: str, depth: int) -> _Place | str:
+    def _resolve(self, path: Path, name: str, depth: int) -> _Place | str:
         file = self.trainers.file(path)
         first, _, rest = name.partition(".")
         if file is None or depth > _DEEPEST:
