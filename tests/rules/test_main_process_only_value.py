@@ -1,4 +1,4 @@
-"""TRL017: what only some ranks have, where it is used by others as well, and what is left alone."""
+"""TRL017: names and attributes that only some ranks have and others use, and what is left alone."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Run:
 
 
 def program(body: str, behind: str = "") -> str:
-    """The function of a script that all ranks run, with this body; and what stands behind it in the file."""
+    """The function of a script that all ranks run, with this body, and the code after it in the file."""
     return PROGRAM + indent(dedent(body).strip("\n") + "\n", " " * 4) + dedent(behind)
 
 
 def run_with(init: str, methods: str) -> str:
-    """A class whose `__init__` goes on with this, and which has these methods."""
+    """A class whose `__init__` continues with this, and which has these methods."""
     return (
         CLASS
         + indent(dedent(init).strip("\n") + "\n", " " * 8)
@@ -62,7 +62,7 @@ if rank == 0:
 EITHER = pytest.mark.parametrize("bound", [UNBOUND, NONE], ids=["unbound", "none"])
 
 
-# --- what it says ---------------------------------------------------------------------------------------
+# --- the message ----------------------------------------------------------------------------------------
 
 
 def test_of_a_name_that_is_not_bound_it_says_what_where_why_and_how():

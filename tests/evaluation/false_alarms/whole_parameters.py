@@ -1,4 +1,4 @@
-# At the second stage of ZeRO the parameters are whole: nothing is gathered by the rank that saves.
+# At stage 2 of ZeRO the parameters are whole: the rank that saves gathers nothing.
 import deepspeed
 from accelerate import Accelerator
 
