@@ -376,7 +376,18 @@ def _of_class(frame: Frame, receiver: ClassValue, name: str) -> Value:
     method = receiver.cls.find(name)
     if method is not None:
         return FunctionValue(method)
-    return frame.engine.class_variable(receiver.cls, name) or SAME
+    value = frame.engine.class_variable(receiver.cls, name) or SAME
+    return UNKNOWN if value.kind in _STATES and _is_set_by_code(receiver.cls, name) else value
+
+
+# What a class keeps of its state in a variable: a number, a flag, or nothing yet.
+_STATES = frozenset({Kind.NONE, Kind.NUMBER})
+
+
+def _is_set_by_code(cls: ClassInfo, name: str) -> bool:
+    """Whether a method, or other code of the file, gives a variable of a class another value: `Run.started = True`."""
+    own = rb"(?:cls|" + cls.name.encode() + rb")\." + name.encode()
+    return cls.module.mentions(rb"(?m)^\s*" + own + rb"\s*(?:[-+*/|&]|//)?=[^=]")
 
 
 def library_item(frame: Frame, container: Value, index: Value) -> Value:
