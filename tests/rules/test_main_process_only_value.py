@@ -338,6 +338,9 @@ def test_reading_an_attribute_that_is_not_there_fails_and_reading_none_does_not(
         (OF_SOME, BARRIER + "    if self.rank == 0:\n        self.show()\n\ndef show(self):\n    self.writer.flush()"),
         ("self.is_open = False\nself.writer = None\n" + OF_SOME + "\n    self.is_open = True",
          BARRIER + "    if self.is_open:\n        self.writer.flush()"),
+        ("self.is_open = False\nself.writer = None",
+         "def set_up(self):\n" + indent(OF_SOME + "\n    self.is_open = True", "    ") + "\n\n"
+         + BARRIER + "    if self.is_open:\n        self.writer.flush()"),
         ("self.writer = None\n" + OF_SOME + "\n    Run.is_open = True",
          BARRIER + "    if Run.is_open:\n        self.writer.flush()\n\nis_open = False"),
         (OF_SOME, "def show(self):\n    self.writer.flush()"),
