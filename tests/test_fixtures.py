@@ -11,7 +11,7 @@ from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules, find_rule
 from trl_lint.rules.base import CommentRule
 from trl_lint.settings import Settings
-from trl_lint.verify.proof.fixtures import ways
+from trl_lint.verify.proof.fixtures import expected_failures
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 MARK = re.compile(r"[ \t]*# expect: (?P<codes>[A-Z0-9, ]+)$", re.MULTILINE)
@@ -19,8 +19,8 @@ FILES = sorted(path for path in FIXTURES.glob("*/*") if path.suffix in (".py", "
 BROKEN = [path for path in FILES if path.stem.startswith("broken")]
 TREES: dict = {}  # each is parsed once: nothing changes a tree
 # Those that are fixed by hand, and those with an unsafe fix, according to their `proof.toml`.
-BY_HAND = {f"{rule}/{stem}" for rule, way in ways().items() for stem in way.by_hand}
-UNSAFE = {f"{rule}/{stem}" for rule, way in ways().items() for stem in way.unsafe}
+BY_HAND = {f"{rule}/{stem}" for rule, way in expected_failures().items() for stem in way.by_hand}
+UNSAFE = {f"{rule}/{stem}" for rule, way in expected_failures().items() for stem in way.unsafe}
 
 
 def identity(path: Path) -> str:
@@ -93,7 +93,7 @@ def test_what_is_mended_by_hand_is_there() -> None:
 
 
 def test_every_rule_with_fixtures_says_how_they_fail() -> None:
-    assert {path.parent.name for path in BROKEN} == ways().keys()
+    assert {path.parent.name for path in BROKEN} == expected_failures().keys()
     assert {rule_name(path) for path in BROKEN} >= {
         rule.name for rule in all_rules() if not (rule.preview or isinstance(rule, CommentRule))
     }

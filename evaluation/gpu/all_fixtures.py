@@ -48,7 +48,7 @@ def programs() -> Sequence[tuple[Fixture, bool]]:
 
 def _row(bench: Bench, end: float, fixture: Fixture, is_broken: bool) -> Row:
     what, expected = f"fixture {fixture.name}, {'broken' if is_broken else 'right'}", BROKEN if is_broken else RIGHT
-    processes = fixtures.ways()[fixture.rule].processes
+    processes = fixtures.expected_failures()[fixture.rule].processes
     if processes not in (None, 2):
         return not_run(what, expected, f"it is made for {processes} processes")
     if time.monotonic() > end:

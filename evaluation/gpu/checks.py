@@ -155,7 +155,7 @@ def _data_parallel(bench: Bench) -> Iterator[Row]:
 
 def backend_of(bench: Bench, fixture: fixtures.Fixture) -> str:
     """gloo, for which any GPU will do; nccl for programs that need one device per process, if there are enough."""
-    return "nccl" if fixtures.ways()[fixture.rule].needs_devices and bench.gpus > 1 else "gloo"
+    return "nccl" if fixtures.expected_failures()[fixture.rule].needs_devices and bench.gpus > 1 else "gloo"
 
 
 def of_broken(bench: Bench, fixture: fixtures.Fixture) -> tuple[str, bool]:
@@ -164,7 +164,7 @@ def of_broken(bench: Bench, fixture: fixtures.Fixture) -> tuple[str, bool]:
     assert broken is not None  # only requested for broken ones
     runner = bench.session(fixture.name, 2, backend_of(bench, fixture))
     judged = runner.judge(broken, "broken", runner.one_process(fixed or broken))
-    return failures(judged) or "nothing fails", fixtures.fails_its_way(fixture, judged)
+    return failures(judged) or "nothing fails", fixtures.fails_as_expected(fixture, judged)
 
 
 def precise(bench: Bench, precision: str) -> tuple[str, bool]:

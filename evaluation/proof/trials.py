@@ -18,7 +18,7 @@ from trl_lint.launch.rewrite import applied
 from trl_lint.settings import Settings
 from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof import launches
-from trl_lint.verify.proof.mending import MendedCopy, mend
+from trl_lint.verify.proof.mending import FixedCopy, write_fixed_copy
 from trl_lint.verify.proof.session import BARE, Judged, Session, Start, Subject, start
 from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Verdict
@@ -76,8 +76,8 @@ class Trial:
 
     case: Case
     columns: dict[str, Column] = field(default_factory=dict)
-    mended: MendedCopy = field(default_factory=MendedCopy)
-    rest: MendedCopy = field(default_factory=MendedCopy)
+    mended: FixedCopy = field(default_factory=FixedCopy)
+    rest: FixedCopy = field(default_factory=FixedCopy)
     lines: tuple[str, str] = ("", "")
 
     @property
@@ -110,7 +110,7 @@ class Trials:
         self.nproc = nproc
         self._start = start
         self._tell = tell
-        self._mended: dict[tuple[object, ...], MendedCopy] = {}
+        self._mended: dict[tuple[object, ...], FixedCopy] = {}
 
     def run(self, case: Case) -> Trial:
         """All columns of a case.
@@ -127,7 +127,7 @@ class Trials:
         if case.files:
             trial.mended = self.mended(case, varied)
             by_hand = self.varied(case, case.by_hand)
-            trial.rest = self.mended(case, by_hand) if by_hand else MendedCopy()
+            trial.rest = self.mended(case, by_hand) if by_hand else FixedCopy()
             sources = (trial.rest if by_hand else trial.mended).sources
             trial.columns[FIXED] = self.column(case, FIXED, case.release, case.mended, sources)
         if case.upstream:
@@ -139,7 +139,7 @@ class Trials:
         case = trial.case
         settings = Settings(root=Path(__file__).parents[2])
         launch, trial.lines = self._launch(case, settings)
-        trial.mended = MendedCopy(findings=[launch.finding], applied=[launch.finding] if launch.edits else [])
+        trial.mended = FixedCopy(findings=[launch.finding], applied=[launch.finding] if launch.edits else [])
         subject = replace(launches.subject(launch, settings), name=case.subject)
         started = {RELEASED: (BARE, case.released), FIXED: ("accelerate", case.mended)}
         for label, (launcher, expected) in started.items():
@@ -172,7 +172,7 @@ class Trials:
         target.write_text(variation.applied(original.read_text(encoding="utf-8")), encoding="utf-8")
         return {str(original.resolve()): str(target)}
 
-    def mended(self, case: Case, sources: Mapping[str, str]) -> MendedCopy:
+    def mended(self, case: Case, sources: Mapping[str, str]) -> FixedCopy:
         """The result of `--fix` for the case's files, which several cases may share."""
         texts = tuple((file, Path(text).read_text(encoding="utf-8")) for file, text in sources.items())
         key = (case.release, case.files, case.rules, texts)
@@ -180,14 +180,14 @@ class Trials:
             self._mended[key] = self._mend(case, sources)
         return self._mended[key]
 
-    def _mend(self, case: Case, sources: Mapping[str, str]) -> MendedCopy:
+    def _mend(self, case: Case, sources: Mapping[str, str]) -> FixedCopy:
         self._tell(f"{case.name}: trl-lint --fix")
         pins = ENVIRONMENTS[case.release].pins
         settings = Settings(
             select=case.rules, ignore=(), target_trl=case.release, target_transformers=pins["transformers"]
         )
         files = [packages_of(case.release) / file for file in case.files]
-        return mend(files, settings, self.folder / f"fixed-{len(self._mended) + 1}", dict(sources))
+        return write_fixed_copy(files, settings, self.folder / f"fixed-{len(self._mended) + 1}", dict(sources))
 
     def column(
         self, case: Case, label: str, release: str, expected: tuple[Failure, ...], sources: Mapping[str, str]

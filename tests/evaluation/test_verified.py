@@ -40,7 +40,7 @@ from trl_lint.rules import all_rules
 from trl_lint.verify.oracles.logged_metrics import TRAINER
 from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof import session
-from trl_lint.verify.proof.mending import MendedCopy
+from trl_lint.verify.proof.mending import FixedCopy
 from trl_lint.verify.proof.session import Judged, Start
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.record.traces import Call, End, Log, Placed, RankRecord, Run, SourcePlace
@@ -230,14 +230,14 @@ def finding(line: int, level: Applicability) -> Finding:
 def test_all_that_fix_offers_must_be_mended():
     safe, hint = finding(3, Applicability.SAFE), finding(5, Applicability.DISPLAY)
     case = Case("a case", "sft", "1.16.0", files=("trl/a.py",))
-    assert mended_whole(Trial(case, mended=MendedCopy(findings=[safe, hint], applied=[safe]))).holds
-    assert not mended_whole(Trial(case, mended=MendedCopy(findings=[safe, hint], applied=[]))).holds
+    assert mended_whole(Trial(case, mended=FixedCopy(findings=[safe, hint], applied=[safe]))).holds
+    assert not mended_whole(Trial(case, mended=FixedCopy(findings=[safe, hint], applied=[]))).holds
 
 
 def test_what_is_done_by_hand_is_reported_before_and_gone_afterwards():
     hint = finding(5, Applicability.DISPLAY)
     case = Case("a case", "sft", "1.16.0", files=("trl/a.py",), by_hand="a variation")
-    reported = MendedCopy(findings=[hint])
+    reported = FixedCopy(findings=[hint])
     assert advised(Trial(case, mended=reported)).holds
     assert not advised(Trial(case)).holds
     assert not advised(Trial(case, mended=reported, rest=reported)).holds

@@ -15,7 +15,7 @@ from trl_lint.verify.cli import FORMATS
 from trl_lint.verify.oracles import termination
 from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof import cause, mending, proofs
-from trl_lint.verify.proof.mending import MendedCopy
+from trl_lint.verify.proof.mending import FixedCopy
 from trl_lint.verify.proof.session import Session, Subject
 from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Outcome
@@ -28,8 +28,8 @@ PROVEN = "It fails as it is and passes when fixed: run `trl-lint --fix train.py`
 @pytest.fixture
 def prove(tmp_path, monkeypatch):
     """The proof of a script whose line 31 is fixed and whose fixed copy passes, and the labels of its runs."""
-    monkeypatch.setattr(mending, "mend", lambda *_: MendedCopy(findings=[FINDING], applied=[FINDING]))
-    monkeypatch.setattr(mending, "to_name", lambda *_: [Path(SCRIPT)])
+    monkeypatch.setattr(mending, "write_fixed_copy", lambda *_: FixedCopy(findings=[FINDING], applied=[FINDING]))
+    monkeypatch.setattr(mending, "files_to_fix", lambda *_: [Path(SCRIPT)])
     monkeypatch.setattr(mending, "files_of", lambda *_: [])
 
     def made(before, again=None, **launch):
@@ -112,7 +112,7 @@ def test_which_ranks_count(ranks, is_behind):
     verdict = termination.judge(run)
     if not verdict.failed:
         verdict = termination.failed("same metric", "metric", "a: not the same on all ranks")
-    assert cause.is_behind(run, verdict, [FINDING]) is is_behind
+    assert cause.was_reached_before(run, verdict, [FINDING]) is is_behind
 
 
 # --- with real processes --------------------------------------------------------------------------------

@@ -270,7 +270,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize(("program", "said"), PROGRAMS.values(), ids=PROGRAMS)
 def test_where_ranks_part(program, said, tmp_path):
-    found = divergence.parting(simulated.run(program, tmp_path))
+    found = divergence.divergence_of(simulated.run(program, tmp_path))
     assert found is not None and found.text == f"the ranks diverge {said}"
 
 
@@ -283,12 +283,12 @@ SILENT = {
 
 @pytest.mark.parametrize("program", SILENT.values(), ids=SILENT)
 def test_nothing_is_said_where_it_can_not_be_told(program, tmp_path):
-    assert divergence.parting(simulated.run(program, tmp_path)) is None
+    assert divergence.divergence_of(simulated.run(program, tmp_path)) is None
 
 
 def test_equal_ranks_are_named_together(tmp_path):
     program = "if rank == 1:\n    x = 1\nelse:\n    meet()\nmeet('barrier')\n"
-    found = divergence.parting(simulated.run(program, tmp_path, nproc=3))
+    found = divergence.divergence_of(simulated.run(program, tmp_path, nproc=3))
     assert found.text == "the ranks diverge after train.py:1 `if rank == 1:`: ranks 0, 2 go to line 4, rank 1 to line 2"
     assert found.data["kind"] == "branch" and found.data["line"] == 1
     assert [way["ranks"] for way in found.data["ways"]] == [[0, 2], [1]]
@@ -300,8 +300,8 @@ def test_members_of_a_group_are_compared_among_themselves(tmp_path):
     program = "mine = [[0, 1], [2, 3]][rank // 2]\nif rank != 3:\n    meet(group=mine)\nmeet('barrier')\n"
     run = simulated.run(program, tmp_path, nproc=4)
     # Only rank 2 waits in the group; the others are past it.
-    found = divergence.parting(run)
-    assert found.line == 2 and (3,) in [way.ranks for way in found.ways]
+    found = divergence.divergence_of(run)
+    assert found.line == 2 and (3,) in [way.ranks for way in found.branches]
 
 
 def test_a_long_run_is_compared_from_a_collective_on_that_all_know_of(tmp_path):
@@ -320,7 +320,7 @@ def test_a_long_run_is_compared_from_a_collective_on_that_all_know_of(tmp_path):
     """
     run = simulated.run(program, tmp_path)
     assert not any(rank.executed.is_whole for rank in run.ranks)
-    found = divergence.parting(run)
+    found = divergence.divergence_of(run)
     assert found.text.startswith("the ranks diverge after train.py:4 ") and found.text.endswith(
         "rank 1 to line 5 (`return`)"
     )
@@ -339,4 +339,4 @@ def test_without_marks_nothing_is_said(tmp_path):
     run = simulated.run("if rank:\n    meet()\nmeet('barrier')\n", tmp_path)
     for rank in run.ranks:
         rank.executed = type(rank.executed)()
-    assert divergence.parting(run) is None and divergence.parting(Run([])) is None
+    assert divergence.divergence_of(run) is None and divergence.divergence_of(Run([])) is None

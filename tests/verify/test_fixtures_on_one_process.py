@@ -15,7 +15,7 @@ from trl_lint.verify.oracles import training
 from trl_lint.verify.proof import fixtures
 from trl_lint.verify.proof.session import Session
 
-WAYS = fixtures.ways()
+WAYS = fixtures.expected_failures()
 
 
 def runs_alone(path):

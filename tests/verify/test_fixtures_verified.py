@@ -69,7 +69,7 @@ MORE_THAN_TWO = ("ragged_gather", "divergent_collective", "mean_of_means", "unre
 
 def _on_four():
     """The first fixture of these rules in every run of the tests, the others in the slow ones."""
-    for fixture in (each for each in FIXTURES if fixtures.ways()[each.rule].processes is None):
+    for fixture in (each for each in FIXTURES if fixtures.expected_failures()[each.rule].processes is None):
         rule, _, program = fixture.name.partition("/")
         is_first = rule in MORE_THAN_TWO and program == "broken"
         yield pytest.param(fixture, id=fixture.name, marks=[] if is_first else [pytest.mark.slow])

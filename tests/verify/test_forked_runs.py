@@ -73,7 +73,7 @@ def test_the_first_run_is_the_launchers_and_those_behind_it_are_forks(project, s
     runs, jobs = started
     launch = Launch(sys.executable)
     runs(launch, job(project, 1), False)
-    assert [each.tells_imports for each in jobs] == [True]
+    assert [each.records_imports for each in jobs] == [True]
     assert said(runs(launch, job(project, 2), False)) == [["0", True, ["a"]], ["1", True, ["a"]]]
     assert said(runs(launch, job(project, 3), True)) == [[None, True, ["a"]]]
     assert len(jobs) == 1

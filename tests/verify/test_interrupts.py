@@ -36,7 +36,7 @@ time.sleep(600)
 
 class TestSignals:
     def test_one_is_raised_where_nothing_runs(self):
-        with pytest.raises(RunInterrupted) as raised, interrupts.heeded():
+        with pytest.raises(RunInterrupted) as raised, interrupts.raising():
             os.kill(os.getpid(), signal.SIGTERM)
         assert raised.value.number == signal.SIGTERM
 
@@ -44,12 +44,12 @@ class TestSignals:
         ended = []
         monkeypatch.setattr(interrupts.descendants, "kill_children", lambda: ended.append(True))
         before = signal.getsignal(signal.SIGTERM)
-        with interrupts.heeded():
+        with interrupts.raising():
             with interrupts.deferred():
                 os.kill(os.getpid(), signal.SIGTERM)
-                assert interrupts.told() == signal.SIGTERM and not ended
+                assert interrupts.received() == signal.SIGTERM and not ended
                 os.kill(os.getpid(), signal.SIGINT)
-            assert interrupts.told() == signal.SIGTERM and ended
+            assert interrupts.received() == signal.SIGTERM and ended
         assert signal.getsignal(signal.SIGTERM) is before
 
     @pytest.mark.skipif(not hasattr(signal, "SIGRTMIN"), reason="has no real-time signals")

@@ -86,7 +86,7 @@ def test_all_stays_where_that_is_wanted(launch, server, project):
 def test_a_rank_may_remove_what_another_one_has_made(tmp_path):
     (tmp_path / "out").mkdir()
     first, second = RankRecord(0, made=[str(tmp_path / "out")]), RankRecord(1, took=[str(tmp_path / "out" / "x")])
-    leftovers.take_away(Run([first, second]), None)
+    leftovers.remove_created(Run([first, second]), None)
     assert not (tmp_path / "out").exists()
 
 
@@ -94,5 +94,5 @@ def test_links_are_not_followed(tmp_path):
     (tmp_path / "users").mkdir()
     (tmp_path / "users" / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path / "users")
-    leftovers.take_away(Run([RankRecord(0, made=[str(tmp_path / "link")])]), None)
+    leftovers.remove_created(Run([RankRecord(0, made=[str(tmp_path / "link")])]), None)
     assert there(tmp_path) == ["users", "users/file"]

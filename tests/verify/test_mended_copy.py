@@ -49,7 +49,7 @@ def contents(folder):
 def mended(project, script="train.py", include=(), **settings):
     """The fixed files of a script, by name below the project."""
     files = mending.files_of(project / script, [project, (project / script).parent], include)
-    found = mending.mend(files, replace(SETTINGS, root=project, **settings), project.parent / "copies")
+    found = mending.write_fixed_copy(files, replace(SETTINGS, root=project, **settings), project.parent / "copies")
     assert not found.problems
     return found, {os.path.relpath(path, project): Path(text).read_text() for path, text in found.sources.items()}
 
@@ -101,7 +101,7 @@ def test_what_is_not_imported_is_mended_when_it_is_named(project):
 def test_what_cannot_be_parsed_is_said(project):
     write(project, {"train.py": HELPER + "def\n"})
     files = mending.files_of(project / "train.py", [project])
-    found = mending.mend(files, SETTINGS, project.parent / "copies")
+    found = mending.write_fixed_copy(files, SETTINGS, project.parent / "copies")
     assert len(found.problems) == 1
     assert f"train.py:{len(HELPER.splitlines()) + 1}:" in found.problems[0]
 
@@ -112,7 +112,7 @@ def test_a_copy_is_mended_further(project):
     halfway = project.parent / "halfway.py"
     halfway.write_text(copies["train.py"] + f"\n\ndef again(batch):\n    return {BROKEN}\n")
     script = str(project / "train.py")
-    again = mending.mend([project / "train.py"], SETTINGS, project.parent / "more", {script: str(halfway)})
+    again = mending.write_fixed_copy([project / "train.py"], SETTINGS, project.parent / "more", {script: str(halfway)})
     text = Path(again.sources[script]).read_text()
     assert text == halfway.read_text().replace(BROKEN, FIXED)
 

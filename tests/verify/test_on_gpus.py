@@ -111,8 +111,8 @@ class TestTheChecks:
             for one, other in map(fixtures.subjects, fixtures.fixtures())
         )
         assert len(programs) == len({(each.name, broken) for each, broken in programs}) == wanted
-        first = [fixture.rule for fixture, _ in programs][: len(fixtures.ways())]
-        assert set(first) == set(fixtures.ways())
+        first = [fixture.rule for fixture, _ in programs][: len(fixtures.expected_failures())]
+        assert set(first) == set(fixtures.expected_failures())
 
     def test_what_needs_devices_gets_them_where_there_are_enough(self, tmp_path):
         of_devices, other = (next(fixtures.fixtures([name])) for name in ("wrong_device_collective", "ragged_gather"))

@@ -21,7 +21,7 @@ from trl_lint.verify.oracles import termination
 from trl_lint.verify.processes import launcher
 from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof import mending, proofs
-from trl_lint.verify.proof.mending import MendedCopy
+from trl_lint.verify.proof.mending import FixedCopy
 from trl_lint.verify.proof.session import BARE, Session, Subject
 from trl_lint.verify.record.traces import Run
 
@@ -35,8 +35,8 @@ FINDING = Finding("TRL003", "unreduced-metric", "", SCRIPT, Position(31, 5), Pos
 @pytest.fixture
 def prove(tmp_path, monkeypatch):
     """The proof of a script whose line 31 is fixed, and the labels of its runs."""
-    monkeypatch.setattr(mending, "mend", lambda *_: MendedCopy(findings=[FINDING], applied=[FINDING]))
-    monkeypatch.setattr(mending, "to_name", lambda *_: [Path(SCRIPT)])
+    monkeypatch.setattr(mending, "write_fixed_copy", lambda *_: FixedCopy(findings=[FINDING], applied=[FINDING]))
+    monkeypatch.setattr(mending, "files_to_fix", lambda *_: [Path(SCRIPT)])
     monkeypatch.setattr(mending, "files_of", lambda *_: [])
 
     def made(runs, *, one_process=True, bare=False, **launch):

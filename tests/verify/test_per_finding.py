@@ -17,7 +17,7 @@ from marks import PROGRAMS
 from trl_lint.findings import Consequence, Finding, Position
 from trl_lint.verify.oracles import termination
 from trl_lint.verify.proof import not_reached, per_finding
-from trl_lint.verify.proof.per_finding import BothRuns, Said
+from trl_lint.verify.proof.per_finding import BothRuns, FindingOutcome
 from trl_lint.verify.proof.proofs import Column, Proof
 from trl_lint.verify.proof.session import Judged
 from trl_lint.verify.record import verdicts
@@ -52,14 +52,14 @@ def crashes(line, *reached):
 
 def test_what_fails_at_a_finding_and_passes_when_fixed_is_shown():
     found = said(judged(crashes(40, 31, 40)), judged(both(31, 40)))
-    assert found == [(Said.CONSISTENT, "what failed is elsewhere"), (Said.SHOWN, "")]
+    assert found == [(FindingOutcome.CONSISTENT, "what failed is elsewhere"), (FindingOutcome.SHOWN, "")]
 
 
 def test_a_failure_behind_findings_is_by_all_that_were_reached():
     found = said(judged(crashes(50, 31)), judged(both(31, 40)))
     assert found == [
-        (Said.SHOWN, ""),
-        (Said.CONSISTENT, "it was executed in the fixed run alone, which got further"),
+        (FindingOutcome.SHOWN, ""),
+        (FindingOutcome.CONSISTENT, "it was executed in the fixed run alone, which got further"),
     ]
 
 
@@ -73,31 +73,31 @@ def test_a_failure_behind_findings_is_by_all_that_were_reached():
 )
 def test_a_run_that_passes_does_not_decide(consequence, oracle, reason):
     found = said(judged(both(31), oracle), judged(both(31), oracle), [replace(METRIC, consequence=consequence)])
-    assert found == [(Said.CONSISTENT, reason)]
+    assert found == [(FindingOutcome.CONSISTENT, reason)]
 
 
 def test_without_a_fix_nothing_decides():
-    assert said(judged(crashes(50, 31)), None, (), [METRIC]) == [(Said.CONSISTENT, "there is no fix to try")]
+    assert said(judged(crashes(50, 31)), None, (), [METRIC]) == [(FindingOutcome.CONSISTENT, "there is no fix to try")]
 
 
 def test_a_failure_that_does_not_repeat_shows_nothing():
     shown = verdicts.unknown("the fix", "unchanged it passed the second time, so nothing is shown of the fix")
     found = said(judged(crashes(31, 31)), judged(both(31)), [METRIC], shown=shown)
-    assert found == [(Said.CONSISTENT, "unchanged it passed the second time")]
+    assert found == [(FindingOutcome.CONSISTENT, "unchanged it passed the second time")]
 
 
 def test_what_fails_when_fixed_as_it_did_is_contradicted():
     found = said(judged(crashes(31, 31)), judged(crashes(31, 31)), [METRIC])
-    assert found == [(Said.CONTRADICTED, "fixed it fails there in the same way")]
+    assert found == [(FindingOutcome.CONTRADICTED, "fixed it fails there in the same way")]
     # In other places it may have another cause.
-    assert said(judged(crashes(50, 31)), judged(crashes(50, 31)), [METRIC])[0][0] is Said.CONSISTENT
+    assert said(judged(crashes(50, 31)), judged(crashes(50, 31)), [METRIC])[0][0] is FindingOutcome.CONSISTENT
 
 
 def test_what_must_fail_and_does_not_is_contradicted():
     found = said(judged(both(31, 40)), judged(both(31, 40)))
-    assert found[1] == (Said.CONTRADICTED, "each rank has executed it, and the run ended well")
+    assert found[1] == (FindingOutcome.CONTRADICTED, "each rank has executed it, and the run ended well")
     one = [well(0, reached=(40,)), well(1)]
-    assert said(judged(one), judged(one), [CRASH])[0][0] is Said.CONSISTENT
+    assert said(judged(one), judged(one), [CRASH])[0][0] is FindingOutcome.CONSISTENT
 
 
 def test_a_metric_is_shown_by_its_own_oracle():
@@ -107,9 +107,12 @@ def test_a_metric_is_shown_by_its_own_oracle():
         rank.logs = [Log("wandb.log", {"a": 1.0}, (SourcePlace(SCRIPT, 31, "main"),))]
     other = replace(METRIC, start=Position(35, 1), end=Position(35, 5))
     found = said(judged(ranks, METRIC_FAILED), judged(both(31, 35), METRIC_PASSED), [METRIC, other])
-    assert found == [(Said.SHOWN, ""), (Said.CONSISTENT, "what failed is elsewhere")]
+    assert found == [(FindingOutcome.SHOWN, ""), (FindingOutcome.CONSISTENT, "what failed is elsewhere")]
     found = said(judged(ranks, METRIC_FAILED), judged(ranks, METRIC_FAILED), [METRIC, other])
-    assert found == [(Said.CONTRADICTED, "fixed, a fails as well"), (Said.CONSISTENT, "it fails fixed as well")]
+    assert found == [
+        (FindingOutcome.CONTRADICTED, "fixed, a fails as well"),
+        (FindingOutcome.CONSISTENT, "it fails fixed as well"),
+    ]
 
 
 def test_an_oracle_that_names_a_line_speaks_of_the_finding_there():
@@ -117,14 +120,14 @@ def test_an_oracle_that_names_a_line_speaks_of_the_finding_there():
     right = verdicts.passed("own device", "all are on the process's own device")
     other = replace(METRIC, start=Position(35, 1), end=Position(35, 5))
     found = said(judged(both(31, 35), device), judged(both(31, 35), right), [METRIC, other])
-    assert found == [(Said.SHOWN, ""), (Said.CONSISTENT, "what failed is elsewhere")]
+    assert found == [(FindingOutcome.SHOWN, ""), (FindingOutcome.CONSISTENT, "what failed is elsewhere")]
 
 
 def test_where_nothing_was_marked_nothing_is_said():
     ranks = both()
     for rank in ranks:
         rank.executed = type(rank.executed)()
-    assert said(judged(ranks), None)[0] == (Said.CONSISTENT, "how often it was executed is not known")
+    assert said(judged(ranks), None)[0] == (FindingOutcome.CONSISTENT, "how often it was executed is not known")
 
 
 def test_lines_that_a_fix_has_made(tmp_path):
@@ -132,9 +135,9 @@ def test_lines_that_a_fix_has_made(tmp_path):
     before.write_text("import a\n\nx = 1\nlog(x)\ny = 2\n")
     after.write_text("import a\nimport b\n\nx = 1\nz = b.mean(x)\nlog(z)\ny = 2\n")
     finding = replace(METRIC, path=str(before), start=Position(4, 1), end=Position(4, 6))
-    assert per_finding.mended_lines(finding, str(after)) == [5, 6]
+    assert per_finding.fixed_lines(finding, str(after)) == [5, 6]
     unchanged = replace(finding, start=Position(5, 1), end=Position(5, 6))
-    assert per_finding.mended_lines(unchanged, str(after)) == [7]
+    assert per_finding.fixed_lines(unchanged, str(after)) == [7]
 
 
 # --- why it was not reached -----------------------------------------------------------------------------

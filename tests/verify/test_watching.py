@@ -41,7 +41,7 @@ def waiting(number, name="barrier", *, calls=1, group=None, **fields):
     ],
 )
 def test_ranks_meet_that_are_all_in_the_same_collective(ranks, meet):
-    assert watching.can_meet(ranks[0], Run(ranks)) is meet
+    assert watching.can_complete(ranks[0], Run(ranks)) is meet
 
 
 def test_a_run_that_was_stuck_is_a_hang_unless_a_rank_is_through():

@@ -200,7 +200,7 @@ def _report_files(
 @click.option("--rdzv-endpoint", metavar="HOST:PORT", help="The rendezvous endpoint, HOST:PORT.")
 @click.option("--rdzv-backend", help="The rendezvous backend.")
 @click.option("--node-rank", type=int, help="The number of this machine.")
-def verify(**given: Any) -> None:
+def verify(**options: Any) -> None:
     """Run SCRIPT with its ARGS under torchrun, as it is and with trl-lint's fixes, and say what differs.
 
     Given a LAUNCH FILE (a shell script, a Makefile, ...), each training that it starts with bare python is run like
@@ -216,8 +216,8 @@ def verify(**given: Any) -> None:
 
     descendants.adopt()  # processes of a script that leave its session
     try:
-        with interrupts.heeded():
-            status = run(VerifyOptions(**given))
+        with interrupts.raising():
+            status = run(VerifyOptions(**options))
     except (Unusable, LaunchError) as error:
         click.echo(plain.line(f"trl-lint: {error}"), err=True)
         status = FAILED

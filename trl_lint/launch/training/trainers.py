@@ -58,7 +58,7 @@ class Trainers:
 
     Args:
         roots: Where imports are looked up, in addition to the script's folder.
-        own: The dotted names of user-defined trainers.
+        user_trainers: The dotted names of user-defined trainers.
         overlay: Contents that replace those on the disk.
     """
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from trl_lint.reports import many
 from trl_lint.verify.oracles import training
 from trl_lint.verify.oracles.logged_metrics import metrics_of
-from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, BETWEEN_RUNS, all_same, is_same, mean, shown
+from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, BETWEEN_RUNS, all_same, as_text, is_same, mean
 from trl_lint.verify.oracles.true_value import ORACLE, Pair, pairs_of, wrong
 from trl_lint.verify.rank.reads import SINK
 from trl_lint.verify.record.traces import Run
@@ -40,8 +40,8 @@ def not_comparable(run: Run, single: Run) -> str:
     """Why the one process is not comparable with all ranks ("" if it is)."""
     if not single.ranks or not single.ranks[0].ended_well:
         end = single.ranks[0].end if single.ranks else None
-        said = f": {end.error}: {end.said}" if end is not None and end.error else ""
-        return f"it does not run to its end{said}"
+        error = f": {end.error}: {end.said}" if end is not None and end.error else ""
+        return f"it does not run to its end{error}"
     if single.ranks[0].data_sets != run.ranks[0].data_sets:
         return "it has other data"
     if len(single.ranks[0].losses) != len(run.ranks[0].losses):
@@ -62,7 +62,7 @@ def judge(run: Run, single: Run, doubled: Callable[[], Run], is_own: Callable[[s
     pairs = pairs_of(run, single)
     has_same_losses = all(is_same(*each, _tolerance(run), scale=1.0) for each in _losses(run, single))
     claim = "as one process computes them on the same global batch"
-    against = _Against("one process has", claim, has_same_losses, _are_weighted(run, single))
+    against = _ComparedWith("one process has", claim, has_same_losses, _are_weighted(run, single))
     return _judged(run, pairs, doubled, is_own, against)
 
 
@@ -79,7 +79,7 @@ def judge_dealt(
 
 
 @dataclass(frozen=True, slots=True)
-class _Against:
+class _ComparedWith:
     """What a metric is compared with, in words.
 
     has_same_losses: the loss that is trained on is the same there. are_weighted: it may be a weighted mean of the
@@ -92,37 +92,39 @@ class _Against:
     are_weighted: bool = True
 
 
-_BY_DEALING = _Against("dealt otherwise", "the same whoever reads which rows")
+_BY_DEALING = _ComparedWith("dealt otherwise", "the same whoever reads which rows")
 
 
 def _judged(
-    run: Run, pairs: Sequence[Pair], doubled: Callable[[], Run], is_own: Callable[[str], bool], against: _Against
+    run: Run, pairs: Sequence[Pair], doubled: Callable[[], Run], is_own: Callable[[str], bool], against: _ComparedWith
 ) -> Verdict:
     tolerance = _tolerance(run)
-    own = [pair for pair in pairs if is_own(pair[0])]
-    if not wrong(own, tolerance):  # otherwise the log is enough
-        shared = _read_alike(run)
-        own += [pair for pair in pairs if pair[0] in shared]
-    if not own:
+    own_pairs = [pair for pair in pairs if is_own(pair[0])]
+    if not wrong(own_pairs, tolerance):  # otherwise the log is enough
+        shared = _reads_same_on_all_ranks(run)
+        own_pairs += [pair for pair in pairs if pair[0] in shared]
+    if not own_pairs:
         return unknown(ORACLE, "no metric of the program's own is logged by both")
-    worst = wrong(own, tolerance)
-    held = len({name for name, _, _ in own} - set(worst))
+    worst = wrong(own_pairs, tolerance)
+    same_count = len({name for name, _, _ in own_pairs} - set(worst))
     if not worst:
-        return passed(ORACLE, f"{many(held, 'metric')} {against.claim}", [HOW])
+        return passed(ORACLE, f"{many(same_count, 'metric')} {against.claim}", [HOW])
     is_mixed = not against.are_weighted or any(rank.mixes_rows for rank in run.ranks)
     if is_mixed and not against.has_same_losses:
         return unknown(ORACLE, "the loss depends on which rows are in a batch together, or on how they are padded")
-    left_out = _left_out(run, doubled(), worst, against.has_same_losses)
+    left_out = _unusable(run, doubled(), worst, against.has_same_losses)
     if left_out is None:
         return unknown(ORACLE, "the loss is no mean over rows, or depends on chance: other batches give another one")
-    told = {name: pair for name, pair in worst.items() if name not in left_out}
-    evidence = [f"{name}: {shown(here)}, {against.there} {shown(other)}" for name, (here, other) in told.items()]
+    differing = {name: pair for name, pair in worst.items() if name not in left_out}
+    evidence = [
+        f"{name}: {as_text(here)}, {against.there} {as_text(other)}" for name, (here, other) in differing.items()
+    ]
     evidence += [f"{name}: not compared, as it is {why}" for name, why in left_out.items()]
-    if told:
-        values = {name: {"logged": here, "true": other} for name, (here, other) in told.items()}
-        return failed(ORACLE, "value", f"{', '.join(told)}: not {against.claim}", [*evidence, HOW], metrics=values)
-    if held:
-        return passed(ORACLE, f"{many(held, 'metric')} {against.claim}", [*evidence, HOW])
+    if differing:
+        values = {name: {"logged": here, "true": other} for name, (here, other) in differing.items()}
+        return failed(ORACLE, "value", f"{', '.join(differing)}: not {against.claim}", [*evidence, HOW], metrics=values)
+    if same_count:
+        return passed(ORACLE, f"{many(same_count, 'metric')} {against.claim}", [*evidence, HOW])
     return unknown(ORACLE, "; ".join(evidence))
 
 
@@ -130,7 +132,7 @@ def _tolerance(run: Run) -> float:
     return BETWEEN_RUNS if any(rank.low_precision for rank in run.ranks) else EXACT
 
 
-def _read_alike(run: Run) -> set[str]:
+def _reads_same_on_all_ranks(run: Run) -> set[str]:
     """The numbers that the program itself reads from tensors and that are the same on all ranks each time."""
     ranks = {rank.number for rank in run.ranks}
     reads = [metric for metric in metrics_of(run).values() if metric.sink == SINK and set(metric.values) == ranks]
@@ -163,7 +165,7 @@ def _mean_losses(run: Run) -> list[float]:
     return [mean(step) for step in zip(*(rank.losses for rank in run.ranks), strict=False)]
 
 
-def _left_out(
+def _unusable(
     run: Run, twice: Run, worst: Mapping[str, tuple[float, float]], has_same_losses: bool
 ) -> dict[str, str] | None:
     """The metrics that are inconclusive, and why; None if all are. twice: the run with each row read twice."""
@@ -253,13 +255,13 @@ def _follows(values: Sequence[float], losses: Sequence[float]) -> bool:
     if not length:
         return False
     ends = range(length, length * len(values) + 1, length)
-    ways = (
+    series = (
         [losses[end - 1] for end in ends],
         [mean(losses[end - length : end]) for end in ends],
         [mean(losses[:end]) for end in ends],
     )
     return any(
-        all(is_same(value, times * each, OF_LOSS) for value, each in zip(values, way, strict=True))
-        for way in ways
+        all(is_same(value, times * each, OF_LOSS) for value, each in zip(values, one, strict=True))
+        for one in series
         for times in range(1, MOST_ACCUMULATED + 1)
     )

@@ -14,8 +14,8 @@ def is_same(one: Verdict, other: Verdict) -> bool:
     """Whether two verdicts of an oracle report the same failure: for the same reason, at the same place."""
     if not (one.failed and other.failed) or (one.oracle, one.way) != (other.oracle, other.way):
         return False
-    return all(one.data.get(key) == other.data.get(key) for key in ("error", "at")) and _said(one) == _said(other)
+    return all(one.data.get(key) == other.data.get(key) for key in ("error", "at")) and _message(one) == _message(other)
 
 
-def _said(verdict: Verdict) -> str:
+def _message(verdict: Verdict) -> str:
     return _VARIES.sub("#", str(verdict.data.get("said", "")))

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from trl_lint.verify.oracles.logged_metrics import metrics_of
-from trl_lint.verify.oracles.tolerance import BETWEEN_RUNS, is_same, shown
+from trl_lint.verify.oracles.tolerance import BETWEEN_RUNS, as_text, is_same
 from trl_lint.verify.record.sharded import CopyRead
 from trl_lint.verify.record.traces import RankRecord, Run, SourcePlace
 
@@ -31,8 +31,8 @@ class PartNumber:
     metric: str = ""
 
     def __str__(self) -> str:
-        each = ", ".join(f"rank {rank} has {shown(value)}" for rank, value in sorted(self.values.items()))
-        said = f"of the whole it is {shown(self.whole)}" if self.whole is not None else "the others don't read it"
+        each = ", ".join(f"rank {rank} has {as_text(value)}" for rank, value in sorted(self.values.items()))
+        said = f"of the whole it is {as_text(self.whole)}" if self.whole is not None else "the others don't read it"
         return f"{f'{self.metric}, logged: ' if self.metric else ''}{each}; {said} [{self.at}]"
 
 
@@ -65,12 +65,12 @@ def _batches(rank: RankRecord, ranks: Mapping[int, RankRecord]) -> dict[int, lis
     places = {number: _by_place(each) for number, each in ranks.items()}
     counts: dict[SourcePlace, int] = defaultdict(int)
     batches: dict[int, list[_Copies]] = defaultdict(list)
-    for own in rank.copies_read:
-        same = [places[number][own.at[0]][counts[own.at[0]] :][:1] for number in own.group if number in places]
-        counts[own.at[0]] += 1
-        members = [each for found in same for each in found if each.group == own.group]
-        whole = _sum(members) if len(members) == len(own.group) else None
-        batches[own.logs].append(_Copies(own, whole))
+    for copy in rank.copies_read:
+        same = [places[number][copy.at[0]][counts[copy.at[0]] :][:1] for number in copy.group if number in places]
+        counts[copy.at[0]] += 1
+        members = [each for found in same for each in found if each.group == copy.group]
+        whole = _sum(members) if len(members) == len(copy.group) else None
+        batches[copy.logs].append(_Copies(copy, whole))
     return {
         logs: [*each, *([_Copies(_sum([copies.own for copies in each]), _all(each))] if len(each) > 1 else ())]
         for logs, each in batches.items()
@@ -96,9 +96,9 @@ def _sum(parts: Sequence[CopyRead]) -> CopyRead:
     return CopyRead(norm, sum(each.sum for each in parts), size, of, parts[0].group, parts[0].at, parts[0].logs)
 
 
-def _part(rank: int, name: str, value: float, taken: Sequence[_Copies]) -> PartNumber | None:
+def _part(rank: int, name: str, value: float, candidates: Sequence[_Copies]) -> PartNumber | None:
     """The part that a logged value is computed from, if it is one and not the whole."""
-    for copies in taken:
+    for copies in candidates:
         numbers = _numbers(copies.own)
         wholes = _numbers(copies.whole) if copies.whole else [None] * len(numbers)
         for own, whole in zip(numbers, wholes, strict=True):

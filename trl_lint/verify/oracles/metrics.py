@@ -11,7 +11,15 @@ from collections.abc import Sequence
 
 from trl_lint.reports import many
 from trl_lint.verify.oracles.logged_metrics import CONTROL, TRAINER, Metric, is_control, metrics_of
-from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, BETWEEN_RUNS, all_same, apart, is_same, mean, shown
+from trl_lint.verify.oracles.tolerance import (
+    BETWEEN_RANKS,
+    BETWEEN_RUNS,
+    all_same,
+    as_text,
+    is_same,
+    mean,
+    relative_difference,
+)
 from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Evidence, Verdict, failed, passed, unknown
 
@@ -37,13 +45,13 @@ def judge(run: Run, moved: Run | None = None) -> Verdict:
     rows = {metric.key: list(metric.rows(ranks)) for metric in found.values() if set(metric.values) == ranks}
     names = [f"rank {rank}" for rank in sorted(ranks)]
     worst = [_Unequal(found[key], names, values) for key, values in rows.items() if not _equal(values)]
-    is_told = moved is not None and has_moved(run, moved)
-    if moved is not None and is_told:
+    is_compared = moved is not None and has_moved(run, moved)
+    if moved is not None and is_compared:
         worst += _unequal_when_moved(one_sided(run), moved)
-    if not worst and not rows and not is_told:
+    if not worst and not rows and not is_compared:
         return unknown(ORACLE, f"{many(len(found), 'metric')} that one rank logs, not compared")
     if not worst:
-        return passed(ORACLE, _counted(found, rows, is_told), left_out, metrics=sorted({name for _, name in found}))
+        return passed(ORACLE, _counted(found, rows, is_compared), left_out, metrics=sorted({name for _, name in found}))
     return failed(
         ORACLE,
         "metric",
@@ -94,12 +102,12 @@ class _Unequal:
         self.mean = mean(self.values)
 
     def line(self) -> str:
-        each = ", ".join(f"{name}: {shown(value)}" for name, value in zip(self.names, self.values, strict=True))
-        off = shown(abs(self.values[0] - self.mean))
-        share = f" ({apart(self.values, self.mean):.0%})" if self.mean else ""
+        each = ", ".join(f"{name}: {as_text(value)}" for name, value in zip(self.names, self.values, strict=True))
+        off = as_text(abs(self.values[0] - self.mean))
+        share = f" ({relative_difference(self.values, self.mean):.0%})" if self.mean else ""
         where = f" [{self.metric.at[0]}]" if self.metric.at else ""
         return (
-            f"{self.metric.name}, log no. {self.call + 1}: {each}; the mean is {shown(self.mean)}, "
+            f"{self.metric.name}, log no. {self.call + 1}: {each}; the mean is {as_text(self.mean)}, "
             f"so a reader of {self.names[0]} is off by {off}{share}{where}"
         )
 
@@ -116,16 +124,16 @@ def _control(rows: dict[tuple[str, str], list[tuple[int, list[float]]]], found: 
     if not known:
         return "no control is logged"
     equal = [key[1] for key in known if _equal(rows[key])]
-    apart_ones = [key[1] for key in known if key[1] not in equal]
-    said = [f"{_listed(equal)} equal on all"] * bool(equal) + [f"{_listed(apart_ones)} not"] * bool(apart_ones)
-    return f"control: {', '.join(said)}"
+    differing = [key[1] for key in known if key[1] not in equal]
+    parts = [f"{_listed(equal)} equal on all"] * bool(equal) + [f"{_listed(differing)} not"] * bool(differing)
+    return f"control: {', '.join(parts)}"
 
 
 def _counted(
-    found: dict[tuple[str, str], Metric], rows: dict[tuple[str, str], list[tuple[int, list[float]]]], is_told: bool
+    found: dict[tuple[str, str], Metric], rows: dict[tuple[str, str], list[tuple[int, list[float]]]], is_compared: bool
 ) -> str:
     single = len(found) - len(rows)
     if not single:
         return f"{many(len(found), 'metric')}, equal on all ranks; {_control(rows, found)}"
-    how = "the same whichever share that rank reads" if is_told else "not compared"
+    how = "the same whichever share that rank reads" if is_compared else "not compared"
     return f"{many(len(rows), 'metric')}, equal on all ranks; {single} that one rank logs, {how}"

@@ -15,7 +15,7 @@ from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 ORACLE = "own device"
 
 
-def needless(run: Run) -> str:
+def reason_not_needed(run: Run) -> str:
     """Why no devices are emulated for this run ("" if they are)."""
     if len(run.ranks) < 2:
         return "there is one rank only"
@@ -32,14 +32,14 @@ def needless(run: Run) -> str:
 
 def judge(emulated: Run) -> Verdict:
     """Whether all tensors in collectives are where they should be. emulated: a run with a device for each process."""
-    refused = [rank for rank in emulated.ranks if rank.end is not None and REFUSED in rank.end.said]
-    if refused:
-        at = [str(place) for place in refused[0].end.at] if refused[0].end else []
-        call = refused[0].pending
+    refusing = [rank for rank in emulated.ranks if rank.end is not None and REFUSED in rank.end.said]
+    if refusing:
+        at = [str(place) for place in refusing[0].end.at] if refusing[0].end else []
+        call = refusing[0].pending
         what = call.name if call is not None else "a collective"
-        said = f"a tensor on the CPU enters {what}: nccl refuses that (devices are emulated)"
+        message = f"a tensor on the CPU enters {what}: nccl refuses that (devices are emulated)"
         evidence = [f"at {', called from '.join(at)}"] if at else []
-        return failed(ORACLE, "device", said, evidence, ranks=[rank.number for rank in refused], at=at)
+        return failed(ORACLE, "device", message, evidence, ranks=[rank.number for rank in refusing], at=at)
     if not all(rank.ended_well for rank in emulated.ranks):
         return unknown(ORACLE, "with emulated devices it does not end")
     calls = sum(call.shape is not None for call in emulated.ranks[0].calls) if emulated.ranks else 0

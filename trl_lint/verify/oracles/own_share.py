@@ -37,25 +37,25 @@ def judge(run: Run) -> Verdict:
     if min(map(len, firsts.values())) < FEWEST_ROWS:
         return unknown(ORACLE, "too few rows that are trained on")
     total = sum(map(len, firsts.values()))
-    alike = max(1 - len(set(rows)) / len(rows) for rows in firsts.values())
-    if alike > MOST_ALIKE:
+    duplicates = max(1 - len(set(rows)) / len(rows) for rows in firsts.values())
+    if duplicates > MOST_ALIKE:
         return unknown(ORACLE, "rows of the data are alike")
     evidence = [f"{many(total, 'row')} in the first pass, {len(set().union(*firsts.values()))} of them different ones"]
     if all(rows == firsts[run.ranks[0].number] for rows in firsts.values()):
-        said = f"all {len(firsts)} ranks train on the same rows in the same order"
-        return failed(ORACLE, "same rows", said, evidence)
+        message = f"all {len(firsts)} ranks train on the same rows in the same order"
+        return failed(ORACLE, "same rows", message, evidence)
     worst = max(combinations(firsts, 2), key=lambda pair: _shared(firsts, *pair))
     shared = _shared(firsts, *worst)
-    if shared <= MOST_SHARED + alike:
+    if shared <= MOST_SHARED + duplicates:
         return passed(ORACLE, f"each rank trains on rows of its own, of {many(total, 'row')}")
-    if shared <= MOST_SHARED + BY_CHANCE * alike:
+    if shared <= MOST_SHARED + BY_CHANCE * duplicates:
         return unknown(ORACLE, "rows of the data are alike, on one rank as on several")
     if min(map(len, firsts.values())) < FEWEST_SHARED:
         return unknown(ORACLE, "rows of several ranks are alike, of few that are trained on")
     if not all(share.passes for rank in run.ranks for share in rank.share):
         return unknown(ORACLE, "what one pass over the data is can't be told")
-    said = f"ranks {worst[0]} and {worst[1]} train on {shared:.0%} of their rows both"
-    return failed(ORACLE, "overlap", said, evidence, shared=shared)
+    message = f"ranks {worst[0]} and {worst[1]} train on {shared:.0%} of their rows both"
+    return failed(ORACLE, "overlap", message, evidence, shared=shared)
 
 
 def _first_pass(rank: RankRecord) -> Sequence[str]:

@@ -33,8 +33,8 @@ def judge(run: Run, *, cut_short: bool = False) -> Verdict:
             return difference
     if not groups and not any(rank.native for rank in run.ranks):
         return unknown(ORACLE, "no collective was called")
-    apart = None if cut_short else _compare_native(run)
-    return apart or passed(ORACLE, _counted(run), calls=[len(rank.calls) for rank in run.ranks])
+    difference_of_native = None if cut_short else _compare_native(run)
+    return difference_of_native or passed(ORACLE, _counted(run), calls=[len(rank.calls) for rank in run.ranks])
 
 
 def _counted(run: Run) -> str:
@@ -55,13 +55,13 @@ def _compare(run: Run, group: tuple[int, ...] | None, cut_short: bool) -> Verdic
         return None
     calls = {number: calls[index] if index < len(calls) else None for number, calls in members.items()}
     ranks = {rank.number: rank for rank in run.ranks}
-    lines, data = divergence.told(run)
+    lines, data = divergence.evidence_of(run)
     whose = "" if group is World else f" of the group {list(group)}"
     return failed(
         ORACLE,
         "sequence",
         f"the ranks diverge at collective no. {index + 1}{whose}",
-        [*(_told(ranks[number], call) for number, call in calls.items()), *_earlier(members, index), *lines],
+        [*(_describe(ranks[number], call) for number, call in calls.items()), *_earlier(members, index), *lines],
         index=index,
         calls={number: str(call) if call else None for number, call in calls.items()},
         at={number: str(call.at[0]) if call and call.at else None for number, call in calls.items()},
@@ -95,7 +95,7 @@ def _kind(call: Call) -> tuple[str | None, ...]:
     return (call.name, call.op, call.dtype, shape)
 
 
-def _told(rank: RankRecord, call: Call | None) -> str:
+def _describe(rank: RankRecord, call: Call | None) -> str:
     if call is None:
         return f"{where(rank)}: never gets there"
     at = ", called from ".join(map(str, call.at))
@@ -114,21 +114,23 @@ def _compare_native(run: Run) -> Verdict | None:
             if group is World or rank.number in group
         }
         if len({str([(call.name, call.shapes) for call in calls]) for calls in members.values()}) > 1:
-            return _native_apart(run, group, members)
+            return _native_difference(run, group, members)
     return None
 
 
-def _native_apart(run: Run, group: tuple[int, ...] | None, members: Mapping[int, Sequence[NativeCall]]) -> Verdict:
+def _native_difference(run: Run, group: tuple[int, ...] | None, members: Mapping[int, Sequence[NativeCall]]) -> Verdict:
     """Where the members of a group diverge in the collectives of DDP, and how many each has issued."""
     calls = list(members.values())
     same = itertools.takewhile(lambda each: len({str(call) for call in each}) == 1, zip(*calls, strict=False))
     index = sum(1 for _ in same)
     firsts = {
-        number: f", no. {index + 1}: {_native_told(each[index])}" for number, each in members.items() if each[index:]
+        number: f", no. {index + 1}: {_describe_native(each[index])}"
+        for number, each in members.items()
+        if each[index:]
     }
     whose = "" if group is World else f" of the group {list(group)}"
     counts = {number: len(each) for number, each in members.items()}
-    lines, data = divergence.told(run)
+    lines, data = divergence.evidence_of(run)
     return failed(
         ORACLE,
         "sequence",
@@ -139,5 +141,5 @@ def _native_apart(run: Run, group: tuple[int, ...] | None, members: Mapping[int,
     )
 
 
-def _native_told(call: NativeCall) -> str:
+def _describe_native(call: NativeCall) -> str:
     return f"{call} at {', called from '.join(map(str, call.at))}" if call.at else str(call)

@@ -35,10 +35,10 @@ def judge(run: Run) -> Verdict:
         ORACLE,
         "double write",
         f"{len(by)} ranks wrote the same file, {Path(file).name}{more}",
-        [f"rank {number}: {_told(placed)}" for number, placed in sorted(by.items())],
+        [f"rank {number}: {_describe(placed)}" for number, placed in sorted(by.items())],
         files=sorted(several),
     )
 
 
-def _told(placed: Placed) -> str:
+def _describe(placed: Placed) -> str:
     return f"at {', called from '.join(map(str, placed.at))}" if placed.at else "at no line of Python code"

@@ -47,25 +47,25 @@ def judge(run: Run) -> Verdict:
     causes = sorted(filter(_is_cause, bad), key=_time)
     waiting = sorted(filter(_waited if run.stuck else _gave_up, bad), key=_time)
     if waiting and not (causes and _time(causes[0]) < _time(waiting[0])):
-        return _left_early(run, bad) if any(_is_missed(rank, waiting) for rank in run.ranks) else _hang(run)
+        return _left_early(run, bad) if any(_is_waited_for(rank, waiting) for rank in run.ranks) else _hang(run)
     if not causes:
         return _left_early(run, bad)
     first = causes[0]
-    same = sorted((rank for rank in causes if _said(rank) == _said(first)), key=lambda rank: rank.number)
+    same = sorted((rank for rank in causes if _message(rank) == _message(first)), key=lambda rank: rank.number)
     others = [rank for rank in bad if rank not in same]
     return failed(
         ORACLE,
-        _way(first),
-        f"{_named(same)}: {_said(first)}",
+        _kind_of_end(first),
+        f"{_named(same)}: {_message(first)}",
         [_found(first), *(f"{_named([rank])}: {_echo(rank)}" for rank in others)],
         ranks=sorted(rank.number for rank in same),
         error=first.end.error if first.end else "",
-        said=_said(first),
+        said=_message(first),
         at=[str(place) for place in _at(first)],
     )
 
 
-def _way(rank: RankRecord) -> str:
+def _kind_of_end(rank: RankRecord) -> str:
     if rank.end is not None and rank.end.error:
         return "exception"
     if rank.end is not None or (rank.exit or 0) >= 0:
@@ -73,11 +73,11 @@ def _way(rank: RankRecord) -> str:
     return "abort" if rank.exit in (-signal.SIGABRT, -signal.SIGSEGV) else "killed"
 
 
-def _said(rank: RankRecord) -> str:
+def _message(rank: RankRecord) -> str:
     """The reason why a rank died, in one line."""
     if rank.end is not None:
-        said = rank.end.said or ("" if rank.end.error else last_line(rank.output)[:300])
-        return ": ".join(filter(None, (rank.end.error or f"exit status {rank.end.status}", said)))
+        text = rank.end.said or ("" if rank.end.error else last_line(rank.output)[:300])
+        return ": ".join(filter(None, (rank.end.error or f"exit status {rank.end.status}", text)))
     if rank.aborted is not None:
         return f"abort in C++ (exit {rank.exit}), no Python traceback: {rank.aborted[0]}: {rank.aborted[1]}"
     if rank.exit is not None and rank.exit < 0:
@@ -116,7 +116,7 @@ def _was_stopped(rank: RankRecord) -> bool:
     return rank.end is None and (rank.asked_to_stop or rank.exit is None)
 
 
-def _is_missed(rank: RankRecord, waiting: Iterable[RankRecord]) -> bool:
+def _is_waited_for(rank: RankRecord, waiting: Iterable[RankRecord]) -> bool:
     """Whether a rank has already ended for which the timed out ranks wait."""
     groups = [other.pending.group if other.pending else None for other in waiting]
     return rank.ended_well and any(group is None or rank.number in group for group in groups)
@@ -137,7 +137,7 @@ def _found(rank: RankRecord) -> str:
 
 
 def _hang(run: Run) -> Verdict:
-    lines, data = divergence.told(run)
+    lines, data = divergence.evidence_of(run)
     return failed(
         ORACLE,
         "hang",
@@ -156,11 +156,13 @@ def _slow(run: Run) -> list[str]:
 
 def _left_early(run: Run, bad: Sequence[RankRecord]) -> Verdict:
     """No rank failed, yet one lost its connection: another one ended while others still waited for it."""
-    gone = [rank for rank in run.ranks if rank.ended_well]
-    summary = f"{_named(gone)} ended while others still had collectives to run" if gone else "the ranks lost each other"
-    lines, data = divergence.told(run)
-    evidence = [*map(where, [*gone, *bad]), *lines]
-    return failed(ORACLE, "left early", summary, evidence, ranks=[rank.number for rank in gone], **data)
+    ended = [rank for rank in run.ranks if rank.ended_well]
+    summary = (
+        f"{_named(ended)} ended while others still had collectives to run" if ended else "the ranks lost each other"
+    )
+    lines, data = divergence.evidence_of(run)
+    evidence = [*map(where, [*ended, *bad]), *lines]
+    return failed(ORACLE, "left early", summary, evidence, ranks=[rank.number for rank in ended], **data)
 
 
 def where(rank: RankRecord) -> str:
@@ -194,7 +196,7 @@ def _echo(rank: RankRecord) -> str:
         return "ended well"
     if _was_stopped(rank):
         return "was stopped by torchrun (an echo)"
-    return f"{_said(rank)} ({'an echo' if not _is_cause(rank) else 'later'})"
+    return f"{_message(rank)} ({'an echo' if not _is_cause(rank) else 'later'})"
 
 
 def _named(ranks: Iterable[RankRecord]) -> str:

@@ -33,11 +33,11 @@ def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)  # fmean raises for infinities of both signs
 
 
-def shown(value: float) -> str:
+def as_text(value: float) -> str:
     return f"{value:.6g}"
 
 
-def apart(values: Sequence[float], reference: float) -> float:
+def relative_difference(values: Sequence[float], reference: float) -> float:
     """The error of the first value, relative to the reference."""
     difference = abs(values[0] - reference)
     return difference / abs(reference) if reference else math.inf if difference else 0.0

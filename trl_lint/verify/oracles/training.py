@@ -24,13 +24,13 @@ def judge_ranks(run: Run) -> Verdict:
     if len(known) < 2:
         is_sharded = any(any(rank.weight_shares) for rank in run.ranks)
         return unknown(ORACLE, "each rank has its own part of the weights" if is_sharded else NOTHING_SHARED)
-    apart = [difference(known[0].weights, rank.weights) for rank in known[1:]]
-    worst = max((each for each in apart if each is not None), default=math.inf)
+    differences = [difference(known[0].weights, rank.weights) for rank in known[1:]]
+    worst = max((each for each in differences if each is not None), default=math.inf)
     if worst <= BETWEEN_RANKS:
         return passed(ORACLE, f"the weights are the same on all {len(known)} ranks in the end")
-    said = "are of different shapes" if math.isinf(worst) else f"differ by {worst:.2%}"
+    message = "are of different shapes" if math.isinf(worst) else f"differ by {worst:.2%}"
     norms = [f"rank {rank.number}: norm of all weights {norm(rank.weights or []):.6g}" for rank in known]
-    return failed(ORACLE, "weights", f"the ranks' weights {said}: gradients are not synchronised", norms)
+    return failed(ORACLE, "weights", f"the ranks' weights {message}: gradients are not synchronised", norms)
 
 
 def judge_pair(before: Run, after: Run) -> Verdict:
@@ -47,8 +47,8 @@ def judge_pair(before: Run, after: Run) -> Verdict:
         return unknown(ORACLE, "nothing was trained")
     changed = [name for name, value in known.items() if value > BETWEEN_RANKS]
     if changed:
-        said = ", ".join(f"{name} by {known[name]:.2%}" for name in changed)
-        return failed(ORACLE, "training", f"the fix changes what is trained: {said}")
+        changes = ", ".join(f"{name} by {known[name]:.2%}" for name in changed)
+        return failed(ORACLE, "training", f"the fix changes what is trained: {changes}")
     exact = all(value == 0 for value in known.values())
     how = "to the bit" if exact else f"within {max(known.values()):.1e}"
     return passed(ORACLE, f"{', '.join(known)} unchanged, {how}", (), **known)
@@ -81,10 +81,10 @@ def difference(ours: Weights, theirs: Weights) -> float | None:
         return None
     if len(ours) != len(theirs):
         return math.inf
-    return max((_apart(a, b) for a, b in zip(ours, theirs, strict=True)), default=0.0)
+    return max((_difference_of(a, b) for a, b in zip(ours, theirs, strict=True)), default=0.0)
 
 
-def _apart(ours: Sequence[float], theirs: Sequence[float]) -> float:
+def _difference_of(ours: Sequence[float], theirs: Sequence[float]) -> float:
     """For one parameter, the difference of norm and sum, relative to the norm."""
     size = max(ours[0], 1e-12)
     return max(_relative(a, b, size) for a, b in zip(ours, theirs, strict=True))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from trl_lint.reports import many
 from trl_lint.verify.oracles import training
 from trl_lint.verify.oracles.logged_metrics import TRAINER, Metric, is_control, metrics_of
-from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, BETWEEN_RUNS, is_same, mean, shown
+from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, BETWEEN_RUNS, as_text, is_same, mean
 from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 
@@ -42,7 +42,7 @@ def judge(run: Run, single: Run | None, is_own: Callable[[str], bool] = lambda n
     worst = wrong(pairs)
     own = {name: pair for name, pair in worst.items() if is_own(name)}
     evidence = [
-        f"{name}: logged {shown(here)}, one process has {shown(there)}{'' if name in own else ' (not its own)'}"
+        f"{name}: logged {as_text(here)}, one process has {as_text(there)}{'' if name in own else ' (not its own)'}"
         for name, (here, there) in worst.items()
     ]
     if not own:
@@ -67,8 +67,10 @@ def judge_bare(run: Run, single: Run | None, gpus: int) -> Verdict:
         return unknown(ORACLE, "the run did not end")
     if run.ranks[0].scattered:
         given, kept = run.ranks[0].scattered
-        said = f"DataParallel hands {kept} of the {given} rows of a batch to its {gpus} GPUs: the others train nothing"
-        return failed(ORACLE, "rows", said, given=given, kept=kept)
+        message = (
+            f"DataParallel hands {kept} of the {given} rows of a batch to its {gpus} GPUs: the others train nothing"
+        )
+        return failed(ORACLE, "rows", message, given=given, kept=kept)
     if single is None or not single.ranks or not single.ranks[0].losses or not run.ranks[0].losses:
         return unknown(ORACLE, "there is no loss of one process to compare with")
     here, there = run.ranks[0].losses[0], single.ranks[0].losses[0]
@@ -76,8 +78,10 @@ def judge_bare(run: Run, single: Run | None, gpus: int) -> Verdict:
         return passed(ORACLE, "the first loss is that of one process on the same batch")
     if not is_same(here * gpus, there, BETWEEN_RUNS):
         return unknown(ORACLE, "one process can't be compared: it has another first loss")
-    said = f"the first loss is {shown(here)}: that of one process on the same batch, {shown(there)}, divided by {gpus}"
-    return failed(ORACLE, "loss", said, loss=here, true=there)
+    message = (
+        f"the first loss is {as_text(here)}: that of one process on the same batch, {as_text(there)}, divided by {gpus}"
+    )
+    return failed(ORACLE, "loss", message, loss=here, true=there)
 
 
 def wrong(pairs: Sequence[Pair], tolerance: float = BETWEEN_RUNS) -> dict[str, tuple[float, float]]:
@@ -123,11 +127,13 @@ def _not_comparable(run: Run, single: Run) -> str:
     first = _first_losses(run, single)
     # Over time a small difference grows without bound in a metric that is itself a difference.
     if first is not None and not is_same(*first, BETWEEN_RANKS, scale=1.0):
-        return f"its first loss is {shown(first[1])}, the mean of the {len(run.ranks)} processes' is {shown(first[0])}"
+        return (
+            f"its first loss is {as_text(first[1])}, the mean of the {len(run.ranks)} processes' is {as_text(first[0])}"
+        )
     norms = [rank.grad_norms[0] for rank in (run.ranks[0], single.ranks[0]) if rank.grad_norms and rank.grad_norms[0]]
     # The first loss may not depend on the data at all: that of DPO is log 2, whatever the pairs.
     if len(norms) == 2 and not is_same(norms[0], norms[1], BETWEEN_RUNS):
-        return f"its first gradients are of norm {shown(norms[1])}, those of the processes of {shown(norms[0])}"
+        return f"its first gradients are of norm {as_text(norms[1])}, those of the processes of {as_text(norms[0])}"
     ours, theirs = metrics_of(run), metrics_of(single)
     if (TRAINER, "grad_norm") in ours and (TRAINER, "grad_norm") in theirs:  # before they are clipped
         first_norms = _values(ours[TRAINER, "grad_norm"], theirs[TRAINER, "grad_norm"])[:1]
@@ -140,7 +146,7 @@ def _not_comparable(run: Run, single: Run) -> str:
             return "it takes another number of steps"
         for here, there in pairs:
             if not is_same(here, there, BETWEEN_RUNS):
-                return f"its loss is {shown(there)}, that of the {len(run.ranks)} processes {shown(here)}"
+                return f"its loss is {as_text(there)}, that of the {len(run.ranks)} processes {as_text(here)}"
         return ""
     weights = training.difference(run.ranks[0].weights, single.ranks[0].weights)
     if weights is None:

@@ -68,12 +68,12 @@ def _numbers(run: Run) -> Iterator[PartNumber]:
             if any(values.values()):  # zeros may be correct
                 yield PartNumber(at, values, None)
             continue
-        whole = _together({read.how for read in by_rank.values()}, list(values.values()))
+        whole = _combined({read.how for read in by_rank.values()}, list(values.values()))
         if whole is not None and not all(is_same(value, whole, BETWEEN_RANKS) for value in values.values()):
             yield PartNumber(at, values, whole)
 
 
-def _together(hows: set[str], values: Sequence[float]) -> float | None:
+def _combined(hows: set[str], values: Sequence[float]) -> float | None:
     """The number of the whole tensor; None if it is unknown how to combine the parts."""
     how = next(iter(hows)) if len(hows) == 1 else ""
     if how in TOGETHER:

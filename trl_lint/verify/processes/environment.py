@@ -26,7 +26,7 @@ def missing(python: str, packages: Sequence[str]) -> list[str]:
     Raises:
         Unusable: the interpreter can't be run.
     """
-    return _said_by(python, _MISSING, *packages).split()
+    return _output_of(python, _MISSING, *packages).split()
 
 
 def has_module(python: str, name: str) -> bool:
@@ -35,7 +35,7 @@ def has_module(python: str, name: str) -> bool:
     Raises:
         Unusable: the interpreter can't be run.
     """
-    return bool(_said_by(python, _HAS_MODULE, name).strip())
+    return bool(_output_of(python, _HAS_MODULE, name).strip())
 
 
 def gpus(python: str) -> int:
@@ -44,10 +44,10 @@ def gpus(python: str) -> int:
     Raises:
         Unusable: the interpreter can't be run.
     """
-    return int(_said_by(python, "import torch\nprint(torch.cuda.device_count())"))
+    return int(_output_of(python, "import torch\nprint(torch.cuda.device_count())"))
 
 
-def _said_by(python: str, program: str, *args: str) -> str:
+def _output_of(python: str, program: str, *args: str) -> str:
     try:
         return subprocess.run([python, "-c", program, *args], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:

@@ -48,15 +48,15 @@ class ForkServer:
             preexec_fn=die_with_parent,
         )
         self._answers = b""
-        self._say({"modules": list(modules), "launchers": sorted(launchers)})
+        self._send({"modules": list(modules), "launchers": sorted(launchers)})
 
-    def ask(self, job: Path, folder: Path, environments: Sequence[Mapping[str, str]]) -> None:
+    def request(self, job: Path, folder: Path, environments: Sequence[Mapping[str, str]]) -> None:
         """Ask whether ranks of a job can be run in forks: the next answer is the reason why not, "" if they can."""
-        self._say({"job": str(job), "folder": str(folder), "environments": [dict(each) for each in environments]})
+        self._send({"job": str(job), "folder": str(folder), "environments": [dict(each) for each in environments]})
 
-    def begin(self, *, really: bool) -> None:
+    def begin(self, *, accepted: bool) -> None:
         """Let it start the job, or cancel it; the end of each rank is an answer."""
-        self._say(really)
+        self._send(accepted)
 
     def answer(self) -> str | int | None:
         """The server's next answer; None if there is none yet."""
@@ -82,10 +82,10 @@ class ForkServer:
         with suppress(OSError):
             self._process.communicate()
 
-    def _say(self, told: object) -> None:
+    def _send(self, message: object) -> None:
         assert self._process.stdin is not None  # a pipe
         with suppress(OSError):  # it has died, which the answer reports
-            self._process.stdin.write(f"{json.dumps(told)}\n".encode())
+            self._process.stdin.write(f"{json.dumps(message)}\n".encode())
             self._process.stdin.flush()
 
 
@@ -98,7 +98,7 @@ class ServerShare:
     ended: int = 0
     has_failed: bool = False
 
-    def look(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether all of them have ended."""
         while self.ended < len(self.environments) and (answer := self.server.answer()) is not None:
             if answer == _DIED:
@@ -120,13 +120,13 @@ def run(launch: Launch, job: Job, shares: Sequence[ServerShare], folder: Path, *
     """
     file, watch = launcher.prepare(launch, job, plain=plain)
     for share in shares:
-        share.server.ask(file, folder, share.environments)
+        share.server.request(file, folder, share.environments)
     with interrupts.deferred():
         if unfit := _unfit(shares):
             return unfit
         begun = time.monotonic()
         for share in shares:
-            share.server.begin(really=True)
+            share.server.begin(accepted=True)
         over, before = _Over(shares), descendants.children(os.getpid())
         ended = launcher.wait(over, launch.limit, watch)
         if not over():
@@ -134,7 +134,7 @@ def run(launch: Launch, job: Job, shares: Sequence[ServerShare], folder: Path, *
             # The same time as for a launcher.
             launcher.wait(over, launcher.STOP_SECONDS)
         for share in shares:
-            if not share.look():
+            if not share.has_ended():
                 share.server.close()
         descendants.end_children(before)
         return launcher.result_of(launch, job, ended, begun)
@@ -154,7 +154,7 @@ def _unfit(shares: Sequence[ServerShare]) -> str:
     reason = next(filter(None, unfit.values()), "" if len(unfit) == len(shares) else "interrupted")
     if reason:
         for share in shares:
-            share.server.begin(really=False)
+            share.server.begin(accepted=False)
     return reason
 
 
@@ -166,7 +166,7 @@ class _Over:
         self._is_stopped = False
 
     def __call__(self) -> bool:
-        is_over = all([share.look() for share in self._shares])
+        is_over = all([share.has_ended() for share in self._shares])
         if not is_over and any(share.has_failed for share in self._shares):
             self.stop()
         return is_over

@@ -37,9 +37,9 @@ class _Learned:
     launchers: dict[str, dict[int, dict[str, str]]] = field(default_factory=dict)
 
     def add(self, launch: Launch, run: Run) -> None:
-        told = [rank.imported for rank in run.ranks if rank.imported]
-        if told and len(run.ranks) == launch.nproc and not any(rank.accelerator for rank in run.ranks):
-            self.modules = self.modules or max(told, key=len)
+        imported = [rank.imported for rank in run.ranks if rank.imported]
+        if imported and len(run.ranks) == launch.nproc and not any(rank.accelerator for rank in run.ranks):
+            self.modules = self.modules or max(imported, key=len)
             self.launchers[launch.launcher] = {rank.number: rank.variables for rank in run.ranks}
 
 
@@ -64,7 +64,7 @@ class ForkedRuns:
             done = fork_server.run(launch, job, self._shares(launch, plain), Path.cwd(), plain=plain)
             if isinstance(done, Run):
                 return done
-        run = launcher.run(launch, replace(job, tells_imports=can_fork and not plain), plain=plain)
+        run = launcher.run(launch, replace(job, records_imports=can_fork and not plain), plain=plain)
         if can_fork and not plain:
             self._learned.add(launch, run)
         return run

@@ -1,7 +1,7 @@
 """Ctrl+C and other requests to end the command: all started processes are ended, and the results so far reported.
 
-During a run, a signal is only recorded: the code that waits for the run checks for it (`told`), and ends its ranks in
-order, with their stacks. At any other time it is raised. A second signal ends all processes at once.
+During a run, a signal is only recorded: the code that waits for the run checks for it (`received`), and ends its
+ranks in order, with their stacks. At any other time it is raised. A second signal ends all processes at once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _state = _Signals()
 
 
 @contextmanager
-def heeded() -> Iterator[None]:
+def raising() -> Iterator[None]:
     """In this block signals raise `RunInterrupted`; the previous handlers are restored afterwards."""
     global _state
     _state = _Signals()
@@ -66,7 +66,7 @@ def deferred() -> Iterator[None]:
         _state.waits = before
 
 
-def told() -> int:
+def received() -> int:
     """The first signal; 0 if there was none."""
     return _state.numbers[0] if _state.numbers else 0
 

@@ -129,9 +129,17 @@ def prepare(launch: Launch, job: Job, *, plain: bool) -> tuple[Path, Watch | Non
         for old in folder.glob("rank*"):
             old.unlink()
     watch = None if plain or launch.has_several_nodes else Watch(job, launch.nproc, launch.timeout)
-    given = tuple(environment_of(launch, plain=plain, emulated=_is_emulated(job))) if job.tells_imports else ()
-    asked = replace(job, timeout=launch.timeout, backend=launch.backend, guarded=watch is not None, given=given)
-    asked.save(folder / "job.json")
+    launcher_variables = (
+        tuple(environment_of(launch, plain=plain, emulated=_is_emulated(job))) if job.records_imports else ()
+    )
+    job_of_run = replace(
+        job,
+        timeout=launch.timeout,
+        backend=launch.backend,
+        guarded=watch is not None,
+        launcher_variables=launcher_variables,
+    )
+    job_of_run.save(folder / "job.json")
     return folder / "job.json", watch
 
 
@@ -145,7 +153,7 @@ def result_of(launch: Launch, job: Job, ended: Ended, begun: float) -> Run:
     result = _read(launch, Path(job.traces), job.user_files)
     result.seconds = time.monotonic() - begun
     result.stopped, result.stuck = ended.stopped, ended.stuck
-    if number := interrupts.told():
+    if number := interrupts.received():
         result.stopped = INTERRUPTED
         raise RunInterrupted(number, result if result.ranks else None)
     if not result.ranks:
@@ -166,17 +174,17 @@ def _read(launch: Launch, folder: Path, user_files: UserFiles) -> Run:
 
 def torchrun(launch: Launch, job: Path) -> list[str]:
     """The command line of torchrun; `python -m` runs the one of this interpreter."""
-    given = {
+    values = {
         "--nnodes": launch.nnodes,
         "--rdzv-endpoint": launch.rdzv_endpoint,
         "--rdzv-backend": launch.rdzv_backend,
         "--node-rank": launch.node_rank,
     }
-    options = [f"{name}={value}" for name, value in given.items() if value is not None]
-    own = ["--master-addr=127.0.0.1", f"--master-port={free_port()}"]
-    alone = [] if launch.rdzv_endpoint or launch.has_several_nodes else own
+    options = [f"{name}={value}" for name, value in values.items() if value is not None]
+    own_rendezvous = ["--master-addr=127.0.0.1", f"--master-port={free_port()}"]
+    rendezvous = [] if launch.rdzv_endpoint or launch.has_several_nodes else own_rendezvous
     common = [f"--nproc-per-node={launch.nproc}", "--max-restarts=0"]
-    return [launch.python, "-m", "torch.distributed.run", *common, *alone, *options, str(RANK_PROGRAM), str(job)]
+    return [launch.python, "-m", "torch.distributed.run", *common, *rendezvous, *options, str(RANK_PROGRAM), str(job)]
 
 
 def accelerate(launch: Launch, job: Path) -> list[str]:
@@ -278,7 +286,7 @@ def wait(
     """Wait until a run is over, or has to be stopped: at its limit, because its ranks are stuck, or by a signal."""
     end = None if limit is None else time.monotonic() + limit
     while not is_over():
-        if interrupts.told():
+        if interrupts.received():
             return Ended(INTERRUPTED)
         if end is not None and time.monotonic() > end:
             return Ended(f"stopped after {limit:g} s")

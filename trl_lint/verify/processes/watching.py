@@ -56,13 +56,13 @@ class Watch:
             return False
         run = read_run(Path(self._job.traces), self._job.user_files, is_over=False)
         waiting = [rank for rank in run.ranks if _waits(rank)]
-        meeting = [rank for rank in waiting if can_meet(rank, run)]
-        others = [rank for rank in run.ranks if not _is_over(rank) and (rank.pending is None or rank in meeting)]
+        can_continue = [rank for rank in waiting if can_complete(rank, run)]
+        others = [rank for rank in run.ranks if not _is_over(rank) and (rank.pending is None or rank in can_continue)]
         has_failed = any(rank.end is not None and rank.end.status for rank in run.ranks)  # the others will be stopped
         if len(run.ranks) < self._nproc or not waiting or has_failed or self._are_at_work(others):
             self._since = now
             return False
-        is_sure = not meeting and all(map(_waits, others))
+        is_sure = not can_continue and all(map(_waits, others))
         return now - self._since >= (min(SURE_SECONDS, self._patience) if is_sure else self._patience)
 
     def _are_at_work(self, ranks: Sequence[RankRecord]) -> bool:
@@ -81,7 +81,7 @@ def _waits(rank: RankRecord) -> bool:
     return not _is_over(rank) and (rank.pending is not None or rank.synchronises)
 
 
-def can_meet(rank: RankRecord, run: Run) -> bool:
+def can_complete(rank: RankRecord, run: Run) -> bool:
     """Whether all members of the group are in the collective that a rank waits in, so that it can complete."""
     if rank.pending is None:
         return False

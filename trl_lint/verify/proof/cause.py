@@ -22,14 +22,14 @@ ORACLE = "the fix"
 OF_RANKS = ("exception", "exit", "abort", "killed")
 
 
-def is_mended(before: Judged, after: Judged) -> bool:
+def is_fixed(before: Judged, after: Judged) -> bool:
     """Whether the first failure of a program does not occur when it is fixed, even if others do."""
     failure = next((verdict for verdict in before.verdicts if verdict.failed), None)
     then = after.verdict(failure.oracle) if failure is not None else None
     return failure is not None and not (then is not None and then.failed)
 
 
-def shown(
+def evidence_for_fixes(
     runner: Session, subject: Subject, before: Judged, fixes: Sequence[Finding], single: OneProcess | None
 ) -> Verdict:
     """What a fixed copy that has passed shows about the fixes.
@@ -38,7 +38,7 @@ def shown(
         LaunchError: no rank has started.
     """
     failure = next(verdict for verdict in before.verdicts if verdict.failed)
-    if not is_behind(before.run, failure, fixes):
+    if not was_reached_before(before.run, failure, fixes):
         at = f" at {', '.join(failure.at)}" if failure.at else ""
         return _nothing(f"the failure{at} is not at or behind what was mended ({_named(fixes)})")
     if runner.launch.has_several_nodes:  # the other machines can't know about the additional run
@@ -57,7 +57,7 @@ def _nothing(reason: str) -> Verdict:
     return unknown(ORACLE, f"{reason}, so nothing is shown of the fix")
 
 
-def is_behind(run: Run, failure: Verdict, fixes: Sequence[Finding]) -> bool:
+def was_reached_before(run: Run, failure: Verdict, fixes: Sequence[Finding]) -> bool:
     """Whether one of these findings had been reached when the run failed.
 
     The rank that fails by itself has reached it, or another rank had before their last common collective.

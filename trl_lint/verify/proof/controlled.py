@@ -55,7 +55,7 @@ class Reference:
 
     def of(self, run: Run) -> Run:
         """The one process that reads what the ranks of a run have read together."""
-        rows = [_together(run)]
+        rows = [_global_batches(run)]
         key = json.dumps(rows)
         if key not in self.known:
             file = written(self.folder, f"rows-{len(self.known)}", rows)
@@ -94,7 +94,7 @@ def true_value(
     reason = controlled.not_comparable(run, single)
     if not reason:
         return controlled.judge(run, single, doubled, is_own)
-    others = _dealt_otherwise(run)
+    others = _redistributed(run)
     if others is None:
         return unknown(ORACLE, f"one process can't be compared: {reason}")
     file = written(folder, f"{label}-otherwise", others)
@@ -120,7 +120,7 @@ def _passes(rank: RankRecord) -> Mapping[tuple[int, int], list[list[int]]]:
     }
 
 
-def _together(run: Run) -> Dealt:
+def _global_batches(run: Run) -> Dealt:
     """The rows of all ranks, batch by batch; outside of training, a row that fills up the last batch counts once."""
     dealt: Dealt = {}
     passes = [_passes(rank) for rank in run.ranks]
@@ -150,7 +150,7 @@ def _doubled(rank: RankRecord) -> Dealt:
     return dealt
 
 
-def _dealt_otherwise(run: Run) -> list[Dealt] | None:
+def _redistributed(run: Run) -> list[Dealt] | None:
     """The batches of all ranks together, distributed in turn; None if that changes nothing.
 
     This excludes evaluation data, whose last batch is filled up and truncated again.

@@ -29,7 +29,7 @@ _MARK = re.compile(r"#\s*expect:\s*[A-Z]{3}\d{3}")
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ExpectedFailure:
     """How a rule's broken programs fail: by which oracle, and with which keyword.
 
     Attributes:
@@ -88,23 +88,23 @@ def folder() -> Path:
 
 
 @cache
-def ways() -> Mapping[str, Way]:
+def expected_failures() -> Mapping[str, ExpectedFailure]:
     """How each rule's fixtures fail, by the name of their folder, as read from its `proof.toml`."""
-    return {path.parent.name: _way(path) for path in sorted(folder().glob("*/proof.toml"))}
+    return {path.parent.name: _read_expected(path) for path in sorted(folder().glob("*/proof.toml"))}
 
 
-def _way(path: Path) -> Way:
+def _read_expected(path: Path) -> ExpectedFailure:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
-    told = tomllib.loads(path.read_text(encoding="utf-8"))
-    return msgspec.convert({key.replace("-", "_"): value for key, value in told.items()}, Way)
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    return msgspec.convert({key.replace("-", "_"): value for key, value in table.items()}, ExpectedFailure)
 
 
 def fixtures(names: Sequence[str] = ()) -> Iterator[Fixture]:
     """The fixtures of these rules (folder names), by default of all."""
-    for rule in ways():
+    for rule in expected_failures():
         if not names or rule in names:
             yield from _fixtures(rule)
 
@@ -122,8 +122,8 @@ def subject(path: Path) -> Subject:
     """A program, or what the fixed twin of a launch file starts: the broken one's program, launched correctly."""
     name = f"{path.parent.name}/{path.stem}"
     if path.suffix != _LAUNCH_FILE:
-        way = ways().get(path.parent.name)
-        needs_devices = way is not None and way.needs_devices
+        expected = expected_failures().get(path.parent.name)
+        needs_devices = expected is not None and expected.needs_devices
         return Subject(name, str(path), folder(), program_files=(path,), needs_devices=needs_devices)
     broken = path.with_name(path.name.replace("fixed", "broken", 1))
     (launch,) = launches.launches(broken, Settings())
@@ -134,7 +134,7 @@ def subject(path: Path) -> Subject:
 def subjects(fixture: Fixture) -> tuple[Subject | None, Subject | None]:
     """A fixture's programs, broken and fixed, as they are started."""
     broken, fixed = (subject(path) if path else None for path in (fixture.broken, fixture.fixed))
-    if broken and fixture.broken and fixture.broken.stem in ways()[fixture.rule].bare:
+    if broken and fixture.broken and fixture.broken.stem in expected_failures()[fixture.rule].bare:
         broken = replace(broken, launcher=BARE)
     return broken, fixed
 
@@ -150,19 +150,20 @@ def launch_of(launch: Launch) -> Launch:
     )
 
 
-def fails_its_way(fixture: Fixture, judged: Judged) -> bool:
+def fails_as_expected(fixture: Fixture, judged: Judged) -> bool:
     """Whether a broken program fails as its rule says, at its marks."""
-    way = ways()[fixture.rule]
-    oracle, word = way.of(fixture)
+    expected = expected_failures()[fixture.rule]
+    oracle, word = expected.of(fixture)
     verdict = judged.verdict(oracle)
     if verdict is None or verdict.way != word or fixture.broken is None:
         return False
-    if not way.names_line or fixture.broken.stem in way.fails_elsewhere:
+    if not expected.names_line or fixture.broken.stem in expected.fails_elsewhere:
         return True
     marked = _marked(fixture.broken)
     # A number is often used only in the line after it is computed.
     return bool(
-        (marked | {line + 1 for line in marked}) & (_lines(fixture.broken, judged) | _said(fixture.broken, verdict))
+        (marked | {line + 1 for line in marked})
+        & (_lines(fixture.broken, judged) | _lines_named(fixture.broken, verdict))
     )
 
 
@@ -177,7 +178,7 @@ def _lines(path: Path, judged: Judged) -> set[int]:
     return {place.line for end in ended for place in end.at if Path(place.file).name == path.name}
 
 
-def _said(path: Path, verdict: Verdict) -> set[int]:
+def _lines_named(path: Path, verdict: Verdict) -> set[int]:
     """The lines of a file that a verdict names."""
     found = (re.match(rf"{re.escape(path.name)}:(\d+) ", at) for at in verdict.at)
     return {int(each[1]) for each in found if each}

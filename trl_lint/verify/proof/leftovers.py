@@ -15,16 +15,16 @@ from pathlib import Path
 from trl_lint.verify.record.traces import Run
 
 
-def take_away(run: Run, target: Path | None) -> None:
+def remove_created(run: Run, target: Path | None) -> None:
     """Remove what a run has created, or move it to a folder."""
-    made = {path for rank in run.ranks for path in rank.made}
-    if all(_is_below(path, made) for rank in run.ranks for path in rank.took):
-        for path in _outermost(made):
+    created = {path for rank in run.ranks for path in rank.made}
+    if all(_is_below(path, created) for rank in run.ranks for path in rank.took):
+        for path in _outermost(created):
             with suppress(OSError):  # if this fails, it stays as it would without us
-                _take(path, target)
+                _remove_or_move(path, target)
 
 
-def _take(path: str, target: Path | None) -> None:
+def _remove_or_move(path: str, target: Path | None) -> None:
     if not os.path.lexists(path):
         return
     if target is not None:

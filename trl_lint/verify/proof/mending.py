@@ -24,7 +24,7 @@ from trl_lint.settings import Settings
 
 
 @dataclass(slots=True)
-class MendedCopy:
+class FixedCopy:
     """What `--fix` does to a program.
 
     Attributes:
@@ -41,13 +41,13 @@ class MendedCopy:
     problems: list[str] = field(default_factory=list)
 
 
-def mend(
+def write_fixed_copy(
     files: Iterable[Path],
     settings: Settings,
     target: Path,
     sources: dict[str, str] | None = None,
     roots: Sequence[Path] | None = None,
-) -> MendedCopy:
+) -> FixedCopy:
     """Lint these files as one project and write the result of `--fix` below `target`.
 
     sources: texts that already replace some of the files. roots: where imports are looked up, by default also in the
@@ -56,30 +56,30 @@ def mend(
     files = [Path(os.path.realpath(file)) for file in files]
     instead = {Path(path): Path(text).read_bytes() for path, text in (sources or {}).items()}
     # How a program is launched does not show in a fixed copy of it.
-    asked = selection(settings)
-    rules = [rule for rule in asked.rules if isinstance(rule, Rule)]
+    selected = selection(settings)
+    rules = [rule for rule in selected.rules if isinstance(rule, Rule)]
     roots = import_roots(settings.root, {_top(file) for file in files}) if roots is None else roots
-    linter = Linter(settings, tuple(roots), rules, selection=asked)
+    linter = Linter(settings, tuple(roots), rules, selection=selected)
     linter.overlay.update(instead)
-    mended = MendedCopy(sources=dict(sources or {}))
+    copy = FixedCopy(sources=dict(sources or {}))
     action = partial(propose, unsafe=settings.unsafe_fixes)
     if instead:
         results: Iterable[FileResult] = _run_overlaid(files, instead, linter, action)
     else:
         results = run(files, linter, action)
     for result in results:
-        mended.applied += [*result.applied, *result.partly]
-        mended.withheld += result.withheld
-        mended.findings += [*result.applied, *result.findings]
+        copy.applied += [*result.applied, *result.partly]
+        copy.withheld += result.withheld
+        copy.findings += [*result.applied, *result.findings]
         if result.problem:
-            mended.problems.append(result.problem)
+            copy.problems.append(result.problem)
         elif result.applied or result.partly:
-            mended.sources[str(result.path)] = str(_write(target, result))
-    return mended
+            copy.sources[str(result.path)] = str(_write(target, result))
+    return copy
 
 
-def to_name(
-    mended: MendedCopy, files: Sequence[Path], include: Sequence[Path], settings: Settings, target: Path
+def files_to_fix(
+    copy: FixedCopy, files: Sequence[Path], include: Sequence[Path], settings: Settings, target: Path
 ) -> list[Path]:
     """The paths to pass to `--fix` for the same result.
 
@@ -87,11 +87,11 @@ def to_name(
     on another file that calls it. files: the program's own files, including those below `include`. target: a folder for
     copies.
     """
-    some = list(dict.fromkeys([*files[:1], *(Path(finding.path) for finding in mended.applied)]))
+    needed = list(dict.fromkeys([*files[:1], *(Path(finding.path) for finding in copy.applied)]))
     # The command looks up imports below the project alone.
-    again = mend(some, settings, target, roots=import_roots(settings.root, some))
-    if _texts(again) == _texts(mended):
-        return some
+    second_copy = write_fixed_copy(needed, settings, target, roots=import_roots(settings.root, needed))
+    if _texts(second_copy) == _texts(copy):
+        return needed
     named = [Path(os.path.realpath(path)) for path in include]
     return [*(file for file in files if not any(file.is_relative_to(path) for path in named)), *include]
 
@@ -104,8 +104,8 @@ def places(findings: Iterable[Finding]) -> dict[str, tuple[int, ...]]:
     return {file: tuple(sorted(lines)) for file, lines in found.items()}
 
 
-def _texts(mended: MendedCopy) -> dict[str, bytes]:
-    return {file: Path(text).read_bytes() for file, text in mended.sources.items()}
+def _texts(copy: FixedCopy) -> dict[str, bytes]:
+    return {file: Path(text).read_bytes() for file, text in copy.sources.items()}
 
 
 def _run_overlaid(

@@ -32,17 +32,17 @@ class Occasion:
     Attributes:
         names: The names of functions and conditions that belong to it.
         options: How to make a trainer do it early.
-        own: The names of a script's own options for it.
+        own_options: The names of a script's own options for it.
     """
 
     names: re.Pattern[str]
-    said: str
+    text: str
     options: str
-    own: re.Pattern[str]
+    own_options: re.Pattern[str]
 
 
-def _occasion(names: str, said: str, options: str, own: str) -> Occasion:
-    return Occasion(re.compile(names, re.IGNORECASE), said, options, re.compile(own, re.IGNORECASE))
+def _occasion(names: str, text: str, options: str, own_options: str) -> Occasion:
+    return Occasion(re.compile(names, re.IGNORECASE), text, options, re.compile(own_options, re.IGNORECASE))
 
 
 # The first match counts.
@@ -76,17 +76,19 @@ def reason(finding: Finding, run: Run, files: Iterable[Path]) -> str:
     if statement is None or source is None:
         return ""
     ranks = [each for each in known if finding.path in each.executed.files]
-    said, words = _why(source, statement, finding.path, ranks)
+    text, words = _blocked_by(source, statement, finding.path, ranks)
     failed = not all(each.ended_well for each in run.ranks)
     if failed:
-        return f"{said}, as the run failed before its end"
+        return f"{text}, as the run failed before its end"
     occasion = next((each for each in OCCASIONS for word in words if each.names.search(word)), None)
     if occasion is None:
-        return said
-    return f"{occasion.said}: {said}{_advice(occasion, files)}"
+        return text
+    return f"{occasion.text}: {text}{_advice(occasion, files)}"
 
 
-def _why(source: Statements, statement: Statement, file: str, ranks: Sequence[RankRecord]) -> tuple[str, list[str]]:
+def _blocked_by(
+    source: Statements, statement: Statement, file: str, ranks: Sequence[RankRecord]
+) -> tuple[str, list[str]]:
     """What keeps the ranks away: the innermost statement around the finding that a rank has reached; and its names."""
 
     def count(number: int) -> int:
@@ -127,7 +129,7 @@ def _never(inner: Statement, outer: Statement) -> str:
 def _advice(occasion: Occasion, files: Iterable[Path]) -> str:
     """The options that trigger the work: those of the script, if it has any, or those of its trainer."""
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in files if path.is_file()]
-    own = [option for text in texts for option in _OPTION.findall(text) if occasion.own.search(option)]
-    if own:
-        return f"; see the script's {', '.join(dict.fromkeys(own))}"
+    own_options = [option for text in texts for option in _OPTION.findall(text) if occasion.own_options.search(option)]
+    if own_options:
+        return f"; see the script's {', '.join(dict.fromkeys(own_options))}"
     return f"; give {occasion.options}" if any(TRAINERS.search(text) for text in texts) else ""

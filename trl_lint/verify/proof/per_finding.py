@@ -34,7 +34,7 @@ _PASSED = {
 Times = Mapping[int, int]
 
 
-class Said(str, Enum):
+class FindingOutcome(str, Enum):
     """The verdict on a finding.
 
     Attributes:
@@ -59,7 +59,7 @@ class FindingVerdict:
     """
 
     finding: Finding
-    outcome: Said
+    outcome: FindingOutcome
     reason: str
     before: Times | None
     fixed: Times | None
@@ -94,31 +94,33 @@ def _verdict(runs: BothRuns, finding: Finding, fixes: Sequence[Finding], *, is_f
     before = _times(runs.before.run, finding)
     fixed = _times_fixed(runs, finding) if runs.after else None
 
-    def made(outcome: Said, reason: str = "") -> FindingVerdict:
+    def verdict(outcome: FindingOutcome, reason: str = "") -> FindingVerdict:
         return FindingVerdict(finding, outcome, reason, before, fixed, is_fixed)
 
     if before is None:
-        return made(Said.CONSISTENT, "how often it was executed is not known")
+        return verdict(FindingOutcome.CONSISTENT, "how often it was executed is not known")
     if not any(before.values()):
         if fixed and any(fixed.values()):
-            return made(Said.CONSISTENT, "it was executed in the fixed run alone, which got further")
+            return verdict(FindingOutcome.CONSISTENT, "it was executed in the fixed run alone, which got further")
         run = runs.after.run if runs.after and not runs.before.ended_well else runs.before.run
-        return made(Said.NOT_REACHED, not_reached.reason(finding, run, runs.files))
-    against = _contradiction(runs, finding, before, is_fixed=is_fixed)
-    if against:
-        return made(Said.CONTRADICTED, against)
+        return verdict(FindingOutcome.NOT_REACHED, not_reached.reason(finding, run, runs.files))
+    contradiction = _contradiction(runs, finding, before, is_fixed=is_fixed)
+    if contradiction:
+        return verdict(FindingOutcome.CONTRADICTED, contradiction)
     if not is_fixed:
-        return made(Said.CONSISTENT, "there is no fix to try")
+        return verdict(FindingOutcome.CONSISTENT, "there is no fix to try")
     if runs.after is None:
-        return made(Said.CONSISTENT, "its fix was not tried")
+        return verdict(FindingOutcome.CONSISTENT, "its fix was not tried")
     if runs.before.passed:
-        return made(Said.CONSISTENT, _of_passed(runs.before, finding))
+        return verdict(FindingOutcome.CONSISTENT, _of_passed(runs.before, finding))
     concerned = [each for each in runs.repaired() if _concerns(runs.before.run, each, finding, fixes)]
     if not concerned:
-        return made(Said.CONSISTENT, "what failed is elsewhere" if runs.repaired() else "it fails fixed as well")
+        return verdict(
+            FindingOutcome.CONSISTENT, "what failed is elsewhere" if runs.repaired() else "it fails fixed as well"
+        )
     if runs.shown is None or runs.shown.outcome is not Outcome.PASSED:
-        return made(Said.CONSISTENT, runs.shown.summary.partition(", so ")[0] if runs.shown else "")
-    return made(Said.SHOWN)
+        return verdict(FindingOutcome.CONSISTENT, runs.shown.summary.partition(", so ")[0] if runs.shown else "")
+    return verdict(FindingOutcome.SHOWN)
 
 
 def _of_passed(before: Judged, finding: Finding) -> str:
@@ -152,7 +154,7 @@ def _times_fixed(runs: BothRuns, finding: Finding) -> Times | None:
     text = runs.sources.get(finding.path)
     if text is None:
         return _times(runs.after.run, finding)
-    lines = mended_lines(finding, text)
+    lines = fixed_lines(finding, text)
     times: dict[int, int] = {}
     for rank in runs.after.run.ranks:
         if not rank.executed.files:
@@ -165,11 +167,13 @@ def _count(executed: Executed, file: str, line: int) -> int:
     """How often the statements were executed that start in a line."""
     source = executed.files[file].statements if file in executed.files else None
     found = [each for each in source.all if each.line == line] if source else []
-    own = [each for each in found if not isinstance(each.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))]
-    return max((executed.counts.get(Ran(file, each.number), 0) for each in own), default=0)
+    statements = [
+        each for each in found if not isinstance(each.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    ]
+    return max((executed.counts.get(Ran(file, each.number), 0) for each in statements), default=0)
 
 
-def mended_lines(finding: Finding, text: str) -> list[int]:
+def fixed_lines(finding: Finding, text: str) -> list[int]:
     """The lines (from 1) of a fixed text that replace those of a finding, or the same lines if they are unchanged."""
     first, last = finding.start.line - 1, finding.end.line
     changed: list[int] = []
@@ -196,21 +200,23 @@ def _changes(file: str, text: str) -> Sequence[tuple[str, int, int, int, int]]:
 
 def _concerns(run: Run, failure: Verdict, finding: Finding, fixes: Sequence[Finding]) -> bool:
     """Whether a run may have failed because of a finding: it was reached before, and no other finding fits better."""
-    if not cause.is_behind(run, failure, [finding]):
+    if not cause.was_reached_before(run, failure, [finding]):
         return False
     if failure.oracle in OF_METRICS:
-        meant = [each for each in fixes if _is_of_metric(run, failure, each)]
-        return finding in meant or not meant
+        suspects = [each for each in fixes if _is_of_metric(run, failure, each)]
+        return finding in suspects or not suspects
     if failure.oracle == single_writer.ORACLE:
-        meant = [each for each in fixes if each.consequence is Consequence.RACE]
-        return finding in meant or not meant
-    meant = [each for each in fixes if _is_at(run, failure, each)]
-    return finding in meant or not meant
+        suspects = [each for each in fixes if each.consequence is Consequence.RACE]
+        return finding in suspects or not suspects
+    suspects = [each for each in fixes if _is_at(run, failure, each)]
+    return finding in suspects or not suspects
 
 
 def _is_at(run: Run, failure: Verdict, finding: Finding) -> bool:
     """Whether a run failed in the lines of a finding, or at a condition that decides who reaches them."""
-    return cause.is_at(run, failure, [finding]) or _is_named(failure, finding) or _is_of_parting(run, failure, finding)
+    return (
+        cause.is_at(run, failure, [finding]) or _is_named(failure, finding) or _is_at_divergence(run, failure, finding)
+    )
 
 
 def _is_named(failure: Verdict, finding: Finding) -> bool:
@@ -219,13 +225,13 @@ def _is_named(failure: Verdict, finding: Finding) -> bool:
     return any(at.startswith(f"{name}:{line} ") for at in failure.at for line in lines)
 
 
-def _is_of_parting(run: Run, failure: Verdict, finding: Finding) -> bool:
+def _is_at_divergence(run: Run, failure: Verdict, finding: Finding) -> bool:
     """Whether ranks diverge, or one waits, in the lines of a finding, or at a condition that keeps ranks from them."""
     lines = {*range(finding.start.line, finding.end.line + 1), *finding.lines}
     if finding.guard is not None:
         lines.add(finding.guard.start.line)
-    parting = divergence.parting(run)
-    if parting is not None and parting.file == finding.path and parting.line in lines:
+    divergence_found = divergence.divergence_of(run)
+    if divergence_found is not None and divergence_found.file == finding.path and divergence_found.line in lines:
         return True
     waits = [place for rank in run.ranks if rank.pending for place in rank.pending.at] if failure.way == "hang" else []
     return any(os.path.realpath(each.file) == finding.path and each.line in lines for each in waits)
@@ -296,7 +302,7 @@ def _fails_there(runs: BothRuns, again: Verdict, finding: Finding) -> bool:
     """Whether the fixed copy fails in the lines that replace a finding."""
     assert runs.after is not None
     text = runs.sources.get(finding.path)
-    lines = mended_lines(finding, text) if text else [finding.start.line]
+    lines = fixed_lines(finding, text) if text else [finding.start.line]
     failing = [rank for rank in runs.after.run.ranks if rank.number in again.ranks and rank.end is not None]
     places = [place for rank in failing if rank.end for place in rank.end.at]
     return any(os.path.realpath(each.file) == finding.path and each.line in lines for each in places)

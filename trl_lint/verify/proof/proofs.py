@@ -18,8 +18,8 @@ from trl_lint.verify.processes.interrupts import RunInterrupted
 from trl_lint.verify.processes.launcher import LaunchError
 from trl_lint.verify.proof import cause, fixtures, launches, mending, per_finding, session
 from trl_lint.verify.proof.fixtures import Fixture
-from trl_lint.verify.proof.mending import MendedCopy
-from trl_lint.verify.proof.per_finding import FindingVerdict, Said
+from trl_lint.verify.proof.mending import FixedCopy
+from trl_lint.verify.proof.per_finding import FindingOutcome, FindingVerdict
 from trl_lint.verify.proof.session import BARE, Judged, OneProcess, Session, Subject
 from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Verdict
@@ -76,7 +76,7 @@ class Proof:
     @property
     def not_reached(self) -> int:
         """The number of findings that no rank has reached."""
-        return sum(each.outcome is Said.NOT_REACHED for each in self.findings)
+        return sum(each.outcome is FindingOutcome.NOT_REACHED for each in self.findings)
 
     @property
     def holds(self) -> bool:
@@ -144,53 +144,53 @@ def of_script(
         LaunchError: no rank has started.
     """
     files = _files(subject, settings, include)
-    mended = mending.mend(files, settings, runner.folder / "fixed", dict(subject.sources))
+    copy = mending.write_fixed_copy(files, settings, runner.folder / "fixed", dict(subject.sources))
     subject = replace(subject, program_files=tuple(files))
-    proof = Proof(subject.name, [], fixes=mended.applied, withheld=mended.withheld, problems=mended.problems)
+    proof = Proof(subject.name, [], fixes=copy.applied, withheld=copy.withheld, problems=copy.problems)
     proof.single = runner.one_process(subject) if one_process else None
-    proof.hints = [finding for finding in mended.findings if finding not in mended.applied]
+    proof.hints = [finding for finding in copy.findings if finding not in copy.applied]
     with _interruptible(proof, runner):
-        _run_script(proof, subject, runner, mended, bare=bare)
+        _run_script(proof, subject, runner, copy, bare=bare)
     if proof.compared is not None:
-        proof.to_fix = mending.to_name(mended, files, include, settings, runner.folder / "named")
+        proof.to_fix = mending.files_to_fix(copy, files, include, settings, runner.folder / "named")
     return proof
 
 
-def _run_script(proof: Proof, subject: Subject, runner: Session, mended: MendedCopy, *, bare: bool) -> None:
+def _run_script(proof: Proof, subject: Subject, runner: Session, copy: FixedCopy, *, bare: bool) -> None:
     """Run a script unchanged and fixed, as far as that is useful. bare: as plain `python` would start it first."""
     single, one_process = proof.single, proof.single is not None
     if bare:
         proof.columns.append(_column(runner, subject, BARE, single))
-        proof.alone = _alone(runner, replace(subject, launcher=BARE), proof, one_process)
+        proof.alone = _end_on_one_process(runner, replace(subject, launcher=BARE), proof, one_process)
     if proof.alone is not None:
         return
     before = runner.judge(subject, "as it is", single)
     proof.columns.append(Column(before, before.passed))
-    proof.alone = _alone(runner, subject, proof, one_process)
+    proof.alone = _end_on_one_process(runner, subject, proof, one_process)
     if proof.alone is not None:
         return
-    after = _fixed(subject, runner, mended, proof) if mended.applied else None
-    runs = per_finding.BothRuns(before, after, mended.sources, proof.shown, list(subject.program_files))
+    after = _fixed(subject, runner, copy, proof) if copy.applied else None
+    runs = per_finding.BothRuns(before, after, copy.sources, proof.shown, list(subject.program_files))
     proof.findings = per_finding.verdicts(runs, proof.fixes, proof.hints)
 
 
-def _fixed(subject: Subject, runner: Session, mended: MendedCopy, proof: Proof) -> Judged:
+def _fixed(subject: Subject, runner: Session, copy: FixedCopy, proof: Proof) -> Judged:
     """Run the fixed copy and compare it with the unchanged program.
 
     Raises:
         LaunchError: no rank has started.
     """
     before, single = proof.columns[-1].judged, proof.single
-    after = runner.judge(session.fixed(subject, mended.sources), "fixed", single)
+    after = runner.judge(session.fixed(subject, copy.sources), "fixed", single)
     proof.columns.append(Column(after, after.passed))
-    if cause.is_mended(before, after):
-        proof.shown = cause.shown(runner, subject, before, mended.applied, single)
+    if cause.is_fixed(before, after):
+        proof.shown = cause.evidence_for_fixes(runner, subject, before, copy.applied, single)
     runner.partial = None
     proof.compared = runner.compare(subject, before, after)
     return after
 
 
-def _alone(runner: Session, subject: Subject, proof: Proof, wanted: bool) -> Verdict | None:
+def _end_on_one_process(runner: Session, subject: Subject, proof: Proof, wanted: bool) -> Verdict | None:
     """How the subject ends on one process, if its last run failed and it fails there in the same way.
 
     None if it fails in the lines of a fix: then the fixed copy is more informative.
@@ -213,7 +213,7 @@ def of_launch(launch: JudgedLaunch, settings: Settings, runner: Session, *, one_
     proof = Proof(subject.name, [])
     with _interruptible(proof, runner):
         proof.columns.append(_column(runner, subject, BARE, single))
-        proof.alone = _alone(runner, subject, proof, one_process)
+        proof.alone = _end_on_one_process(runner, subject, proof, one_process)
         if proof.alone is None:
             proof.columns.append(_column(runner, subject, "accelerate", single))
     (proof.fixes if launch.edits is not None else proof.hints).append(launch.finding)
@@ -248,8 +248,8 @@ def of_fixture(fixture: Fixture, runner: Session) -> Proof:
     with _interruptible(proof, runner):
         if broken is not None:
             judged = runner.judge(broken, "broken", single)
-            _, wanted = fixtures.ways()[fixture.rule].of(fixture)
-            proof.columns.append(Column(judged, fixtures.fails_its_way(fixture, judged), wanted))
+            _, wanted = fixtures.expected_failures()[fixture.rule].of(fixture)
+            proof.columns.append(Column(judged, fixtures.fails_as_expected(fixture, judged), wanted))
         if fixed is not None:
             judged = runner.judge(fixed, "fixed" if broken else "right", single)
             proof.columns.append(Column(judged, judged.passed))

@@ -215,7 +215,7 @@ class Session:
 
     def _of_devices(self, subject: Subject, label: str, run: Run) -> Verdict:
         """Whether tensors are on each process's own device, which is emulated in one more run."""
-        reason = own_device.needless(run)
+        reason = own_device.reason_not_needed(run)
         if subject.needs_devices:
             reason = "emulated in this run"
         if reason or self.launch.has_several_nodes:
@@ -229,10 +229,12 @@ class Session:
         if not is_open or len(run.ranks) < 2 or self.launch.has_several_nodes:
             return verdict
         is_own = subject.namer()
-        asks = any(is_own(each.name) and not is_control(each) for each in metrics_of(run).values())
+        is_needed = any(is_own(each.name) and not is_control(each) for each in metrics_of(run).values())
         # Results of its own collectives may be reported without a log.
-        asks = asks or any(_is_called_by(subject, call) for call in run.ranks[0].calls if call.shape is not None)
-        if not asks:
+        is_needed = is_needed or any(
+            _is_called_by(subject, call) for call in run.ranks[0].calls if call.shape is not None
+        )
+        if not is_needed:
             return verdict
         return controlled.true_value(self.under_control(subject), label, single.reference, is_own, run.unsteady)
 
@@ -348,8 +350,8 @@ class Session:
         )
         launch = self._alone(gpus or 1) if plain else self._together(subject)
         variables = {**dict(subject.environment), **(launcher.group_of_one() if grouped else {})}
-        with self._run_folders(folder) as own:
-            return self._start_and_tidy(launch.with_environment(**variables, **own), job, plain)
+        with self._run_folders(folder) as folder_variables:
+            return self._start_and_tidy(launch.with_environment(**variables, **folder_variables), job, plain)
 
     def _fresh(self, subject: Subject) -> tuple[str, ...]:
         """The folders that each run finds as the first one did; none if other machines may work in them."""
@@ -359,9 +361,9 @@ class Session:
     @contextmanager
     def _run_folders(self, traces: Path) -> Iterator[dict[str, str]]:
         """Folders that exist for one run only, as variables: the path has to be short, as sockets are created in it."""
-        with tempfile.TemporaryDirectory(prefix="trl-lint-run-", ignore_cleanup_errors=True) as own:
+        with tempfile.TemporaryDirectory(prefix="trl-lint-run-", ignore_cleanup_errors=True) as temporary:
             try:
-                yield {"TMPDIR": own}
+                yield {"TMPDIR": temporary}
             finally:
                 shutil.rmtree(traces / "datasets", ignore_errors=True)
 
@@ -376,7 +378,7 @@ class Session:
             raise
         finally:
             if run is not None:
-                leftovers.take_away(run, Path(job.traces, "made") if self._keeps else None)
+                leftovers.remove_created(run, Path(job.traces, "made") if self._keeps else None)
 
     def _together(self, subject: Subject) -> Launch:
         return replace(self.launch, launcher=subject.launcher) if subject.launcher else self.launch

@@ -22,7 +22,7 @@ _wanted: Job | None = None
 def watch(job: Job) -> None:
     """Enable `tell`, if the job requests it."""
     global _wanted
-    _wanted = job if job.tells_imports else None
+    _wanted = job if job.records_imports else None
 
 
 def tell() -> None:
@@ -33,10 +33,12 @@ def tell() -> None:
 
 def variables(job: Job) -> dict[str, str]:
     """The variables that the launcher has set for this rank, for its other runs."""
-    if not job.tells_imports:
+    if not job.records_imports:
         return {}
     return {
-        name: value for name, value in os.environ.items() if name not in job.given or name.startswith(_OF_LAUNCHERS)
+        name: value
+        for name, value in os.environ.items()
+        if name not in job.launcher_variables or name.startswith(_OF_LAUNCHERS)
     }
 
 

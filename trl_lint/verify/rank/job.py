@@ -32,9 +32,9 @@ class Job:
             `dealing.py`).
         seed: The seed of the generators once data are read.
         rows: A file with the rows that each rank reads then ("" for those of its samplers).
-        tells_imports: Whether the trace lists the installed modules that the script has imported (`imported.py`).
+        records_imports: Whether the trace lists the installed modules that the script has imported (`imported.py`).
         fresh: Folders in which the trace lists new files (`made.py`).
-        given: The variables with which the launcher was started.
+        launcher_variables: The variables with which the launcher was started.
     """
 
     script: str
@@ -55,9 +55,9 @@ class Job:
     controlled: bool = False
     seed: int = 0
     rows: str = ""
-    tells_imports: bool = False
+    records_imports: bool = False
     fresh: tuple[str, ...] = ()
-    given: tuple[str, ...] = ()
+    launcher_variables: tuple[str, ...] = ()
 
     @cached_property
     def user_files(self) -> UserFiles:
@@ -70,4 +70,6 @@ class Job:
     @classmethod
     def load(cls, path: str) -> Job:
         known = json.loads(Path(path).read_text())
-        return cls(**{**known, **{name: tuple(known[name]) for name in ("args", "files", "fresh", "given")}})
+        return cls(
+            **{**known, **{name: tuple(known[name]) for name in ("args", "files", "fresh", "launcher_variables")}}
+        )

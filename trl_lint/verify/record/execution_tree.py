@@ -40,16 +40,16 @@ class Executing(Span):
     calls: list[Activation] = field(default_factory=list)
 
     @property
-    def made(self) -> Statement:
+    def source(self) -> Statement:
         assert self.statement is not None
         return self.statement
 
-    def rounds(self) -> list[BlockRun]:
+    def iterations(self) -> list[BlockRun]:
         """The iterations of a loop."""
         return [block for block in self.blocks if block.name.part == "body"]
 
     @property
-    def arm(self) -> BlockRun | None:
+    def branch(self) -> BlockRun | None:
         """The chosen block of an `if` or a `match`."""
         return self.blocks[-1] if self.blocks else None
 
@@ -59,7 +59,7 @@ class Executing(Span):
 
     def exit(self) -> str:
         """How the statement has left the block around it; "" if it has not."""
-        node = self.made.node
+        node = self.source.node
         if not self.blocks:
             return _ENDS.get(type(node), "")
         ends = [block.exit() for block in self.blocks]
@@ -81,7 +81,7 @@ class BlockRun(Span):
         if self.is_open or not self.items:
             return ""
         last = self.items[-1]
-        return last.exit() or ("" if last.made.is_last else ERROR)
+        return last.exit() or ("" if last.source.is_last else ERROR)
 
 
 @dataclass(eq=False, slots=True)
@@ -110,7 +110,7 @@ class Activation(Span):
     def execute(self, statement: Statement, now: int) -> None:
         """Add the execution of a statement, and of the statements around it if they were not seen."""
         owner = statement.block.owner
-        while self.path and self.path[-1].made.number != owner:
+        while self.path and self.path[-1].source.number != owner:
             self._pop(now)
         if owner >= 0 and not self.path:
             self.execute(self.text.all[owner], now)
@@ -124,7 +124,7 @@ class Activation(Span):
         if not self.path:
             return self.body
         blocks = self.path[-1].blocks
-        if not blocks or blocks[-1].name != statement.block or blocks[-1].items[-1].made.index >= statement.index:
+        if not blocks or blocks[-1].name != statement.block or blocks[-1].items[-1].source.index >= statement.index:
             if blocks:
                 blocks[-1].end = now
             blocks.append(BlockRun(now, name=statement.block))
@@ -132,11 +132,11 @@ class Activation(Span):
 
     def can_go_on(self, statement: Statement) -> bool:
         """Whether a statement may be the next one."""
-        if self.path and isinstance(self.path[-1].made.node, ast.Return):
+        if self.path and isinstance(self.path[-1].source.node, ast.Return):
             return statement.block.part == "finalbody"
         if statement.block.owner < 0:
-            return not self.body.items or self.body.items[-1].made.index < statement.index
-        return any(each.made.number == statement.block.owner for each in self.path)
+            return not self.body.items or self.body.items[-1].source.index < statement.index
+        return any(each.source.number == statement.block.owner for each in self.path)
 
     def is_at(self, place: SourcePlace) -> bool:
         return os.path.realpath(place.file) == self.file and any(_spans(each, place) for each in self.path)
@@ -163,7 +163,7 @@ class Activation(Span):
 
 
 def _spans(item: Executing, place: SourcePlace) -> bool:
-    return item.made.line <= place.line <= (item.made.node.end_lineno or item.made.line)
+    return item.source.line <= place.line <= (item.source.node.end_lineno or item.source.line)
 
 
 class ExecutionTree:
@@ -237,7 +237,7 @@ class ExecutionTree:
         keys = [each.key for each in self._stack]
         if call.scope >= 0 and call.key in keys and call.scope not in call.text.recursive:
             self._leave(keys.index(call.key))
-        while len(self._stack) > 1 and self._stack[-1].path[-1].made.number in self._stack[-1].text.quiet:
+        while len(self._stack) > 1 and self._stack[-1].path[-1].source.number in self._stack[-1].text.quiet:
             self._leave(len(self._stack) - 1)
 
     def _settle(self, place: SourcePlace) -> None:

@@ -55,16 +55,16 @@ def fixed(proof: Proof) -> str:
 def findings(proof: Proof) -> list[str]:
     """A line per finding: the verdict of the runs, or its state if there is none."""
     if proof.findings:
-        return [_told(each) for each in proof.findings]
+        return [_describe(each) for each in proof.findings]
     lines = [f"{fixed(proof)}: {headline(finding)}" for finding in proof.fixes]
     return [*lines, *(f"not fixed: {headline(finding)}" for finding in proof.hints)]
 
 
-def _told(said: FindingVerdict) -> str:
-    reason = f": {said.reason}" if said.reason else ""
-    times = said.before if said.before and any(said.before.values()) else said.fixed
+def _describe(verdict: FindingVerdict) -> str:
+    reason = f": {verdict.reason}" if verdict.reason else ""
+    times = verdict.before if verdict.before and any(verdict.before.values()) else verdict.fixed
     counted = f" ({_times(times)})" if times and any(times.values()) else ""
-    return f"{said.outcome.value}: {headline(said.finding)}{counted}{reason}"
+    return f"{verdict.outcome.value}: {headline(verdict.finding)}{counted}{reason}"
 
 
 def _times(times: Mapping[int, int]) -> str:
@@ -90,13 +90,13 @@ def outcome(column: Column) -> str:
     """The result of one run, in a few words."""
     if column.judged.passed:
         return "passes" if not column.wanted else f"passes, but should fail ({column.wanted})"
-    ways = ", ".join(dict.fromkeys(verdict.way for verdict in column.judged.verdicts if verdict.failed))
+    kinds = ", ".join(dict.fromkeys(verdict.way for verdict in column.judged.verdicts if verdict.failed))
     if column.wanted:
-        return f"fails as it should: {column.wanted}" if column.holds else f"fails, but not by {column.wanted}: {ways}"
-    return f"passes in all that is its own ({ways} elsewhere)" if column.holds else f"fails: {ways}"
+        return f"fails as it should: {column.wanted}" if column.holds else f"fails, but not by {column.wanted}: {kinds}"
+    return f"passes in all that is its own ({kinds} elsewhere)" if column.holds else f"fails: {kinds}"
 
 
-def unseen(proof: Proof) -> list[str]:
+def missing_traces(proof: Proof) -> list[str]:
     """The ranks of which this machine has no traces."""
     groups = [run for run in proof.runs if run.world_size > 1]
     seen = min((len(run.ranks) for run in groups), default=0)
@@ -144,8 +144,8 @@ def conclusion(proof: Proof) -> str:
 
 def _line(end: Verdict) -> str:
     """A failure of one process in a line: its message and place."""
-    said = str(end.data.get("said") or end.summary)
-    return f"{said} (at {', called from '.join(end.at)})" if end.at else said
+    message = str(end.data.get("said") or end.summary)
+    return f"{message} (at {', called from '.join(end.at)})" if end.at else message
 
 
 def closing(proofs: list[Proof], nproc: int) -> str:

@@ -62,17 +62,17 @@ def _subject(proof: Proof) -> dict[str, Evidence]:
     }
 
 
-def _finding(said: FindingVerdict) -> dict[str, Evidence]:
-    finding = said.finding
+def _finding(verdict: FindingVerdict) -> dict[str, Evidence]:
+    finding = verdict.finding
     return {
         "finding": reports.headline(finding),
         "code": finding.code,
         "path": finding.path,
         "line": finding.start.line,
-        "verdict": said.outcome.value,
-        "reason": said.reason or None,
-        "is_fixed": said.is_fixed,
-        "times": {"as it is": said.before, "fixed": said.fixed},
+        "verdict": verdict.outcome.value,
+        "reason": verdict.reason or None,
+        "is_fixed": verdict.is_fixed,
+        "times": {"as it is": verdict.before, "fixed": verdict.fixed},
     }
 
 

@@ -27,8 +27,8 @@ def table(proofs: list[Proof]) -> Iterator[str]:
     yield "| --- | --- | --- | --- |"
     for proof in proofs:
         for column in proof.columns:
-            said = reports.decisive(column.judged).summary
-            cells = (proof.name, column.judged.label, reports.outcome(column), said)
+            summary = reports.decisive(column.judged).summary
+            cells = (proof.name, column.judged.label, reports.outcome(column), summary)
             yield f"| {' | '.join(map(escaped, cells))} |"
 
 
@@ -51,8 +51,8 @@ def _section(column: Column) -> Iterator[str]:
     yield "| oracle | holds | what it says |"
     yield "| --- | --- | --- |"
     for verdict in column.judged.verdicts:
-        said = "<br>".join(map(escaped, (verdict.summary, *verdict.evidence)))
-        yield f"| {verdict.oracle} | {MARKS[verdict.outcome.value]} | {said} |"
+        text = "<br>".join(map(escaped, (verdict.summary, *verdict.evidence)))
+        yield f"| {verdict.oracle} | {MARKS[verdict.outcome.value]} | {text} |"
 
 
 def escaped(text: str) -> str:

@@ -37,9 +37,9 @@ class Report(reports.Report):
         for column in proof.columns:
             mark, style = ("ok", "green") if column.holds else ("WRONG", "bold red")
             console.print(f"{mark:<5} ", style=style, end="")
-            said = reports.decisive(column.judged)
+            decisive = reports.decisive(column.judged)
             name = f"{proof.name} ({column.judged.label})"
-            console.print(f"{name}: {reports.outcome(column)}: {said.summary}", soft_wrap=True)
+            console.print(f"{name}: {reports.outcome(column)}: {decisive.summary}", soft_wrap=True)
             for line in () if column.holds else _evidence(column):
                 console.print(f"        {line}", soft_wrap=True)
 
@@ -87,4 +87,4 @@ def _below(proof: Proof) -> list[str]:
     lines += [f"withheld: {reports.headline(finding)}: {reason}" for finding, reason in proof.withheld]
     if proof.compared is not None and proof.compared.outcome is not Outcome.UNKNOWN:
         lines.append(f"before and after: {proof.compared.summary}")
-    return [*lines, *reports.unseen(proof), *reports.emulated(proof), reports.conclusion(proof)]
+    return [*lines, *reports.missing_traces(proof), *reports.emulated(proof), reports.conclusion(proof)]
