@@ -97,7 +97,7 @@ def test_the_end_of_the_way_is_an_event(tmp_path):
     body = "y = accelerator.gather(mean).mean()"
     (averaged,) = [each for each in events(tmp_path, body) if isinstance(each, Averaged)]
     (mean,) = averaged.means
-    assert (mean.form, mean.trained, averaged.handed) == (MeanForm.RATIO, False, frozenset())
+    assert (mean.form, mean.trained, averaged.passed_by) == (MeanForm.RATIO, False, frozenset())
 
 
 def test_what_is_trained_is_known_afterwards(tmp_path):

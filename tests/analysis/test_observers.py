@@ -20,7 +20,7 @@ from trl_lint.analysis.observers.collective_order import CollectiveOrder
 from trl_lint.analysis.observers.known_facts import KnownFacts
 from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.analysis.program.project.project import Project
-from trl_lint.analysis.state.observing import Observer, Observers, asked_of
+from trl_lint.analysis.state.observing import Observer, Observers, observers_for
 from trl_lint.findings import Finding
 from trl_lint.linter.code_linter import _check_events, known_of, versions_of
 from trl_lint.linter.linter import Linter
@@ -128,19 +128,21 @@ def test_what_is_noted_for_others_decides(together: Together, program: str, code
 
 
 def test_where_nothing_is_asked_for_only_what_all_facts_rest_on_runs():
-    assert [type(each) for each in asked_of(all_observers(), frozenset())] == [CollectiveOrder]
+    assert [type(each) for each in observers_for(all_observers(), frozenset())] == [CollectiveOrder]
 
 
 def test_an_observer_runs_for_its_own_events_and_for_those_that_rest_on_it():
     for observer in all_observers():
         for event in observer.emits | (observer.needed_by or frozenset()):
-            assert observer in asked_of(all_observers(), frozenset({event}))
-    assert any(isinstance(each, BackendChoice) for each in asked_of(all_observers(), frozenset({CollectiveCalled})))
-    assert not any(isinstance(each, BackendChoice) for each in asked_of(all_observers(), frozenset({Logged})))
+            assert observer in observers_for(all_observers(), frozenset({event}))
+    assert any(
+        isinstance(each, BackendChoice) for each in observers_for(all_observers(), frozenset({CollectiveCalled}))
+    )
+    assert not any(isinstance(each, BackendChoice) for each in observers_for(all_observers(), frozenset({Logged})))
 
 
 def test_all_observers_run_where_all_events_are_asked_for():
-    left_out = [each for each in all_observers() if each not in asked_of(all_observers(), None)]
+    left_out = [each for each in all_observers() if each not in observers_for(all_observers(), None)]
     assert [type(each) for each in left_out] == [KnownFacts]  # it answers a user's question, and costs each statement
 
 

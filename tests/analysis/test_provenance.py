@@ -7,13 +7,13 @@ import inspect
 import pytest
 
 from trl_lint.domain import provenance, ranks
-from trl_lint.domain.provenance import EitherWay, Step
+from trl_lint.domain.provenance import EitherPlace, Step
 
 OWN = {"before": None, "function": None, "loop": None, "names": frozenset({"x"}), "outcomes": (), "rank": ranks.SAME}
 CLASSES = [
     each
     for each in vars(provenance).values()
-    if inspect.isclass(each) and issubclass(each, Step) and each is not EitherWay
+    if inspect.isclass(each) and issubclass(each, Step) and each is not EitherPlace
 ]
 
 
@@ -25,7 +25,7 @@ def made(cls: type[Step]) -> Step:
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 def test_a_step_behind_another_one_is_the_same_step(cls):
     step, before = made(cls), made(Step)
-    moved = step.behind(before)
+    moved = step.preceded_by(before)
     assert type(moved) is cls
     assert moved.before is before
     slots = {slot for each in cls.__mro__ for slot in getattr(each, "__slots__", ())} - {"before"}

@@ -9,7 +9,7 @@ import pytest
 
 from trl_lint.analysis.program.project.partial_trees import functions_of
 from trl_lint.analysis.program.project.project import Project
-from trl_lint.analysis.program.project.reparsing import Retyped, reparsed
+from trl_lint.analysis.program.project.reparsing import ChangedBody, reparsed
 from trl_lint.analysis.program.project.structural_equality import same
 from trl_lint.config import selection
 from trl_lint.domain.provenance import Step
@@ -132,7 +132,7 @@ def test_a_changed_body_keeps_the_nodes_of_its_other_statements(tmp_path):
     project.trees[path] = (TRAINER.encode(), reparsed(TRAINER, None))
     module = project.add(path, TRAINER, TRAINER.encode())
     edited = TRAINER.replace("return loss * scale", "x\n        return loss * scale")
-    change = Retyped.between(module, edited.encode())
+    change = ChangedBody.between(module, edited.encode())
     assert change.tree.code == edited
     old, new = change.function.body.body, change.new.body.body
     assert len(new) == len(old) + 1 and new[0] is old[0] and new[-1] is old[-1]

@@ -86,7 +86,7 @@ def test_what_is_passed_through_keeps_its_fact(name: str, tmp_path: Path) -> Non
     assert in_hook(f"x.{name}", tmp_path) == "shard"
 
 
-@pytest.mark.parametrize("name", named(RankTransfer.TOLD))
+@pytest.mark.parametrize("name", named(RankTransfer.UNIFORM))
 def test_what_a_tensor_is_does_not_differ(name: str, tmp_path: Path) -> None:
     assert in_hook(f"x.{name}", tmp_path) == "same"
     assert in_hook(f"loss.{name}()", tmp_path) == "same"
@@ -166,7 +166,7 @@ def test_what_is_put_together(name: str, tmp_path: Path) -> None:
     assert in_hook(f"torch.{name}([unknown, same])", tmp_path) == "unknown"
 
 
-@pytest.mark.parametrize("dotted", named(RankTransfer.MAKES))
+@pytest.mark.parametrize("dotted", named(RankTransfer.CREATES))
 def test_a_tensor_of_a_number_is_as_the_number(dotted: str, tmp_path: Path) -> None:
     assert in_hook(f"{dotted}(loss.item())", tmp_path) == "local(data)"
     assert in_hook(f"{dotted}(x.sum().item())", tmp_path) == "partial(sum)"

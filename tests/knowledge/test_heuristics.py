@@ -397,8 +397,8 @@ CASES = {
     "SETTINGS_OBJECT": Case(
         rule("TRL008"), SETTING.format("train_args", "plain"), 1, SETTING.format("thing", "plain"), 0
     ),
-    "SHARED_PLACE": Case(rule("TRL008"), PLACE.format("output_dir", "x"), 1, PLACE.format("thing", "x"), 0),
-    "OWN_PLACE": Case(
+    "SHARED_PATH": Case(rule("TRL008"), PLACE.format("output_dir", "x"), 1, PLACE.format("thing", "x"), 0),
+    "RANK_LOCAL_PATH": Case(
         rule("TRL008"), PLACE.format("output_dir", "given(rank)"), 0, PLACE.format("output_dir", "given(x)"), 1
     ),
     "PICTURE_FILE": Case(rule("TRL008"), PICTURE.format("x.png"), 1, PICTURE.format("x.bin"), 0),
@@ -416,7 +416,7 @@ CASES = {
         "from somewhere import LORA_RANK\nreveal_rank(LORA_RANK)",
         "same",
     ),
-    "TELLS_OF_THE_JOB": Case(
+    "JOB_SETTING": Case(
         revealed_beside,
         'one_rank = int(os.environ["WORLD_SIZE"]) == 1',
         "never",
@@ -505,7 +505,7 @@ CASES = {
         "unknown",
     ),
     "SCHEDULER_OBJECT": Case(rule("TRL002"), PART.format("noise_scheduler"), 0, PART.format("denoiser"), 1),
-    "BESIDE_MODEL": Case(rule("TRL002"), FROZEN.format("optimizer"), 1, FROZEN.format("optimizer, critic"), 0),
+    "PREPARED_WITH_MODEL": Case(rule("TRL002"), FROZEN.format("optimizer"), 1, FROZEN.format("optimizer, critic"), 0),
     "PREPARED_MODEL": Case(rule("TRL009"), LOST.format("critic_model"), 1, LOST.format("sampler"), 0),
     "PIPELINE": Case(
         rule("TRL002"),
@@ -628,7 +628,7 @@ CASES = {
         loop("x = accelerator.gather(batch['input_ids'])") + PADDED + "size = 128  # no block_size\n",
         1,
     ),
-    "OWN_LENGTHS": Case(
+    "RANK_LOCAL_LENGTHS": Case(
         rule("TRL005"),
         loop("x = accelerator.gather(batch['input_ids'])") + PADDED,
         1,

@@ -82,7 +82,7 @@ def test_a_reduction_has_its_kind_and_nothing_else_has() -> None:
 
 def test_what_is_evaluated_again_changes_nothing_and_draws_nothing() -> None:
     drawing = {member for member in torch_ops.RankTransfer if member.name.startswith("DRAWS")}
-    again = [row for row in OPERATIONS if row.again]
+    again = [row for row in OPERATIONS if row.repeatable]
     assert [row.name for row in again if row.in_place or row.rank in drawing] == []
     assert [row.name for row in again if row.name.endswith("_") and not row.name.startswith("__")] == []
 

@@ -290,7 +290,7 @@ class Divergence(Event):
         knows_sharding: Whether the function handles models that an engine shards.
     """
 
-    mentions = (LIBRARIES, mentions.MEETINGS)
+    mentions = (LIBRARIES, mentions.SYNC_POINTS)
 
     condition: Step
     sync_point: SyncPoint

@@ -86,7 +86,7 @@ class AveragingFact(NamedTuple):
         total: Whether it is one sum or count of this rank's data.
         means: The value is one of these means, or linear in them, at `stage`.
         terms: The means that it was computed from, in any way.
-        handed: The statements whose call passed the mean to the function that the value is in.
+        passed_by: The statements whose call passed the mean to the function that the value is in.
     """
 
     selected: bool = False
@@ -94,11 +94,11 @@ class AveragingFact(NamedTuple):
     means: frozenset[Mean] = NO_MEANS
     stage: Stage = Stage.LOCAL
     terms: frozenset[Mean] = NO_MEANS
-    handed: frozenset[Write] = NO_CALLS
+    passed_by: frozenset[Write] = NO_CALLS
 
     def key(self) -> tuple[Hashable, ...]:
         """The part by which contexts of a function are distinguished: `terms` is not part of it."""
-        return self[:4], self.handed
+        return self[:4], self.passed_by
 
 
 NOTHING = AveragingFact()
@@ -107,7 +107,7 @@ TOTAL = AveragingFact(total=True)
 RANKS = AveragingFact(stage=Stage.RANKS)
 
 
-def made(mean: Mean) -> AveragingFact:
+def fact_of_mean(mean: Mean) -> AveragingFact:
     means = frozenset((mean,))
     return AveragingFact(means=means, terms=means)
 
@@ -126,10 +126,10 @@ def joined(a: AveragingFact | None, b: AveragingFact | None) -> AveragingFact | 
         a.means | b.means if same else NO_MEANS,
         stage if same else Stage.LOCAL,
         a.terms | b.terms,
-        a.handed | b.handed,
+        a.passed_by | b.passed_by,
     )
 
 
-def only_terms(own: AveragingFact | None) -> AveragingFact | None:
+def only_terms(fact: AveragingFact | None) -> AveragingFact | None:
     """The fact of a value that was computed from this one in some way: only the terms are kept."""
-    return AveragingFact(terms=own.terms) if own is not None and own.terms else None
+    return AveragingFact(terms=fact.terms) if fact is not None and fact.terms else None

@@ -2,7 +2,7 @@
 
 cls = CLIPTextModel if args.small else T5EncoderModel      OneOfClasses({both}), classes of libraries
 cls.from_pretrained(path)                                  a model, as both return one
-cls = LazyRows if args.lazy else Rows                      OneOfOwnClasses((both,)), classes of the project
+cls = LazyRows if args.lazy else Rows                      OneOfProjectClasses((both,)), classes of the project
 cls(rows)                                                  what holds for an instance of either
 """
 
@@ -29,7 +29,7 @@ class OneOfClasses(ModuleValue):
         self.names = names
 
 
-class OneOfOwnClasses(Value):
+class OneOfProjectClasses(Value):
     """One of several classes of the project. options: these classes."""
 
     __slots__ = ("options",)
@@ -45,15 +45,15 @@ class OneOfOwnClasses(Value):
 _MAX_OPTIONS = 4
 
 
-def one_of_own(a: Value, b: Value) -> OneOfOwnClasses | None:
+def one_of_project_classes(a: Value, b: Value) -> OneOfProjectClasses | None:
     """The choice between these classes of the project; None if there are too many."""
     known = _options(a)
     options = (*known, *(each for each in _options(b) if not any(map(each.same_parts, known))))
-    return a.as_a(OneOfOwnClasses).having(options) if len(options) <= _MAX_OPTIONS else None
+    return a.as_a(OneOfProjectClasses).with_parts(options) if len(options) <= _MAX_OPTIONS else None
 
 
 def _options(value: Value) -> tuple[Value, ...]:
-    return value.options if isinstance(value, OneOfOwnClasses) else (value,)
+    return value.options if isinstance(value, OneOfProjectClasses) else (value,)
 
 
 def classes_of(value: Value) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """Known constants of a value, and constants that follow from how many ranks there are.
 
 `world_size > 1` is true whenever several ranks run, whatever their number: its constant is `WORLD_TRUE`. `rank == 0`
-has no constant, as it differs between ranks; on a single process it is true, which `ALONE_TRUE` says.
+has no constant, as it differs between ranks; on a single process it is true, which `ONE_PROCESS_TRUE` says.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class BareRun:
 BARE_TRUE, BARE_FALSE = BareRun(True), BareRun(False)
 
 
-class Alone:
+class OnOneProcess:
     """The value that a rank-dependent number or test has on a single process."""
 
     __slots__ = ("value",)
@@ -54,7 +54,7 @@ class Alone:
         return f"{self.value} on one process"
 
 
-ALONE_FIRST, ALONE_TRUE, ALONE_FALSE = Alone(0), Alone(True), Alone(False)
+ONE_PROCESS_FIRST, ONE_PROCESS_TRUE, ONE_PROCESS_FALSE = OnOneProcess(0), OnOneProcess(True), OnOneProcess(False)
 
 
 class NoneOnSome:
@@ -69,7 +69,7 @@ class NoneOnSome:
 NONE_ON_SOME = NoneOnSome()
 
 
-class Made:
+class Created:
     """What is known of an object that the code has certainly created: it is not None, and it is true.
 
     accelerator = Accelerator()                                 known
@@ -82,7 +82,7 @@ class Made:
         return "an object"
 
 
-MADE = Made()
+CREATED = Created()
 
 
 class _Missing:

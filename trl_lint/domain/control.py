@@ -60,10 +60,19 @@ class Control:
         conditions: All conditions that are not known to have the same result on all ranks, the outermost first.
         first_rank: Who is first if the ranks run this one after the other.
         grad: False if nothing that is computed here gets a gradient.
-        whole: Whether sharded parameters have been gathered.
+        parameters_gathered: Whether sharded parameters have been gathered.
     """
 
-    __slots__ = ("_conditions", "engine", "first_rank", "grad", "provenance", "rank", "uniformity", "whole")
+    __slots__ = (
+        "_conditions",
+        "engine",
+        "first_rank",
+        "grad",
+        "parameters_gathered",
+        "provenance",
+        "rank",
+        "uniformity",
+    )
 
     def __init__(
         self,
@@ -74,7 +83,7 @@ class Control:
         conditions: tuple[Control, ...] = (),
         first_rank: FirstRank | None = None,
         grad: bool = True,
-        whole: bool = False,
+        parameters_gathered: bool = False,
     ) -> None:
         self.first_rank = first_rank
         self.uniformity = uniformity
@@ -83,26 +92,38 @@ class Control:
         self.engine = engine
         self._conditions = conditions
         self.grad = grad
-        self.whole = whole
+        self.parameters_gathered = parameters_gathered
 
     @property
     def conditions(self) -> tuple[Control, ...]:
         return self._conditions or ((self,) if self.uniformity else ())
 
     def under_engine(self) -> Control:
-        return self if self.engine else self.where(True, self.grad, self.whole, self.first_rank)
+        return (
+            self if self.engine else self.with_other_facts(True, self.grad, self.parameters_gathered, self.first_rank)
+        )
 
     def without_gradients(self, off: bool = True) -> Control:
         """This point, where gradients are off (or on again)."""
-        return self if self.grad is not off else self.where(self.engine, not off, self.whole, self.first_rank)
+        return (
+            self
+            if self.grad is not off
+            else self.with_other_facts(self.engine, not off, self.parameters_gathered, self.first_rank)
+        )
 
     def with_parameters(self) -> Control:
         """This point, where sharded parameters have been gathered."""
-        return self if self.whole else self.where(self.engine, self.grad, True, self.first_rank)
+        return (
+            self if self.parameters_gathered else self.with_other_facts(self.engine, self.grad, True, self.first_rank)
+        )
 
-    def where(self, engine: bool, grad: bool, whole: bool, first_rank: FirstRank | None) -> Control:
+    def with_other_facts(
+        self, engine: bool, grad: bool, parameters_gathered: bool, first_rank: FirstRank | None
+    ) -> Control:
         """This point, with other values of all that does not say which ranks get here."""
-        return Control(self.uniformity, self.provenance, self.rank, engine, self._conditions, first_rank, grad, whole)
+        return Control(
+            self.uniformity, self.provenance, self.rank, engine, self._conditions, first_rank, grad, parameters_gathered
+        )
 
     def under(self, inner: Control) -> Control:
         """This point, under further conditions."""
@@ -110,26 +131,39 @@ class Control:
             return self
         if self.uniformity is Uniformity.UNIFORM:
             entered = inner.under_engine() if self.engine else inner
-            if (self.grad, self.whole) != (entered.grad, entered.whole):
-                entered = entered.where(entered.engine, self.grad, self.whole, entered.first_rank)
-            return entered if self.first_rank is None else entered.led_by(self.first_rank)
+            if (self.grad, self.parameters_gathered) != (entered.grad, entered.parameters_gathered):
+                entered = entered.with_other_facts(
+                    entered.engine, self.grad, self.parameters_gathered, entered.first_rank
+                )
+            return entered if self.first_rank is None else entered.within_first_rank(self.first_rank)
         known = {id(each.provenance) for each in self.conditions}
         added = tuple(each for each in inner.conditions if id(each.provenance) not in known)
         if not added:
             return self
         worst = inner if inner.uniformity > self.uniformity else self
         engine = self.engine or worst.engine
-        first_rank = _foremost(self.first_rank, inner.first_rank)
+        first_rank = _outer_first_rank(self.first_rank, inner.first_rank)
         conditions = self.conditions + added
         return Control(
-            worst.uniformity, worst.provenance, worst.rank, engine, conditions, first_rank, self.grad, self.whole
+            worst.uniformity,
+            worst.provenance,
+            worst.rank,
+            engine,
+            conditions,
+            first_rank,
+            self.grad,
+            self.parameters_gathered,
         )
 
-    def less(self, settled: frozenset[int]) -> Control:
+    def without_conditions(self, settled: frozenset[int]) -> Control:
         """This point, without the conditions (the ids of their steps) that no longer keep any rank away."""
         open_ones = [each for each in self.conditions if id(each.provenance) not in settled]
         found = Control(
-            Uniformity.UNIFORM, engine=self.engine, first_rank=self.first_rank, grad=self.grad, whole=self.whole
+            Uniformity.UNIFORM,
+            engine=self.engine,
+            first_rank=self.first_rank,
+            grad=self.grad,
+            parameters_gathered=self.parameters_gathered,
         )
         for each in open_ones:
             found = found.under(each)
@@ -137,18 +171,26 @@ class Control:
 
     def with_first_rank(self, first_rank: FirstRank | None) -> Control:
         """This point, where another rank is first, or none."""
-        return self if first_rank is self.first_rank else self.where(self.engine, self.grad, self.whole, first_rank)
+        return (
+            self
+            if first_rank is self.first_rank
+            else self.with_other_facts(self.engine, self.grad, self.parameters_gathered, first_rank)
+        )
 
-    def led_by(self, first_rank: FirstRank) -> Control:
+    def within_first_rank(self, first_rank: FirstRank) -> Control:
         """This point, where ranks run one after the other."""
-        first = _foremost(self.first_rank, first_rank)
-        return self if first is self.first_rank else self.where(self.engine, self.grad, self.whole, first)
+        first = _outer_first_rank(self.first_rank, first_rank)
+        return (
+            self
+            if first is self.first_rank
+            else self.with_other_facts(self.engine, self.grad, self.parameters_gathered, first)
+        )
 
 
 UNIFORM = Control(Uniformity.UNIFORM)
 
 
-def _foremost(a: FirstRank | None, b: FirstRank | None) -> FirstRank | None:
+def _outer_first_rank(a: FirstRank | None, b: FirstRank | None) -> FirstRank | None:
     """The first rank of two nested blocks: the one of the job, if there is one."""
     if a is None or b is None or a is b:
         return a or b

@@ -35,17 +35,17 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Unpack[Facts]) ->
         fields["device"] = devices.together(sources)
     if not rank.differs:
         return _shared(kind, rank, fields["device"]) if len(fields) == 1 else cls(rank, **fields)
-    provenance, grad, own = None, False, None
+    provenance, grad, averaging = None, False, None
     written: list[frozenset[Write]] = []
     for source in sources:
         if source.averaging is not None and source.averaging.terms:
-            own = joined(own, only_terms(source.averaging))
+            averaging = joined(averaging, only_terms(source.averaging))
         grad = grad or (source.grad and source.kind not in _WITHOUT_GRADIENT)
         if source.rank.differs:
             provenance = provenance or source.provenance
             if source.writes or source.kind is not Kind.NUMBER:
                 written.append(source.writes)
-    fields.setdefault("averaging", own)
+    fields.setdefault("averaging", averaging)
     fields.setdefault("grad", grad and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT)
     if isinstance(provenance, SharedName) and any(
         each.rank.state is State.UNKNOWN and not each.rank.how for each in sources
@@ -74,7 +74,7 @@ def presence_of(value: Value) -> NumberValue | None:
     return NumberValue(RANK_LOCAL, scalar=True, dtype="bool", provenance=absence.condition)
 
 
-def of_drawn_table(table: Value, made: Value) -> Value:
+def of_drawn_table(table: Value, result: Value) -> Value:
     """The result of a method, attribute or column of a table whose rows were drawn at random."""
     is_drawn = table.rank == DRAWN and table.kind is Kind.UNKNOWN
-    return table if is_drawn and made.rank.state is State.UNKNOWN else made
+    return table if is_drawn and result.rank.state is State.UNKNOWN else result

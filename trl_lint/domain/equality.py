@@ -18,7 +18,7 @@ from collections.abc import Hashable, Mapping
 from typing import TypeAlias
 
 from trl_lint.domain import absence
-from trl_lint.domain.choices import OneOfOwnClasses
+from trl_lint.domain.choices import OneOfProjectClasses
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import (
     BoundMethod,
@@ -38,7 +38,7 @@ from trl_lint.domain.values import Kind, Value
 Frozen: TypeAlias = dict[tuple[Identity, int], Hashable]
 
 
-def alike(a: Value, b: Value) -> bool:
+def same_facts(a: Value, b: Value) -> bool:
     """Whether two values carry the same facts; their provenance may differ."""
     return a is b or (
         a.rank == b.rank
@@ -51,7 +51,7 @@ def alike(a: Value, b: Value) -> bool:
         and a.device == b.device
         and absence.alike(a.absence, b.absence)
         and (a.const is b.const or a.const == b.const)
-        and _alike_parts(a, b)
+        and _same_parts(a, b)
     )
 
 
@@ -59,36 +59,40 @@ def alike(a: Value, b: Value) -> bool:
 _EXPLAINED = frozenset({Kind.NUMBER, Kind.NUMBER_LIST})
 
 
-def _alike_parts(a: Value, b: Value) -> bool:
+def _same_parts(a: Value, b: Value) -> bool:
     if isinstance(a, TupleValue) and isinstance(b, TupleValue):
-        return _alike_items(a.items, b.items)
-    if isinstance(a, OneOfOwnClasses) and isinstance(b, OneOfOwnClasses):
-        return _alike_items(a.options, b.options)
+        return _same_items(a.items, b.items)
+    if isinstance(a, OneOfProjectClasses) and isinstance(b, OneOfProjectClasses):
+        return _same_items(a.options, b.options)
     if isinstance(a, PartialCall) and isinstance(b, PartialCall):
-        return alike(a.callee, b.callee) and _alike_items(_given(a), _given(b)) and _names(a) == _names(b)
+        return (
+            same_facts(a.callee, b.callee)
+            and _same_items(_arguments(a), _arguments(b))
+            and _keyword_names(a) == _keyword_names(b)
+        )
     return a.kind in _EXPLAINED or a.same_parts(b)
 
 
-def _given(value: PartialCall) -> tuple[Value, ...]:
+def _arguments(value: PartialCall) -> tuple[Value, ...]:
     return (*value.positional, *(item for _, item in value.keywords))
 
 
-def _names(value: PartialCall) -> tuple[str, ...]:
+def _keyword_names(value: PartialCall) -> tuple[str, ...]:
     return tuple(name for name, _ in value.keywords)
 
 
-def _alike_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> bool:
-    return len(a) == len(b) and all(alike(x, y) for x, y in zip(a, b, strict=True))
+def _same_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> bool:
+    return len(a) == len(b) and all(same_facts(x, y) for x, y in zip(a, b, strict=True))
 
 
-def alike_cells(a: Cell, b: Cell) -> bool:
+def same_contents(a: Cell, b: Cell) -> bool:
     if a is b:
         return True
     if a.shape != b.shape or a.length != b.length or a.naming != b.naming or a.entries.keys() != b.entries.keys():
         return False
-    if (a.rest is None) != (b.rest is None) or (a.rest is not None and not alike(a.rest, b.rest)):  # type: ignore[arg-type]
+    if (a.rest is None) != (b.rest is None) or (a.rest is not None and not same_facts(a.rest, b.rest)):  # type: ignore[arg-type]
         return False
-    return all(alike(value, b.entries[key]) for key, value in a.entries.items())
+    return all(same_facts(value, b.entries[key]) for key, value in a.entries.items())
 
 
 def freeze(value: Value, heap: Mapping[Identity, Cell], depth: int = 3, frozen: Frozen | None = None) -> Hashable:
@@ -123,7 +127,7 @@ def _frozen_parts(value: Value, heap: Mapping[Identity, Cell], depth: int, froze
             return None
         case TupleValue():
             return tuple(freeze(item, heap, depth - 1, frozen) for item in value.items) if depth > 0 else None
-        case OneOfOwnClasses():
+        case OneOfProjectClasses():
             return tuple(freeze(option, heap, depth, frozen) for option in value.options)
         case IterableValue():
             return (freeze(value.element, heap, depth - 1, frozen), value.length) if depth > 0 else None
@@ -133,8 +137,12 @@ def _frozen_parts(value: Value, heap: Mapping[Identity, Cell], depth: int, froze
         case BoundMethod():
             return id(value.receiver), value.name
         case PartialCall():
-            given = (value.callee, *_given(value))
-            return (_names(value), *(freeze(item, heap, depth - 1, frozen) for item in given)) if depth > 0 else None
+            arguments = (value.callee, *_arguments(value))
+            return (
+                (_keyword_names(value), *(freeze(item, heap, depth - 1, frozen) for item in arguments))
+                if depth > 0
+                else None
+            )
         case ModelValue():
             return (*(getattr(value, part) for part in value.parts), value.grad)
         case LoaderValue():
@@ -148,7 +156,7 @@ def contents_of(value: Value, heap: Mapping[Identity, Cell]) -> Hashable:
         return value
     frozen: Frozen = {}
     cells = frozenset(_freeze_cell(identity, heap, 2, frozen) for identity in value.identities)
-    return cells, freeze(value.having(frozenset()), heap)
+    return cells, freeze(value.with_parts(frozenset()), heap)
 
 
 def _freeze_cell(identity: Identity, heap: Mapping[Identity, Cell], depth: int, frozen: Frozen) -> Hashable:
@@ -159,23 +167,30 @@ def _freeze_cell(identity: Identity, heap: Mapping[Identity, Cell], depth: int, 
     if key is None:
         named = [(str(name), freeze(value, heap, depth, frozen)) for name, value in cell.entries.items()]
         rest = None if cell.rest is None else freeze(cell.rest, heap, depth, frozen)
-        key = (cell.shape, tuple(sorted(named, key=_text)), rest, cell.length, cell.naming, cell.factory is not None)
+        key = (
+            cell.shape,
+            tuple(sorted(named, key=_name_text)),
+            rest,
+            cell.length,
+            cell.naming,
+            cell.factory is not None,
+        )
         frozen[identity, depth] = key
-        if all(map(_stands_alone, cell.values())):
+        if all(map(_is_independent_of_heap, cell.values())):
             cell.keys = {**cell.keys, depth: key}
     return key
 
 
-def _stands_alone(value: Value) -> bool:
+def _is_independent_of_heap(value: Value) -> bool:
     """Whether the key of a value does not depend on any container."""
     if type(value) is TupleValue:
-        return all(map(_stands_alone, value.items))
-    return not isinstance(value, _LEADS_ON)
+        return all(map(_is_independent_of_heap, value.items))
+    return not isinstance(value, _HOLDS_VALUES)
 
 
 # The values whose key includes the values that they hold, up to the depth.
-_LEADS_ON = (ContainerValue, IterableValue, LoaderValue, OneOfOwnClasses, PartialCall, TupleValue)
+_HOLDS_VALUES = (ContainerValue, IterableValue, LoaderValue, OneOfProjectClasses, PartialCall, TupleValue)
 
 
-def _text(item: tuple[str, Hashable]) -> str:
+def _name_text(item: tuple[str, Hashable]) -> str:
     return item[0]

@@ -107,12 +107,12 @@ def join_cells(a: Cell, b: Cell, divided: Rank = ranks.SAME) -> Cell:
         return Cell(a.shape, rest=join(a.element(), b.element(), divided), length=ranks.UNKNOWN)
     entries: dict[Hashable, Value] = {}
     rest = _join_optional(a.rest, b.rest, divided, join_elements if a.shape == "list" else join)
-    held = _held(a, b, divided)
-    length = held or ranks.join_lengths(a.length, b.length)
+    length_on_some = _length_on_some_ranks(a, b, divided)
+    length = length_on_some or ranks.join_lengths(a.length, b.length)
     if a.shape == "list" and len(a.entries) != len(b.entries):
         # The positions no longer mean the same thing.
         return Cell("list", rest=join_elements(a.element(), b.element(), divided), length=length)
-    if held is None and divided.differs and _has_other_keys(a, b):
+    if length_on_some is None and divided.differs and _has_other_keys(a, b):
         length = ranks.join_lengths(length, _divided_length(divided))
     for key in (*a.entries, *(key for key in b.entries if key not in a.entries)):  # no set: the order has to be fixed
         left, right = a.entries.get(key), b.entries.get(key)
@@ -123,7 +123,7 @@ def join_cells(a: Cell, b: Cell, divided: Rank = ranks.SAME) -> Cell:
     return Cell(a.shape, entries, rest, a.factory or b.factory, length, ranks.join(a.naming, b.naming))
 
 
-def _held(a: Cell, b: Cell, divided: Rank) -> Rank | None:
+def _length_on_some_ranks(a: Cell, b: Cell, divided: Rank) -> Rank | None:
     """The length of a container that only some ranks have added to, and that is empty on the branch of the others.
 
     lines = []
@@ -150,11 +150,11 @@ def _has_other_keys(a: Cell, b: Cell) -> bool:
 
 
 def _join_optional(
-    a: Value | None, b: Value | None, divided: Rank, how: Callable[[Value, Value, Rank], Value]
+    a: Value | None, b: Value | None, divided: Rank, join_both: Callable[[Value, Value, Rank], Value]
 ) -> Value | None:
     if a is None or b is None:
         return a or b
-    return how(a, b, divided)
+    return join_both(a, b, divided)
 
 
 class Memory:
@@ -203,9 +203,9 @@ class Memory:
 
 def _merge_values(mine: dict[_Key, Value], others: Mapping[_Key, Value], divided: Rank) -> None:
     for name, value in others.items():
-        own = mine.get(name)
-        if own is not value:
-            mine[name] = value if own is None else join(own, value, divided)
+        existing = mine.get(name)
+        if existing is not value:
+            mine[name] = value if existing is None else join(existing, value, divided)
 
 
 def reachable(value: Value, heap: Mapping[Identity, Cell]) -> list[Identity]:
@@ -239,19 +239,19 @@ def reachable_from(values: Iterable[Value], heap: Mapping[Identity, Cell]) -> li
 
 def _in_order(cell: Cell) -> Iterator[Value]:
     """The values of a cell that lead to other cells, in an order that does not depend on its history."""
-    through = [(str(key), value) for key, value in cell.entries.items() if value.kind in _LEADS_ON]
+    through = [(str(key), value) for key, value in cell.entries.items() if value.kind in _HOLDS_CELLS]
     if len(through) > 1:
-        through.sort(key=_key)
+        through.sort(key=_entry_name)
     for _, value in through:
         yield value
     if cell.rest is not None:
         yield cell.rest
 
 
-_LEADS_ON = frozenset({Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE})
+_HOLDS_CELLS = frozenset({Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE})
 
 
-def _key(entry: tuple[str, Value]) -> str:
+def _entry_name(entry: tuple[str, Value]) -> str:
     return entry[0]
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from trl_lint.domain import absence, averaging, devices, ranks, shapes
-from trl_lint.domain.choices import OneOfClasses, classes_of, one_of_own
+from trl_lint.domain.choices import OneOfClasses, classes_of, one_of_project_classes
 from trl_lint.domain.constants import MISSING, NONE_ON_SOME
 from trl_lint.domain.kinds import (
     BLANKS,
@@ -62,11 +62,11 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         return a
     if a.rank.state is State.BOTTOM:
         return b
-    if a.rank is b.rank and (divided is ranks.SAME or not divided.differs) and _is_same_but_for_its_story(a, b):
+    if a.rank is b.rank and (divided is ranks.SAME or not divided.differs) and _differs_only_in_provenance(a, b):
         if a.rank is ranks.DRAWN and a.provenance is not b.provenance:
-            return _with_either(a, b)
+            return _drawn_on_either(a, b)
         return a if a.provenance is not None or b.provenance is None else b
-    if (inner := _taken_out(a, b) or _taken_out(b, a)) is not None:
+    if (inner := _unwrapped_module(a, b) or _unwrapped_module(b, a)) is not None:
         return inner
     joined = _joined_kinds(a, b)
     rank = _joined_rank(a, b, joined)
@@ -77,7 +77,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
     averaged = averaging.joined(a.averaging, b.averaging)
     differs = rank.differs
     condition = _condition_of_both(a, b) if joined.kind is Kind.MODEL else None
-    found = joined.as_known(
+    found = joined.with_all_facts(
         rank,
         const,
         wrapping=_join_wrapping(a, b, joined.kind) if condition is None else Wrapping.MAYBE,
@@ -101,15 +101,15 @@ def _with_absence(found: Value, a: Value, b: Value) -> Value:
     return found if found.absence is lacking else found.replace(absence=lacking)
 
 
-def _taken_out(inner: Value, other: Value) -> Value | None:
+def _unwrapped_module(inner: Value, other: Value) -> Value | None:
     """The module inside a wrapper, if the other branch has the same model without a wrapper; None for everything else.
 
     net = model.module if distributed else model
     """
     if inner.wrapping is not Wrapping.UNWRAPPED or other.wrapping is not Wrapping.BARE:
         return None
-    is_told = inner.kind is other.kind is Kind.MODEL and isinstance(other.provenance, WrappedWhere)
-    return inner.replace(grad=inner.grad or other.grad) if is_told else None
+    is_unwrapped = inner.kind is other.kind is Kind.MODEL and isinstance(other.provenance, WrappedWhere)
+    return inner.replace(grad=inner.grad or other.grad) if is_unwrapped else None
 
 
 def _joined_rank(a: Value, b: Value, joined: Value) -> Rank:
@@ -117,15 +117,17 @@ def _joined_rank(a: Value, b: Value, joined: Value) -> Rank:
     if joined.kind is Kind.CONTAINER:
         return ranks.SAME
     rank = ranks.join(a.rank, b.rank)
-    is_lost = joined.kind is Kind.UNKNOWN and rank.state is State.SAME and (_may_hold_other(a) or _may_hold_other(b))
-    return ranks.UNKNOWN if is_lost else rank
+    hides_difference = (
+        joined.kind is Kind.UNKNOWN and rank.state is State.SAME and (_may_hold_differing(a) or _may_hold_differing(b))
+    )
+    return ranks.UNKNOWN if hides_difference else rank
 
 
-def _may_hold_other(value: Value) -> bool:
+def _may_hold_differing(value: Value) -> bool:
     """Whether a value that is the same on all ranks may hold values that are not, as the contents of containers may."""
     if value.kind is Kind.CONTAINER:
         return True
-    return any(each.rank.state is not State.SAME or _may_hold_other(each) for each in value.inside())
+    return any(each.rank.state is not State.SAME or _may_hold_differing(each) for each in value.inside())
 
 
 def _joined_dtype(a: Value, b: Value) -> str:
@@ -136,7 +138,7 @@ def _joined_dtype(a: Value, b: Value) -> str:
     return ""
 
 
-def _with_either(a: Value, b: Value) -> Value:
+def _drawn_on_either(a: Value, b: Value) -> Value:
     """A value drawn at random in either of two branches: each of the draws needs a seed."""
     provenance = either(a.provenance, b.provenance)
     return a if provenance is a.provenance else a.replace(provenance=provenance)
@@ -159,7 +161,7 @@ def _union(a: frozenset[_Item], b: frozenset[_Item]) -> frozenset[_Item]:
     return a if b <= a else a | b
 
 
-def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
+def _differs_only_in_provenance(a: Value, b: Value) -> bool:
     """Whether two values differ only in what explains them (called very often, so it compares by identity)."""
     return (
         type(a) is type(b)
@@ -225,10 +227,10 @@ def _same_object(a: Value, b: Value) -> bool:
     """Whether both are the same thing, so that it does not matter which branch was taken."""
     if a.kind is not b.kind:
         return False
-    return a.kind in _ONE_OF_ITS_KIND or (_tells_which(a) and a.same_parts(b))
+    return a.kind in _ONE_OF_ITS_KIND or (_has_identifying_parts(a) and a.same_parts(b))
 
 
-def _tells_which(value: Value) -> bool:
+def _has_identifying_parts(value: Value) -> bool:
     """Whether the parts of a value identify it."""
     if isinstance(value, (TupleValue, IterableValue, BoundMethod, BasePrefix)):
         return True
@@ -270,33 +272,33 @@ _DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST, Kind.TENSOR})
 
 def _merged_parts(a: Value, b: Value) -> Value:
     if isinstance(a, ContainerValue) and isinstance(b, ContainerValue):
-        return a if b.identities <= a.identities else a.having(a.identities | b.identities)
+        return a if b.identities <= a.identities else a.with_parts(a.identities | b.identities)
     if isinstance(a, TupleValue) and isinstance(b, TupleValue):
         items = _join_items(a.items, b.items)
-        return a.having(items) if is_small(items) else a.as_a(Value)
+        return a.with_parts(items) if is_small(items) else a.as_a(Value)
     if isinstance(a, IterableValue) and isinstance(b, IterableValue):
-        return a.having(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
+        return a.with_parts(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
     if isinstance(a, LoaderValue) and isinstance(b, LoaderValue):
-        return a.having(None if a.batch is None or b.batch is None else join(a.batch, b.batch))
+        return a.with_parts(None if a.batch is None or b.batch is None else join(a.batch, b.batch))
     if isinstance(a, InstanceValue) and isinstance(b, InstanceValue):
         general = a.of_any_site()
         if general.same_parts(b.of_any_site()):
             return general
     if isinstance(a, LibraryInstance) and isinstance(b, LibraryInstance) and a.name == b.name:
         return a if type(a) is LibraryInstance else b
-    chosen = one_of_own(a, b) if a.kind is Kind.CLASS else None
+    chosen = one_of_project_classes(a, b) if a.kind is Kind.CLASS else None
     if chosen is not None:
         return chosen
     one, other = classes_of(a), classes_of(b)
     if one and other:
-        return a.as_a(OneOfClasses).having(one | other)
+        return a.as_a(OneOfClasses).with_parts(one | other)
     if isinstance(a, ModelValue) and in_model_role(a, ModelRole.OTHER).same_parts(in_model_role(b, ModelRole.OTHER)):
         return in_model_role(a, ModelRole.OTHER)
     if isinstance(a, PartialCall) and isinstance(b, PartialCall) and a.callee.same_parts(b.callee):
         names = tuple(name for name, _ in a.keywords)
         if len(a.positional) == len(b.positional) and names == tuple(name for name, _ in b.keywords):
             named = (join(x, y) for (_, x), (_, y) in zip(a.keywords, b.keywords, strict=True))
-            joined: Value = a.having(
+            joined: Value = a.with_parts(
                 a.callee, _join_items(a.positional, b.positional), tuple(zip(names, named, strict=True))
             )
             return joined
@@ -326,7 +328,7 @@ def _condition_of_both(a: Value, b: Value) -> WrappedWhere | None:
     one, other = a.provenance, b.provenance
     if not (isinstance(one, WrappedWhere) and isinstance(other, WrappedWhere) and one.node is other.node):
         return None
-    if a.kind is not b.kind or not {a.wrapping, b.wrapping} <= _TOLD_APART:
+    if a.kind is not b.kind or not {a.wrapping, b.wrapping} <= _DISTINGUISHED:
         return None
     if not one.outcomes or (other.outcomes and set(one.outcomes) >= set(other.outcomes)):
         return one
@@ -349,11 +351,11 @@ def _explains(a: Value, b: Value, joined: Value) -> bool:
 
     None has no wrapper, and does not remove the explanation of the model.
     """
-    alike = a.wrapping is b.wrapping or PreparedObject in (type(a), type(b)) or Kind.NONE in (a.kind, b.kind)
-    return joined.kind is Kind.MODEL and alike and joined.wrapping in _EXPLAINED
+    same_wrapping = a.wrapping is b.wrapping or PreparedObject in (type(a), type(b)) or Kind.NONE in (a.kind, b.kind)
+    return joined.kind is Kind.MODEL and same_wrapping and joined.wrapping in _EXPLAINED
 
 
 # Values of these kinds may be models for `prepare`.
 _MODELS = frozenset({Kind.MODEL, Kind.UNKNOWN})
-_TOLD_APART = frozenset({Wrapping.BARE, Wrapping.MAYBE, Wrapping.WRAPPED})
+_DISTINGUISHED = frozenset({Wrapping.BARE, Wrapping.MAYBE, Wrapping.WRAPPED})
 _EXPLAINED = frozenset({Wrapping.MAYBE, Wrapping.UNWRAPPED, Wrapping.WRAPPED})

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 from trl_lint.domain import ranks, shapes
-from trl_lint.domain.constants import Alone
+from trl_lint.domain.constants import OnOneProcess
 from trl_lint.domain.ranks import Rank
 from trl_lint.domain.values import Facts, Kind, Value
 
@@ -46,22 +46,22 @@ class TensorValue(Value):
 
 
 class NumberValue(Value):
-    """A Python number. source: the value it was read from. alone: what it is on a single process."""
+    """A Python number. source: the value it was read from. on_one_process: what it is on a single process."""
 
-    __slots__ = ("alone", "source")
+    __slots__ = ("on_one_process", "source")
     kind = Kind.NUMBER
-    parts: ClassVar[dict[str, object]] = {"source": None, "alone": None}
+    parts: ClassVar[dict[str, object]] = {"source": None, "on_one_process": None}
 
     def __init__(
         self,
         rank: Rank = ranks.UNKNOWN,
         source: Value | None = None,
-        alone: Alone | None = None,
+        on_one_process: OnOneProcess | None = None,
         **facts: Unpack[Facts],
     ) -> None:
         super().__init__(rank, **facts)
         self.source = source
-        self.alone = alone
+        self.on_one_process = on_one_process
 
 
 class NumberListValue(Value):
@@ -403,29 +403,29 @@ def library_name_of(value: Value | None) -> str:
 
 def in_role(value: Value, role: BatchRole) -> BatchValue:
     """A batch in this role, with the facts of a value."""
-    return value.as_a(BatchValue).having(role)
+    return value.as_a(BatchValue).with_parts(role)
 
 
-def alone_of(value: Value) -> Alone | None:
+def single_process_value(value: Value) -> OnOneProcess | None:
     """The value that a rank-dependent number has on a single process, if known."""
-    return value.alone if isinstance(value, NumberValue) else None
+    return value.on_one_process if isinstance(value, NumberValue) else None
 
 
-def on_one_process(value: Value, alone: Alone | None) -> Value:
+def with_single_process_value(value: Value, on_one_process: OnOneProcess | None) -> Value:
     """The value with the result that it has on a single process."""
-    return value.having(None, alone) if isinstance(value, NumberValue) else value
+    return value.with_parts(None, on_one_process) if isinstance(value, NumberValue) else value
 
 
-def read_from(value: Value) -> Value | None:
+def source_of(value: Value) -> Value | None:
     """The value that a number or a list of numbers was read from."""
     return value.source if isinstance(value, (NumberValue, NumberListValue)) else None
 
 
-def read_out_of(source: Value, made: Value) -> Value:
+def with_source(source: Value, result: Value) -> Value:
     """A number or a list of numbers, with the value that it was read from."""
-    if isinstance(made, NumberValue):
-        return made.having(source, None)
-    return made.having(source) if isinstance(made, NumberListValue) else made
+    if isinstance(result, NumberValue):
+        return result.with_parts(source, None)
+    return result.with_parts(source) if isinstance(result, NumberListValue) else result
 
 
 def is_none(value: Value | None) -> bool:

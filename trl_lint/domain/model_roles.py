@@ -28,4 +28,4 @@ def in_model_role(value: Value, role: ModelRole) -> Value:
     """The same model, in another role."""
     if not isinstance(value, ModelValue) or value.role is role:
         return value
-    return value.having(*(role if part == "role" else getattr(value, part) for part in value.parts))
+    return value.with_parts(*(role if part == "role" else getattr(value, part) for part in value.parts))

@@ -41,7 +41,7 @@ class Step:
         self.text = text
         self.before = before
 
-    def behind(self, before: Step | None) -> Step:
+    def preceded_by(self, before: Step | None) -> Step:
         """This place, with another chain before it."""
         return type(self)(self.module, self.node, self.text, before)
 
@@ -57,7 +57,7 @@ class Evaluated(Step):
         super().__init__(module, node, text, before)
         self.loop = loop
 
-    def behind(self, before: Step | None) -> Step:
+    def preceded_by(self, before: Step | None) -> Step:
         return Evaluated(self.module, self.node, self.text, before, self.loop)
 
 
@@ -94,7 +94,7 @@ class FullBatches(Step):
     __slots__ = ()
 
 
-class OwnFile(Step):
+class RankLocalFile(Step):
     """A rank tests for a file that ranks write themselves: other ranks test at another moment, or for another file."""
 
     __slots__ = ()
@@ -115,11 +115,11 @@ class NoneWhere(Step):
         super().__init__(module, node, text, before)
         self.rank = rank
 
-    def behind(self, before: Step | None) -> Step:
+    def preceded_by(self, before: Step | None) -> Step:
         return NoneWhere(self.module, self.node, self.text, before, self.rank)
 
 
-class NeededOutcome(NamedTuple):
+class RequiredOutcome(NamedTuple):
     """The result that a condition (the node) must have for a model to be wrapped. names: what it tests."""
 
     node: CSTNode
@@ -147,14 +147,14 @@ class WrappedWhere(Step):
         *,
         names: frozenset[str],
         function: object,
-        outcomes: tuple[NeededOutcome, ...],
+        outcomes: tuple[RequiredOutcome, ...],
     ) -> None:
         super().__init__(module, node, text, before)
         self.names = names
         self.function = function
         self.outcomes = outcomes
 
-    def behind(self, before: Step | None) -> Step:
+    def preceded_by(self, before: Step | None) -> Step:
         return WrappedWhere(
             self.module,
             self.node,
@@ -166,7 +166,7 @@ class WrappedWhere(Step):
         )
 
 
-class WrappedByOwn(Step):
+class WrappedByProjectClass(Step):
     """A model is wrapped in a class of the project. names: the attributes that this class defines itself."""
 
     __slots__ = ("names",)
@@ -177,8 +177,8 @@ class WrappedByOwn(Step):
         super().__init__(module, node, text, before)
         self.names = names
 
-    def behind(self, before: Step | None) -> Step:
-        return WrappedByOwn(self.module, self.node, self.text, before, self.names)
+    def preceded_by(self, before: Step | None) -> Step:
+        return WrappedByProjectClass(self.module, self.node, self.text, before, self.names)
 
 
 class SharedName(Step):
@@ -203,17 +203,17 @@ class OneByOne(Step):
     __slots__ = ()
 
 
-class EitherWay(Step):
-    """A value comes from one of several places (`ways`), depending on the branch; shown as the first of them."""
+class EitherPlace(Step):
+    """A value comes from one of several places, depending on the branch; shown as the first of them."""
 
-    __slots__ = ("ways",)
+    __slots__ = ("alternatives",)
 
-    def __init__(self, ways: tuple[Step, ...]) -> None:
-        first = ways[0]
+    def __init__(self, alternatives: tuple[Step, ...]) -> None:
+        first = alternatives[0]
         super().__init__(first.module, first.node, first.text, first.before)
-        self.ways = ways
+        self.alternatives = alternatives
 
-    def behind(self, before: Step | None) -> Step:
+    def preceded_by(self, before: Step | None) -> Step:
         return Step(self.module, self.node, self.text, before)
 
 
@@ -221,14 +221,14 @@ def either(a: Step | None, b: Step | None) -> Step | None:
     """The explanation of a value that `a` explains on one branch and `b` on another."""
     if a is None or b is None or a is b:
         return a or b
-    known, more = ways_of(a), ways_of(b)
-    nodes = {id(each.node) for each in known}
-    new = tuple(each for each in more if id(each.node) not in nodes)
-    return EitherWay((*known, *new)) if new else a
+    of_first, of_second = alternatives_of(a), alternatives_of(b)
+    nodes = {id(each.node) for each in of_first}
+    new = tuple(each for each in of_second if id(each.node) not in nodes)
+    return EitherPlace((*of_first, *new)) if new else a
 
 
-def ways_of(step: Step) -> tuple[Step, ...]:
-    return step.ways if isinstance(step, EitherWay) else (step,)
+def alternatives_of(step: Step) -> tuple[Step, ...]:
+    return step.alternatives if isinstance(step, EitherPlace) else (step,)
 
 
 def source_step(step: Step | None) -> Step | None:

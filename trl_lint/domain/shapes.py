@@ -116,7 +116,11 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
     """
     known = [shape for shape in shapes if shape is not None]
     if not known or any(shape.open for shape in known):
-        return next((shape for shape in known if shape.open), None) if len(known) == len(shapes) == 1 else _open(known)
+        return (
+            next((shape for shape in known if shape.open), None)
+            if len(known) == len(shapes) == 1
+            else _single_operand(known)
+        )
     longest = max(known, key=lambda shape: len(shape.dims))
     rows = zip_longest(*(shape.dims[::-1] for shape in known), fillvalue=SAME)
     dims = tuple(_strongest(row) for row in rows)[::-1]
@@ -128,7 +132,7 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
     return Shape(dims, reason)
 
 
-def _open(known: Sequence[Shape]) -> Shape | None:
+def _single_operand(known: Sequence[Shape]) -> Shape | None:
     """The only operand that is not a scalar; None if there are several, as their alignment is not known."""
     others = [shape for shape in known if shape.dims or shape.open]
     return others[0] if len(others) == 1 else None
@@ -154,8 +158,10 @@ def without(shape: Shape | None, dims: Sequence[object], *, keep: bool = False) 
     places = [position(shape, dim) for dim in dims]
     if any(place is None for place in places):
         return None
-    left = [SAME if index in places else dim for index, dim in enumerate(shape.dims) if keep or index not in places]
-    return shape.replace(left)
+    remaining = [
+        SAME if index in places else dim for index, dim in enumerate(shape.dims) if keep or index not in places
+    ]
+    return shape.replace(remaining)
 
 
 def padded(shape: Shape | None, dim: object) -> Shape | None:

@@ -14,14 +14,14 @@ MAX_ITEMS = 1024
 
 def is_small(items: Sequence[Value]) -> bool:
     """Whether these items, with everything nested in them, are few enough for a tuple."""
-    left = MAX_ITEMS - len(items)
-    todo = [inside for item in items if (inside := _within(item))]
-    while todo and left >= 0:
+    remaining = MAX_ITEMS - len(items)
+    todo = [inside for item in items if (inside := _nested_in(item))]
+    while todo and remaining >= 0:
         below = todo.pop()
-        left -= len(below)
-        todo.extend(inside for item in below if (inside := _within(item)))
-    return left >= 0
+        remaining -= len(below)
+        todo.extend(inside for item in below if (inside := _nested_in(item)))
+    return remaining >= 0
 
 
-def _within(value: Value) -> Sequence[Value]:
+def _nested_in(value: Value) -> Sequence[Value]:
     return value.inside() if isinstance(value, (TupleValue, IterableValue)) else ()

@@ -102,7 +102,7 @@ def place_of(condition: Control) -> CSTNode | None:
     return condition.provenance.node if condition.provenance is not None else None
 
 
-def agreed(control: Control, points: Iterable[SyncPoint]) -> Control:
+def control_after(control: Control, points: Iterable[SyncPoint]) -> Control:
     """The control after some points: without unknown conditions under which all ranks have already synchronised.
 
         if network is None: return      UNKNOWN: some ranks may return
@@ -114,24 +114,27 @@ def agreed(control: Control, points: Iterable[SyncPoint]) -> Control:
     if control.uniformity is Uniformity.UNIFORM:
         return control
     here = {id(each.provenance) for each in control.conditions}
-    met: set[int] = set()
+    settled: set[int] = set()
     for point in points:
-        if point.control.uniformity is Uniformity.UNKNOWN and _is_of_all(point):
-            met |= passed if (passed := {id(each.provenance) for each in point.control.conditions}) <= here else set()
-    return control.less(frozenset(met)) if met else control
+        if point.control.uniformity is Uniformity.UNKNOWN and _includes_all_ranks(point):
+            settled |= (
+                passed if (passed := {id(each.provenance) for each in point.control.conditions}) <= here else set()
+            )
+    return control.without_conditions(frozenset(settled)) if settled else control
 
 
-def all_meet(control: Control, points: Iterable[SyncPoint]) -> bool:
+def all_synchronise(control: Control, points: Iterable[SyncPoint]) -> bool:
     """Whether all ranks synchronise at one of these points, whichever of them have come to the place before them."""
     here = {id(each.provenance) for each in control.conditions}
     return any(
-        _is_of_all(point) and {id(each.provenance) for each in point.control.conditions} <= here for point in points
+        _includes_all_ranks(point) and {id(each.provenance) for each in point.control.conditions} <= here
+        for point in points
     )
 
 
-def _is_of_all(point: SyncPoint) -> bool:
-    return point.certain and not point.subgroup and not point.engines and point.kind not in _SEEN_BY_SOME
+def _includes_all_ranks(point: SyncPoint) -> bool:
+    return point.certain and not point.subgroup and not point.engines and point.kind not in _NOT_BY_ALL
 
 
 # Calls that a rank may make alone without waiting at once, and calls that may be no synchronisation points.
-_SEEN_BY_SOME = UNSEEN | {"forward"}
+_NOT_BY_ALL = UNSEEN | {"forward"}

@@ -88,10 +88,10 @@ class Payload:
         function: The enclosing one.
         accelerator: The text by which the Accelerator is accessible there, or "".
         reducers: The project's reduction helpers that can be called there, as (text, dotted name, reduction).
-        handed: If it is the argument of a call, the callee and the parameter's name in it.
+        passed_to: If it is the argument of a call, the callee and the parameter's name in it.
     """
 
-    __slots__ = ("accelerator", "control", "expression", "function", "handed", "node_values", "reducers", "value")
+    __slots__ = ("accelerator", "control", "expression", "function", "node_values", "passed_to", "reducers", "value")
 
     def __init__(
         self,
@@ -102,9 +102,9 @@ class Payload:
         function: Any,
         accelerator: str,
         reducers: tuple[tuple[str, str, str], ...] = (),
-        handed: tuple[Any, str] | None = None,
+        passed_to: tuple[Any, str] | None = None,
     ) -> None:
-        self.handed = handed
+        self.passed_to = passed_to
         self.expression = expression
         self.value = value
         self.node_values = node_values
@@ -258,7 +258,7 @@ class Value:
             setattr(new, name, value)
         return new
 
-    def as_known(
+    def with_all_facts(
         self,
         rank: Rank,
         const: Any,
@@ -298,7 +298,7 @@ class Value:
         new.shape, new.provenance, new.wrapping, new.writes = shape, provenance, wrapping, writes
         return new
 
-    def having(self, *parts: object) -> Self:
+    def with_parts(self, *parts: object) -> Self:
         """A value of the same kind with other parts, and the facts of this value."""
         new = self._copied(type(self))
         for name, part in zip(self.parts, parts, strict=True):
@@ -345,8 +345,8 @@ class Value:
         return ()
 
     def __repr__(self) -> str:
-        said = "".join(f" {getattr(self, part)!r}" for part in self.parts if getattr(self, part) is not None)
-        return f"<{self.kind.value} {self.rank}{said}>"
+        parts = "".join(f" {getattr(self, part)!r}" for part in self.parts if getattr(self, part) is not None)
+        return f"<{self.kind.value} {self.rank}{parts}>"
 
 
 AnyValue = TypeVar("AnyValue", bound=Value)

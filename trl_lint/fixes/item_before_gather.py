@@ -10,7 +10,7 @@ import libcst as cst
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.analysis.program.syntax import ancestors, last_name
 from trl_lint.analysis.transfer.tensors.tensor_devices import may_be_cpu
-from trl_lint.domain.kinds import NumberValue, read_from
+from trl_lint.domain.kinds import NumberValue, source_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.base import RuleFix
@@ -38,7 +38,7 @@ from trl_lint.fixes.support.tree import (
     uses_of,
     with_argument,
 )
-from trl_lint.knowledge.torch_ops import HandsOn, of_method
+from trl_lint.knowledge.torch_ops import ElementTransfer, of_method
 
 _AS_LIST = "the result is used as a list of one value per rank"
 _HELP_AS_LIST = "pass it as a tensor of one element, and call `.tolist()` on the result"
@@ -175,7 +175,7 @@ def _source(value: Value, step: str) -> Value:
     """The facts of the receiver of a step to the host, such as `.item()`."""
     if step in ("cpu", "numpy"):
         return value.replace(device="")  # it was on another device before
-    return read_from(value) or value
+    return source_of(value) or value
 
 
 def _from_tensor(value: Value) -> bool:
@@ -271,7 +271,7 @@ def _use_of(chain: Path) -> _Use | None:
             return _Use(True, row.name, floats)
         if not is_transparent(row.name):
             return None
-        chain, tail, floats = chain[:-2], True, floats or row.hands_on is HandsOn.FLOATS
+        chain, tail, floats = chain[:-2], True, floats or row.elements is ElementTransfer.FLOATS
     return _Use(tail)
 
 

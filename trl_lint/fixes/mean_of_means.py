@@ -41,7 +41,7 @@ from trl_lint.fixes.support.scope import (
     works_in_place,
 )
 from trl_lint.fixes.support.tree import call_of, in_parentheses, method_call, uses_of, with_replaced
-from trl_lint.knowledge.torch_ops import HandsOn, of_method
+from trl_lint.knowledge.torch_ops import ElementTransfer, of_method
 
 _GATHERS = frozenset({"gather", "gather_for_metrics"})
 # Prefixes of a mean's name that the name of its sum drops.
@@ -143,7 +143,7 @@ def _ratio(
     detached = False
     while operand is not wanted:
         method = method_call(operand)
-        if method is not None and of_method(method.name).hands_on is HandsOn.ALIKE and not method.args:
+        if method is not None and of_method(method.name).elements is ElementTransfer.SAME and not method.args:
             # the new division does not need it
             detached = detached or method.name == "detach"
             operand = method.receiver

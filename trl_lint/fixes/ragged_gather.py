@@ -14,10 +14,10 @@ from trl_lint.fixes.support.padding import padding_for, reduction_of_all
 from trl_lint.fixes.support.reductions import REPEATED, is_mean, needs_cast
 from trl_lint.fixes.support.scope import names_spelled, scope_of
 from trl_lint.fixes.support.tree import call_of, has_comment, keyword_argument, method_on, with_argument
-from trl_lint.knowledge.torch_ops import HandsOn, of_method
+from trl_lint.knowledge.torch_ops import ElementTransfer, of_method
 
 # Methods between the collective and the reduction that do not change the set of elements.
-_BETWEEN = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.MOVED})
+_BETWEEN = frozenset({ElementTransfer.SAME, ElementTransfer.FLOATS, ElementTransfer.MOVED})
 _GATHERS = {"accelerate.Accelerator.gather", "accelerate.Accelerator.gather_for_metrics"}
 
 
@@ -62,9 +62,9 @@ def _reduction_of(chain: Path) -> tuple[str, bool]:
         row = of_method(method.name)
         if row.repeats:
             return ("" if method.args else method.name), floats
-        if row.hands_on not in _BETWEEN:
+        if row.elements not in _BETWEEN:
             return "", floats
-        floats = floats or row.hands_on is HandsOn.FLOATS
+        floats = floats or row.elements is ElementTransfer.FLOATS
         chain = chain[:-2]
     return _by_function(chain), floats
 

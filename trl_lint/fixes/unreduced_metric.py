@@ -108,8 +108,8 @@ def _needed_for_more(place: LogSite) -> str:
     """Why the value passed on here must not be replaced by a gathered one; "" if it may be."""
     if place.payload.value.kind is Kind.NUMBER:
         return ""
-    if place.payload.handed is not None:
-        function, name = place.payload.handed
+    if place.payload.passed_to is not None:
+        function, name = place.payload.passed_to
         if not only_shown(function.node, name, numeric=not may_have_gradient(place)):
             return f"`{function.name}` also uses it for something else"
     return "the stored value is read again" if read_again(place.root, place.statement) else ""

@@ -24,7 +24,7 @@ from trl_lint.fixes.support.tree import (
     with_argument,
     with_keyword,
 )
-from trl_lint.knowledge.torch_ops import DeviceTransfer, HandsOn, of_method
+from trl_lint.knowledge.torch_ops import DeviceTransfer, ElementTransfer, of_method
 
 
 class WrongDeviceCollectiveFix(RuleFix[CollectiveCalled | StepReturned]):
@@ -112,7 +112,7 @@ def _becomes_an_array(event: CollectiveCalled) -> bool:
             if parent.attr.value in ("numpy", "__array__"):
                 return True
             row = of_method(parent.attr.value)
-            if row.device is DeviceTransfer.CPU or row.hands_on in (HandsOn.NUMBER, HandsOn.NUMBERS):
+            if row.device is DeviceTransfer.CPU or row.elements in (ElementTransfer.NUMBER, ElementTransfer.NUMBERS):
                 return False
         elif not (isinstance(parent, cst.Call) and parent.func is node):
             return False

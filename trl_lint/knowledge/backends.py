@@ -12,7 +12,7 @@ from __future__ import annotations
 # fmt: off
 # The parameter of `new_group` that names its backend (default: that of the group of all ranks), and the names of that
 # group.
-OWN_GROUP_BACKEND = (2, "backend")
+NEW_GROUP_BACKEND = (2, "backend")
 ALL_RANKS = frozenset({"torch.distributed.GroupMember.WORLD", "torch.distributed.group.WORLD"})
 # Libraries that start the process group themselves, with nccl where there are GPUs: by the first part of a name …
 CHOOSE_NCCL = frozenset({"accelerate", "deepspeed", "trl"})
@@ -34,19 +34,19 @@ TEST_CLASS = "Test"
 TEST_FUNCTION = "test_"
 # An address of the first process that no other machine can reach. A default for a missing address says nothing: a
 # launcher sets one.
-OWN_ADDRESS = (
+LOCAL_ADDRESS = (
     rb"""(?<!get\(['"])(?<!getenv\(['"])MASTER_ADDR['"]?(?:[\]\s:=,(]+|\],[^=\n]+=\s*\(?)['"](?:localhost|127\.0\.0\.1)"""
     rb"""|tcp://(?:localhost|127\.0\.0\.1)"""
 )
 # A program that sees one GPU, however it is started, is one process, and so is one that serves a page.
-ALONE = (
+SINGLE_PROCESS = (
     rb"""(?m)^os\.environ\[['"]CUDA_VISIBLE_DEVICES['"]\]\s*=\s*['"]\d+['"]"""
     rb"""|^(?:import|from) (?:gradio|streamlit)\b"""
 )
 # A program that waits for Ray is the only process that drives the others. Source: ray/_private/worker.py `get`.
 DRIVES_RAY = rb"\bray\.get\("
 # A program that sets its own rank to 0 may be the only process.
-SAYS_FIRST = rb"""(?:setdefault\(|environ\[)['"](?:LOCAL_)?RANK['"]\s*(?:,|\]\s*=(?!=))\s*['"]0['"]"""
+SETS_FIRST_RANK = rb"""(?:setdefault\(|environ\[)['"](?:LOCAL_)?RANK['"]\s*(?:,|\]\s*=(?!=))\s*['"]0['"]"""
 # Tests of the rank of a TPU core, which say nothing about GPUs. Source: torch_xla/core/xla_model.py.
 ASKS_TPU = frozenset({"is_master_ordinal"})
 # The members of Accelerate's `DistributedType` under which its `prepare_model` wraps no model in DDP (TPU was renamed

@@ -51,7 +51,7 @@ OF_PATHS: dict[str, Effect] = {
 # Of these, the ones that only paths have.
 ONLY_PATHS_HAVE = frozenset({"mkdir", "rmdir", "symlink_to", "unlink", "write_bytes", "write_text"})
 # Attributes and methods of a path: those that return another path, return a string, test the disk, list a folder.
-GIVE_PATHS = frozenset({
+RETURN_PATHS = frozenset({
     "absolute", "expanduser", "joinpath", "parent", "relative_to", "resolve", "with_name", "with_stem", "with_suffix",
 })
 PARTS_OF_PATHS = frozenset({"as_posix", "as_uri", "name", "stem", "suffix"})

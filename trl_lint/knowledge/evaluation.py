@@ -15,7 +15,7 @@ from trl_lint.knowledge.schema import NOTHING, REDUCED, UNKNOWN, Class, Function
 _METRIC = "torchmetrics.Metric"
 _SOURCE = "torchmetrics/metric.py::Metric"
 # Constructor arguments by which a metric does not synchronise with other ranks, or only with some.
-_KEEP_APART = frozenset({"dist_sync_fn", "distributed_available_fn", "process_group", "sync_on_compute"})
+_WITHOUT_SYNCHRONISATION = frozenset({"dist_sync_fn", "distributed_available_fn", "process_group", "sync_on_compute"})
 
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
@@ -48,4 +48,4 @@ def synchronised_metric(name: str, keywords: Collection[str]) -> Value | None:
     """An instance of a class of torchmetrics; unknown if the arguments say with whom it synchronises."""
     if not name.startswith("torchmetrics.") or not name.rpartition(".")[2][:1].isupper():
         return None
-    return instance(_METRIC) if _KEEP_APART.isdisjoint(keywords) else UNKNOWN
+    return instance(_METRIC) if _WITHOUT_SYNCHRONISATION.isdisjoint(keywords) else UNKNOWN

@@ -53,7 +53,7 @@ class Guess:
         return _compiled(self.pattern.encode()).sub(b" ", source)
 
 
-def tells_rank(name: str) -> bool:
+def is_rank_name(name: str) -> bool:
     """Whether a name refers to the rank of a process."""
     return MAIN_PROCESS.fits(name) or RANK_NUMBER.fits(name)
 
@@ -125,7 +125,7 @@ LAUNCHER_CONSTANT = Guess(
     says="A constant named like a launcher's variable holds that variable.",
     because="tests/analysis/reveal/names_of_ranks.py: `from somewhere.distributed import RANK, WORLD_SIZE`",
 )
-TELLS_OF_THE_JOB = Guess(
+JOB_SETTING = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)^(?:[a-z0-9]*_)*(?:ddp|distributed|main|master|rank|world_size)(?:_[a-z0-9]*)*$",
     says="A value from another file with such a word in its name describes how the job runs, and is looked up.",
@@ -170,7 +170,7 @@ SETTING_OF_RANK = Guess(
     because="hiyouga/LLaMA-Factory: `training_args.should_save`; timm: `args.local_rank`; not so in "
     "huggingface/distil-whisper: `data_args.preprocessing_only`, `data_args.data_split_name`",
 )
-SHARED_PLACE = Guess(
+SHARED_PATH = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:\w+_)?(?:output|out|save|saved?_models?|(?:checkpoints?|ckpts?)(?:_root)?|logs?|logging|results?|exp|experiment|model|work"
     r"|run|serialization|project|target|tensorboard|tb|wandb|hub|dump|export|sample|samples|image|images|video)_?"
@@ -178,7 +178,7 @@ SHARED_PLACE = Guess(
     says="A parameter or attribute with such a name that nothing in the project sets is a path that all ranks share.",
     because="salesforce/LAVIS, runners/runner_base.py: every process writes the checkpoint into `self.output_dir`",
 )
-OWN_PLACE = Guess(
+RANK_LOCAL_PATH = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)rank|host|node|worker|local|pid|uuid|rand|temp|tmp|cache|shard|time|date|now\(|process|proc_|main|index"
     r"|device|gpu|world|dist\.",
@@ -359,7 +359,7 @@ SCHEDULER_OBJECT = Guess(
     because="Felix-012/generate_to_ground, util_scripts/utils_train.py: `noise_scheduler.config` of what a pipeline "
     "holds",
 )
-BESIDE_MODEL = Guess(
+PREPARED_WITH_MODEL = Guess(
     group=MODELS,
     pattern=r"(?i)optim|sched|load|data",
     says="An argument of `prepare` with such a name is not a model.",
@@ -489,7 +489,7 @@ FIXED_LENGTHS = Guess(
     because='tests/rules/test_ragged_gather.py: `tokenizer(rows, padding="max_length")`; accelerate 1.15.0, '
     "examples: `block_size`, `group_texts`",
 )
-OWN_LENGTHS = Guess(
+RANK_LOCAL_LENGTHS = Guess(
     group=BATCHES,
     pattern=r"""padding["']?\s*[=:]\s*(?:True\b|["'](?:longest|True)["'])|PaddingStrategy\.LONGEST|\bpad_sequence\b"""
     r"""|tokenizer\.pad\(|DataCollatorWithPadding|pad_to_multiple_of"""

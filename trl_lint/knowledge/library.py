@@ -108,18 +108,18 @@ _R = TypeVar("_R", bound=Row)
 _T = TypeVar("_T")
 
 
-def _add(more: Iterable[Row]) -> None:
-    for row in more:
+def _add(rows: Iterable[Row]) -> None:
+    for row in rows:
         _BY_NAME[row.name] = (*_BY_NAME.get(row.name, ()), row)
-        owner, _, own = row.name.rpartition(".")
+        owner, _, last = row.name.rpartition(".")
         if isinstance(row, Hook):
             named = _HOOKS.setdefault(owner, {})
-            named[own] = (*named.get(own, ()), row)
+            named[last] = (*named.get(last, ()), row)
         elif isinstance(row, Store):
             _STORES[owner] = (*_STORES.get(owner, ()), row)
         root = row.name.partition(".")[0]
         if root in _FLAT_ROOTS and isinstance(row, (Collective, Function, Sink)) and not _has_class(owner):
-            _FUNCTION_HOMES.setdefault(root, {})[own] = row.name
+            _FUNCTION_HOMES.setdefault(root, {})[last] = row.name
 
 
 def _has_class(dotted: str) -> bool:
@@ -133,10 +133,10 @@ class Extended(Mapping[str, str]):
     configured; a class has those of its bases.
     """
 
-    def __init__(self, versions: Mapping[str, str], own: Iterable[Row]) -> None:
+    def __init__(self, versions: Mapping[str, str], custom: Iterable[Row]) -> None:
         self.versions = versions
         self.custom: _ByName = {}
-        for row in own:
+        for row in custom:
             self.custom[row.name] = (*self.custom.get(row.name, ()), row)
         self.rows: _ByName = _BY_NAME | self.custom
 
@@ -416,9 +416,9 @@ def hooks_of(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> dict[str, t
     for current in mro(cls, versions):
         for name, named in _HOOKS.get(current, {}).items():
             if name not in found:
-                held = holding(named, versions)
-                if held:
-                    found[name] = held
+                valid = holding(named, versions)
+                if valid:
+                    found[name] = valid
     return {name: named for name, named in found.items() if any(row.called for row in named)}
 
 
@@ -449,22 +449,22 @@ def unique_method(attr: str) -> str | None:
 
 _MODEL_ROOTS = frozenset({"diffusers", "peft", "sentence_transformers", "transformers", "trl"})
 # Names of libraries that scripts also use for a file in their own folder.
-_OWN_AS_WELL = frozenset({"datasets", "evaluate"})
+_ALSO_FILE_NAMES = frozenset({"datasets", "evaluate"})
 # The first part of a name that refers to a library. Packages use some of these names for files of their own that handle
 # the library: `mine/wandb.py`.
 LIBRARY_ROOTS = (
     _MODEL_ROOTS.union(name.partition(".")[0] for name in (*_ALIASES, *(row.name for row in ROWS)) if "." in name)
-    - _OWN_AS_WELL
+    - _ALSO_FILE_NAMES
 )
 
 
 def is_model_class(name: str) -> bool:
     """Whether a class of a model library is a model, by its name."""
     root, _, rest = name.partition(".")
-    own = rest.rpartition(".")[2]
-    if root not in _MODEL_ROOTS or not own[:1].isupper() or heuristics.LOADED_ALIKE.fits(own):
+    last = rest.rpartition(".")[2]
+    if root not in _MODEL_ROOTS or not last[:1].isupper() or heuristics.LOADED_ALIKE.fits(last):
         return False
-    return heuristics.MODEL_CLASS.fits(own)
+    return heuristics.MODEL_CLASS.fits(last)
 
 
 def _is_noise_scheduler(name: str) -> bool:
@@ -474,10 +474,10 @@ def _is_noise_scheduler(name: str) -> bool:
 
 def maker(name: str) -> Value | None:
     """The result of a class method that loads something: `transformers.AutoModel.from_pretrained`."""
-    cls, _, own = name.rpartition(".")
-    if f"{cls}." == model_libraries.MODEL_FUNCTIONS and own.islower():
-        return None if own in model_libraries.NO_MODEL_FUNCTIONS else BARE_MODEL
-    if own not in transformers.MODEL_MAKERS:
+    cls, _, last = name.rpartition(".")
+    if f"{cls}." == model_libraries.MODEL_FUNCTIONS and last.islower():
+        return None if last in model_libraries.NO_MODEL_FUNCTIONS else BARE_MODEL
+    if last not in transformers.MODEL_MAKERS:
         return None
     if _is_noise_scheduler(cls):
         return PURE
@@ -494,8 +494,8 @@ def constructor(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value |
     """The result of calling a class: a value, the name of a transfer, or None if the class is unknown."""
     for row in _class_rows(name, versions):
         return row.makes or instance(name)
-    own = name.rpartition(".")[2]
-    if own[:1].isupper():
+    last = name.rpartition(".")[2]
+    if last[:1].isupper():
         if name.startswith("torch.optim.lr_scheduler."):
             return instance("torch.optim.lr_scheduler.LRScheduler")
         if name.startswith("torch.optim."):
@@ -506,7 +506,7 @@ def constructor(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value |
             return instance(model_libraries.PIPELINE)
         if is_model_class(name):
             return BARE_MODEL
-        if name.partition(".")[0] in _MODEL_ROOTS and heuristics.LOADED_ALIKE.fits(own):
+        if name.partition(".")[0] in _MODEL_ROOTS and heuristics.LOADED_ALIKE.fits(last):
             return LOADED
     return None
 
@@ -548,4 +548,4 @@ def origin(name: str) -> Rank | None:
 
 
 _add(ROWS)
-_FUNCTION_HOMES["trl"].update({own: _FUNCTION_HOMES["accelerate"][own] for own in trl.FROM_ACCELERATE})
+_FUNCTION_HOMES["trl"].update({last: _FUNCTION_HOMES["accelerate"][last] for last in trl.FROM_ACCELERATE})

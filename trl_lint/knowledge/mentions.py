@@ -22,8 +22,8 @@ Mentions = tuple[Group, ...]
 
 def named(names: Iterable[str], form: str = "{}") -> Group:
     """The last parts of names, in the form in which they are in code."""
-    own = {form.format(_own(name)) for name in names}
-    return either([text.encode() for text in own])
+    last_parts = {form.format(_last_part(name)) for name in names}
+    return either([text.encode() for text in last_parts])
 
 
 def either(*groups: Iterable[bytes]) -> Group:
@@ -35,17 +35,17 @@ def either(*groups: Iterable[bytes]) -> Group:
     return tuple(sorted(found))
 
 
-def _own(name: str) -> str:
+def _last_part(name: str) -> str:
     """The last part of a name; for a method that Python's containers have as well (`update`), its class."""
-    *_, owner, own = ("", *name.split("."))
-    is_common = owner[:1].isupper() and any(hasattr(kind, own) for kind in (dict, list, set))
-    return owner if is_common else own
+    *_, owner, last = ("", *name.split("."))
+    is_common = owner[:1].isupper() and any(hasattr(kind, last) for kind in (dict, list, set))
+    return owner if is_common else last
 
 
 def _words(names: Iterable[str], form: str) -> Group:
     """Single words in this form, and other names as they are."""
     known = list(names)
-    single = [name for name in known if "_" not in _own(name)]
+    single = [name for name in known if "_" not in _last_part(name)]
     return either(named(single, form), named(name for name in known if name not in single))
 
 
@@ -66,7 +66,7 @@ COLLECTIVES = named(row.name for row in library.ROWS if isinstance(row, Collecti
 WRAPPED = models.WRAPPED_BY
 _SYNCHRONISING = [row.name for row in library.ROWS if row.synchronises is not None]
 _PREPARING = [row.name for row in library.ROWS if isinstance(row, Function) and row.returns == Transfer.PREPARED]
-MEETINGS = either(named(_rows(Collective)), _words(_SYNCHRONISING, ".{}"), _words(_PREPARING, ".{}"), WRAPPED)
+SYNC_POINTS = either(named(_rows(Collective)), _words(_SYNCHRONISING, ".{}"), _words(_PREPARING, ".{}"), WRAPPED)
 PARAMETERS = named(models.PARAMETERS)
 FOR_GENERATION = named(models.FOR_GENERATION)
 PIPELINES = (b"Pipeline",)
@@ -81,12 +81,14 @@ SHOWN = named(loggers.SHOWS, "{}(")
 GATHERED_HOOKS = named(row.name for row in library.ROWS if isinstance(row, Hook) and row.gathered)
 
 
-def _tells_global_rank(row: Row) -> bool:
+def _returns_global_rank(row: Row) -> bool:
     value = row.value if isinstance(row, Attribute) else row.returns if isinstance(row, Function) else None
     return isinstance(value, Value) and value.device == GLOBAL_RANK
 
 
-GLOBAL_RANKS = either(named(row.name for row in library.ROWS if _tells_global_rank(row)), named(GLOBAL_RANK_VARIABLES))
+GLOBAL_RANKS = either(
+    named(row.name for row in library.ROWS if _returns_global_rank(row)), named(GLOBAL_RANK_VARIABLES)
+)
 # A file that chooses a device contains these.
 DEVICES = (b"cuda", b"device")
 PREPARATIONS = named(_rows(Preparation), ".{}")

@@ -65,7 +65,7 @@ def _showing(least: Shows) -> frozenset[str]:
     return frozenset(row.name for row in STARTS if row.shows >= least)
 
 
-MADE_BY_EACH = _showing(Shows.FUNCTION)
+CALLED_BY_EACH = _showing(Shows.FUNCTION)
 SET_UP_SCRIPTS = _showing(Shows.SCRIPT)
 START_GROUP = _showing(Shows.GROUP)
 NAME_BACKEND = {row.name: row.backend for row in STARTS if row.backend is not None}

@@ -18,7 +18,7 @@ from trl_lint.knowledge.schema import (
 )
 
 # They return (an iterator over) their argument.
-_HANDS_ON = (
+_PASSES_ON = (
     "contextlib.closing", "functools.wraps", "itertools.chain.from_iterable",
     "itertools.cycle", "itertools.islice", "rich.progress.track", "torch.compile", "torch.jit.script", "tqdm.auto.tqdm",
     "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm", "tqdm.rich.tqdm", "tqdm.tqdm",
@@ -75,7 +75,7 @@ _FILES: tuple[Row, ...] = (
 
 ROWS: tuple[Row, ...] = (
     *_FILES,
-    *(Function(name=name, source="documentation", returns="first") for name in _HANDS_ON),
+    *(Function(name=name, source="documentation", returns="first") for name in _PASSES_ON),
     *(Function(name=name, source="documentation", returns="second") for name in _SAYS_CLASS),
     *(Class(name=name, source="documentation", makes=instance(name, ranks.UNKNOWN)) for name in DICTS_OF_ATTRIBUTES),
     *(Function(name=f"copy.{name}", source="library/copy", returns="copied") for name in ("copy", "deepcopy")),
@@ -112,7 +112,7 @@ MAKE_SETTINGS = frozenset({
 
 # Decorators that pass the settings of the command line to the function for arguments that its caller omits
 # (draccus/argparsing.py, pyrallis/argparsing.py).
-GIVE_SETTINGS = frozenset({"draccus.wrap", "pyrallis.wrap"})
+PASS_SETTINGS = frozenset({"draccus.wrap", "pyrallis.wrap"})
 
 # Functions that call their argument with the options of the command line; it may be a function or a class.
 COMMAND_LINES = frozenset({"fire.Fire", "jsonargparse.CLI", "jsonargparse.auto_cli", "typer.run", "tyro.cli"})
@@ -162,8 +162,8 @@ COMPILED_DECORATORS = frozenset({"checkpoint", "compile", "jit", "script"})
 COMMAND_DECORATORS = frozenset({"command"})
 _OF_COMMANDS = frozenset({"argument", "group", "option", "pass_context"})
 # Decorators that pass the function its first argument, which its callers omit (accelerate/utils/memory.py).
-GIVE_FIRST_ARGUMENT = frozenset({"find_executable_batch_size"})
-HARMLESS_DECORATORS = COMPILED_DECORATORS | COMMAND_DECORATORS | _OF_COMMANDS | GIVE_FIRST_ARGUMENT | frozenset({
+PASS_FIRST_ARGUMENT = frozenset({"find_executable_batch_size"})
+HARMLESS_DECORATORS = COMPILED_DECORATORS | COMMAND_DECORATORS | _OF_COMMANDS | PASS_FIRST_ARGUMENT | frozenset({
     "abstractmethod", "add_start_docstrings", "autocast", "cache", "cached_property", "classmethod", "contextmanager",
     "custom_bwd", "custom_fwd", "deprecate_kwarg", "deprecated", "disable", "enable_grad", "final", "inference_mode",
     "logging_redirect_tqdm", "lru_cache", "main", "no_grad", "overload", "override", "profiling_decorator",

@@ -82,11 +82,11 @@ DO_NOT_SEED = frozenset({
     "torch", "transformers", "wandb",
 })  # fmt: skip
 # Methods that seed the generator of their object.
-OF_ITS_OWN = frozenset({"manual_seed", "seed"})
+GENERATOR_METHODS = frozenset({"manual_seed", "seed"})
 # What a sharding sampler draws: the order of the rows.
 ORDER = "order"
 # With this argument each rank has its own seed.
-APART = "device_specific"
+PER_RANK_KEYWORD = "device_specific"
 
 # Data sets that consist of others, or of indices of one.
 MADE_OF = frozenset({"torch.utils.data.ConcatDataset", "torch.utils.data.Subset", "torch.utils.data.TensorDataset"})

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import ALONE_FIRST, ALONE_TRUE, WORLD_KIND, WORLD_SIZE, WORLD_TRUE
+from trl_lint.domain.constants import ONE_PROCESS_FIRST, ONE_PROCESS_TRUE, WORLD_KIND, WORLD_SIZE, WORLD_TRUE
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.engines import SHARDS_CHECKPOINTS, SHARDS_PARAMETERS, TrainingEngine
 from trl_lint.domain.kinds import (
@@ -341,10 +341,10 @@ REDUCED_METRICS = BatchValue(ranks.REDUCED, BatchRole.METRICS)
 SAME_METRICS = BatchValue(ranks.SAME, BatchRole.METRICS)
 SAME_NUMBER = number(ranks.SAME)
 GRADIENT_NORM = tensor(ranks.REDUCED, scalar=True, dtype="float")
-RANK_INDEX = NumberValue(ranks.RANK_LOCAL, alone=ALONE_FIRST, scalar=True, dtype="int")
+RANK_INDEX = NumberValue(ranks.RANK_LOCAL, on_one_process=ONE_PROCESS_FIRST, scalar=True, dtype="int")
 # The rank of this process in the whole job.
 GLOBAL_RANK_INDEX = RANK_INDEX.replace(device=GLOBAL_RANK)
-RANK_GUARD = NumberValue(ranks.RANK_LOCAL, alone=ALONE_TRUE, scalar=True, dtype="bool")
+RANK_GUARD = NumberValue(ranks.RANK_LOCAL, on_one_process=ONE_PROCESS_TRUE, scalar=True, dtype="bool")
 WORLD = NumberValue(ranks.SAME, const=WORLD_SIZE, scalar=True, dtype="int")
 DISTRIBUTED_TYPE = Value(ranks.SAME, const=WORLD_KIND)
 DISTRIBUTED = NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool")

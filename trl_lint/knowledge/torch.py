@@ -11,7 +11,7 @@ from trl_lint.domain.ranks import Rank
 from trl_lint.knowledge.schema import Effect, OpaqueCall, Row
 from trl_lint.knowledge.torch_ops import OPERATIONS, DeviceTransfer
 
-_ASKS_FOR_DEVICE = (DeviceTransfer.ACCELERATOR, DeviceTransfer.CUDA, DeviceTransfer.GIVEN)
+_ASKS_FOR_DEVICE = (DeviceTransfer.ACCELERATOR, DeviceTransfer.CUDA, DeviceTransfer.ARGUMENT)
 
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off

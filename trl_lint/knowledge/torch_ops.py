@@ -35,13 +35,13 @@ class RankTransfer(str, Enum):
     JOINS = "of several tensors in a list, as all of them: torch.cat([x, same]): shard"
     TO_NUMBER = "it stays, of a Python number: x.sum().item(): partial(sum) -> partial(sum)"
     TO_LIST = "it stays, of a list of them, or of one"
-    TOLD = "the same on every rank whatever the tensor holds: x.dtype"
+    UNIFORM = "the same on every rank whatever the tensor holds: x.dtype"
     SHAPE = "the sizes of all dimensions"
     SIZE = "all sizes, or that of one dimension: x.size(0): shard -> partial(count)"
     STRIDE = "as the sizes, of which nothing adds up: x.stride(0): shard -> local"
     COUNT = "how many elements: x.numel(): shard -> partial(count)"
-    MAKES = "a tensor of numbers, as the numbers: torch.tensor(len(x))"
-    MAKES_BESIDE = "the same, where the tensor is: x.new_tensor(len(y))"
+    CREATES = "a tensor of numbers, as the numbers: torch.tensor(len(x))"
+    CREATES_LIKE = "the same, where the tensor is: x.new_tensor(len(y))"
     FILLS = "one constant: torch.ones(len(x)): same"
     ZEROS = "zeros, which change no sum: torch.zeros(len(x))"
     FULL = "the given value: torch.full((2,), loss)"
@@ -92,7 +92,7 @@ class ShapeTransfer(str, Enum):
     SELECTS = "one of them, as long as the index"
     STACKS = "a new one, as long as the list"
     CONCATENATES = "one of them, as long as those of all pieces"
-    MADE = "none for a number, one for a list of numbers"
+    OF_SOURCE = "none for a number, one for a list of numbers"
     SIZES = "the given sizes, one by one or in a tuple"
     SIZES_IN_A_TUPLE = "the given sizes, in a tuple"
     COUNTS_UP = "one, as long as the argument says"
@@ -129,10 +129,10 @@ class DeviceTransfer(str, Enum):
     HOST = "in the host's memory, as something else than a tensor of torch"
     ACCELERATOR = "on this process's accelerator"
     CUDA = "on this process's GPU, or on the one that is named"
-    GIVEN = "on the device that is named, or where the tensor is for a dtype"
-    BESIDE = "where the other tensor is"
-    MADE = "on the CPU, unless `device` says otherwise"
-    MADE_BESIDE = "the same; what is a tensor already stays where it is"
+    ARGUMENT = "on the device that is named, or where the tensor is for a dtype"
+    LIKE_OTHER = "where the other tensor is"
+    CREATED = "on the CPU, unless `device` says otherwise"
+    CREATED_LIKE = "the same; what is a tensor already stays where it is"
 
 
 class AveragingTransfer(str, Enum):
@@ -141,7 +141,7 @@ class AveragingTransfer(str, Enum):
     __hash__ = str.__hash__
 
     NOTHING = "that is not known"
-    HANDS_ON = "the same as before"
+    KEEPS = "the same as before"
     BOUNDS = "the same, within bounds that are the same everywhere"
     SELECTS = "the same, of as many elements as the data say"
     JOINS = "any of what is put together"
@@ -157,13 +157,13 @@ class AveragingTransfer(str, Enum):
     TRAINS = "it starts a backward pass"
 
 
-class HandsOn(str, Enum):
+class ElementTransfer(str, Enum):
     """What a method returns that changes only where a tensor is, or its dtype or type."""
 
     __hash__ = str.__hash__
 
     NOTHING = "it does more"
-    ALIKE = "the same elements, as what they are, where they are"
+    SAME = "the same elements, as what they are, where they are"
     FLOATS = "them as floats"
     INTEGERS = "them as integers"
     MOVED = "them on a device, or as another dtype"
@@ -185,8 +185,8 @@ class Operation(NamedTuple):
         grows: Whether one element becomes several.
         takes_batches: Whether batches and strings have it as well, and keep their kind.
         is_method: Whether the function of this name does something else (`re.split`).
-        again: Whether it only computes, whichever object's method of that name it is, so that evaluating it again gives
-            the same result.
+        repeatable: Whether it only computes, whichever object's method of that name it is, so that evaluating it again
+            gives the same result.
         repeats: Whether it commutes with gathering, and is repeated on the gathered values.
     """
 
@@ -197,7 +197,7 @@ class Operation(NamedTuple):
     dtype: DtypeTransfer = DtypeTransfer.KEEPS
     device: DeviceTransfer = DeviceTransfer.KEEPS
     averages: AveragingTransfer = AveragingTransfer.NOTHING
-    hands_on: HandsOn = HandsOn.NOTHING
+    elements: ElementTransfer = ElementTransfer.NOTHING
     in_place: InPlace | None = None
     has_order: bool = False
     has_other: bool = False
@@ -205,11 +205,11 @@ class Operation(NamedTuple):
     grows: bool = False
     takes_batches: bool = False
     is_method: bool = False
-    again: bool = False
+    repeatable: bool = False
     repeats: bool = False
 
 
-R, S, T, D, A, H = RankTransfer, ShapeTransfer, DtypeTransfer, DeviceTransfer, AveragingTransfer, HandsOn
+R, S, T, D, A, H = RankTransfer, ShapeTransfer, DtypeTransfer, DeviceTransfer, AveragingTransfer, ElementTransfer
 INT, FLOAT, BOOL = T.INT, T.FLOAT, T.BOOL
 
 
@@ -226,14 +226,14 @@ def _reduction(
 ) -> Operation:
     return Operation(
         name, R.REDUCES, reduction, shape, dtype, averages=averages,
-        has_order=has_order, has_other=has_other, again=True, repeats=repeats,
+        has_order=has_order, has_other=has_other, repeatable=True, repeats=repeats,
     )  # fmt: skip
 
 
 def _kept(
     name: str,
     shape: ShapeTransfer = S.UNKNOWN,
-    hands_on: HandsOn = H.NOTHING,
+    elements: ElementTransfer = H.NOTHING,
     *,
     rank: RankTransfer = R.KEEPS,
     dtype: DtypeTransfer = T.KEEPS,
@@ -242,11 +242,11 @@ def _kept(
     grows: bool = False,
     takes_batches: bool = False,
     is_method: bool = False,
-    again: bool = True,
+    repeatable: bool = True,
 ) -> Operation:
     return Operation(
-        name, rank, "", shape, dtype, device, A.HANDS_ON, hands_on,
-        detaches=detaches, grows=grows, takes_batches=takes_batches, is_method=is_method, again=again,
+        name, rank, "", shape, dtype, device, A.KEEPS, elements,
+        detaches=detaches, grows=grows, takes_batches=takes_batches, is_method=is_method, repeatable=repeatable,
     )  # fmt: skip
 
 
@@ -256,18 +256,20 @@ def _computed(
     dtype: DtypeTransfer = T.KEEPS,
     averages: AveragingTransfer = A.NOTHING,
     *,
-    again: bool = True,
+    repeatable: bool = True,
 ) -> Operation:
-    return Operation(name, R.COMPUTES, "", shape, dtype, averages=averages, again=again)
+    return Operation(name, R.COMPUTES, "", shape, dtype, averages=averages, repeatable=repeatable)
 
 
-def _made(name: str, rank: RankTransfer, shape: ShapeTransfer, dtype: DtypeTransfer = T.KEEPS) -> Iterable[Operation]:
+def _constructors(
+    name: str, rank: RankTransfer, shape: ShapeTransfer, dtype: DtypeTransfer = T.KEEPS
+) -> Iterable[Operation]:
     """A constructor of torch and the one of numpy."""
-    yield Operation(f"torch.{name}", rank, "", shape, dtype, D.MADE)
+    yield Operation(f"torch.{name}", rank, "", shape, dtype, D.CREATED)
     yield Operation(f"numpy.{name}", rank, "", shape, dtype)
 
 
-def _alike(row: Operation, names: str) -> Iterable[Operation]:
+def _for_names(row: Operation, names: str) -> Iterable[Operation]:
     """Operations that differ in their names only."""
     return (row._replace(name=name) for name in names.split())
 
@@ -307,160 +309,160 @@ OPERATIONS: tuple[Operation, ...] = (
     _reduction("var", "var"),
 
     # --- answers about all elements ---
-    *_alike(Operation("", R.DECIDES, dtype=BOOL), "allclose array_equal equal is_nonzero"),
-    *_alike(Operation("", R.INDEX, shape=S.REDUCES, dtype=INT, again=True), "argmax argmin"),
-    *_alike(Operation("", R.INDEX, dtype=INT), "nanargmax nanargmin"),
+    *_for_names(Operation("", R.DECIDES, dtype=BOOL), "allclose array_equal equal is_nonzero"),
+    *_for_names(Operation("", R.INDEX, shape=S.REDUCES, dtype=INT, repeatable=True), "argmax argmin"),
+    *_for_names(Operation("", R.INDEX, dtype=INT), "nanargmax nanargmin"),
 
     # --- the same elements: as they are, as another dtype, elsewhere, on the host ---
-    _kept("clone", S.KEEPS, H.ALIKE),
-    _kept("contiguous", S.KEEPS, H.ALIKE),
-    _kept("detach", S.KEEPS, H.ALIKE, detaches=True),
+    _kept("clone", S.KEEPS, H.SAME),
+    _kept("contiguous", S.KEEPS, H.SAME),
+    _kept("detach", S.KEEPS, H.SAME, detaches=True),
     _kept("data", S.KEEPS, detaches=True),
-    *_alike(_kept("", S.KEEPS, H.FLOATS, dtype=FLOAT), "bfloat16 double float half"),
-    *_alike(_kept("", S.KEEPS, H.INTEGERS, dtype=INT), "int long"),
-    *_alike(_kept("", S.KEEPS, dtype=INT), "byte short"),
+    *_for_names(_kept("", S.KEEPS, H.FLOATS, dtype=FLOAT), "bfloat16 double float half"),
+    *_for_names(_kept("", S.KEEPS, H.INTEGERS, dtype=INT), "int long"),
+    *_for_names(_kept("", S.KEEPS, dtype=INT), "byte short"),
     _kept("char", dtype=INT),
     _kept("bool", S.KEEPS, rank=R.IS_TRUE, dtype=BOOL),
     _kept("type", S.KEEPS),
     _kept("astype"),
-    _kept("to", S.KEEPS, H.MOVED, device=D.GIVEN, takes_batches=True),
-    _kept("type_as", S.KEEPS, device=D.BESIDE),
+    _kept("to", S.KEEPS, H.MOVED, device=D.ARGUMENT, takes_batches=True),
+    _kept("type_as", S.KEEPS, device=D.LIKE_OTHER),
     _kept("cpu", S.KEEPS, H.MOVED, device=D.CPU),
     _kept("cuda", S.KEEPS, H.AWAY, device=D.CUDA),
-    *_alike(_kept("", device=D.ACCELERATOR), "npu xpu"),
+    *_for_names(_kept("", device=D.ACCELERATOR), "npu xpu"),
     _kept("numpy", S.KEEPS, H.AWAY, device=D.HOST, detaches=True),
-    *_alike(_kept(""), "coalesce mtia pin_memory positive real resolve_conj resolve_neg to_dense"),
+    *_for_names(_kept(""), "coalesce mtia pin_memory positive real resolve_conj resolve_neg to_dense"),
     _kept("copy", takes_batches=True),
-    *_alike(_kept("", again=False), "retain_grad share_memory_"),
-    _kept("requires_grad_", S.KEEPS, again=False),
-    Operation("item", R.TO_NUMBER, averages=A.HANDS_ON, hands_on=H.NUMBER, again=True),
-    Operation("tolist", R.TO_LIST, averages=A.HANDS_ON, hands_on=H.NUMBERS, again=True),
-    *_alike(Operation("", R.TO_NUMBER, averages=A.HANDS_ON, again=True), "__bool__ __float__ __index__ __int__"),
+    *_for_names(_kept("", repeatable=False), "retain_grad share_memory_"),
+    _kept("requires_grad_", S.KEEPS, repeatable=False),
+    Operation("item", R.TO_NUMBER, averages=A.KEEPS, elements=H.NUMBER, repeatable=True),
+    Operation("tolist", R.TO_LIST, averages=A.KEEPS, elements=H.NUMBERS, repeatable=True),
+    *_for_names(Operation("", R.TO_NUMBER, averages=A.KEEPS, repeatable=True), "__bool__ __float__ __index__ __int__"),
 
     # --- the same elements in other dimensions ---
-    *_alike(_kept("", S.KEEPS), "flip roll"),
-    *_alike(_kept("", S.FLATTENS), "flatten ravel"),
-    *_alike(_kept("", S.VIEWS), "reshape view"),
-    *_alike(_kept("", S.TRANSPOSES), "swapaxes swapdims transpose"),
+    *_for_names(_kept("", S.KEEPS), "flip roll"),
+    *_for_names(_kept("", S.FLATTENS), "flatten ravel"),
+    *_for_names(_kept("", S.VIEWS), "reshape view"),
+    *_for_names(_kept("", S.TRANSPOSES), "swapaxes swapdims transpose"),
     _kept("permute", S.PERMUTES),
     _kept("squeeze", S.SQUEEZES),
     _kept("t", S.SEQUENTIAL),
     _kept("unsqueeze", S.UNSQUEEZES),
     _kept("repeat_interleave", S.REPEATS, grows=True),
-    *_alike(_kept("", grows=True), "expand repeat"),
+    *_for_names(_kept("", grows=True), "expand repeat"),
     _kept("split", takes_batches=True, is_method=True),
-    *_alike(
+    *_for_names(
         _kept(""),
         "H T as_strided broadcast_to chunk diagonal expand_as mH mT movedim moveaxis narrow reshape_as rot90 select "
         "split_with_sizes tensor_split tile unbind unflatten unfold view_as",
     ),
 
     # --- element by element ---
-    *_alike(_computed("", S.KEEPS), "abs cumsum log1p masked_fill neg relu round square"),
-    *_alike(_computed("", S.KEEPS, FLOAT), "exp log log_softmax sigmoid softmax sqrt tanh"),
-    *_alike(_computed("", S.KEEPS, averages=A.BOUNDS), "clamp clamp_max clamp_min clip nan_to_num"),
-    *_alike(_computed("", S.BROADCASTS, averages=A.BOUNDS, again=False), "maximum minimum"),
-    *_alike(_computed("", S.BROADCASTS, averages=A.ADDS), "add sub"),
-    *_alike(_computed("", averages=A.ADDS, again=False), "subtract"),
+    *_for_names(_computed("", S.KEEPS), "abs cumsum log1p masked_fill neg relu round square"),
+    *_for_names(_computed("", S.KEEPS, FLOAT), "exp log log_softmax sigmoid softmax sqrt tanh"),
+    *_for_names(_computed("", S.KEEPS, averages=A.BOUNDS), "clamp clamp_max clamp_min clip nan_to_num"),
+    *_for_names(_computed("", S.BROADCASTS, averages=A.BOUNDS, repeatable=False), "maximum minimum"),
+    *_for_names(_computed("", S.BROADCASTS, averages=A.ADDS), "add sub"),
+    *_for_names(_computed("", averages=A.ADDS, repeatable=False), "subtract"),
     _computed("mul", S.BROADCASTS, averages=A.MULTIPLIES),
-    _computed("multiply", averages=A.MULTIPLIES, again=False),
+    _computed("multiply", averages=A.MULTIPLIES, repeatable=False),
     _computed("div", S.BROADCASTS, averages=A.DIVIDES),
-    _computed("divide", averages=A.DIVIDES, again=False),
-    _computed("true_divide", S.BROADCASTS, averages=A.DIVIDES, again=False),
+    _computed("divide", averages=A.DIVIDES, repeatable=False),
+    _computed("true_divide", S.BROADCASTS, averages=A.DIVIDES, repeatable=False),
     _computed("pow", S.BROADCASTS),
-    *_alike(_computed("", S.BROADCASTS, BOOL), "eq ge gt le logical_and logical_or lt ne"),
-    _computed("logical_xor", S.BROADCASTS, BOOL, again=False),
+    *_for_names(_computed("", S.BROADCASTS, BOOL), "eq ge gt le logical_and logical_or lt ne"),
+    _computed("logical_xor", S.BROADCASTS, BOOL, repeatable=False),
     _computed("logical_not", S.KEEPS, BOOL),
-    *_alike(_computed("", S.KEEPS, BOOL, again=False), "isfinite isinf isnan"),
-    *_alike(
-        _computed("", S.KEEPS, again=False),
+    *_for_names(_computed("", S.KEEPS, BOOL, repeatable=False), "isfinite isinf isnan"),
+    *_for_names(
+        _computed("", S.KEEPS, repeatable=False),
         "bitwise_and bitwise_not bitwise_or cumprod expm1 floor logit sign tril triu",
     ),
-    _computed("logsigmoid", S.KEEPS, FLOAT, again=False),
-    _computed("argsort", dtype=INT, again=False),
+    _computed("logsigmoid", S.KEEPS, FLOAT, repeatable=False),
+    _computed("argsort", dtype=INT, repeatable=False),
     _computed("where", S.CHOOSES),
 
     # --- some of the elements ---
-    *_alike(_computed("", S.PICKS_POSITIONS, averages=A.SELECTS, again=False), "argwhere nonzero"),
-    _computed("masked_select", S.PICKS_BY_MASK, averages=A.SELECTS, again=False),
-    *_alike(_computed("", averages=A.SELECTS, again=False), "compress flatnonzero"),
-    _computed("unique", S.PICKS, again=False),
-    *_alike(_computed("", S.AS_INDEX, again=False), "gather take_along_dim"),
-    _computed("index_select", S.SELECTS, again=False),
+    *_for_names(_computed("", S.PICKS_POSITIONS, averages=A.SELECTS, repeatable=False), "argwhere nonzero"),
+    _computed("masked_select", S.PICKS_BY_MASK, averages=A.SELECTS, repeatable=False),
+    *_for_names(_computed("", averages=A.SELECTS, repeatable=False), "compress flatnonzero"),
+    _computed("unique", S.PICKS, repeatable=False),
+    *_for_names(_computed("", S.AS_INDEX, repeatable=False), "gather take_along_dim"),
+    _computed("index_select", S.SELECTS, repeatable=False),
 
     # --- losses ---
-    *_alike(
-        _computed("", S.OF_TARGET, again=False),
+    *_for_names(
+        _computed("", S.OF_TARGET, repeatable=False),
         "binary_cross_entropy_with_logits cross_entropy nll_loss",
     ),
 
     # --- several tensors: a tuple or list argument counts as its elements ---
     Operation("stack", R.JOINS, shape=S.STACKS, averages=A.JOINS),
-    *_alike(Operation("", R.JOINS, shape=S.CONCATENATES, averages=A.JOINS), "cat concat concatenate"),
-    *_alike(
+    *_for_names(Operation("", R.JOINS, shape=S.CONCATENATES, averages=A.JOINS), "cat concat concatenate"),
+    *_for_names(
         Operation("", R.JOINS, averages=A.JOINS),
         "block_diag broadcast_tensors chain column_stack dstack hstack meshgrid pack_sequence pad_sequence row_stack "
         "vstack zip zip_longest",
     ),
 
     # --- what a tensor is, and how many elements it has ---
-    *_alike(
-        Operation("", R.TOLD),
+    *_for_names(
+        Operation("", R.UNIFORM),
         "device dim dtype element_size get_device grad_fn has_names is_complex is_contiguous is_cpu is_cuda "
         "is_floating_point is_inference is_leaf is_meta is_mps is_pinned is_quantized is_shared is_signed is_sparse "
         "is_xpu itemsize layout names ndim ndimension output_nr requires_grad retains_grad",
     ),
-    *_alike(Operation("", R.COUNT, averages=A.COUNTS), "__len__ nelement"),
-    Operation("numel", R.COUNT, averages=A.COUNTS, again=True),
-    *_alike(Operation("", R.COUNT), "nbytes untyped_storage"),
+    *_for_names(Operation("", R.COUNT, averages=A.COUNTS), "__len__ nelement"),
+    Operation("numel", R.COUNT, averages=A.COUNTS, repeatable=True),
+    *_for_names(Operation("", R.COUNT), "nbytes untyped_storage"),
     Operation("shape", R.SHAPE),
-    Operation("size", R.SIZE, shape=S.SIZE, averages=A.SIZE, again=True),
+    Operation("size", R.SIZE, shape=S.SIZE, averages=A.SIZE, repeatable=True),
     Operation("stride", R.STRIDE, shape=S.SIZE),
 
     # --- new tensors ---
-    Operation("torch.tensor", R.MAKES, shape=S.MADE, device=D.MADE_BESIDE, averages=A.HANDS_ON),
-    Operation("torch.as_tensor", R.MAKES, shape=S.MADE, device=D.MADE_BESIDE, averages=A.HANDS_ON),
-    Operation("torch.asarray", R.MAKES, shape=S.MADE, device=D.MADE_BESIDE, averages=A.HANDS_ON),
-    *_alike(
-        Operation("", R.MAKES, shape=S.MADE, device=D.MADE, averages=A.HANDS_ON),
+    Operation("torch.tensor", R.CREATES, shape=S.OF_SOURCE, device=D.CREATED_LIKE, averages=A.KEEPS),
+    Operation("torch.as_tensor", R.CREATES, shape=S.OF_SOURCE, device=D.CREATED_LIKE, averages=A.KEEPS),
+    Operation("torch.asarray", R.CREATES, shape=S.OF_SOURCE, device=D.CREATED_LIKE, averages=A.KEEPS),
+    *_for_names(
+        Operation("", R.CREATES, shape=S.OF_SOURCE, device=D.CREATED, averages=A.KEEPS),
         "torch.BoolTensor torch.FloatTensor torch.IntTensor torch.LongTensor torch.from_numpy torch.scalar_tensor",
     ),
-    Operation("torch.Tensor", R.MAKES, shape=S.MADE, device=D.MADE_BESIDE, averages=A.HANDS_ON),
-    Operation("new_tensor", R.MAKES_BESIDE),
-    *_made("arange", R.FILLS, S.COUNTS_UP),
-    *_made("empty", R.FILLS, S.SIZES, FLOAT),
-    *_made("eye", R.FILLS, S.UNKNOWN),
-    *_made("full", R.FULL, S.SIZES_IN_A_TUPLE),
-    *_made("linspace", R.FILLS, S.UNKNOWN, FLOAT),
-    *_made("ones", R.FILLS, S.SIZES, FLOAT),
-    *_made("zeros", R.ZEROS, S.SIZES, FLOAT),
-    Operation("torch.logspace", R.FILLS, dtype=FLOAT, device=D.MADE),
-    *_alike(Operation("", R.FILLS_LIKE, shape=S.KEEPS), "empty_like ones_like zeros_like"),
-    *_alike(Operation("", R.FILLS_LIKE), "new_empty new_ones new_zeros"),
+    Operation("torch.Tensor", R.CREATES, shape=S.OF_SOURCE, device=D.CREATED_LIKE, averages=A.KEEPS),
+    Operation("new_tensor", R.CREATES_LIKE),
+    *_constructors("arange", R.FILLS, S.COUNTS_UP),
+    *_constructors("empty", R.FILLS, S.SIZES, FLOAT),
+    *_constructors("eye", R.FILLS, S.UNKNOWN),
+    *_constructors("full", R.FULL, S.SIZES_IN_A_TUPLE),
+    *_constructors("linspace", R.FILLS, S.UNKNOWN, FLOAT),
+    *_constructors("ones", R.FILLS, S.SIZES, FLOAT),
+    *_constructors("zeros", R.ZEROS, S.SIZES, FLOAT),
+    Operation("torch.logspace", R.FILLS, dtype=FLOAT, device=D.CREATED),
+    *_for_names(Operation("", R.FILLS_LIKE, shape=S.KEEPS), "empty_like ones_like zeros_like"),
+    *_for_names(Operation("", R.FILLS_LIKE), "new_empty new_ones new_zeros"),
     Operation("full_like", R.FULL_LIKE, shape=S.KEEPS),
     Operation("new_full", R.FULL_LIKE),
 
     # --- random numbers: a shared seed is the author's business, and TRL's samplers seed by rank ---
-    *_alike(Operation("", R.DRAWS), "bernoulli multinomial normal"),
-    *_alike(Operation("", R.DRAWS_LIKE, shape=S.KEEPS), "rand_like randn_like"),
+    *_for_names(Operation("", R.DRAWS), "bernoulli multinomial normal"),
+    *_for_names(Operation("", R.DRAWS_LIKE, shape=S.KEEPS), "rand_like randn_like"),
     Operation("randint_like", R.DRAWS_LIKE),
-    *_alike(Operation("", R.DRAWS_NEW, device=D.MADE), "torch.rand torch.randint torch.randn torch.randperm"),
+    *_for_names(Operation("", R.DRAWS_NEW, device=D.CREATED), "torch.rand torch.randint torch.randn torch.randperm"),
 
     # --- statements ---
     Operation("backward", R.NOTHING, averages=A.TRAINS),
-    *_alike(Operation("", R.NOTHING), "record_stream register_hook"),
+    *_for_names(Operation("", R.NOTHING), "record_stream register_hook"),
 
     # --- in place: they change the tensor itself, as the function without the underscore, and return it ---
-    *_alike(Operation("", shape=S.KEEPS, in_place=InPlace.ADDS), "add_ sub_ subtract_"),
-    *_alike(Operation("", shape=S.KEEPS, in_place=InPlace.SCALES), "div_ divide_ mul_ multiply_ true_divide_"),
-    *_alike(Operation("", shape=S.KEEPS, in_place=InPlace.REPLACES), "copy_ fill_ zero_"),
+    *_for_names(Operation("", shape=S.KEEPS, in_place=InPlace.ADDS), "add_ sub_ subtract_"),
+    *_for_names(Operation("", shape=S.KEEPS, in_place=InPlace.SCALES), "div_ divide_ mul_ multiply_ true_divide_"),
+    *_for_names(Operation("", shape=S.KEEPS, in_place=InPlace.REPLACES), "copy_ fill_ zero_"),
     Operation("set_", in_place=InPlace.REPLACES),
-    *_alike(
+    *_for_names(
         Operation("", shape=S.KEEPS, in_place=InPlace.DRAWS),
         "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_",
     ),
-    *_alike(Operation("", in_place=InPlace.COMPUTES), "squeeze_ t_ transpose_ unsqueeze_"),
-    *_alike(
+    *_for_names(Operation("", in_place=InPlace.COMPUTES), "squeeze_ t_ transpose_ unsqueeze_"),
+    *_for_names(
         Operation("", shape=S.KEEPS, in_place=InPlace.COMPUTES),
         "abs_ acos_ addcdiv_ addcmul_ addmm_ asin_ atan_ bitwise_and_ bitwise_not_ bitwise_or_ bitwise_xor_ ceil_ "
         "clamp_ clamp_max_ clamp_min_ clip_ cos_ cumprod_ cumsum_ eq_ erf_ erfinv_ exp_ expm1_ fill_diagonal_ floor_ "

@@ -39,14 +39,14 @@ class LiveLinter(Linter):
         The findings are then those of the new text, as far as they show without another analysis of the unchanged code.
         After False, this linter must not be used any more.
         """
-        from trl_lint.analysis.program.project.reparsing import Retyped
+        from trl_lint.analysis.program.project.reparsing import ChangedBody
 
         project, engine = self._tools()
         known = project.analysed.get(path)
         if known is None or known[0] == source:
             return known is not None
         module: Module = known[1]
-        change = Retyped.between(module, source)
+        change = ChangedBody.between(module, source)
         if change is None:
             return False
         mentions, shown = module.remembered()

@@ -144,10 +144,10 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
     If another function unwraps the model and calls it as well, or passes on a loss, they may be combined there.
     """
     from trl_lint.analysis.program.idioms.result_uses import (
+        calls_a_name_in,
         embeds_for_a_forward,
         is_added_to,
-        meets_calls_of,
-        names_what_is_called,
+        is_combined_with_calls,
     )
     from trl_lint.analysis.program.syntax import used_names
 
@@ -158,13 +158,11 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
         # Another model's wrapper does not matter here. `getattr(model, "module", model)`, whatever `model` is.
         own = frozenset(used_names(taken_off.node))
         names = names & own or names or own
-    if meets_calls_of(root, event.node, names, event.attributes, WITHOUT_GRADIENTS):
+    if is_combined_with_calls(root, event.node, names, event.attributes, WITHOUT_GRADIENTS):
         return True
     if is_added_to(root, event.node, event.given) or embeds_for_a_forward(event.module.tree, root, event.node):
         return True
-    return taken_off is not None and names_what_is_called(
-        taken_off.module.tree, taken_off.node, root, WITHOUT_GRADIENTS
-    )
+    return taken_off is not None and calls_a_name_in(taken_off.module.tree, taken_off.node, root, WITHOUT_GRADIENTS)
 
 
 def _is_dropped(event: ModelCalled) -> bool:

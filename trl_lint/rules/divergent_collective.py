@@ -161,15 +161,15 @@ def _asks_for_broken_data(event: Divergence, by_chance: bool) -> bool:
 
 def _asks_for_no_number(event: Divergence) -> bool:
     """Whether a test is like `rows >= args.rows` or `batch["task"] in TASKS`, which loaders mostly make uniform."""
-    from trl_lint.analysis.program.idioms.batch_conditions import asks_for_size, texts_asked_for
+    from trl_lint.analysis.program.idioms.batch_conditions import compared_with_text, tests_only_sizes
 
     if event.origins != Origin.DATA or event.by is not DividedBy.CONDITION or event.function is None:
         return False
     seen, test = event.node_values, event.condition.node
-    texts = texts_asked_for(test)
+    texts = compared_with_text(test)
     if texts and all(id(each) in seen and seen[id(each)].kind is Kind.BATCH for each in texts):
         return True
-    return asks_for_size(event.function.node, test, lambda part: id(part) not in seen or seen[id(part)].rank.differs)
+    return tests_only_sizes(event.function.node, test, lambda part: id(part) not in seen or seen[id(part)].rank.differs)
 
 
 def _of_dataset(event: DatasetDivergence) -> Violation:

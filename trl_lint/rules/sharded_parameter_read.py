@@ -61,7 +61,7 @@ class ShardedParameterRead(Rule[ParameterRead]):
 
     def check(self, event: ParameterRead) -> Iterator[Violation]:
         shown = event.module.engines().one_of(SHARDS_PARAMETERS)
-        if not event.trains or event.control.whole or shown is None:
+        if not event.trains or event.control.parameters_gathered or shown is None:
             return
         yield Violation(
             event=event,

@@ -124,9 +124,9 @@ def _is_engines_own(event: AttributeRead) -> bool:
 
 def _is_asked_first(event: AttributeRead) -> bool:
     """Whether code checks the attribute's value before use, so that another object does not make it fail."""
-    from trl_lint.analysis.program.idioms.result_uses import is_asked_first
+    from trl_lint.analysis.program.idioms.result_uses import is_checked_first
 
-    return is_asked_first(event.function.node if event.function is not None else event.module.tree, event.node)
+    return is_checked_first(event.function.node if event.function is not None else event.module.tree, event.node)
 
 
 class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | HandedToPipeline]):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions.conditions import narrow, truth
-from trl_lint.analysis.interpreter.conditions.wrapping_tests import asks_for_presence
+from trl_lint.analysis.interpreter.conditions.wrapping_tests import tests_presence
 from trl_lint.analysis.interpreter.objects import aliases, assignment, present_on_some
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
@@ -82,29 +82,29 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
     """
     saved = dict(frame.memory.names)
     iterable = frame.engine.evaluate(frame, node.for_in.iter)
-    elements = _told_apart(frame, node, iterable)
+    elements = _unrolled_elements(frame, node, iterable)
     if elements is not None:
         frame.memory.names = saved
         if isinstance(node, cst.GeneratorExp):
             return TupleValue(ranks.SAME, tuple(elements))
         return frame.allocate(node, Cell("list", dict(enumerate(elements))))
-    length, taken = _bind_comprehension(frame, node.for_in, iterable)
-    given = aliases.bound(frame, node.for_in.target)
+    length, selected = _bind_comprehension(frame, node.for_in, iterable)
+    before = aliases.bound(frame, node.for_in.target)
     element = frame.engine.evaluate(frame, node.elt)
-    agreed = aliases.exchanged(node.elt, given, frame.memory.names)
+    agreed = aliases.became_uniform(node.elt, before, frame.memory.names)
     frame.memory.names = saved
-    aliases.hand_back_all(frame, node.for_in.iter, iterable, agreed)
+    aliases.write_back_all(frame, node.for_in.iter, iterable, agreed)
     if isinstance(node, cst.GeneratorExp):
-        made: Value = IterableValue(ranks.SAME, element, ranks.picked(length, taken))
+        created: Value = IterableValue(ranks.SAME, element, ranks.picked(length, selected))
     else:
         shape = "list" if isinstance(node, cst.ListComp) else "set"
-        made = frame.allocate(node, Cell(shape, rest=element, length=ranks.picked(length, taken)))
+        created = frame.allocate(node, Cell(shape, rest=element, length=ranks.picked(length, selected)))
     for refine in frame.domains.comprehension:
-        made = refine(frame, taken, made)
-    return made
+        created = refine(frame, selected, created)
+    return created
 
 
-def _told_apart(
+def _unrolled_elements(
     frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp, iterable: Value
 ) -> list[Value] | None:
     """The elements of a comprehension over a few models or names, one per item; None for all other comprehensions.
@@ -117,7 +117,7 @@ def _told_apart(
     items = containers.positions_of(frame, iterable)
     if items is None or len(items) > _MOST or not (any(map(_is_model, items)) or all(map(_is_name, items))):
         return None
-    made: list[Value] = []
+    results: list[Value] = []
     outside = frame.unroll_index
     for index, item in enumerate(items):
         frame.unroll_index = (*outside, index)
@@ -125,12 +125,12 @@ def _told_apart(
         tests = [truth(frame, frame.engine.evaluate(frame, each.test)) for each in loop.ifs]
         if False in tests:
             continue
-        if any(known is None and not asks_for_presence(each.test) for known, each in zip(tests, loop.ifs, strict=True)):
+        if any(known is None and not tests_presence(each.test) for known, each in zip(tests, loop.ifs, strict=True)):
             frame.unroll_index = outside
             return None
-        made.append(frame.engine.evaluate(frame, node.elt))
+        results.append(frame.engine.evaluate(frame, node.elt))
     frame.unroll_index = outside
-    return made
+    return results
 
 
 _MOST = 8
@@ -151,7 +151,7 @@ def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     cell = Cell("dict")
     outside, unrolled = frame.unroll_index, frame.unrolled
     entries = (
-        (containers.items_of(frame, iterable) or containers.told_apart(frame, iterable))
+        (containers.items_of(frame, iterable) or containers.items_to_unroll(frame, iterable))
         if not loop.inner_for_in
         else None
     )
@@ -175,13 +175,13 @@ def _bind_comprehension(frame: Frame, loop: cst.CompFor, iterable: Value) -> tup
     """Bind the loop variables. Returns the ranks of the number of iterations and of the filters."""
     element, length = containers.iterate(frame, containers.as_columns(frame, iterable, loop.iter))
     assignment.bind_target(frame, loop.target, element)
-    taken = ranks.SAME
+    selected = ranks.SAME
     for test in loop.ifs:
-        taken = ranks.combine(taken, frame.engine.evaluate(frame, test.test).rank)
+        selected = ranks.combine(selected, frame.engine.evaluate(frame, test.test).rank)
         narrow(frame, test.test, True)
         present_on_some.there(frame, test.test)
     if loop.inner_for_in is not None:
         inner = loop.inner_for_in
-        inner_length, inner_taken = _bind_comprehension(frame, inner, frame.engine.evaluate(frame, inner.iter))
-        return ranks.combine(length, inner_length), ranks.combine(taken, inner_taken)
-    return length, taken
+        inner_length, inner_selected = _bind_comprehension(frame, inner, frame.engine.evaluate(frame, inner.iter))
+        return ranks.combine(length, inner_length), ranks.combine(selected, inner_selected)
+    return length, selected

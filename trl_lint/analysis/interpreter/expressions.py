@@ -12,13 +12,13 @@ from trl_lint.analysis.interpreter import displays
 from trl_lint.analysis.interpreter.calls import calls
 from trl_lint.analysis.interpreter.conditions import engine_plugins, wrapping_tests
 from trl_lint.analysis.interpreter.conditions.conditions import (
-    alone,
-    asked,
+    as_condition,
     choose,
-    divides,
+    control_of_condition,
     engine_arm,
     narrow,
     narrow_further,
+    on_single_process,
     truth,
 )
 from trl_lint.analysis.interpreter.objects import assignment, attributes, present_on_some, subscripts
@@ -34,10 +34,10 @@ from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import BLANKS, NONE, LibraryName, NumberValue, StringValue, on_one_process
+from trl_lint.domain.kinds import BLANKS, NONE, LibraryName, NumberValue, StringValue, with_single_process_value
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
-from trl_lint.knowledge.heuristics import TELLS_OF_THE_JOB
+from trl_lint.knowledge.heuristics import JOB_SETTING
 
 
 def evaluate(frame: Frame, node: cst.CSTNode) -> Value:
@@ -63,7 +63,7 @@ def lookup(frame: Frame, name: str) -> Value | None:
         if value is not None:
             if scope is not frame:
                 _bring_cells(frame, scope, value)
-                return frame.told_of(value)
+                return frame.from_other_scope(value)
             return value
         scope = scope.outer
     return frame.engine.global_name(frame.module, name, frame)
@@ -81,9 +81,9 @@ def _name(frame: Frame, node: cst.Name) -> Value:
     if value.absence is not None:
         value = present_on_some.of_name(frame, node, value)
     # A constant that says how the job is run is compared directly, so it has to be resolved now.
-    if value.kind is Kind.MODULE and TELLS_OF_THE_JOB.fits(node.value):
+    if value.kind is Kind.MODULE and JOB_SETTING.fits(node.value):
         return frame.engine.settle(value)
-    return job_flags.told(frame, node, value) if frame.engine.job_flags.names else value
+    return job_flags.with_job_flags(frame, node, value) if frame.engine.job_flags.names else value
 
 
 def _integer(frame: Frame, node: cst.Integer) -> Value:
@@ -152,12 +152,12 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
     value = attributes.read(frame, receiver, node.attr.value, node)
     if value.rank is ranks.UNKNOWN:
         value = settings.known_by_name(frame, node, receiver, value)
-    elif value is SAME and settings.may_be_own(frame, node):
+    elif value is SAME and settings.may_be_set_by_rank(frame, node):
         value = UNKNOWN
     elif isinstance(value, LibraryName):
         value = attributes.of_unknown_library(frame, value)
     flags = frame.engine.job_flags
-    return job_flags.told(frame, node, value) if flags.attributes or flags.counts else value
+    return job_flags.with_job_flags(frame, node, value) if flags.attributes or flags.counts else value
 
 
 # Kinds of an item of settings, and of the result of a pure function of settings.
@@ -170,7 +170,7 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     value = subscripts.item_of(frame, container, index, node)
     if container.rank == ranks.SETTING and value.kind in _MADE_OF_SETTINGS:
         value = settings.item_of(frame, index)
-    elif settings.may_be(value) and settings.of_object(frame, node.value, container, index):
+    elif settings.is_unknown(value) and settings.is_uniform_item(frame, node.value, container, index):
         value = settings.SETTING
     for refine in frame.domains.subscript:
         value = refine(frame, container, node, value)
@@ -191,10 +191,10 @@ def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
         value = present_on_some.used(frame, node.expression, value)
     else:
         known = truth(frame, value)
-        value = asked(value)
+        value = as_condition(value)
         rank = ranks.nonlinear(value.rank)
         result = derived(rank, Kind.NUMBER, value, scalar=True, dtype="bool")
-        result = on_one_process(result, alone(value, negated=True))
+        result = with_single_process_value(result, on_single_process(value, negated=True))
         return result if known is None else result.replace(const=operators.negated(value.const, known))
     if isinstance(node.operator, cst.Minus):
         const = -value.const if type(value.const) in (int, float) else MISSING
@@ -211,20 +211,20 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     value = evaluate(frame, chain[0].left)
     saved = frame.memory.names
     narrowed = saved.copy()
-    asks: bool | None = None
-    told = wrapping_tests.ToldOfAttributes(frame, chain[0].left)
+    earlier: bool | None = None
+    tested = wrapping_tests.TestedAttributes(frame, chain[0].left)
     for index, link in enumerate(chain):
         known = truth(frame, value)
         if known is None or known is is_and:
             frame.memory.names = narrowed
-            part = link.left if asks is None else chain[index - 1].right
-            asks = narrow_further(frame, part, is_and, asks)
-            told.note()
+            part = link.left if earlier is None else chain[index - 1].right
+            earlier = narrow_further(frame, part, is_and, earlier)
+            tested.note()
             frame.memory.names = narrowed.copy()
             value = _linked(frame, link, value, known)
         frame.node_values[id(link)] = value
     frame.memory.names = saved
-    told.forget()
+    tested.forget()
     return value
 
 
@@ -242,14 +242,14 @@ def _links(node: cst.BooleanOperation, is_and: bool) -> list[cst.BooleanOperatio
 def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool | None) -> Value:
     """The value of an operation that its left side does not decide."""
     start, control = len(frame.sync_points), frame.memory.control
-    frame.memory.control = control.under(divides(frame, link.left, left))
+    frame.memory.control = control.under(control_of_condition(frame, link.left, left))
     right = evaluate(frame, link.right)
     frame.memory.control = control
     # The right side is evaluated if the left one is true (`and`), or if it is not (`or`).
     choose(frame, link.left, left, (start, len(frame.sync_points) if isinstance(link.operator, cst.And) else start))
     is_and = isinstance(link.operator, cst.And)
     if known is not None:
-        return _beside_the_world(left, right, is_and)
+        return _with_several_ranks(left, right, is_and)
     right_known = truth(frame, right)
     if right_known is not None and right_known is not is_and and (is_and or isinstance(right.const, World)):
         return right  # `x and False` is false whatever x is; `x or True` may be x
@@ -257,10 +257,10 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
         return right.replace(const=not is_and)  # `is_main_process or 1`: a test that is switched off
     value = join(left, right, left.rank).replace(const=MISSING)
     if value.rank.state is State.UNKNOWN and Origin.RANK in (left.rank.origins, right.rank.origins):
-        asks, part = (left, link.left) if left.rank.origins == Origin.RANK else (right, link.right)
+        rank_test, part = (left, link.left) if left.rank.origins == Origin.RANK else (right, link.right)
         # Whatever the other side is, one rank (or all but one) gets false; the same for an engine that is not used.
-        if (is_and and _asks_for_one(frame, part, asks)) or _is_beside_engine(frame, link, left, right):
-            return derived(asks.rank, Kind.NUMBER, asks, dtype="bool")
+        if (is_and and _selects_one_rank(frame, part, rank_test)) or _is_combined_with_engine(frame, link, left, right):
+            return derived(rank_test.rank, Kind.NUMBER, rank_test, dtype="bool")
         return value.replace(rank=ranks.GUARDED)
     for setting, test in ((left, right), (right, left)):
         if setting.rank == ranks.SETTING and test.rank.differs and test.dtype == "bool":
@@ -270,14 +270,14 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     return value.as_a(BLANKS[kinds.pop()]) if is_mixed and kinds in _TESTS else value
 
 
-def _asks_for_one(frame: Frame, node: cst.BaseExpression, value: Value) -> bool:
+def _selects_one_rank(frame: Frame, node: cst.BaseExpression, value: Value) -> bool:
     """Whether a condition, or a part of it that must be true, distinguishes one rank from the others."""
-    if alone(value) is not None:
+    if on_single_process(value) is not None:
         return True
     if not isinstance(node, cst.BooleanOperation) or not isinstance(node.operator, cst.And):
         return False
     sides = ((side, frame.node_values.get(id(side))) for side in (node.left, node.right))
-    return any(known is not None and _asks_for_one(frame, side, known) for side, known in sides)
+    return any(known is not None and _selects_one_rank(frame, side, known) for side, known in sides)
 
 
 def _is_always(node: cst.BaseExpression, answer: bool) -> bool:
@@ -287,21 +287,21 @@ def _is_always(node: cst.BaseExpression, answer: bool) -> bool:
     return isinstance(node, cst.Name) and node.value == str(answer)
 
 
-def _is_beside_engine(frame: Frame, link: cst.BooleanOperation, left: Value, right: Value) -> bool:
+def _is_combined_with_engine(frame: Frame, link: cst.BooleanOperation, left: Value, right: Value) -> bool:
     """Whether one side depends on the rank, and the other asks for the engine, which is the same on all ranks."""
     sides = ((left, right, link.right), (right, left, link.left))
     return any(
-        asks.rank == ranks.RANK_LOCAL and not other.rank.origins and engine_arm(frame, part) is not None
-        for asks, other, part in sides
+        rank_test.rank == ranks.RANK_LOCAL and not other.rank.origins and engine_arm(frame, part) is not None
+        for rank_test, other, part in sides
     )
 
 
-def _beside_the_world(left: Value, right: Value, is_and: bool) -> Value:
+def _with_several_ranks(left: Value, right: Value, is_and: bool) -> Value:
     """The right side, which decides in a run with several ranks; with one process the left side may decide."""
-    answer = alone(right)
+    answer = on_single_process(right)
     if answer is None or not isinstance(left.const, World) or answer.value is not is_and:
         return right
-    return on_one_process(right, None)
+    return with_single_process_value(right, None)
 
 
 # A test of rank-local data keeps its kind when combined with a setting: `step % args.every == 0 and (mask == 0).all()`.
@@ -315,26 +315,26 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
 
 
 def _conditional(frame: Frame, node: cst.IfExp) -> Value:
-    engine_plugins.leave_out(frame, node)
+    engine_plugins.exclude_plugin_test(frame, node)
     test = evaluate(frame, node.test)
     known = truth(frame, test)
     saved = frame.memory.names
     results: list[Value] = []
     start = middle = len(frame.sync_points)
     control = frame.memory.control
-    told = wrapping_tests.ToldOfAttributes(frame, node.test)
-    for arm, taken in ((node.body, True), (node.orelse, False)):
-        if known is not None and known is not taken:
+    tested = wrapping_tests.TestedAttributes(frame, node.test)
+    for arm, outcome in ((node.body, True), (node.orelse, False)):
+        if known is not None and known is not outcome:
             continue
         middle = len(frame.sync_points)
         frame.memory.names = saved.copy()
         if known is None:
-            frame.memory.control = control.under(divides(frame, node.test, test))
-        narrow(frame, node.test, taken)
-        frame.memory.names.update(wrapping_tests.told_by_other_way(frame, node.orelse if taken else node.body))
-        told.note()
+            frame.memory.control = control.under(control_of_condition(frame, node.test, test))
+        narrow(frame, node.test, outcome)
+        frame.memory.names.update(wrapping_tests.shown_by_other_branch(frame, node.orelse if outcome else node.body))
+        tested.note()
         results.append(evaluate(frame, arm))
-        told.forget()
+        tested.forget()
     frame.memory.control = control
     if known is None:
         choose(frame, node.test, test, (start, middle))
@@ -345,10 +345,10 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     if len(results) == 1:
         return results[0]
     one, other = results
-    joined = wrapping_tests.either_way(frame, node.test, one, other)
-    alike = containers.alike_or_itself
-    joined = joined or join(alike(frame, one, other), alike(frame, other, one), test.rank)
-    return absences.of_choice(frame, node, divides(frame, node.test, test), (one, other), joined)
+    joined = wrapping_tests.either_model(frame, node.test, one, other)
+    uniform_if_plain = containers.uniform_if_plain
+    joined = joined or join(uniform_if_plain(frame, one, other), uniform_if_plain(frame, other, one), test.rank)
+    return absences.of_choice(frame, node, control_of_condition(frame, node.test, test), (one, other), joined)
 
 
 def _named(frame: Frame, node: cst.NamedExpr) -> Value:

@@ -37,27 +37,27 @@ def bind(frame: Frame, function: FunctionInfo, args: Arguments, receiver: Value 
     if receiver is not None:
         positional.insert(0, receiver)
     index = 0
-    taken: set[str] = set()
+    bound: set[str] = set()
     for parameter in function.parameters:
         name = parameter.name
         if parameter.star == "*":
             rest = positional[index:]
             index = len(positional)
-            names[name] = _rest_of(frame, parameter, rest, args.star)
+            names[name] = _starred_arguments(frame, parameter, rest, args.star)
         elif parameter.star == "**":
-            names[name] = _keywords_of(frame, parameter, args, taken)
+            names[name] = _keywords_of(frame, parameter, args, bound)
         elif parameter.positional and index < len(positional):
-            given = index - (receiver is not None)
-            stands = args.expression(given) if given >= 0 else None
-            value = _known(frame, function, parameter, positional[index])
-            names[name] = _handed(frame, value, given < 0, stands, (function, name))
+            index_passed = index - (receiver is not None)
+            expression = args.expression(index_passed) if index_passed >= 0 else None
+            value = _refined_by_parameter(frame, function, parameter, positional[index])
+            names[name] = _passed(frame, value, index_passed < 0, expression, (function, name))
             index += 1
-            taken.add(name)
+            bound.add(name)
         elif name in args.keywords:
-            stands = args.expression(name)
-            value = _known(frame, function, parameter, args.keywords[name])
-            names[name] = _handed(frame, value, False, stands, (function, name))
-            taken.add(name)
+            expression = args.expression(name)
+            value = _refined_by_parameter(frame, function, parameter, args.keywords[name])
+            names[name] = _passed(frame, value, False, expression, (function, name))
+            bound.add(name)
         else:
             names[name] = _missing(frame, function, parameter, args)
     return names
@@ -69,17 +69,17 @@ def expression_of(
     """The argument expression for a parameter in a call; None if there is none, or it comes from a starred argument."""
     if name in args.keywords:
         return args.expression(name)
-    given = 0 if receiver is None else -1
+    index = 0 if receiver is None else -1
     for parameter in function.parameters:
         if not parameter.positional or parameter.star:
             return None
         if parameter.name == name:
-            return args.expression(given) if 0 <= given < len(args.positional) else None
-        given += 1
+            return args.expression(index) if 0 <= index < len(args.positional) else None
+        index += 1
     return None
 
 
-def _known(frame: Frame, function: FunctionInfo, parameter: Parameter, value: Value) -> Value:
+def _refined_by_parameter(frame: Frame, function: FunctionInfo, parameter: Parameter, value: Value) -> Value:
     """An argument, or what its parameter's name or annotation says if the argument is unknown: a model, an Accelerator.
 
     For other objects, such as a data set, the class does not say whether they are the same on all ranks.
@@ -96,7 +96,7 @@ def _known(frame: Frame, function: FunctionInfo, parameter: Parameter, value: Va
     return found if library_name_of(found) in _SAME_EVERYWHERE else value
 
 
-def _handed(
+def _passed(
     frame: Frame,
     value: Value,
     is_owner: bool,
@@ -112,7 +112,7 @@ def _handed(
         return value
     if value.pending or frame.statement is None:
         return value
-    return value.replace(pending=frozenset((frame.handing_on(value, "", expression, parameter),)))
+    return value.replace(pending=frozenset((frame.write_here(value, "", expression, parameter),)))
 
 
 def _as_rank(name: str, value: Value) -> Value:
@@ -121,7 +121,7 @@ def _as_rank(name: str, value: Value) -> Value:
     return RANK_INDEX if is_first and (RANK_FIELD.fits(name) or RANK_NUMBER.fits(name)) else value
 
 
-def _rest_of(frame: Frame, parameter: Parameter, rest: list[Value], star: Value | None) -> Value:
+def _starred_arguments(frame: Frame, parameter: Parameter, rest: list[Value], star: Value | None) -> Value:
     if star is None and is_small(rest):
         return TupleValue(ranks.SAME, tuple(rest))
     element = BOTTOM if star is None else star
@@ -130,8 +130,8 @@ def _rest_of(frame: Frame, parameter: Parameter, rest: list[Value], star: Value 
     return frame.allocate(parameter.node, Cell("list", rest=element))
 
 
-def _keywords_of(frame: Frame, parameter: Parameter, args: Arguments, taken: set[str]) -> Value:
-    entries: dict[Hashable, Value] = {name: value for name, value in args.keywords.items() if name not in taken}
+def _keywords_of(frame: Frame, parameter: Parameter, args: Arguments, bound: set[str]) -> Value:
+    entries: dict[Hashable, Value] = {name: value for name, value in args.keywords.items() if name not in bound}
     return frame.allocate(parameter.node, Cell("dict", entries, args.double))
 
 

@@ -10,7 +10,7 @@ from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.transfer.processes import first_rank
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.control import Control
-from trl_lint.domain.equality import Frozen, alike, alike_cells, freeze
+from trl_lint.domain.equality import Frozen, freeze, same_contents, same_facts
 from trl_lint.domain.heap import REST, Cell, Memory, join_cells
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import ContainerValue, Identity, IterableValue, TupleValue
@@ -46,7 +46,7 @@ class CalledWith(NamedTuple):
 class Context:
     """A context of a function: its arguments, with the containers that they reach (inputs) as they are in `memory`.
 
-    given: the caller's own arguments and heap. stands_for: for the joined context, which has containers of its own as
+    passed: the caller's own arguments and heap. represented: for the joined context, which has containers of its own as
     inputs, the caller's containers by the one that represents them.
     """
 
@@ -54,14 +54,14 @@ class Context:
     names: dict[str, Value]
     memory: Memory
     inputs: list[Identity]
-    given: tuple[Mapping[str, Value], Mapping[Identity, Cell]]
-    stands_for: Mapping[Identity, tuple[Identity, ...]] = field(default_factory=dict)
+    passed: tuple[Mapping[str, Value], Mapping[Identity, Cell]]
+    represented: Mapping[Identity, tuple[Identity, ...]] = field(default_factory=dict)
     joined: bool = False
 
     def targets(self, inputs: Sequence[Identity]) -> dict[Identity, tuple[Identity, ...]]:
         """The caller's containers by those (inputs) of the run that is the summary for this context."""
         if self.joined:
-            return {identity: tuple(dict.fromkeys(theirs)) for identity, theirs in self.stands_for.items()}
+            return {identity: tuple(dict.fromkeys(theirs)) for identity, theirs in self.represented.items()}
         return {mine: (theirs,) for mine, theirs in zip(inputs, self.inputs, strict=False)}
 
 
@@ -77,16 +77,16 @@ def key_of(memory: Memory, function: FunctionInfo, names: Mapping[str, Value], c
         id(cls),
         control.uniformity,
         control.engine,
-        *how_models_run(names, control),
+        *gradients_and_parameters(names, control),
         first_rank.first_rank_key(control),
         tuple(parts),
     )
 
 
-def how_models_run(names: Mapping[str, Value], control: Control) -> tuple[bool, bool]:
+def gradients_and_parameters(names: Mapping[str, Value], control: Control) -> tuple[bool, bool]:
     """Whether gradients are on and parameters are gathered, if the function is passed a model or an object at all."""
     if any(value.kind in (Kind.INSTANCE, Kind.MODEL) for value in names.values()):
-        return control.grad, control.whole
+        return control.grad, control.parameters_gathered
     return True, False
 
 
@@ -110,14 +110,14 @@ def without_constants(
 
 def _without_details(value: Value) -> Value:
     """A value reduced to rank and kind, except that None, switches and constants of the world size are kept."""
-    if value.kind in _WHOLE or isinstance(value.const, (bool, World)):
+    if value.kind in _UNCHANGED_KINDS or isinstance(value.const, (bool, World)):
         return value
     if value.const is MISSING and not value.scalar and not value.dtype and value.shape is None and not value.device:
         return value
     return value.replace(const=MISSING, scalar=False, dtype="", shape=None, device="")
 
 
-_WHOLE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NONE})
+_UNCHANGED_KINDS = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NONE})
 
 
 # --- joined ---------------------------------------------------------------------------------------------
@@ -141,10 +141,10 @@ def joined_for(
     switches = tuple((name, value.const) for name, value in names.items() if isinstance(value.const, bool))
     kinds = tuple((name, value.kind, _states(value, heap, 2)) for name, value in names.items())
     differ_by = frozenset(value.rank.origins for value in names.values())
-    alike_ones: tuple[Hashable, ...] = (id(cls), kinds, differ_by, switches)
-    if alike_ones not in function.joined and len(function.joined) >= MAX_JOINED:
-        alike_ones = (id(cls), _knowledge(states for _, _, states in kinds), differ_by, switches)
-    shared: Joined = function.joined.setdefault(alike_ones, Joined((id(function.node), *alike_ones), fresh))
+    shared_key: tuple[Hashable, ...] = (id(cls), kinds, differ_by, switches)
+    if shared_key not in function.joined and len(function.joined) >= MAX_JOINED:
+        shared_key = (id(cls), _joined_states(states for _, _, states in kinds), differ_by, switches)
+    shared: Joined = function.joined.setdefault(shared_key, Joined((id(function.node), *shared_key), fresh))
     return shared
 
 
@@ -159,7 +159,7 @@ def _states(value: Value, heap: Mapping[Identity, Cell], depth: int) -> frozense
     return frozenset().union(*(_states(item, heap, depth - 1) for item in inside)) if depth else frozenset()
 
 
-def _knowledge(states: Iterable[frozenset[State]]) -> State:
+def _joined_states(states: Iterable[frozenset[State]]) -> State:
     """What is known of all arguments together: they are the same, some of them differ, or something is unknown."""
     found = frozenset().union(*states)
     if State.UNKNOWN in found:
@@ -189,26 +189,26 @@ class Joined:
         """The key of its run, which changes when the facts have grown."""
         return (*self._key, self.growth)
 
-    def take(self, names: Mapping[str, Value], memory: Memory) -> dict[Identity, tuple[Identity, ...]]:
+    def join_call(self, names: Mapping[str, Value], memory: Memory) -> dict[Identity, tuple[Identity, ...]]:
         """Join a call. Return the caller's containers by the one that represents them."""
-        stands_for: dict[Identity, tuple[Identity, ...]] = {}
-        grown = self._place(memory.control)
+        represented: dict[Identity, tuple[Identity, ...]] = {}
+        grown = self._join_control(memory.control)
         for name, value in names.items():
             known = self.names.get(name, BOTTOM)
             if known is UNKNOWN:
                 continue
             before = dict(self.heap)
-            joined = join(known, self._moved(value, (name,), memory.heap, stands_for))
-            settled = all(key in before and alike_cells(cell, before[key]) for key, cell in self.heap.items())
-            if settled and alike(joined, known):
+            joined = join(known, self._translated(value, (name,), memory.heap, represented))
+            settled = all(key in before and same_contents(cell, before[key]) for key, cell in self.heap.items())
+            if settled and same_facts(joined, known):
                 self.heap = before
                 continue
             grown = True
             self.names[name] = UNKNOWN if self.growth > MAX_GROWTH and value.kind is not Kind.INSTANCE else joined
         self.growth += grown
-        return stands_for
+        return represented
 
-    def _place(self, control: Control) -> bool:
+    def _join_control(self, control: Control) -> bool:
         """Join the control of the call sites: the least certain, with what any says of wrappers and first ranks."""
         known = self.control
         if known is None:
@@ -216,27 +216,34 @@ class Joined:
             return False
         worst = control if control.uniformity > known.uniformity else known
         first_rank = known.first_rank or control.first_rank
-        merged = worst.where(
-            known.engine or control.engine, known.grad and control.grad, known.whole or control.whole, first_rank
+        merged = worst.with_other_facts(
+            known.engine or control.engine,
+            known.grad and control.grad,
+            known.parameters_gathered or control.parameters_gathered,
+            first_rank,
         )
-        if _says(merged) == _says(known):
+        if _facts_of(merged) == _facts_of(known):
             return False
         self.control = merged
         return True
 
-    def _moved(
+    def _translated(
         self,
         value: Value,
         path: tuple[Hashable, ...],
         heap: Mapping[Identity, Cell],
-        stands_for: dict[Identity, tuple[Identity, ...]],
+        represented: dict[Identity, tuple[Identity, ...]],
     ) -> Value:
         """An argument, with the containers of this context instead of the caller's."""
         if isinstance(value, TupleValue):
-            items = (self._moved(item, (*path, index), heap, stands_for) for index, item in enumerate(value.items))
-            return value.having(tuple(items))
+            items = (
+                self._translated(item, (*path, index), heap, represented) for index, item in enumerate(value.items)
+            )
+            return value.with_parts(tuple(items))
         if isinstance(value, IterableValue):
-            return value.having(self._moved(value.element, (*path, REST), heap, stands_for), value.length, None)
+            return value.with_parts(
+                self._translated(value.element, (*path, REST), heap, represented), value.length, None
+            )
         if not isinstance(value, ContainerValue):
             return value
         if len(path) > MAX_DEPTH:
@@ -246,20 +253,22 @@ class Joined:
             if len(self._identities) >= MAX_CONTAINERS:
                 return UNKNOWN
             identity = self._identities[path] = self._fresh()
-        stands_for[identity] = (*stands_for.get(identity, ()), *value.identities)
+        represented[identity] = (*represented.get(identity, ()), *value.identities)
         for each in value.identities:
             cell = heap.get(each)
             if cell is None:
                 continue
-            entries = {key: self._moved(item, (*path, key), heap, stands_for) for key, item in cell.entries.items()}
-            rest = None if cell.rest is None else self._moved(cell.rest, (*path, REST), heap, stands_for)
+            entries = {
+                key: self._translated(item, (*path, key), heap, represented) for key, item in cell.entries.items()
+            }
+            rest = None if cell.rest is None else self._translated(cell.rest, (*path, REST), heap, represented)
             moved = cell.holding(entries, rest)
             known = self.heap.get(identity)
-            self.heap[identity] = moved if known is None else _either(known, moved)
-        return value.having(frozenset((identity,)))
+            self.heap[identity] = moved if known is None else _joined_cells(known, moved)
+        return value.with_parts(frozenset((identity,)))
 
 
-def _either(a: Cell, b: Cell) -> Cell:
+def _joined_cells(a: Cell, b: Cell) -> Cell:
     """The join of the containers of two calls: what is unknown in one hides what is known in the other.
 
     It would not in a single container that holds both (see `join_elements`).
@@ -272,5 +281,5 @@ def _either(a: Cell, b: Cell) -> Cell:
     return joined.holding(joined.entries, rest)
 
 
-def _says(control: Control) -> tuple[Hashable, ...]:
-    return control.uniformity, control.engine, control.grad, control.whole, control.first_rank
+def _facts_of(control: Control) -> tuple[Hashable, ...]:
+    return control.uniformity, control.engine, control.grad, control.parameters_gathered, control.first_rank

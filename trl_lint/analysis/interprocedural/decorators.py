@@ -28,7 +28,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.kinds import LibraryName
-from trl_lint.knowledge.python import GIVE_SETTINGS, HARMLESS_DECORATORS, RANK_DECORATORS
+from trl_lint.knowledge.python import HARMLESS_DECORATORS, PASS_SETTINGS, RANK_DECORATORS
 
 # Nodes that may skip a part of the expression or the statement.
 _MAY_LEAVE_OUT = (cst.BooleanOperation, cst.CompFor, cst.IfExp, cst.Lambda)
@@ -41,12 +41,12 @@ def entered_by(frame: Frame, function: FunctionInfo) -> Control:
     if function.decorators & RANK_DECORATORS:
         provenance = frame.step(function.node, "its decorator runs it on some ranks only")
         return Control(Uniformity.DIVERGENT, provenance, ranks.RANK_LOCAL)
-    if all(_lets_all_in(frame, each.decorator) for each in getattr(function.node, "decorators", ())):
+    if all(_lets_all_ranks_in(frame, each.decorator) for each in getattr(function.node, "decorators", ())):
         return UNIFORM
     return Control(Uniformity.UNKNOWN, frame.step(function.node, "which ranks its decorator runs it on is not known"))
 
 
-def _lets_all_in(frame: Frame, decorator: cst.BaseExpression) -> bool:
+def _lets_all_ranks_in(frame: Frame, decorator: cst.BaseExpression) -> bool:
     target = callee_of(decorator)
     if last_name(target) in HARMLESS_DECORATORS:
         return True
@@ -54,23 +54,25 @@ def _lets_all_in(frame: Frame, decorator: cst.BaseExpression) -> bool:
         return False
     value = frame.engine.settle(expressions.evaluate(frame, target))
     if isinstance(value, LibraryName):
-        return value.name in GIVE_SETTINGS
-    made = value.function.node if isinstance(value, FunctionValue) else None
-    if isinstance(decorator, cst.Call) and made is not None:
-        made = _returned(made)
-    return isinstance(made, cst.FunctionDef) and _calls_always(made)
+        return value.name in PASS_SETTINGS
+    function = value.function.node if isinstance(value, FunctionValue) else None
+    if isinstance(decorator, cst.Call) and function is not None:
+        function = _returned_function(function)
+    return isinstance(function, cst.FunctionDef) and _calls_always(function)
 
 
-def _returned(function: cst.CSTNode) -> cst.FunctionDef | None:
+def _returned_function(function: cst.CSTNode) -> cst.FunctionDef | None:
     """The nested function that a function returns, if it always returns that one."""
     if not isinstance(function, cst.FunctionDef) or not isinstance(function.body, cst.IndentedBlock):
         return None
     nested = {each.name.value: each for each in function.body.body if isinstance(each, cst.FunctionDef)}
-    given = {last_name(each.value) for each in of_class(function, cst.Return) if _home(function, each) is function}
-    return nested.get(given.pop()) if len(given) == 1 else None
+    names = {
+        last_name(each.value) for each in of_class(function, cst.Return) if _function_around(function, each) is function
+    }
+    return nested.get(names.pop()) if len(names) == 1 else None
 
 
-def _home(root: cst.CSTNode, node: cst.CSTNode) -> cst.CSTNode:
+def _function_around(root: cst.CSTNode, node: cst.CSTNode) -> cst.CSTNode:
     """The innermost function around a node."""
     around = (each for each in reversed(ancestors(root, node)) if isinstance(each, (cst.FunctionDef, cst.Lambda)))
     return next(around, root)
@@ -78,12 +80,12 @@ def _home(root: cst.CSTNode, node: cst.CSTNode) -> cst.CSTNode:
 
 def _calls_always(decorator: cst.FunctionDef) -> bool:
     """Whether the function that a decorator returns calls the decorated one on all paths."""
-    given = decorator.params.params
-    inner = _returned(decorator)
-    if inner is None or len(given) != 1:
+    parameters = decorator.params.params
+    inner = _returned_function(decorator)
+    if inner is None or len(parameters) != 1:
         return False
-    own = {last_name(callee_of(each.decorator)) for each in inner.decorators}
-    return own <= HARMLESS_DECORATORS and _is_called(inner.body.body, given[0].name.value) is True
+    decorators = {last_name(callee_of(each.decorator)) for each in inner.decorators}
+    return decorators <= HARMLESS_DECORATORS and _is_called(inner.body.body, parameters[0].name.value) is True
 
 
 def _is_called(block: Sequence[cst.CSTNode], name: str) -> bool | None:

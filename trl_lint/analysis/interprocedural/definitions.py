@@ -57,9 +57,9 @@ class Definitions(Names):
         if known is not None:
             return known
         bases = [self._base(frame, arg) for arg in node.bases if arg.star == "" and not _is_object(arg.value)]
-        own = self.custom_name(frame.module.path, node.name.value, is_class=True) if self.custom else ""
-        if own:  # the configuration says more of it than its source
-            bases.append(own)
+        custom = self.custom_name(frame.module.path, node.name.value, is_class=True) if self.custom else ""
+        if custom:  # the configuration says more of it than its source
+            bases.append(custom)
         cls = self._classes[id(node)] = ClassInfo(node, frame.module, bases)
         for statement in node.body.body:
             if isinstance(statement, cst.FunctionDef):
@@ -132,9 +132,9 @@ class Definitions(Names):
             return _ANNOTATED_KINDS[name]
         if name in ("torch.nn.Module", "transformers.PreTrainedModel") or library.is_model_class(name):
             return ModelValue(ranks.SAME, wrapping=Wrapping.UNKNOWN)
-        made = library.constructor(name, self.versions)
-        if isinstance(made, Value) and made.kind is not Kind.LOADER:
-            return made
+        instance = library.constructor(name, self.versions)
+        if isinstance(instance, Value) and instance.kind is not Kind.LOADER:
+            return instance
         return None
 
 

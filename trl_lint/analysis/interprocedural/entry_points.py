@@ -13,8 +13,8 @@ from trl_lint.analysis.interpreter.control_flow import statements
 from trl_lint.analysis.interprocedural import reachability
 from trl_lint.analysis.interprocedural.binding import bind
 from trl_lint.analysis.interprocedural.contexts import CalledWith, key_of
-from trl_lint.analysis.interprocedural.function_order import callers_first, makers
-from trl_lint.analysis.interprocedural.overridden_hooks import comes_by_another_hook
+from trl_lint.analysis.interprocedural.function_order import callers_first, creators_first
+from trl_lint.analysis.interprocedural.overridden_hooks import is_from_overridden_hook
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance
@@ -25,7 +25,7 @@ from trl_lint.analysis.program.syntax import names_in
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.state.observing import Observers, asked_of
+from trl_lint.analysis.state.observing import Observers, observers_for
 from trl_lint.analysis.state.refining import Domains
 from trl_lint.analysis.transfer.domains import all_domains
 from trl_lint.analysis.transfer.models.wrapped_models import is_wrapped
@@ -67,7 +67,7 @@ class Engine(Runs):
     ) -> None:
         super().__init__(project, versions)
         self.domains = Domains(all_domains())
-        self.observers = Observers(asked_of(all_observers(), events))
+        self.observers = Observers(observers_for(all_observers(), events))
         self._asked = events
         self._entered: list[tuple[FunctionInfo, Mapping[str, Value], ClassInfo | None]] = []
 
@@ -101,17 +101,17 @@ class Engine(Runs):
             self.analyse_class(cls)
             roots.extend(cls.traces)
         # The arguments of a plain class's constructor come from the functions that create an object of it.
-        roots.extend(self._handed_over())
-        for function in makers(module, others):
+        roots.extend(self._run_passed_functions())
+        for function in creators_first(module, others):
             roots.append(self._run_unreached(function).trace)
         for cls in others:
             self.analyse_class(cls)
             roots.extend(cls.traces)
-        roots.extend(self._handed_over())
+        roots.extend(self._run_passed_functions())
         for function in callers_first(module.functions):
             if not function.reached:
                 roots.append(self._run_unreached(function).trace)
-        roots.extend(self._handed_over())
+        roots.extend(self._run_passed_functions())
         return self._events(module, roots)
 
     def _events(self, module: Module, roots: list[EventTrace]) -> list[Event]:
@@ -121,7 +121,7 @@ class Engine(Runs):
             events = settle(events, module.trace, self.imported(module))
         return events
 
-    def _handed_over(self) -> list[EventTrace]:
+    def _run_passed_functions(self) -> list[EventTrace]:
         traces = []
         while self._entered:
             function, parameters, cls = self._entered.pop()
@@ -135,10 +135,10 @@ class Engine(Runs):
         function.reached = True
         return self._enter_with(function, None, {})
 
-    def _enter_with(self, function: FunctionInfo, cls: ClassInfo | None, given: Mapping[str, Value]) -> Summary:
+    def _enter_with(self, function: FunctionInfo, cls: ClassInfo | None, parameters: Mapping[str, Value]) -> Summary:
         """Run a function as a library would call it."""
         frame = Frame(self, function.module)
-        names = self._entry_names(frame, function, cls, given)
+        names = self._entry_names(frame, function, cls, parameters)
         return self._enter_names(frame, function, cls, names)
 
     def _enter_names(
@@ -146,17 +146,17 @@ class Engine(Runs):
     ) -> Summary:
         key = key_of(frame.memory, function, names, cls)
         summary = function.summaries.get(key)
-        if summary is None or not self._usable(summary):
+        if summary is None or not self._is_usable(summary):
             inputs = self._inputs(names, frame.memory)
             summary = self._run(function, CalledWith(key, names, inputs, cls, frame.memory))
         return summary
 
     def _entry_names(
-        self, frame: Frame, function: FunctionInfo, cls: ClassInfo | None, given: Mapping[str, Value]
+        self, frame: Frame, function: FunctionInfo, cls: ClassInfo | None, parameters: Mapping[str, Value]
     ) -> dict[str, Value]:
         """The parameters of an entry point: from the tables by name or position, otherwise from annotations."""
         names: dict[str, Value] = {}
-        ordered = list(given.items())
+        ordered = list(parameters.items())
         position = 0
         used: dict[str, Value] | None = None
         for index, parameter in enumerate(function.parameters):
@@ -166,17 +166,17 @@ class Engine(Runs):
                 continue
             if parameter.star == "**":
                 rest: dict[Hashable, Value] = {
-                    key: self._sourced(frame, parameter, value, key) for key, value in ordered if key not in names
+                    key: self._traced(frame, parameter, value, key) for key, value in ordered if key not in names
                 }
                 rest.pop("*", None)
                 star = rest.pop("**", None)
                 names[name] = frame.allocate(parameter.node, Cell("dict", rest, star))
                 continue
             if parameter.star == "*":
-                names[name] = given.get("*", UNKNOWN)
+                names[name] = parameters.get("*", UNKNOWN)
                 continue
-            value = given.get(name)
-            if value is None and parameter.positional and position < len(ordered) and not _is_callback(given):
+            value = parameters.get(name)
+            if value is None and parameter.positional and position < len(ordered) and not _is_callback(parameters):
                 key, candidate = ordered[position]
                 if not key.startswith("*") and key not in {each.name for each in function.parameters}:
                     value = candidate
@@ -188,7 +188,7 @@ class Engine(Runs):
                 value = used.get(name) or by_name(function.module, name) or value
             value = settings.parameter_by_name(name, value)
             value = settings.option(name, value) if function.is_command else value
-            names[name] = self._sourced(frame, parameter, value, name)
+            names[name] = self._traced(frame, parameter, value, name)
         return names
 
     def _by_annotation(self, frame: Frame, parameter: Parameter) -> Value:
@@ -196,7 +196,7 @@ class Engine(Runs):
             return UNKNOWN
         return self.annotated(frame, parameter.annotation) or UNKNOWN
 
-    def _sourced(self, frame: Frame, parameter: Parameter, value: Value, name: str) -> Value:
+    def _traced(self, frame: Frame, parameter: Parameter, value: Value, name: str) -> Value:
         value = row_transfers.opened(frame, value, (parameter.node, name))
         if value.rank.differs or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED):
             what = "number" if value.rank.origins == Origin.RANK else "data"
@@ -205,7 +205,7 @@ class Engine(Runs):
             return value.replace(provenance=frame.step(parameter.node, text), grad=grad)
         if isinstance(value, LoaderValue) and value.batch is not None and value.batch.provenance is None:
             step = frame.step(parameter.node, f"`{name}` gives each rank its own batches")
-            return value.having(value.batch.replace(provenance=step))
+            return value.with_parts(value.batch.replace(provenance=step))
         return value
 
     def analyse_class(self, cls: ClassInfo) -> None:
@@ -222,16 +222,16 @@ class Engine(Runs):
             summaries = list(self._class_roots(cls))
             if all(summary.is_current() for summary in summaries):
                 break
-        self._note_makers(cls)
+        self._note_created_by_all(cls)
         for name in lightning.hooks_of(cls.library_bases()):
             for run in cls.methods[name].summaries.values() if name in cls.methods else ():
                 run.trace.launched = True
         cls.traces = [summary.trace for summary in summaries]
-        cls.traces.extend(self._drained(cls))
+        cls.traces.extend(self._logged_stores(cls))
         cls.traces.extend(self._returned_metrics(cls))
         cls.state = "done"
 
-    def _note_makers(self, cls: ClassInfo) -> None:
+    def _note_created_by_all(self, cls: ClassInfo) -> None:
         """An object whose methods all ranks call, or a library calls, was created by each of them."""
         makes = cls.methods.get("__init__")
         if makes is None:
@@ -286,13 +286,13 @@ class Engine(Runs):
         """The arguments of a trainer's constructor are the same on all ranks; its model is not wrapped yet."""
         if not self.is_entry_class(cls):
             return settings.flags_of_program(method)
-        given: dict[str, Value] = {"*": SAME, "**": SAME}
+        parameters: dict[str, Value] = {"*": SAME, "**": SAME}
         for parameter in method.parameters[1:]:
             if not parameter.star:
-                given[parameter.name] = self._built_from(cls, method, parameter)
-        return given
+                parameters[parameter.name] = self._constructor_argument(cls, method, parameter)
+        return parameters
 
-    def _built_from(self, cls: ClassInfo, method: FunctionInfo, parameter: Parameter) -> Value:
+    def _constructor_argument(self, cls: ClassInfo, method: FunctionInfo, parameter: Parameter) -> Value:
         if parameter.name in CONSTRUCTOR and self.is_subclass(cls, "transformers.Trainer"):
             return CONSTRUCTOR[parameter.name]
         known = self._by_annotation(Frame(self, method.module), parameter)
@@ -302,9 +302,9 @@ class Engine(Runs):
 
     def _enter_hook(self, cls: ClassInfo, method: FunctionInfo, rows: tuple[Hook, ...]) -> Summary:
         parameters = _parameters_of(rows)
-        given = any(value.kind is Kind.BATCH and value.rank.differs for value in parameters.values())
-        summary = self._enter_with(method, cls, {**parameters, **_own_switches(method, parameters)})
-        summary.trace.steps |= given and rows[-1].name.rpartition(".")[2] not in EVALUATION_HOOKS
+        gets_batch = any(value.kind is Kind.BATCH and value.rank.differs for value in parameters.values())
+        summary = self._enter_with(method, cls, {**parameters, **_added_switches(method, parameters)})
+        summary.trace.steps |= gets_batch and rows[-1].name.rpartition(".")[2] not in EVALUATION_HOOKS
         # `_save`, which writes, is called on the main process only; a hook that saves is called on each rank.
         summary.trace.launched |= rows[-1].called and method.name != "_save"
         summary.trace.trains |= rows[-1].trains
@@ -315,10 +315,10 @@ class Engine(Runs):
         if rows[-1].stored is not None and above is None:
             cls.stored[method] = (rows[-1], summary)
         if rows[-1].gathered and not any(cls.find(name) for name in ("evaluation_loop", "prediction_loop")):
-            self._tell_what_is_gathered(cls, method, rows[-1], summary)
+            self._emit_gathered(cls, method, rows[-1], summary)
         return summary
 
-    def _tell_what_is_gathered(self, cls: ClassInfo, method: FunctionInfo, row: Hook, summary: Summary) -> None:
+    def _emit_gathered(self, cls: ClassInfo, method: FunctionInfo, row: Hook, summary: Summary) -> None:
         """Emit an event for what a hook returns, if a library's base class passes it to collectives unchanged."""
         if not isinstance(summary.result, TupleValue) or not isinstance(method.node, cst.FunctionDef):
             return
@@ -342,7 +342,7 @@ class Engine(Runs):
     def _returned_metrics(self, cls: ClassInfo) -> Iterator[EventTrace]:
         """A library's base class logs a part of a hook's result, unless a `log` of the project handles its stores."""
         stores = {name for base in cls.library_bases() for name in library.stores(base, self.versions)}
-        if any(self._drains_itself(cls, name) for name in stores):
+        if any(self._logs_store_itself(cls, name) for name in stores):
             return
         for method, (row, summary) in cls.stored.items():
             result = summary.result
@@ -363,7 +363,7 @@ class Engine(Runs):
             for args, memory, caller, steps in contexts[-MAX_CONTEXTS:]:
                 if any(value.rank.state is State.BOTTOM for value in args.all()):
                     continue  # from before the fixpoint
-                if any(comes_by_another_hook(cls, base, value) for value in args.all()):
+                if any(is_from_overridden_hook(cls, base, value) for value in args.all()):
                     continue
                 frame = Frame(self, base.module, None, base)
                 frame.memory = memory.fork()
@@ -375,13 +375,13 @@ class Engine(Runs):
                 summary.trace.trains |= method.name in library.TRAINING_HOOKS
                 yield summary
 
-    def _drained(self, cls: ClassInfo) -> list[EventTrace]:
+    def _logged_stores(self, cls: ClassInfo) -> list[EventTrace]:
         """What a library's base class logs of its stores: its `log` averages over steps, not over ranks."""
         traces = []
         for base in cls.library_bases():
             for name in library.stores(base, self.versions):
                 value = cls.attribute(name)
-                if value is None or value.kind is not Kind.CONTAINER or self._drains_itself(cls, name):
+                if value is None or value.kind is not Kind.CONTAINER or self._logs_store_itself(cls, name):
                     continue
                 frame = Frame(self, cls.module, None, cls)
                 frame.memory.heap = dict(cls.contents())
@@ -389,7 +389,7 @@ class Engine(Runs):
                 traces.append(frame.trace)
         return traces
 
-    def _drains_itself(self, cls: ClassInfo, name: str) -> bool:
+    def _logs_store_itself(self, cls: ClassInfo, name: str) -> bool:
         """Whether a `log` of the project reads the store: then what it logs is analysed as well."""
         log = cls.find("log")
         if log is None:
@@ -399,7 +399,7 @@ class Engine(Runs):
 
 def _inherited_with_wrapped(cls: ClassInfo) -> Iterator[FunctionInfo]:
     """The methods of known bases that use what the `__init__` of a class has wrapped, which may be bare in the base."""
-    wrapped = {name for name in cls.always_made() if is_wrapped(cls.attributes.get(name, UNKNOWN))}
+    wrapped = {name for name in cls.certain_attributes() if is_wrapped(cls.attributes.get(name, UNKNOWN))}
     if not wrapped:
         return
     for base in cls.in_sight()[1:]:
@@ -422,12 +422,12 @@ def _parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:
     return merged
 
 
-def _own_switches(method: FunctionInfo, given: Mapping[str, Value]) -> dict[str, Value]:
+def _added_switches(method: FunctionInfo, parameters: Mapping[str, Value]) -> dict[str, Value]:
     """The switches that a hook adds to the library's parameters; the library leaves them at their defaults."""
-    if _is_callback(given):
+    if _is_callback(parameters):
         return {}
-    own = (each for each in method.parameters[1 + len(given) :] if not each.star and each.name not in given)
-    switches = {each.name: getattr(each.default, "value", "") for each in own}
+    added = (each for each in method.parameters[1 + len(parameters) :] if not each.star and each.name not in parameters)
+    switches = {each.name: getattr(each.default, "value", "") for each in added}
     return {name: _SWITCHES[value] for name, value in switches.items() if value in _SWITCHES}
 
 
@@ -436,5 +436,5 @@ _SWITCHES = {
 }
 
 
-def _is_callback(given: Mapping[str, Value]) -> bool:
-    return "control" in given
+def _is_callback(parameters: Mapping[str, Value]) -> bool:
+    return "control" in parameters

@@ -31,14 +31,14 @@ def callers_first(functions: Sequence[FunctionInfo]) -> list[FunctionInfo]:
     return sorted(functions, key=lambda each: naming[each.name] > 0 and _STARTS.isdisjoint(inside[each]))
 
 
-def makers(module: Module, classes: Sequence[ClassInfo]) -> list[FunctionInfo]:
+def creators_first(module: Module, classes: Sequence[ClassInfo]) -> list[FunctionInfo]:
     """The functions that no known code has called yet, that no class calls, and that create objects of classes."""
     waiting = [function for function in module.functions if not function.reached]
     if not waiting or not classes:
         return []
     # The two methods of a context manager belong together, and are analysed one by one.
-    made = {cls.name for cls in classes if "__enter__" not in cls.methods}
-    found = [each for each in waiting if not made.isdisjoint(names_in(each.node))]
+    names = {cls.name for cls in classes if "__enter__" not in cls.methods}
+    found = [each for each in waiting if not names.isdisjoint(names_in(each.node))]
     if not found:
         return []
     used = {name for cls in module.classes for name in names_in(cls.node)}

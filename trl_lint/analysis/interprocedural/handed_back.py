@@ -17,19 +17,19 @@ from trl_lint.analysis.program.syntax import of_class
 from trl_lint.domain.values import Value
 
 
-def argument_of(function: FunctionInfo, given: Mapping[str, Value]) -> Value | None:
+def returned_argument(function: FunctionInfo, arguments: Mapping[str, Value]) -> Value | None:
     """The argument that a call returns unchanged, if the function is known to do that."""
     node = function.node
     if not isinstance(node, cst.FunctionDef) or node.asynchronous is not None or function.decorators:
         return None
     name = _returned_at_the_end(node.body)
-    if name is None or name not in given or of_class(node.body, cst.Yield):
+    if name is None or name not in arguments or of_class(node.body, cst.Yield):
         return None
     returned = [each.value for each in of_class(node.body, cst.Return)]
     if not all(isinstance(each, cst.Name) and each.value == name for each in returned):
         return None
     named = sum(each.value == name for each in of_class(node.body, cst.Name))
-    return given[name] if named == len(returned) else None
+    return arguments[name] if named == len(returned) else None
 
 
 def _returned_at_the_end(body: cst.BaseSuite) -> str | None:

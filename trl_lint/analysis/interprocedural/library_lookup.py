@@ -24,7 +24,7 @@ class Tables(Interpreter):
         self.custom: Mapping[str, tuple[Row, ...]] = getattr(versions, "custom", {})
         # The collectives among them, and their operations: "gather" or the name of a reduction.
         self.reducers: tuple[tuple[str, str], ...] = tuple(_reducers(self.custom))
-        self._own_methods: dict[Any, tuple[Row, ...]] = {}
+        self._custom_methods: dict[Any, tuple[Row, ...]] = {}
         self._any_release = library.of_any_release(self.versions)
         self._entered_by_libraries: dict[str, bool] = {}
         self._serial = itertools.count(1)
@@ -89,33 +89,33 @@ class Tables(Interpreter):
                 return dotted
         return ""
 
-    def own_rows(self, function: FunctionInfo) -> tuple[Row, ...]:
+    def custom_rows(self, function: FunctionInfo) -> tuple[Row, ...]:
         """The configured rows of a function of the project, or of one that it overrides."""
         if function.closure is not None:
             return ()
-        if function not in self._own_methods:
-            self._own_methods[function] = self._rows_of_own(function)
-        return self._own_methods[function]
+        if function not in self._custom_methods:
+            self._custom_methods[function] = self._rows_for(function)
+        return self._custom_methods[function]
 
-    def _rows_of_own(self, function: FunctionInfo) -> tuple[Row, ...]:
+    def _rows_for(self, function: FunctionInfo) -> tuple[Row, ...]:
         if function.cls is None:
             rows = self.custom.get(self.custom_name(function.module.path, function.name), ())
         else:
-            rows = self._own_member(function.cls, function.name)
+            rows = self._custom_member(function.cls, function.name)
         return tuple(row for row in rows if not isinstance(row, Attribute))
 
     def custom_attribute(self, cls: ClassInfo, name: str) -> Attribute | None:
         """The configured row for reading an attribute of a class of the project."""
-        rows = self._own_member(cls, name)
+        rows = self._custom_member(cls, name)
         return next((row for row in rows if isinstance(row, Attribute)), None)
 
-    def _own_member(self, cls: ClassInfo, name: str) -> tuple[Row, ...]:
+    def _custom_member(self, cls: ClassInfo, name: str) -> tuple[Row, ...]:
         members = (self.custom.get(f"{base}.{name}") for base in cls.library_bases())
         return next((rows for rows in members if rows), ())
 
 
-def _reducers(own: Mapping[str, tuple[Row, ...]]) -> Iterator[tuple[str, str]]:
-    for name, rows in own.items():
+def _reducers(custom: Mapping[str, tuple[Row, ...]]) -> Iterator[tuple[str, str]]:
+    for name, rows in custom.items():
         for row in rows:
             if isinstance(row, Collective) and row.result in ("gathered", "reduced"):
                 yield name, row.reduction[2] if row.reduction is not None else "gather"

@@ -33,7 +33,7 @@ MAX_STARS = 5
 # A library whose files are never read: the tables have its functions, and most of them are not written in Python.
 _NEVER_READ = "torch"
 # Libraries whose sources say no more than the tables do, and are slow to analyse.
-_TABLED = frozenset({"accelerate", "peft", "transformers"})
+_LINTED_LIBRARIES = frozenset({"accelerate", "peft", "transformers"})
 
 
 # Constants with the name of a launcher variable hold its number.
@@ -124,14 +124,14 @@ class Names(Tables):
             self._settled[key] = UNKNOWN  # for circular imports
             found = self._find_imported(value, base)
             if found is UNKNOWN and self.custom:
-                found = self._own_class(value)
+                found = self._custom_class(value)
             self._settled[key] = found
         return found
 
-    def _own_class(self, reference: ProjectName) -> Value:
+    def _custom_class(self, reference: ProjectName) -> Value:
         """A class that the configuration has, although its source does not show it."""
-        own = self.custom_name(reference.path, reference.name or "", is_class=True)
-        return LibraryName(own) if own else UNKNOWN
+        dotted = self.custom_name(reference.path, reference.name or "", is_class=True)
+        return LibraryName(dotted) if dotted else UNKNOWN
 
     def _find_imported(self, reference: ProjectName, base: bool) -> Value:
         known = self._in_tables(reference)
@@ -139,9 +139,9 @@ class Names(Tables):
             return known
         below = self.project.below(reference.path, reference.name or "")
         if below is not None:
-            return self._taken_out(reference, below) or ProjectName(below)
+            return self._rebound_object(reference, below) or ProjectName(below)
         if not (base or self.project.may_open(reference.path)):
-            return self._by_its_name(reference)
+            return self._guessed_by_name(reference)
         module = self.project.module(reference.path)
         if module is None:
             return UNKNOWN
@@ -152,43 +152,45 @@ class Names(Tables):
             return self.settle(found, base=base)
         return UNKNOWN
 
-    def _taken_out(self, reference: ProjectName, below: Path) -> Value | None:
+    def _rebound_object(self, reference: ProjectName, below: Path) -> Value | None:
         """The object that a package binds to the name of its own module: `from .train import train` in its `__init__`.
 
         The import of the module binds it to the name first, and the imported object is bound to that name afterwards.
         """
         name = reference.name or ""
-        takes_out = re.search(
+        imports_from_it = re.search(
             rb"(?m)^from[ \t]+[\w.]*\b" + name.encode() + rb"[ \t]+import\b", self.project.text(reference.path)
         )
-        module = self.project.module(reference.path) if takes_out and self.project.may_open(reference.path) else None
+        module = (
+            self.project.module(reference.path) if imports_from_it and self.project.may_open(reference.path) else None
+        )
         if module is None:
             return None
         self.load(module)
         found = self.global_names(module).get(name)
-        is_out_of_it = isinstance(found, ProjectName) and (found.path, found.name) == (below, name)
-        return self.settle(found) if found is not None and is_out_of_it else None
+        is_from_module = isinstance(found, ProjectName) and (found.path, found.name) == (below, name)
+        return self.settle(found) if found is not None and is_from_module else None
 
-    def _by_its_name(self, reference: ProjectName) -> Value:
+    def _guessed_by_name(self, reference: ProjectName) -> Value:
         """A name of a file that is not opened: what all training code means by it, if it has such a meaning."""
         name = reference.name or ""
-        if heuristics.tells_rank(name):
+        if heuristics.is_rank_name(name):
             return LibraryName(f"{self.project.name_of(reference.path)}.{name}")
         return NAMED_CONSTANTS[name] if heuristics.LAUNCHER_CONSTANT.fits(name) else UNKNOWN
 
     def _in_tables(self, reference: ProjectName) -> Value | None:
         """A name that the configuration has, or, when accelerate or transformers is linted, the tables have."""
         name = reference.name or ""
-        own = self.custom_name(reference.path, name) if self.custom else ""
-        if own:
-            return self._of_library(own)
+        custom = self.custom_name(reference.path, name) if self.custom else ""
+        if custom:
+            return self._of_library(custom)
         dotted = f"{self.project.name_of(reference.path)}.{name}"
         if heuristics.PACKAGE_CHECK.fits(name):
             return LibraryName(dotted)  # whether a package is installed
-        if dotted.partition(".")[0] not in _TABLED:
+        if dotted.partition(".")[0] not in _LINTED_LIBRARIES:
             return None
         canonical = library.canonical(dotted)
-        return LibraryName(canonical) if _is_tabled(canonical) else None
+        return LibraryName(canonical) if _is_in_knowledge(canonical) else None
 
     def member(self, receiver: LibraryName | ProjectName, name: str) -> Value:
         """`module.name`, of a library or of the project."""
@@ -204,8 +206,8 @@ class Names(Tables):
         for row in library.rows(canonical, self.versions):
             if isinstance(row, Attribute):
                 return row.value
-        own = dotted.rpartition(".")[2]
-        return NAMED_CONSTANTS[own] if heuristics.LAUNCHER_CONSTANT.fits(own) else LibraryName(dotted)
+        name = dotted.rpartition(".")[2]
+        return NAMED_CONSTANTS[name] if heuristics.LAUNCHER_CONSTANT.fits(name) else LibraryName(dotted)
 
     def _file(self, dotted: str, importer: Module) -> Path | None:
         """The file that an import refers to; None for a library that only the tables describe."""
@@ -242,8 +244,8 @@ class Names(Tables):
             if inner is not None:
                 return ProjectName(inner)
             return self.member(LibraryName(dotted), name)
-        own = self.custom_name(path, name) if self.custom else ""
-        return self._of_library(own) if own else ProjectName(path, name)
+        custom = self.custom_name(path, name) if self.custom else ""
+        return self._of_library(custom) if custom else ProjectName(path, name)
 
     def _starred(self, module: Module, name: str) -> Value | None:
         """A name that `from … import *` may have bound; only a few files are opened for it."""
@@ -259,9 +261,9 @@ class Names(Tables):
         for package in reversed(module.library_stars):
             dotted = f"{package}.{name}"
             canonical = library.canonical(dotted)
-            if _is_tabled(canonical) or library.is_alias(dotted):
+            if _is_in_knowledge(canonical) or library.is_alias(dotted):
                 return self._of_library(canonical)
-        if module.library_stars and heuristics.tells_rank(name):
+        if module.library_stars and heuristics.is_rank_name(name):
             return LibraryName(f"{module.library_stars[-1]}.{name}")  # as if it were imported by name
         module.not_starred.add(name)
         return None
@@ -278,7 +280,7 @@ class Names(Tables):
         return None
 
 
-def _is_tabled(canonical: str) -> bool:
+def _is_in_knowledge(canonical: str) -> bool:
     """Whether the tables know a name of a library."""
     return bool(library.rows(canonical)) or library.constructor(canonical) is not None
 

@@ -21,19 +21,19 @@ from trl_lint.domain.provenance import source_step
 from trl_lint.domain.values import Value
 
 
-def comes_by_another_hook(cls: ClassInfo, base: ClassInfo, value: Value) -> bool:
+def is_from_overridden_hook(cls: ClassInfo, base: ClassInfo, value: Value) -> bool:
     """Whether a wrapped model was passed to a method of a base that the class overrides."""
     step = source_step(value.provenance) if is_wrapped(value) else None
     if step is None:
         return False
     for method in base.methods.values():
         if any(step.node is each for each in (method.node, *method.node.params.params)):
-            own = cls.find(method.name)
-            return own is not None and own is not method and not _asks_base(own)
+            override = cls.find(method.name)
+            return override is not None and override is not method and not _calls_base(override)
     return False
 
 
-def _asks_base(method: FunctionInfo) -> bool:
+def _calls_base(method: FunctionInfo) -> bool:
     """Whether a method calls the method of the same name of another object: `super().compute_loss(…)`."""
     callees = (each.func for each in of_class(method.node, cst.Call))
     return any(isinstance(each, cst.Attribute) and each.attr.value == method.name for each in callees)

@@ -35,14 +35,14 @@ def trained(roots: Iterable[EventTrace]) -> set[int]:
 def stepping(roots: Iterable[EventTrace]) -> set[int]:
     """The ids of the traces that, for one of their callers, train on a batch that a prepared loader has yielded."""
     found: set[int] = set()
-    seen: set[tuple[int, bool]] = set()
+    visited: set[tuple[int, bool]] = set()
     todo = [(trace, False) for trace in roots]
     while todo:
         trace, steps = todo.pop()
         steps = steps or trace.steps
-        if (id(trace), steps) in seen:
+        if (id(trace), steps) in visited:
             continue
-        seen.add((id(trace), steps))
+        visited.add((id(trace), steps))
         if steps:
             found.add(id(trace))
         todo.extend((summary.trace, trace.stepping.get(edge, steps)) for edge, summary in trace.calls.items())
@@ -65,8 +65,8 @@ def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[
         is_launched, called = name in launched, launched.get(name)
         reached = Reached(name in in_training, name in in_steps, name in in_building, is_launched, called)
         for event in trace.events.values():
-            ask = observers.reached.get(type(event), _of_the_walk)
-            known = ask(event, reached)
+            refine = observers.reached.get(type(event), _emitted_by_interpreter)
+            known = refine(event, reached)
             if known is not None:
                 found.append(known)
     return found
@@ -85,7 +85,7 @@ def _launched(every: Iterable[EventTrace]) -> dict[int, Step | None]:
     return found
 
 
-def _of_the_walk(event: Event, reached: Reached) -> Event:
+def _emitted_by_interpreter(event: Event, reached: Reached) -> Event:
     """An event that the interpreter itself has emitted."""
     if reached.steps and isinstance(event, CollectiveCalled) and event.stepping is None:
         return replace(event, stepping=True)

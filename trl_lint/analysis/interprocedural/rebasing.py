@@ -21,20 +21,20 @@ def origins(names: Mapping[str, Value], heap: Mapping[Identity, Cell]) -> dict[i
     """The arguments by the ids of the steps that explain them, or the contents of the containers that they are."""
     found: dict[int, str] = {}
     for name, value in names.items():
-        for step in _whys(value, heap):
+        for step in _explaining_steps(value, heap):
             found.setdefault(id(step), name)
     return found
 
 
-def _whys(value: Value, heap: Mapping[Identity, Cell]) -> Iterable[Step]:
+def _explaining_steps(value: Value, heap: Mapping[Identity, Cell]) -> Iterable[Step]:
     if value.provenance is not None:
         yield value.provenance
     if isinstance(value, TupleValue):
         for item in value.items:
-            yield from _whys(item, heap)
+            yield from _explaining_steps(item, heap)
     elif isinstance(value, LoaderValue):
         if value.batch is not None:
-            yield from _whys(value.batch, heap)
+            yield from _explaining_steps(value.batch, heap)
     elif value.kind in (Kind.CONTAINER, Kind.ITERABLE):
         for identity in reachable(value, heap):
             if identity in heap:
@@ -51,7 +51,7 @@ class Rebasing:
         self._sources = sources
         self._names = names
         self._heap = heap
-        self._own: dict[str, Step | None] = {}
+        self._new_steps: dict[str, Step | None] = {}
 
     def __call__(self, value: Value) -> Value:
         """The value with a chain that begins with the caller's argument."""
@@ -68,18 +68,18 @@ class Rebasing:
             step = step.before
         if step is None:
             return provenance
-        own = self._of(self._sources[id(step)])
-        if own is None or own is step:
+        result = self._new_step(self._sources[id(step)])
+        if result is None or result is step:
             return provenance
         for each in reversed(chain):
-            own = each.behind(own)
-        return own
+            result = each.preceded_by(result)
+        return result
 
-    def _of(self, name: str) -> Step | None:
-        if name not in self._own:
+    def _new_step(self, name: str) -> Step | None:
+        if name not in self._new_steps:
             value = self._names.get(name)
-            self._own[name] = None if value is None else next(iter(_whys(value, self._heap)), None)
-        return self._own[name]
+            self._new_steps[name] = None if value is None else next(iter(_explaining_steps(value, self._heap)), None)
+        return self._new_steps[name]
 
 
 def renamed_value(value: Value, renamed: Mapping[Identity, tuple[Identity, ...]], rebase: Rebasing | None) -> Value:
@@ -87,12 +87,12 @@ def renamed_value(value: Value, renamed: Mapping[Identity, tuple[Identity, ...]]
     if rebase is not None:
         value = rebase(value)
     if isinstance(value, ContainerValue):
-        return value.having(frozenset(new for old in value.identities for new in renamed.get(old, (old,))))
+        return value.with_parts(frozenset(new for old in value.identities for new in renamed.get(old, (old,))))
     if isinstance(value, TupleValue):
         items = tuple(renamed_value(item, renamed, rebase) for item in value.items)
-        return value if all(a is b for a, b in zip(items, value.items, strict=True)) else value.having(items)
+        return value if all(a is b for a, b in zip(items, value.items, strict=True)) else value.with_parts(items)
     if isinstance(value, IterableValue):
-        return value.having(renamed_value(value.element, renamed, rebase), value.length, None)
+        return value.with_parts(renamed_value(value.element, renamed, rebase), value.length, None)
     return value
 
 

@@ -14,15 +14,15 @@ from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import Kind, Value
 
 # Why a condition may differ between ranks that run the same code on the same files.
-_OWN = Origin.CLOCK | Origin.DATA
+_RANK_LOCAL = Origin.CLOCK | Origin.DATA
 
 
-def told(frame: Frame, result: Value, divided: Rank) -> Value:
+def with_early_returns(frame: Frame, result: Value, divided: Rank) -> Value:
     """The result of a function that is unknown on some path: it differs if a rank's early return does.
 
     divided: the condition by which ranks leave the function at different places.
     """
-    if result.rank.state is not State.UNKNOWN or not divided.differs or divided.origins & ~_OWN:
+    if result.rank.state is not State.UNKNOWN or not divided.differs or divided.origins & ~_RANK_LOCAL:
         return result
     if not all(_is_flag(value) for value, _ in frame.returned):
         return result

@@ -17,7 +17,7 @@ from trl_lint.analysis.interprocedural.contexts import (
     MAX_CONTAINERS,
     CalledWith,
     Context,
-    how_models_run,
+    gradients_and_parameters,
     joined_for,
     key_of,
     without_constants,
@@ -39,7 +39,7 @@ from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
-from trl_lint.domain.equality import alike_cells
+from trl_lint.domain.equality import same_contents
 from trl_lint.domain.heap import Cell, Memory, join_cells, reachable, reachable_from
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import NONE, Identity, IterableValue
@@ -114,12 +114,12 @@ class Runs(Definitions):
         self.round = 0
         self.engine_arms: dict[int, bool | None] = {}  # by condition; see `conditions.engine_arm`
         self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
-        self.wraps_on_one_way = False
+        self.wraps_on_one_path = False
         self.job_flags = JobFlags()
-        self.met: tuple[SyncPoint, ...] = ()
+        self.earlier_points: tuple[SyncPoint, ...] = ()
         self._running: list[tuple[Hashable, ...]] = []
 
-    def noted(self, *what: object) -> None:
+    def note_stored(self, *what: object) -> None:
         """Called when a run of a function has stored something that outlasts it."""
 
     def call(
@@ -129,27 +129,27 @@ class Runs(Definitions):
         if self.depth > MAX_DEPTH:
             return UNKNOWN
         if self.custom:
-            rows = self.own_rows(function)
+            rows = self.custom_rows(function)
             if rows:
                 return library_calls.apply(frame, rows, args, node, receiver)
         function.reached = True
         self.load(function.module)
         names = bind(frame, function, args, receiver)
         before = len(frame.sync_points)
-        met = self.met
+        earlier_points = self.earlier_points
         if before and frame.memory.control.uniformity is not Uniformity.UNIFORM:
-            self.met = (*met, *frame.sync_points)
+            self.earlier_points = (*earlier_points, *frame.sync_points)
         try:
             if function.closure is not None or isinstance(function.node, cst.Lambda):
                 value, exchanged = self._inline(frame, function, names, node)
             else:
                 value, exchanged = self._summarised(frame, function, names, node, receiver)
         finally:
-            self.met = met
+            self.earlier_points = earlier_points
         for name, argument in exchanged.items():
-            stands = expression_of(function, name, args, receiver)
-            if stands is not None:
-                assignment.rebind(frame, stands, argument)
+            expressions = expression_of(function, name, args, receiver)
+            if expressions is not None:
+                assignment.rebind(frame, expressions, argument)
         if function.first_rank:
             first_rank.note_context(frame, node, function.first_rank)
         if self.job_flags.starters:
@@ -173,8 +173,8 @@ class Runs(Definitions):
         self.depth -= 1
         self._running.pop()
         frame.pending_used |= inner.pending_used
-        self._tell_of_call(frame, function, CalleeRun(inner.sync_points, frame.memory.control, inner.trace), node)
-        changed = aliases.exchanged(function.node, names, inner.memory.names)
+        self._report_call(frame, function, CalleeRun(inner.sync_points, frame.memory.control, inner.trace), node)
+        changed = aliases.became_uniform(function.node, names, inner.memory.names)
         return self._explained(frame, value, function, node), changed
 
     def _run_body(self, frame: Frame, function: FunctionInfo) -> Value:
@@ -192,11 +192,11 @@ class Runs(Definitions):
             observe(frame, before, decorated)
         result: Value = BOTTOM
         memory: Memory | None = None
-        divided = self._divided(frame, entry)
+        divided = self._dividing_fact(frame, entry)
         for value, state in frame.returned:
             result = join(result, value, divided)
             memory = state if memory is None else memory.merge(state)
-        result = returned_flags.told(frame, result, divided)
+        result = returned_flags.with_early_returns(frame, result, divided)
         result = absences.of_returned(frame, entry, result)
         if decorated.uniformity is Uniformity.DIVERGENT:
             result = self._of_some_ranks(result, decorated)
@@ -210,10 +210,14 @@ class Runs(Definitions):
 
     def _of_some_ranks(self, result: Value, decorated: Control) -> Value:
         """The result of a function that only some ranks run because of its decorator: None on the others."""
-        both = join(result, NONE, decorated.rank)
-        return both.replace(provenance=decorated.provenance) if both.rank.differs and both.provenance is None else both
+        joined = join(result, NONE, decorated.rank)
+        return (
+            joined.replace(provenance=decorated.provenance)
+            if joined.rank.differs and joined.provenance is None
+            else joined
+        )
 
-    def _divided(self, frame: Frame, entry: Control) -> ranks.Rank:
+    def _dividing_fact(self, frame: Frame, entry: Control) -> ranks.Rank:
         """The fact of a condition by which ranks leave a function at different places."""
         for _, state in frame.returned:
             if state.control.uniformity > entry.uniformity and state.control.rank.differs:
@@ -230,7 +234,7 @@ class Runs(Definitions):
             return BOTTOM, {}
         self._flush(frame)
         summary = function.summaries.get(key)
-        if summary is None or not self._usable(summary):
+        if summary is None or not self._is_usable(summary):
             summary = self._run(function, CalledWith(key, context.names, context.inputs, cls, context.memory))
         edge = (id(node), id(function))
         frame.trace.calls[edge] = summary
@@ -245,32 +249,32 @@ class Runs(Definitions):
     ) -> Context:
         """The context in which a call runs: its own, one with less detail, or one that is shared with other calls."""
         inputs = self._inputs(names, memory)
-        given = (names, memory.heap)
+        passed = (names, memory.heap)
         key = key_of(memory, function, names, cls)
-        if key not in function.summaries and self._is_called_in_many_ways(function) and key not in self._running:
+        if key not in function.summaries and self._has_many_contexts(function) and key not in self._running:
             names, memory = without_constants(names, inputs, memory)
             key = key_of(memory, function, names, cls)
             if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS + MAX_PLAIN:
                 joined = joined_for(function, names, memory, cls, self.fresh)
                 outgrown = joined.key
-                stands_for = joined.take(names, memory)
+                represented = joined.join_call(names, memory)
                 key = joined.key
                 if key != outgrown:
                     function.summaries.pop(outgrown, None)
                 assert joined.control is not None  # it has taken a call
                 memory = Memory(joined.names, dict(joined.heap), memory.attributes, joined.control)
-                return Context(key, dict(joined.names), memory, list(joined.heap), given, stands_for, joined=True)
-        return Context(key, names, memory, inputs, given)
+                return Context(key, dict(joined.names), memory, list(joined.heap), passed, represented, joined=True)
+        return Context(key, names, memory, inputs, passed)
 
     @staticmethod
-    def _is_called_in_many_ways(function: FunctionInfo) -> bool:
+    def _has_many_contexts(function: FunctionInfo) -> bool:
         """Whether the function has the maximum number of contexts that are kept apart with all facts."""
-        known = len(function.summaries)
-        if known < MAX_CONTEXTS:
+        count = len(function.summaries)
+        if count < MAX_CONTEXTS:
             return False
-        return known >= MAX_NAMED or ENVIRONMENT.isdisjoint(each.value for each in of_class(function.node, cst.Name))
+        return count >= MAX_NAMED or ENVIRONMENT.isdisjoint(each.value for each in of_class(function.node, cst.Name))
 
-    def _usable(self, summary: Summary) -> bool:
+    def _is_usable(self, summary: Summary) -> bool:
         """Whether to use a run: one of this round, even if what it read has changed, as the next round checks it."""
         return summary.round == self.round or summary.runs >= MAX_RUNS or summary.is_current()
 
@@ -287,9 +291,9 @@ class Runs(Definitions):
                     found[identity] = None
         return list(found)
 
-    def _run(self, function: FunctionInfo, given: CalledWith) -> Summary:
-        key, names, inputs = given.key, given.names, given.inputs
-        frame = self._frame(function, given)
+    def _run(self, function: FunctionInfo, called_with: CalledWith) -> Summary:
+        key, names, inputs = called_with.key, called_with.names, called_with.inputs
+        frame = self._frame(function, called_with)
         control = frame.memory.control
         summary, previous = Summary(), function.summaries.get(key)
         if previous is not None:
@@ -301,17 +305,17 @@ class Runs(Definitions):
         self._running.pop()
         frame.flush(frame.memory)
         if function.name in _RUN_ONCE:
-            frame.objects.read_anew()
+            frame.objects.mark_read()
         summary.inputs = inputs
         summary.names = names
-        summary.argument_sources = origins(names, given.caller.heap)
+        summary.argument_sources = origins(names, called_with.caller.heap)
         summary.final = self._final(frame, summary.result, inputs)
         shared = {*inputs, *frame.objects.class_cells}
         if len(summary.final.keys() - shared) > MAX_CONTAINERS:  # each of its callers would get a copy of them
             summary.result = UNKNOWN
             kept = summary.final.keys() & shared
             summary.final = {each: cell.holding({}, UNKNOWN) for each, cell in summary.final.items() if each in kept}
-        summary.exchanged = aliases.exchanged(function.node, names, frame.memory.names)
+        summary.exchanged = aliases.became_uniform(function.node, names, frame.memory.names)
         summary.trace = frame.trace
         summary.sync_points = (frame.sync_points, control)
         summary.dependencies = frame.objects.dependencies
@@ -324,18 +328,20 @@ class Runs(Definitions):
         function.summaries[key] = summary
         return summary
 
-    def _frame(self, function: FunctionInfo, given: CalledWith) -> Frame:
+    def _frame(self, function: FunctionInfo, called_with: CalledWith) -> Frame:
         """The frame in which a function is run: it has the arguments, and what they reach."""
-        caller, inputs = given.caller, given.inputs
+        caller, inputs = called_with.caller, called_with.inputs
         level = caller.control.uniformity
         control = caller.control if level or caller.control.engine or caller.control.first_rank else UNIFORM
-        grad, whole = how_models_run(given.names, caller.control)
-        if (grad, whole) != (control.grad, control.whole):
-            control = control.where(control.engine, grad, whole, control.first_rank)
-        frame = Frame(self, function.module, function, given.cls, None, control)
-        frame.key = given.key
-        frame.memory = Memory(dict(given.names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control)
-        self._claim(frame, given.cls, inputs)
+        grad, parameters_gathered = gradients_and_parameters(called_with.names, caller.control)
+        if (grad, parameters_gathered) != (control.grad, control.parameters_gathered):
+            control = control.with_other_facts(control.engine, grad, parameters_gathered, control.first_rank)
+        frame = Frame(self, function.module, function, called_with.cls, None, control)
+        frame.key = called_with.key
+        frame.memory = Memory(
+            dict(called_with.names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control
+        )
+        self._claim(frame, called_with.cls, inputs)
         return frame
 
     def _claim(self, frame: Frame, cls: ClassInfo | None, inputs: Iterable[Identity]) -> None:
@@ -364,7 +370,7 @@ class Runs(Definitions):
         frame.objects.dependencies = {**summary.dependencies, **frame.objects.dependencies}
         frame.objects.attribute_writes |= summary.attribute_writes
         frame.trace.shows |= summary.trace.shows
-        self._tell_of_call(frame, function, CalleeRun(*summary.sync_points, summary.trace), node)
+        self._report_call(frame, function, CalleeRun(*summary.sync_points, summary.trace), node)
         frame.forget(summary.attribute_writes, summary.cell_writes)
         frame.pending_used |= summary.pending_used and function.pending_used and self._passes_pending(frame)
         renamed = context.targets(summary.inputs)
@@ -373,37 +379,37 @@ class Runs(Definitions):
                 renamed[identity] = (self._renamed(frame, identity, node),)
         heap = frame.memory.heap
         # For joined calls, the names hold the explanations of the first ones.
-        is_own = summary.names is context.names and not context.joined
-        rebase = None if is_own else Rebasing(summary.argument_sources, *context.given)
+        is_first_call = summary.names is context.names and not context.joined
+        rebase = None if is_first_call else Rebasing(summary.argument_sources, *context.passed)
         for identity, cell in summary.final.items():
             content = renamed_cell(cell, renamed, rebase)
-            given = context.memory.heap.get(identity) if context.joined else None
-            if given is not None and alike_cells(cell, given):
+            before = context.memory.heap.get(identity) if context.joined else None
+            if before is not None and same_contents(cell, before):
                 continue  # unchanged in all of the joined calls
             for target in renamed[identity]:
                 if identity in summary.inputs and target in frame.objects.class_cells:
                     frame.touch(target)
-                heap[target] = content if given is None or target not in heap else join_cells(heap[target], content)
-        same = handed_back.argument_of(function, context.given[0]) if context.joined else None
+                heap[target] = content if before is None or target not in heap else join_cells(heap[target], content)
+        same = handed_back.returned_argument(function, context.passed[0]) if context.joined else None
         result = renamed_value(summary.result, renamed, rebase) if same is None else same
         return self._explained(frame, result, function, node)
 
-    def _tell_of_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+    def _report_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         before = len(frame.sync_points)
         for observe in frame.observers.call_in_sight:
             observe(frame, function, run, node)
-        first_rank.waited(frame, frame.sync_points[before:])
+        first_rank.note_waits(frame, frame.sync_points[before:])
 
     def _passes_pending(self, frame: Frame) -> bool:
         return any(value.pending for value in frame.memory.names.values())
 
     def _renamed(self, frame: Frame, identity: Identity, node: cst.CSTNode) -> Any:
         """The caller's identity for a container that a callee created; containers on objects keep theirs."""
-        if identity in frame.objects.class_cells or self._lives_on_object(frame, identity):
+        if identity in frame.objects.class_cells or self._is_on_object(frame, identity):
             return identity
-        return frame.made_at((id(node), identity))
+        return frame.container_at((id(node), identity))
 
-    def _lives_on_object(self, frame: Frame, identity: Identity) -> bool:
+    def _is_on_object(self, frame: Frame, identity: Identity) -> bool:
         cls = frame.cls
         if cls is not None and any(identity in each.heap for each in cls.in_sight()):
             frame.objects.class_cells[identity] = cls

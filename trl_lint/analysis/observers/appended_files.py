@@ -45,14 +45,14 @@ class AppendedFiles(Observer["Frame"]):
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
         if isinstance(statement, cst.For):
-            goes_through = frame.node_values.get(id(statement.iter), UNKNOWN)
-            frame.notes.of(Loops).of_some[id(statement)] = _is_of_some(frame, goes_through)
+            iterable = frame.node_values.get(id(statement.iter), UNKNOWN)
+            frame.notes.of(Loops).of_some[id(statement)] = _is_of_some(frame, iterable)
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
         events = frame.trace.events
         opened = [key for key, each in events.items() if isinstance(each, SideEffect) and each.effect is APPENDED]
         for key in opened:
-            if _is_left_alone(frame, events[key].node):
+            if _is_used_by_some(frame, events[key].node):
                 del events[key]
 
 
@@ -64,15 +64,15 @@ def _is_of_some(frame: Frame, value: Value) -> bool:
     return bool(cells) and all(cell.is_empty or cell.length.how == ranks.HELD for cell in cells)
 
 
-def _is_left_alone(frame: Frame, call: cst.CSTNode) -> bool:
+def _is_used_by_some(frame: Frame, call: cst.CSTNode) -> bool:
     """Whether the file that is opened here is used, and only by some ranks."""
     bound = _bound_to(frame.root, call)
     if bound is None:
         return False
     name, code = bound
     uses = [each for each in value_names(code) if each.value == name.value and each is not name]
-    uses = [each for each in uses if not _leaves_it(frame.root, each)]
-    return bool(uses) and all(_is_for_some(frame, each) for each in uses)
+    uses = [each for each in uses if not _closes(frame.root, each)]
+    return bool(uses) and all(_is_under_rank_test(frame, each) for each in uses)
 
 
 def _bound_to(root: cst.CSTNode, call: cst.CSTNode) -> tuple[cst.Name, cst.CSTNode] | None:
@@ -86,20 +86,20 @@ def _bound_to(root: cst.CSTNode, call: cst.CSTNode) -> tuple[cst.Name, cst.CSTNo
     return None
 
 
-def _leaves_it(root: cst.CSTNode, name: cst.Name) -> bool:
+def _closes(root: cst.CSTNode, name: cst.Name) -> bool:
     """`file.close()`."""
     around = ancestors(root, name)[-1]
     return isinstance(around, cst.Attribute) and around.attr.value in LEAVE_FILE
 
 
-def _is_for_some(frame: Frame, use: cst.CSTNode) -> bool:
+def _is_under_rank_test(frame: Frame, use: cst.CSTNode) -> bool:
     loops = frame.notes.of(Loops).of_some
     for each in ancestors(frame.root, use):
         if loops.get(id(each)):
             return True
         if isinstance(each, cst.If):
-            asked = frame.node_values.get(id(each.test), UNKNOWN).rank
-            if asked.differs and asked.origins == ranks.Origin.RANK:
+            test_rank = frame.node_values.get(id(each.test), UNKNOWN).rank
+            if test_rank.differs and test_rank.origins == ranks.Origin.RANK:
                 return True
     return False
 

@@ -29,9 +29,9 @@ from trl_lint.knowledge.backends import (
     ALL_RANKS,
     CHOOSE_GPU,
     CHOOSE_NCCL,
+    LOCAL_ADDRESS,
     MAKE_TENSORS_ELSEWHERE,
     NAMES_BACKEND,
-    OWN_ADDRESS,
     START_NCCL,
     STAY_ON_CPU,
     TEST_FILES,
@@ -68,7 +68,7 @@ class BackendChoice(Observer["Frame"]):
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         _note(frame, name, args)
         if name in CHOOSE_GPU and args.positional and type(args.positional[0].const) is int and _is_start(frame, node):
-            _keep(frame, sees_own_gpu=True)
+            _record(frame, sees_own_gpu=True)
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         if base:
@@ -86,25 +86,25 @@ class BackendChoice(Observer["Frame"]):
     def on_enter(self, frame: Frame, item: cst.BaseExpression, value: Value) -> None:
         """Inside `with torch.device(…)` tensors are created on that device."""
         if isinstance(value, DeviceValue) or library_name_of(value) == OWN_DEVICE.name:
-            _keep(frame, takes_cpu=True)
+            _record(frame, takes_cpu=True)
 
 
 def _note(frame: Frame, name: str, args: Arguments) -> None:
     parameter = NAME_BACKEND.get(name)
     if name in MAKE_TENSORS_ELSEWHERE:
-        _keep(frame, takes_cpu=True)
+        _record(frame, takes_cpu=True)
     if parameter is not None:
-        is_all_in_sight = args.star is None and args.double is None
-        is_gpu = is_for_gpus(args.get(*parameter), is_all_in_sight and name.startswith(TAKE_NCCL))
-        _keep(frame, moves_gpu=is_gpu, takes_cpu=not is_gpu)
+        has_all_arguments = args.star is None and args.double is None
+        is_gpu = is_for_gpus(args.get(*parameter), has_all_arguments and name.startswith(TAKE_NCCL))
+        _record(frame, moves_gpu=is_gpu, takes_cpu=not is_gpu)
     elif _chooses(name):
-        says_cpu = _says_cpu(args)
-        frame.trace.notes.of(Backends).moves_gpu |= not says_cpu
-        if says_cpu:
-            _keep(frame, takes_cpu=True)
+        is_cpu = _names_cpu(args)
+        frame.trace.notes.of(Backends).moves_gpu |= not is_cpu
+        if is_cpu:
+            _record(frame, takes_cpu=True)
 
 
-def _says_cpu(args: Arguments) -> bool:
+def _names_cpu(args: Arguments) -> bool:
     """Whether the arguments of a call that chooses the backend disable the GPU, or name a backend for the CPU."""
     return any(args.keywords[name].const is True for name in STAY_ON_CPU if name in args.keywords) or any(
         not is_for_gpus(args.keywords[name]) for name in NAMES_BACKEND if name in args.keywords
@@ -117,17 +117,17 @@ def _is_start(frame: Frame, node: cst.CSTNode) -> bool:
 
     from trl_lint.analysis.program.syntax import ancestors, names_in
 
-    is_asked = any(isinstance(each, If) for each in ancestors(frame.root, node))
-    return not is_asked and any(name.rpartition(".")[2] in names_in(frame.root) for name in NAME_BACKEND)
+    is_conditional = any(isinstance(each, If) for each in ancestors(frame.root, node))
+    return not is_conditional and any(name.rpartition(".")[2] in names_in(frame.root) for name in NAME_BACKEND)
 
 
-def _keep(frame: Frame, *, moves_gpu: bool = False, takes_cpu: bool = False, sees_own_gpu: bool = False) -> None:
+def _record(frame: Frame, *, moves_gpu: bool = False, takes_cpu: bool = False, sees_own_gpu: bool = False) -> None:
     for notes in (frame.module.notes, frame.trace.notes):
         backends = notes.of(Backends)
         backends.moves_gpu |= moves_gpu
         backends.takes_cpu |= takes_cpu
         backends.sees_own_gpu |= sees_own_gpu
-    frame.engine.noted(Backends, frame.module, moves_gpu, takes_cpu, sees_own_gpu)
+    frame.engine.note_stored(Backends, frame.module, moves_gpu, takes_cpu, sees_own_gpu)
 
 
 # --- queries of rules -----------------------------------------------------------------------------------
@@ -140,9 +140,9 @@ def takes_gpu_only(
 
     groups: the process groups that it is passed. on_gpus: the calling program has started one for GPUs.
     """
-    own = [group for group in groups if not _is_of_all(group)]
-    if own:
-        return all(isinstance(group, GpuGroup) for group in own)
+    subgroups = [group for group in groups if not _is_of_all_ranks(group)]
+    if subgroups:
+        return all(isinstance(group, GpuGroup) for group in subgroups)
     backends = module.notes.of(Backends)
     if backends.takes_cpu:
         return False
@@ -160,7 +160,7 @@ def stays_on_cpu(module: Module) -> bool:
     return backends.takes_cpu and not backends.moves_gpu
 
 
-def _is_of_all(group: Value) -> bool:
+def _is_of_all_ranks(group: Value) -> bool:
     return isinstance(group, (NoneValue, LikeAllRanks)) or library_name_of(group) in ALL_RANKS
 
 
@@ -178,16 +178,16 @@ def _chooses(name: str) -> bool:
 
 def uses_accelerate(module: Module) -> bool:
     """Whether Accelerate starts the process group in a file, itself or for a trainer."""
-    return any(_is_chooser(value) and not _is_of("deepspeed", value) for value in module.names.values())
+    return any(_is_chooser(value) and not _is_from("deepspeed", value) for value in module.names.values())
 
 
-def _is_of(root: str, value: Value) -> bool:
+def _is_from(root: str, value: Value) -> bool:
     return library_name_of(value).partition(".")[0] == root
 
 
 def is_on_one_node(module: Module) -> bool:
     """Whether all processes that run a file are on one machine: a test, or an address that only it can reach."""
-    return any(map(module.path.match, TEST_FILES)) or module.mentions(OWN_ADDRESS)
+    return any(map(module.path.match, TEST_FILES)) or module.mentions(LOCAL_ADDRESS)
 
 
 OBSERVER = BackendChoice()

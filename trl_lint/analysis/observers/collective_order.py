@@ -15,11 +15,11 @@ import libcst as cst
 from trl_lint.analysis.program.definitions.objects import FunctionValue, class_of
 from trl_lint.analysis.program.idioms.zero_stages import leaves_whole
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class, own_attribute
+from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class, self_attribute
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
-from trl_lint.analysis.transfer.models.trained_apart import are_trained_apart
+from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrapped
 from trl_lint.analysis.transfer.processes.groups import groups_of
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
@@ -132,7 +132,7 @@ def _fills_cache(frame: Frame, node: cst.CSTNode) -> bool:
         for each in around
         if isinstance(each, cst.Assign)
         for target in each.targets
-        if (name := own_attribute(target.target))
+        if (name := self_attribute(target.target))
     }
     tests = (each.test for each in around if isinstance(each, cst.If))
     return bool(targets) and any(_asks_whether_none(test) in targets for test in tests)
@@ -142,9 +142,9 @@ def _asks_whether_none(test: cst.BaseExpression) -> str:
     """The attribute that a condition tests for None, or for being empty; "" if there is none."""
     match test:
         case cst.Comparison(left, [cst.ComparisonTarget(cst.Is(), cst.Name("None"))]):
-            return own_attribute(left)
+            return self_attribute(left)
         case cst.UnaryOperation(cst.Not(), attribute):
-            return own_attribute(attribute)
+            return self_attribute(attribute)
     return ""
 
 
@@ -156,7 +156,7 @@ def _may_be_prepared(model: Value) -> bool:
 def _may_be_sharded(frame: Frame, model: Value) -> bool:
     """Whether a value is the module in a wrapper that may shard it: the ranks gather each parameter to use it."""
     is_inside = model.kind is Kind.MODEL and model.wrapping is Wrapping.UNWRAPPED and not is_replicated(model)
-    return is_inside and not frame.memory.control.whole
+    return is_inside and not frame.memory.control.parameters_gathered
 
 
 def _is_wrapped(model: Value) -> bool:
@@ -185,7 +185,7 @@ def _is_local(frame: Frame, row: Row, args: Arguments, node: cst.CSTNode) -> boo
         block = next((each for each in ancestors(frame.root, node) if isinstance(each, cst.With)), None)
         called = set() if block is None else {last_name(call.func) for call in of_class(block.body, cst.Call)}
         return ASKS_FOR_STATE.isdisjoint(called) or not LOADS_STATE.isdisjoint(called)
-    return isinstance(row, Function) and row.synchronises is BACKWARD and are_trained_apart(frame)
+    return isinstance(row, Function) and row.synchronises is BACKWARD and are_trained_unwrapped(frame)
 
 
 def _wraps(row: Function, args: Arguments) -> bool:

@@ -47,32 +47,34 @@ class DroppedWrappers(Observer["Frame"]):
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
         if isinstance(row, Function) and row.returns == Transfer.PREPARED:
-            _look_at_loop(frame, args, node)
+            _check_loop(frame, args, node)
             if name == PREPARE:
-                _look_at_list(frame, args, node)
+                _check_list(frame, args, node)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """An Accelerator that is created from a configuration is recognised by its name."""
         if name == "prepare" and receiver.kind is Kind.UNKNOWN:
-            of = getattr(callee_of(node), "value", None)
-            if ACCELERATOR_OBJECT.fits(last_name(of)):
-                _look_at_loop(frame, args, node)
+            receiver_node = getattr(callee_of(node), "value", None)
+            if ACCELERATOR_OBJECT.fits(last_name(receiver_node)):
+                _check_loop(frame, args, node)
 
 
-def _look_at_loop(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+def _check_loop(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     is_one = len(args.positional) == 1 and _is_trained(args)
     if is_one and is_lost_in_loop(frame.root, node) and not is_test(frame.function):
         frame.emit(WrapperDropped, node, is_prepared=True)
 
 
-def _look_at_list(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+def _check_list(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     """Emit an event for a list of known contents as the only argument of `prepare`, which does not change them."""
     if len(args.positional) != 1 or args.star is not None or is_test(frame.function):
         return
-    (given,) = args.positional
-    cells = frame.memory.cells(given) if isinstance(given, ContainerValue) else []
-    items = list(given.items) if isinstance(given, TupleValue) else [item for cell in cells for item in cell.values()]
-    is_list = type(given) is TupleValue or (cells and all(cell.shape == "list" for cell in cells))
+    (argument,) = args.positional
+    cells = frame.memory.cells(argument) if isinstance(argument, ContainerValue) else []
+    items = (
+        list(argument.items) if isinstance(argument, TupleValue) else [item for cell in cells for item in cell.values()]
+    )
+    is_list = type(argument) is TupleValue or (cells and all(cell.shape == "list" for cell in cells))
     if is_list and items and not all(_needs_no_wrapper(item) for item in items):
         frame.emit(WrapperDropped, node, is_list=True)
 

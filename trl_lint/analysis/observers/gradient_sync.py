@@ -21,7 +21,7 @@ from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients, reduces_gradients
 from trl_lint.analysis.program.idioms.only_forwards import is_only_forward
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.syntax import below, of_class, own_attribute
+from trl_lint.analysis.program.syntax import below, of_class, self_attribute
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observer, Reached
@@ -37,20 +37,20 @@ class GradientSync(Observer["Frame"]):
     emits = frozenset({ModelCalled, ParameterRead})
 
     def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
-        _tell(frame, model, node)
+        _emit(frame, model, node)
 
     def on_model_method(self, frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
         is_of_unknown = model.wrapping is Wrapping.UNWRAPPED and class_of(model) is None
         around = frame.module.tree if frame.cls is None else frame.cls.node
         if _is_forward(model, name) or (is_of_unknown and is_only_forward(frame.root, around, node)):
-            _tell(frame, model, node, "" if name in models.FORWARDS else name)
+            _emit(frame, model, node, "" if name in models.FORWARDS else name)
 
     def on_argument(self, frame: Frame, value: Value, call: cst.Call) -> None:
         """Emit the read of a parameter whose values a call uses, unless the callee is known and may gather it."""
         read = value.parameter if isinstance(value, TensorValue) else None
-        if read is None or read.function is not frame.function or _goes_with_weight(read.node, call):
+        if read is None or read.function is not frame.function or _is_passed_with_weight(read.node, call):
             return
-        if not _is_in_sight(frame, call.func):
+        if not _is_known_callee(frame, call.func):
             frame.emit(ParameterRead, read.node, value=value, attribute=read.name)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
@@ -59,7 +59,7 @@ class GradientSync(Observer["Frame"]):
         return event
 
 
-def _goes_with_weight(read: cst.CSTNode, call: cst.Call) -> bool:
+def _is_passed_with_weight(read: cst.CSTNode, call: cst.Call) -> bool:
     """Whether a bias is passed with the weight of the same module: it may be missing, and one finding is enough."""
     receiver, name = _owner_and_name(read)
     if receiver is None or name != "bias":
@@ -77,7 +77,7 @@ def _owner_and_name(read: cst.CSTNode) -> tuple[cst.BaseExpression | None, str]:
     return None, ""
 
 
-def _tell(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None:
+def _emit(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None:
     if model.wrapping is Wrapping.UNWRAPPED and _needs_no_wrapper(frame, node):
         return
     if model.wrapping in (Wrapping.UNWRAPPED, Wrapping.WRAPPED):
@@ -91,24 +91,26 @@ def _tell(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
             for (receiver, name), value in frame.memory.attributes.items()
             if receiver is frame.cls and wrapped_models.is_wrapped(value)
         )
-        given = _given_with_gradients(frame)
-        frame.emit(ModelCalled, node, model=model, path=path, names=names, attributes=attributes, given=given)
+        with_gradients = _parameters_with_gradients(frame)
+        frame.emit(ModelCalled, node, model=model, path=path, names=names, attributes=attributes, given=with_gradients)
 
 
 def _needs_no_wrapper(frame: Frame, node: cst.CSTNode) -> bool:
-    if _is_reduced_by_hand(frame) or _has_one_for_the_wrapper(frame, node):
+    if _is_reduced_by_hand(frame) or _has_counterpart_for_wrapper(frame, node):
         return True
     return frame.function is not None and only_reads_gradients(frame.function.node)
 
 
-def _given_with_gradients(frame: Frame) -> frozenset[str]:
+def _parameters_with_gradients(frame: Frame) -> frozenset[str]:
     """The parameters, except `self`, that may be tensors which the caller has computed with gradients.
 
     Settings, by which a loss may be weighted, are not among them: `loss + args.prior_loss_weight * prior_loss`.
     """
     function = frame.function
-    own = () if function is None else function.parameters[frame.cls is not None :]
-    values = ((each.name, frame.memory.names.get(each.name)) for each in own if not SETTINGS_OBJECT.fits(each.name))
+    parameters = () if function is None else function.parameters[frame.cls is not None :]
+    values = (
+        (each.name, frame.memory.names.get(each.name)) for each in parameters if not SETTINGS_OBJECT.fits(each.name)
+    )
     return frozenset(name for name, value in values if value is not None and value.kind in _MAY_BE_LOSS and value.grad)
 
 
@@ -125,21 +127,21 @@ def _is_reduced_by_hand(frame: Frame) -> bool:
     return reduces_gradients(frame.root, code_of)
 
 
-def _has_one_for_the_wrapper(frame: Frame, node: cst.CSTNode) -> bool:
+def _has_counterpart_for_wrapper(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether the method just returns the result of this call, and another of the class returns that of the wrapper.
 
     A step that adds up losses of both makes the wrapper prepare the backward pass of the sum.
     """
     method, cls = frame.function, frame.cls
-    if method is None or cls is None or not any(each is node for each in _handed_on(method)):
+    if method is None or cls is None or not any(each is node for each in _returned_calls(method)):
         return False
     others = (each for each in cls.methods.values() if each is not method)
-    attributes = {own_attribute(call.func) for each in others for call in _handed_on(each)} - {""}
-    held = (cls.attribute(name) for name in sorted(attributes))
-    return any(value is not None and wrapped_models.is_wrapped(value) for value in held)
+    attributes = {self_attribute(call.func) for each in others for call in _returned_calls(each)} - {""}
+    values = (cls.attribute(name) for name in sorted(attributes))
+    return any(value is not None and wrapped_models.is_wrapped(value) for value in values)
 
 
-def _handed_on(method: FunctionInfo) -> Iterator[cst.Call]:
+def _returned_calls(method: FunctionInfo) -> Iterator[cst.Call]:
     """The calls whose result a method returns unchanged."""
     for statement in of_class(method.node, cst.Return):
         if isinstance(statement.value, cst.Call):
@@ -170,14 +172,14 @@ def _runs_a_part(body: cst.CSTNode, this: str, cls: ClassInfo) -> bool:
     return False
 
 
-def _is_in_sight(frame: Frame, callee: cst.BaseExpression) -> bool:
+def _is_known_callee(frame: Frame, callee: cst.BaseExpression) -> bool:
     """Whether a callee is a function of the project, or one that only inspects a parameter."""
     if isinstance(callee, cst.Attribute):
         receiver = frame.node_values.get(id(callee.value))
         name = callee.attr.value
         cls = class_of(receiver)
-        is_own = cls is not None and cls.find(name) is not None
-        return is_own or name in models.INSPECT_PARAMETERS
+        is_method = cls is not None and cls.find(name) is not None
+        return is_method or name in models.INSPECT_PARAMETERS
     if not isinstance(callee, cst.Name) or callee.value in models.INSPECT_PARAMETERS:
         return isinstance(callee, cst.Name)
     known = frame.engine.lookup(frame, callee.value)

@@ -27,13 +27,13 @@ class KnownFacts(Observer["Frame"]):
     on_request = True
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
-        asked = frame.module.asked.get(id(statement), ())
-        values = tuple((node, value) for node in asked if (value := _known(frame, node)) is not None)
-        if asked:
+        nodes = frame.module.asked.get(id(statement), ())
+        values = tuple((node, value) for node in nodes if (value := _value_of(frame, node)) is not None)
+        if nodes:
             frame.emit(Known, statement, values=values, reached=before)
 
 
-def _known(frame: Frame, node: cst.CSTNode) -> Value | None:
+def _value_of(frame: Frame, node: cst.CSTNode) -> Value | None:
     """The value of an expression, or of a name once it is bound."""
     value = frame.node_values.get(id(node))
     if value is None and isinstance(node, cst.Name):

@@ -59,9 +59,9 @@ def _lets_all_in(frame: Frame, condition: Control, absence: Absence) -> bool:
         return False
     if id(place_of(condition)) in absence.around or condition.rank == ranks.SETTING:
         return True
-    if wide_conditions.is_no_guard(condition) or wide_conditions.counts(frame, condition):
+    if wide_conditions.is_no_guard(condition) or wide_conditions.depends_on_progress(frame, condition):
         return True
-    return wide_conditions.is_of_own_data(condition)
+    return wide_conditions.is_of_rank_local_data(condition)
 
 
 def _is_caught(root: cst.CSTNode, node: cst.CSTNode) -> bool:

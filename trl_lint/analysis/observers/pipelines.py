@@ -36,20 +36,20 @@ class Pipelines(Observer["Frame"]):
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if PIPELINE.fits(name):
-            _tell(frame, args, node)
+            _emit(frame, args, node)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name == _MAKES and isinstance(receiver, ClassValue) and _is_pipeline(receiver.cls):
-            _tell(frame, args, node)
+            _emit(frame, args, node)
 
 
 def _is_pipeline(cls: ClassInfo) -> bool:
     """Whether a class of the project is a pipeline of Diffusers, or derives from one."""
-    own = (f"{each.module.name}.{each.name}" for each in cls.in_sight())
-    return any(map(PIPELINE.fits, (*own, *cls.library_bases())))
+    names = (f"{each.module.name}.{each.name}" for each in cls.in_sight())
+    return any(map(PIPELINE.fits, (*names, *cls.library_bases())))
 
 
-def _tell(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+def _emit(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     if frame.attribute_error_depth or frame.memory.control.engine:
         return
     for key, value in args.named():

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _ARGUMENTS = "transformers.TrainingArguments"
 # The data sets that a trainer iterates over on every rank.
-_GONE_THROUGH = ("eval_dataset", "train_dataset")
+_ITERATED_OVER = ("eval_dataset", "train_dataset")
 
 
 class Computed:
@@ -54,22 +54,22 @@ class Preprocessing(Observer["Frame"]):
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         """A trainer is created: emit an event if the ranks pass different data sets to it."""
         if not base or frame.engine.class_row(base) is not None:
-            _look_through(frame, args, node)
+            _check_data_sets(frame, args, node)
 
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
         if isinstance(row, Preparation):
-            _tell(frame, row, args, node, receiver)
+            _emit(frame, row, args, node, receiver)
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """If the mapped function holds a trainer that has been built, each rank has its own cache file."""
-        is_own = isinstance(event, DatasetPrepared) and event.holds_trainer and not reached.builds
-        return None if is_own else event
+        has_own_cache = isinstance(event, DatasetPrepared) and event.holds_trainer and not reached.builds
+        return None if has_own_cache else event
 
 
-def _look_through(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
-    for name in _GONE_THROUGH:
+def _check_data_sets(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+    for name in _ITERATED_OVER:
         value = args.keywords.get(name, UNKNOWN)
         provenance = value.provenance
         if (
@@ -79,11 +79,11 @@ def _look_through(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
             or provenance.module is not frame.module
         ):
             continue
-        handed = frame.step(node, f"every rank uses its own `{name}` here")
-        frame.emit(DatasetDivergence, provenance.node, tag=name, condition=provenance, handed=handed, name=name)
+        step = frame.step(node, f"every rank uses its own `{name}` here")
+        frame.emit(DatasetDivergence, provenance.node, tag=name, condition=provenance, handed=step, name=name)
 
 
-def _tell(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, receiver: Value | None) -> None:
+def _emit(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, receiver: Value | None) -> None:
     """A data set is computed: emit an event, unless each rank has its own, or no file is shared."""
     if receiver is None or receiver.rank.state is not State.SAME or _differs(args) or args.star is not None:
         return
@@ -96,7 +96,7 @@ def _tell(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, re
         return
     if _reads_rank(frame, work):
         return
-    if frame.engine.project.notes.worked_out(_is_without_cache, partial(_is_without_cache, frame.engine.project)):
+    if frame.engine.project.notes.cached(_is_without_cache, partial(_is_without_cache, frame.engine.project)):
         return
     frame.emit(
         DatasetPrepared,

@@ -26,12 +26,12 @@ from trl_lint.analysis.events import (
     MetricShown,
     SideEffect,
 )
-from trl_lint.analysis.program.definitions.parameter_uses import text_unless_given
+from trl_lint.analysis.program.definitions.parameter_uses import default_text
 from trl_lint.analysis.state.called_traces import called_traces
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.knowledge import library
-from trl_lint.knowledge.backends import ALONE, SPREADING
+from trl_lint.knowledge.backends import SINGLE_PROCESS, SPREADING
 from trl_lint.knowledge.process_starts import SET_UP_SCRIPTS
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _OF_SEVERAL = frozenset({DatasetDrawn, DatasetPrepared, Logged, MetricShown, SideEffect})
 
 
-class Shown:
+class StartFacts:
     """What a run of a function shows: that each rank runs it, or one process for all GPUs."""
 
     def __init__(self) -> None:
@@ -63,57 +63,59 @@ class ProgramStarts(Observer["Frame"]):
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """Code that a program reaches in other files runs as the program does."""
         runs = called_traces(program)
-        shown = [each.notes.of(Shown) for each in runs]
-        if any(each.one_process for each in shown):
+        facts = [each.notes.of(StartFacts) for each in runs]
+        if any(each.one_process for each in facts):
             return [each for each in events if type(each) not in _OF_SEVERAL]
-        if not any(each.starts for each in shown):
+        if not any(each.starts for each in facts):
             return events
-        led_to = {id(each.node) for run in runs for each in run.events.values()}
-        return [_started(each) if id(each.node) in led_to else each for each in events]
+        reached = {id(each.node) for run in runs for each in run.events.values()}
+        return [_marked_as_started(each) if id(each.node) in reached else each for each in events]
 
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         """Any call may load the model: `BUILDERS[name](path, device_map="auto")`."""
-        _keep(frame, one_process=_spreads(frame, args))
+        _record(frame, one_process=_spreads_model(frame, args))
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         if base:
             _note(frame, base, args)
 
 
-def _started(event: Event) -> Event:
+def _marked_as_started(event: Event) -> Event:
     return replace(event, started=True) if isinstance(event, DatasetPrepared) else event
 
 
 def _note(frame: Frame, name: str, args: Arguments) -> None:
-    _keep(frame, one_process=_spreads(frame, args) or (name in SET_UP_SCRIPTS and _is_alone(frame, args)))
+    _record(
+        frame, one_process=_spreads_model(frame, args) or (name in SET_UP_SCRIPTS and _is_group_of_one(frame, args))
+    )
     if name in SET_UP_SCRIPTS or library.is_subclass(name, "transformers.Trainer"):
-        _keep(frame, starts=True, one_process=frame.module.mentions(ALONE))
+        _record(frame, starts=True, one_process=frame.module.mentions(SINGLE_PROCESS))
 
 
-def _keep(frame: Frame, *, starts: bool = False, one_process: bool = False) -> None:
+def _record(frame: Frame, *, starts: bool = False, one_process: bool = False) -> None:
     if starts or one_process:
         frame.module.starts |= starts
         frame.module.one_process |= one_process
-        shown = frame.trace.notes.of(Shown)
-        shown.starts |= starts
-        shown.one_process |= one_process
-        frame.engine.noted("starts", frame.module, starts, one_process)
+        facts = frame.trace.notes.of(StartFacts)
+        facts.starts |= starts
+        facts.one_process |= one_process
+        frame.engine.note_stored("starts", frame.module, starts, one_process)
 
 
-def _spreads(frame: Frame, args: Arguments) -> bool:
+def _spreads_model(frame: Frame, args: Arguments) -> bool:
     """Whether a model is loaded onto all GPUs at once: Accelerate refuses to train such a model on several ranks.
 
     The program is assumed to run with the default of a parameter.
     """
-    where = args.keywords.get("device_map")
-    if where is None:
+    device_map = args.keywords.get("device_map")
+    if device_map is None:
         return False
-    if isinstance(where.const, str):
-        return where.const in SPREADING
-    return text_unless_given(frame.function, args.expression("device_map")) in SPREADING
+    if isinstance(device_map.const, str):
+        return device_map.const in SPREADING
+    return default_text(frame.function, args.expression("device_map")) in SPREADING
 
 
-def _is_alone(frame: Frame, args: Arguments) -> bool:
+def _is_group_of_one(frame: Frame, args: Arguments) -> bool:
     """Whether a process group of one is created unconditionally: `init_process_group("nccl", world_size=1, rank=0)`."""
     size = args.keywords.get("world_size")
     is_one = size is not None and type(size.const) is int and size.const == 1

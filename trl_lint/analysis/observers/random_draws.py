@@ -17,10 +17,10 @@ import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn, Event
 from trl_lint.analysis.program.definitions.objects import FunctionValue
-from trl_lint.analysis.program.definitions.parameter_uses import is_none_unless_given
+from trl_lint.analysis.program.definitions.parameter_uses import is_none_by_default
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.analysis.transfer.data.draws import Draw, Seeding, all_of, draws_of, is_apart
+from trl_lint.analysis.transfer.data.draws import Draw, Seeding, all_draws, draws_of, is_rank_local_seed
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LibraryName, library_name_of
@@ -73,12 +73,14 @@ class RandomDraws(Observer["Frame"]):
             return
         shared = table.SHARDS.get(base)
         if shared is not None:
-            _tell_own_shuffle(frame, args, node)
-            _tell(frame, args.get(*shared), node, "each rank takes its share of it here")
+            _emit_rank_local_shuffle(frame, args, node)
+            _emit_draws(frame, args.get(*shared), node, "each rank takes its share of it here")
         elif library.is_subclass(base, table.TRAINER, frame.engine.versions):
             for name in table.TRAINED_ON:
                 for value in _alternatives(frame, args, name):
-                    _tell(frame, value, node, f"each rank takes its share of `{name}` here", args.expression("args"))
+                    _emit_draws(
+                        frame, value, node, f"each rank takes its share of `{name}` here", args.expression("args")
+                    )
             frame.trace.notes.of(Seeding).add(table.ALL)
 
     def on_row(
@@ -88,17 +90,17 @@ class RandomDraws(Observer["Frame"]):
         if isinstance(row, Function) and row.returns == "prepared" and args.star is None:
             for value in args.positional:
                 if value.kind is Kind.LOADER:
-                    _tell(frame, value, node, "each rank takes its share of it here")
+                    _emit_draws(frame, value, node, "each rank takes its share of it here")
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """Remove the draws before which a program may have seeded, and those that no program is known to make."""
         if not any(isinstance(event, DatasetDrawn) for event in events):
             return events
-        known = _unseeded(program, imported)
+        unseeded = _unseeded(program, imported)
         return [
             event
             for event in events
-            if not isinstance(event, DatasetDrawn) or event.is_apart or id(event.draw) in known
+            if not isinstance(event, DatasetDrawn) or event.is_apart or id(event.draw) in unseeded
         ]
 
 
@@ -107,28 +109,30 @@ class RandomDraws(Observer["Frame"]):
 
 def _alternatives(frame: Frame, args: Arguments, name: str) -> Iterator[Value]:
     """The values that an argument may have: `drawn if evaluate else None` is drawn, or missing."""
-    stands = args.expression(name)
-    if isinstance(stands, cst.IfExp):
-        yield from (frame.node_values[id(arm)] for arm in (stands.body, stands.orelse) if id(arm) in frame.node_values)
+    expression = args.expression(name)
+    if isinstance(expression, cst.IfExp):
+        yield from (
+            frame.node_values[id(arm)] for arm in (expression.body, expression.orelse) if id(arm) in frame.node_values
+        )
     elif name in args.keywords:
         yield args.keywords[name]
 
 
-def _tell(
+def _emit_draws(
     frame: Frame, value: Value | None, node: cst.CSTNode, text: str, arguments: cst.BaseExpression | None = None
 ) -> None:
     provenance = None if value is None else next(draws_of(frame, [value]), None)
     if frame.memory.control.uniformity is not Uniformity.DIVERGENT:
-        for draw in all_of(provenance):
-            _tell_draw(frame, draw, node, text, arguments)
+        for draw in all_draws(provenance):
+            _emit_draw(frame, draw, node, text, arguments)
 
 
-def _tell_draw(
+def _emit_draw(
     frame: Frame, draw: Draw, node: cst.CSTNode, text: str, arguments: cst.BaseExpression | None = None
 ) -> None:
     is_here = draw.module is frame.module
     place = draw.node if is_here else node
-    if _asks_for_seed(frame, place):
+    if _is_under_seed_test(frame, place):
         return  # the code is for a run without a seed
     frame.emit(
         DatasetDrawn,
@@ -136,7 +140,7 @@ def _tell_draw(
         tag=id(draw.node),
         draw=draw,
         is_apart=draw.is_apart,
-        how=draw.how,
+        how=draw.row,
         name=draw.name.rpartition(".")[2],
         handed=frame.step(node, text) if is_here else draw,
         drawer=draw.function if is_here else None,
@@ -147,10 +151,10 @@ def _tell_draw(
     )
 
 
-def _tell_own_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+def _emit_rank_local_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     """`DistributedSampler(rows, seed=rank)`: it takes this rank's share of an order that only this rank has."""
     seed, size = args.keywords.get("seed"), args.keywords.get("num_replicas")
-    if seed is None or not is_apart(seed.rank) or seed.provenance is None or not isinstance(node, cst.Call):
+    if seed is None or not is_rank_local_seed(seed.rank) or seed.provenance is None or not isinstance(node, cst.Call):
         return
     if not isinstance(frame.engine.evaluate(frame, node.func), LibraryName):
         return  # a sampler of the project may use a seed differently
@@ -163,7 +167,7 @@ def _tell_own_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     frame.emit(DatasetDrawn, node, draw=draw, is_apart=True, how=how, name=table.ORDER, handed=seed.provenance)
 
 
-def _asks_for_seed(frame: Frame, node: cst.CSTNode) -> bool:
+def _is_under_seed_test(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether a condition around a place tests the seed."""
     tree = frame.module.tree
     tests = (each.test for each in ancestors(tree, node) if isinstance(each, (cst.If, cst.IfExp)))
@@ -174,27 +178,31 @@ def _asks_for_seed(frame: Frame, node: cst.CSTNode) -> bool:
 
 
 def _note_seeding(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-    own = name.rpartition(".")[2]
+    last = name.rpartition(".")[2]
     generators = table.SEEDERS.get(name)
-    if generators is None and heuristics.SEEDS_ALL.fits(own):
+    if generators is None and heuristics.SEEDS_ALL.fits(last):
         generators = table.ALL
-    apart = args.keywords.get(table.APART)
+    per_rank = args.keywords.get(table.PER_RANK_KEYWORD)
     if not generators:
         return
     seeding = frame.trace.notes.of(Seeding)
-    if (not args.rank().differs or _is_given(frame, args, node)) and (apart is None or apart.const is not True):
+    if (not args.rank().differs or _is_from_caller(frame, args, node)) and (
+        per_rank is None or per_rank.const is not True
+    ):
         seeding.add(generators)
-    elif frame.memory.control.uniformity is Uniformity.UNIFORM and (is_apart(args.rank()) or not args.rank().differs):
+    elif frame.memory.control.uniformity is Uniformity.UNIFORM and (
+        is_rank_local_seed(args.rank()) or not args.rank().differs
+    ):
         seeding.add(frozenset(), generators)
 
 
-def _is_given(frame: Frame, args: Arguments, node: cst.CSTNode) -> bool:
+def _is_from_caller(frame: Frame, args: Arguments, node: cst.CSTNode) -> bool:
     """Whether a seed is passed by the caller, or drawn if missing: `if seed is None: seed = random.getrandbits(32)`.
 
     The caller's argument must be unknown: if it were known whether it is None, only one of the two cases would remain.
     """
     first = node.args[0].value if isinstance(node, cst.Call) and node.args else None
-    if first is None or not is_none_unless_given(frame.function, first):
+    if first is None or not is_none_by_default(frame.function, first):
         return False
     return args.rank().origins == Origin.RNG and all(each.kind is Kind.UNKNOWN for each in args.positional)
 
@@ -202,14 +210,18 @@ def _is_given(frame: Frame, args: Arguments, node: cst.CSTNode) -> bool:
 def _may_seed(frame: Frame, func: cst.BaseExpression | None, args: Arguments) -> bool:
     """Whether code whose source is not available may seed, going by its name and its arguments."""
     name = getattr(getattr(func, "attr", func), "value", "")
-    if not isinstance(name, str) or (isinstance(func, cst.Attribute) and name in table.OF_ITS_OWN):
+    if not isinstance(name, str) or (isinstance(func, cst.Attribute) and name in table.GENERATOR_METHODS):
         return False
-    by_name = heuristics.SEEDS_ALL.fits(name) or (heuristics.SETS_UP.fits(name) and not _is_known(frame, func))
-    by_argument = any(map(heuristics.SEED_ARGUMENT.fits, args.keywords)) and not _is_known(frame, func)
+    by_name = heuristics.SEEDS_ALL.fits(name) or (
+        heuristics.SETS_UP.fits(name) and not _is_of_library_without_seeding(frame, func)
+    )
+    by_argument = any(map(heuristics.SEED_ARGUMENT.fits, args.keywords)) and not _is_of_library_without_seeding(
+        frame, func
+    )
     return by_name or by_argument
 
 
-def _is_known(frame: Frame, func: cst.BaseExpression | None) -> bool:
+def _is_of_library_without_seeding(frame: Frame, func: cst.BaseExpression | None) -> bool:
     """Whether a function comes from a library that seeds nothing as a side effect."""
     while isinstance(func, cst.Attribute):
         func = func.value
@@ -231,8 +243,8 @@ def _note_run(frame: Frame, name: str, args: Arguments) -> None:
 
 def _unseeded(program: EventTrace, imported: Iterable[Module]) -> set[int]:
     """The ids of the draws that a program makes before it has seeded; its imports may seed as well."""
-    known: set[int] = set()
-    seen: set[tuple[int, frozenset[str]]] = set()
+    found: set[int] = set()
+    visited: set[tuple[int, frozenset[str]]] = set()
     traces = [module.trace for module in imported if module.trace is not None]
     before = frozenset[str]().union(*(trace.notes.of(Seeding).seeds for trace in traces))
     later = before | program.notes.of(Seeding).seeds
@@ -240,15 +252,15 @@ def _unseeded(program: EventTrace, imported: Iterable[Module]) -> set[int]:
     todo += [(summary.trace, later) for run in program.notes.of(Runners).runs for summary in run.summaries.values()]
     while todo:
         trace, seeds = todo.pop()
-        if (id(trace), seeds) in seen:
+        if (id(trace), seeds) in visited:
             continue
-        seen.add((id(trace), seeds))
+        visited.add((id(trace), seeds))
         seeding = trace.notes.of(Seeding)
-        known.update(id(draw) for draw in seeding.draws if draw.how.generator not in seeds | draw.seeded)
+        found.update(id(draw) for draw in seeding.draws if draw.row.generator not in seeds | draw.seeded)
         for edge, summary in trace.calls.items():
-            alike, apart = seeding.at_calls[edge]
-            todo.append((summary.trace, (seeds | alike) - apart))
-    return known
+            seeded, apart = seeding.at_calls[edge]
+            todo.append((summary.trace, (seeds | seeded) - apart))
+    return found
 
 
 OBSERVER = RandomDraws()

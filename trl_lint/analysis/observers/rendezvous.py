@@ -24,24 +24,24 @@ from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
 from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
     conditions_around,
+    conditions_implied_by,
     contradiction,
+    exits_in,
     follows,
     is_bound_once,
     is_lasting,
     parts_of,
-    said_by,
     set_before,
-    ways_out,
 )
 from trl_lint.analysis.program.syntax import below, of_class
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Observer
-from trl_lint.analysis.state.point_sequences import counts, first_unmatched, limited_before
+from trl_lint.analysis.state.point_sequences import certainly_synchronises, conditional_points_before, first_unmatched
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import TrainingEngine
-from trl_lint.domain.kinds import alone_of
-from trl_lint.domain.provenance import OwnFile, source_step
+from trl_lint.domain.kinds import single_process_value
+from trl_lint.domain.provenance import RankLocalFile, source_step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint
 
@@ -55,7 +55,7 @@ _MAX_ALTERNATIVES = 16
 _HALVES = frozenset({"__enter__", "__exit__"})
 
 
-class Ways(NamedTuple):
+class BranchPoints(NamedTuple):
     """A condition with the synchronisation points of its two branches, and the loop iterations in which it is."""
 
     branch: Branch
@@ -67,7 +67,7 @@ class Branches:
     """The conditions of a run, by their tests; a later pass over a loop replaces an earlier one."""
 
     def __init__(self) -> None:
-        self.by_test: dict[tuple[int, tuple[int, ...]], Ways] = {}
+        self.by_test: dict[tuple[int, tuple[int, ...]], BranchPoints] = {}
 
 
 class Fork(NamedTuple):
@@ -96,16 +96,16 @@ class HalfWaits:
         self.by_method: dict[FunctionInfo, dict[str, set[str]]] = {}
 
 
-class Parting(NamedTuple):
+class Mismatch(NamedTuple):
     """A condition whose two branches have different sequences, the first missing point, whether it is in a branch.
 
-    besides: the first points that are missing in alternative paths, if branches contain them, too.
+    also_missing: the first points that are missing in alternative paths, if branches contain them, too.
     """
 
-    ways: Ways
+    branch_points: BranchPoints
     point: SyncPoint
-    in_arm: bool
-    besides: tuple[SyncPoint, ...] = ()
+    is_in_branch: bool
+    also_missing: tuple[SyncPoint, ...] = ()
 
 
 class Rendezvous(Observer["Frame"]):
@@ -114,12 +114,12 @@ class Rendezvous(Observer["Frame"]):
     def on_branch(self, frame: Frame, branch: Branch) -> None:
         # A file that a setting or a parameter names usually exists for all ranks or for none, and so does one that
         # they have agreed on before.
-        if branch.origins == Origin.IO and not isinstance(source_step(branch.provenance), OwnFile):
+        if branch.origins == Origin.IO and not isinstance(source_step(branch.provenance), RankLocalFile):
             return
         first, second, end = branch.marks
         arms = (frame.sync_points[first:second], frame.sync_points[second:end])
         index = frame.unroll_index
-        frame.notes.of(Branches).by_test[(id(branch.test), index)] = Ways(branch, arms, index)
+        frame.notes.of(Branches).by_test[(id(branch.test), index)] = BranchPoints(branch, arms, index)
 
     def on_fork(self, frame: Frame, test: cst.CSTNode, marks: tuple[int, int, int], through: tuple[bool, bool]) -> None:
         first, second, end = marks
@@ -128,57 +128,61 @@ class Rendezvous(Observer["Frame"]):
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """A rank that misses a point where a `with` block is entered may reach one where it is left."""
-        return [each for each in events if not _is_made_up_for(each)]
+        return [each for each in events if not _is_matched_by_other_half(each)]
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
         """Emit an event for each condition whose two branches have different sequences."""
         if not frame.sync_points:
             return
         if frame.function is not None and frame.function.name in _HALVES:
-            _note_waits(frame, frame.function)
-        told: set[int] = set()
+            _record_half_waits(frame, frame.function)
+        emitted: set[int] = set()
         if decorated.uniformity is Uniformity.DIVERGENT and before.uniformity is Uniformity.UNIFORM:
-            _tell_decorated(frame, decorated, told)
+            _emit_decorated(frame, decorated, emitted)
         branches = frame.notes.of(Branches).by_test.values()
-        partings = [parting for ways in branches if (parting := _parting(frame, ways)) is not None]
-        for parting in partings:
-            if parting.in_arm and id(parting.point.node) in told:
+        mismatches = [
+            mismatch for branch_points in branches if (mismatch := _mismatch(frame, branch_points)) is not None
+        ]
+        for mismatch in mismatches:
+            if mismatch.is_in_branch and id(mismatch.point.node) in emitted:
                 continue
-            if any(_makes_up_for(frame, parting, other) for other in partings) or _is_order(frame, parting):
+            if any(_is_matched_elsewhere(frame, mismatch, other) for other in mismatches) or _is_awaited_outside(
+                frame, mismatch
+            ):
                 continue
-            if parting.in_arm:
-                told.update(id(each.node) for arm in parting.ways.arms for each in arm)
-            for point in (parting.point, *parting.besides):
-                _tell(frame, parting, point)
+            if mismatch.is_in_branch:
+                emitted.update(id(each.node) for arm in mismatch.branch_points.arms for each in arm)
+            for point in (mismatch.point, *mismatch.also_missing):
+                _emit(frame, mismatch, point)
 
 
-def _tell(frame: Frame, parting: Parting, point: SyncPoint) -> None:
-    branch, after = parting.ways.branch, not parting.in_arm
-    way = branch.staying ^ 1 if after else int(point not in parting.ways.arms[0])
-    way_out = branch.way_out(way) if after else None
+def _emit(frame: Frame, mismatch: Mismatch, point: SyncPoint) -> None:
+    branch, after = mismatch.branch_points.branch, not mismatch.is_in_branch
+    side = branch.continuing ^ 1 if after else int(point not in mismatch.branch_points.arms[0])
+    way_out = branch.exit_of(side) if after else None
     frame.emit(
         Divergence,
         (way_out or branch.test) if after else point.node,
         tag=id(branch.test),
         condition=branch.provenance,
         by=branch.by,
-        holds=way == 0,
+        holds=side == 0,
         sync_point=point,
         after=after,
         way_out="" if way_out is None else type(way_out).__name__.lower(),
-        may_stay=branch.through[way],
-        caught=branch.tried is not None and parting.point.kind == "backward",
+        may_stay=branch.through[side],
+        caught=branch.tried is not None and mismatch.point.kind == "backward",
         origins=branch.origins,
-        missing=_missing(frame, parting),
+        missing=_missing(frame, mismatch),
         knows_sharding=_knows_sharding(frame, point),
         node_values=frame.node_values,
     )
 
 
-def _tell_decorated(frame: Frame, decorated: Control, told: set[int]) -> None:
-    point = next((each for each in frame.sync_points if counts(each, decorated.rank.origins)), None)
+def _emit_decorated(frame: Frame, decorated: Control, emitted: set[int]) -> None:
+    point = next((each for each in frame.sync_points if certainly_synchronises(each, decorated.rank.origins)), None)
     if point is not None:
-        told.update(id(each.node) for each in frame.sync_points)
+        emitted.update(id(each.node) for each in frame.sync_points)
         frame.emit(
             Divergence,
             point.node,
@@ -189,91 +193,99 @@ def _tell_decorated(frame: Frame, decorated: Control, told: set[int]) -> None:
         )
 
 
-def _parting(frame: Frame, ways: Ways) -> Parting | None:
-    branch = ways.branch
-    inside = {id(point) for arm in ways.arms for point in arm}
-    points = branch.onwards(frame.sync_points)
-    rest = [each for each in points if id(each) not in inside and _comes_after(each, ways)]
-    each_way = [list(arm) for arm in ways.arms]
-    if branch.leaves[branch.staying ^ 1] and any(branch.through):
+def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
+    branch = branch_points.branch
+    inside = {id(point) for arm in branch_points.arms for point in arm}
+    points = branch.points_after(frame.sync_points)
+    rest = [each for each in points if id(each) not in inside and _comes_after(each, branch_points)]
+    sequences = [list(arm) for arm in branch_points.arms]
+    if branch.may_leave[branch.continuing ^ 1] and any(branch.through):
         # A branch that leaves lacks what comes after; one that may leave is treated as if it did.
-        each_way[branch.staying] += [
+        sequences[branch.continuing] += [
             each
             for each in rest
-            if not _is_elsewhere(frame, ways, each) and (branch.staying == 0 or not _is_excluded(frame, branch, each))
+            if not _is_not_reached_after(frame, branch_points, each)
+            and (branch.continuing == 0 or not _is_excluded(frame, branch, each))
         ]
-    unmatched = None if branch.refused else first_unmatched(each_way[0], each_way[1], branch)
-    found = unmatched or _skipped_backward(frame, ways)
-    if found is None or not (branch.refused or _may_fail_apart(frame, branch)):
+    unmatched = None if branch.refused else first_unmatched(sequences[0], sequences[1], branch)
+    found = unmatched or _skipped_backward(frame, branch_points)
+    if found is None or not (branch.refused or _may_fail_on_some(frame, branch)):
         return None
-    if _is_settled_before(frame, ways) or (branch.skipped == (0, 0) and _meet_whichever(frame, each_way, branch)):
+    if _is_decided_before(frame, branch_points) or (
+        branch.skipped == (0, 0) and _always_synchronise(frame, sequences, branch)
+    ):
         return None
-    in_arm = id(found) in inside
-    return Parting(ways, found, in_arm, _besides(frame, found, each_way, ways) if in_arm else ())
+    is_in_branch = id(found) in inside
+    return Mismatch(
+        branch_points,
+        found,
+        is_in_branch,
+        _also_missing(frame, found, sequences, branch_points) if is_in_branch else (),
+    )
 
 
-def _besides(
-    frame: Frame, found: SyncPoint, each_way: Sequence[Sequence[SyncPoint]], ways: Ways
+def _also_missing(
+    frame: Frame, found: SyncPoint, sequences: Sequence[Sequence[SyncPoint]], branch_points: BranchPoints
 ) -> tuple[SyncPoint, ...]:
     """The points that are missing in alternatives: in the other branch, and on the other paths through forks."""
-    one, other = (_alternatives(frame, way) for way in each_way)
-    inside = {id(point) for arm in ways.arms for point in arm}
+    one, other = (_alternatives(frame, way) for way in sequences)
+    inside = {id(point) for arm in branch_points.arms for point in arm}
     firsts = (
-        first_unmatched(mine, theirs, ways.branch)
+        first_unmatched(mine, theirs, branch_points.branch)
         for here, there in ((one, other), (other, one))
         for mine in here
         for theirs in there
     )
     known = {found.node: found}
-    limited = (point for arm in ways.arms for point in limited_before(found, arm))
+    limited = (point for arm in branch_points.arms for point in conditional_points_before(found, arm))
     both = (*firsts, *limited)
     known.update((point.node, point) for point in both if point is not None and id(point) in inside)
     return tuple(known.values())[1:]
 
 
-def _is_elsewhere(frame: Frame, ways: Ways, point: SyncPoint) -> bool:
+def _is_not_reached_after(frame: Frame, branch_points: BranchPoints, point: SyncPoint) -> bool:
     """Whether no rank reaches a point after some have left: on all ranks a name is then known to be false."""
-    root, branch = frame.root, branch_of(frame.root, ways.branch.test)
+    root, branch = frame.root, branch_of(frame.root, branch_points.branch.test)
     around = conditions_around(root, point.node) if branch is not None else []
     if branch is None or not around:
         return False
     if contradiction(set_before(root, branch), around) is not None:
         return True
-    for way_out in ways_out(branch):
-        tied = contradiction(conditions_around(root, way_out), around)
-        value = None if tied is None else frame.node_values.get(id(tied.asked))
-        if tied is None or value is None or value.rank.differs or not is_lasting(root, tied.asked):
+    for way_out in exits_in(branch):
+        contradicted = contradiction(conditions_around(root, way_out), around)
+        value = None if contradicted is None else frame.node_values.get(id(contradicted.subject))
+        if contradicted is None or value is None or value.rank.differs or not is_lasting(root, contradicted.subject):
             return False
     return True
 
 
-def _is_settled_before(frame: Frame, ways: Ways) -> bool:
+def _is_decided_before(frame: Frame, branch_points: BranchPoints) -> bool:
     """Whether all ranks that reach a condition take the same branch: the others have left at an earlier test of it."""
-    root, branch = frame.root, branch_of(frame.root, ways.branch.test)
-    asked = said_by(branch.test, True) if branch is not None else []
-    if branch is None or len(asked) != 1 or not is_bound_once(root, asked[0].asked):
+    root, branch = frame.root, branch_of(frame.root, branch_points.branch.test)
+    conditions = conditions_implied_by(branch.test, True) if branch is not None else []
+    if branch is None or len(conditions) != 1 or not is_bound_once(root, conditions[0].subject):
         return False
     for other in frame.notes.of(Branches).by_test.values():
         before = branch_of(frame.root, other.branch.test)
         if before is None or before is branch or all(other.branch.through) or not follows(root, before, branch):
             continue
-        goes_on = said_by(before.test, other.branch.through[0])
-        if any(each.asked.deep_equals(asked[0].asked) for each in goes_on):
+        remaining = conditions_implied_by(before.test, other.branch.through[0])
+        if any(each.subject.deep_equals(conditions[0].subject) for each in remaining):
             return True
     return False
 
 
 def _is_excluded(frame: Frame, branch: Branch, point: SyncPoint) -> bool:
     """Whether no rank reaches a point if some have left at a condition: `if not alike and not first: return`."""
-    asked = said_by(branch.test, True) if isinstance(branch.test, cst.BooleanOperation) else []
-    return contradiction(asked, conditions_around(frame.root, point.node)) is not None
+    conditions = conditions_implied_by(branch.test, True) if isinstance(branch.test, cst.BooleanOperation) else []
+    return contradiction(conditions, conditions_around(frame.root, point.node)) is not None
 
 
-def _skipped_backward(frame: Frame, ways: Ways) -> SyncPoint | None:
+def _skipped_backward(frame: Frame, branch_points: BranchPoints) -> SyncPoint | None:
     """The backward pass of a training step that a rank skips if it catches an exception of its own forward."""
-    start, end = ways.branch.skipped
-    again = {point.kind for point in ways.arms[0]}
-    if again & {"backward", HIDDEN}:
+    start, end = branch_points.branch.skipped
+    in_handler = {point.kind for point in branch_points.arms[0]}
+    if in_handler & {"backward", HIDDEN}:
         return None
     tried = [point for point in frame.sync_points[start:end] if point.certain]
     if not any(point.kind == "forward" for point in tried):
@@ -281,96 +293,98 @@ def _skipped_backward(frame: Frame, ways: Ways) -> SyncPoint | None:
     return next((point for point in tried if point.kind == "backward"), None)
 
 
-def _meet_whichever(frame: Frame, each_way: Sequence[Sequence[SyncPoint]], branch: Branch) -> bool:
+def _always_synchronise(frame: Frame, sequences: Sequence[Sequence[SyncPoint]], branch: Branch) -> bool:
     """Whether two paths have the same sequence, whichever branches all ranks take at the forks in them."""
-    one, other = (_alternatives(frame, way) for way in each_way)
+    one, other = (_alternatives(frame, way) for way in sequences)
 
-    def meets(way: Sequence[SyncPoint], among: Sequence[Sequence[SyncPoint]]) -> bool:
-        return any(first_unmatched(way, each, branch) is None for each in among)
+    def matches(path: Sequence[SyncPoint], among: Sequence[Sequence[SyncPoint]]) -> bool:
+        return any(first_unmatched(path, each, branch) is None for each in among)
 
-    return all(meets(way, other) for way in one) and all(meets(way, one) for way in other)
+    return all(matches(way, other) for way in one) and all(matches(way, one) for way in other)
 
 
-def _alternatives(frame: Frame, way: Sequence[SyncPoint]) -> list[list[SyncPoint]]:
+def _alternatives(frame: Frame, path: Sequence[SyncPoint]) -> list[list[SyncPoint]]:
     """The sequences that a path may have, with either branch of each fork in it."""
-    found = [list(way)]
+    found = [list(path)]
     for fork in frame.notes.of(Forks).by_test.values():
-        parts = not all(fork.through) or any(point in way for arm in fork.arms for point in arm)
+        parts = not all(fork.through) or any(point in path for arm in fork.arms for point in arm)
         if parts and len(found) == _MAX_ALTERNATIVES:
-            return [list(way)]
+            return [list(path)]
         if parts:
-            taken = (_taking(fork, arm, each) for each in found for arm in (0, 1))
-            found = list({tuple(map(id, each)): each for each in taken}.values())
+            variants = (_with_branch_taken(fork, arm, each) for each in found for arm in (0, 1))
+            found = list({tuple(map(id, each)): each for each in variants}.values())
     return found
 
 
-def _taking(fork: Fork, arm: int, way: Sequence[SyncPoint]) -> list[SyncPoint]:
+def _with_branch_taken(fork: Fork, arm: int, path: Sequence[SyncPoint]) -> list[SyncPoint]:
     """The sequence of a path on which this branch of a fork is taken."""
-    left = {id(point) for point in fork.arms[1 - arm]}
+    dropped = {id(point) for point in fork.arms[1 - arm]}
     if not fork.through[arm]:
         before = {id(point) for point in fork.until}
-        left |= {id(point) for point in way if id(point) not in before}
-    return [point for point in way if id(point) not in left]
+        dropped |= {id(point) for point in path if id(point) not in before}
+    return [point for point in path if id(point) not in dropped]
 
 
-def _may_fail_apart(frame: Frame, branch: Branch) -> bool:
+def _may_fail_on_some(frame: Frame, branch: Branch) -> bool:
     """Whether a `try` may raise on some ranks: its body uses rank-local data, or it handles running out of memory."""
     if branch.tried is None or any("out of memory" in text.value for text in of_class(branch.test, cst.SimpleString)):
         return True
-    seen = (frame.node_values[id(node)].rank for node in below(branch.tried) if id(node) in frame.node_values)
-    return any(rank.differs and bool(rank.origins & ~(Origin.RANK | Origin.IO)) for rank in seen)
+    facts = (frame.node_values[id(node)].rank for node in below(branch.tried) if id(node) in frame.node_values)
+    return any(rank.differs and bool(rank.origins & ~(Origin.RANK | Origin.IO)) for rank in facts)
 
 
-def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:
+def _is_matched_elsewhere(frame: Frame, one: Mismatch, other: Mismatch) -> bool:
     """Whether the ranks that miss one point reach an equal one elsewhere: `if not main: barrier()` twice."""
-    if other.point is one.point or not (one.in_arm and other.in_arm):
+    if other.point is one.point or not (one.is_in_branch and other.is_in_branch):
         return False
-    if other.point.kind != one.point.kind or not _is_guard(one.ways) or not _is_guard(other.ways):
+    if other.point.kind != one.point.kind or not _is_guard(one.branch_points) or not _is_guard(other.branch_points):
         return False
     code_for_node = frame.module.tree.code_for_node
-    asked, asked_there = (_asked_of_rank(frame, each.ways.branch.test) for each in (one, other))
-    if not {code_for_node(each) for each in asked}.isdisjoint(map(code_for_node, asked_there)):
+    tests_of_one, tests_of_other = (
+        _rank_dependent_parts(frame, each.branch_points.branch.test) for each in (one, other)
+    )
+    if not {code_for_node(each) for each in tests_of_one}.isdisjoint(map(code_for_node, tests_of_other)):
         return False
     sides = [
-        {alone_of(value) for each in test if (value := frame.node_values.get(id(each)))} - {None}
-        for test in (asked, asked_there)
+        {single_process_value(value) for each in test if (value := frame.node_values.get(id(each)))} - {None}
+        for test in (tests_of_one, tests_of_other)
     ]
     return sides[0].isdisjoint(sides[1])
 
 
-def _is_order(frame: Frame, parting: Parting) -> bool:
+def _is_awaited_outside(frame: Frame, mismatch: Mismatch) -> bool:
     """Whether the ranks that miss a point in a nested function wait for it in a loop of the enclosing function."""
-    branch, around = parting.ways.branch, frame.outer
-    if not parting.in_arm or branch.origins != Origin.RANK:
+    branch, around = mismatch.branch_points.branch, frame.outer
+    if not mismatch.is_in_branch or branch.origins != Origin.RANK:
         return False
-    taken = parting.point in parting.ways.arms[0]
+    is_true = mismatch.point in mismatch.branch_points.arms[0]
     while around is not None and around.function is not None:
-        if are_awaited(around.root, branch.test, taken, parting.point.node):
+        if are_awaited(around.root, branch.test, is_true, mismatch.point.node):
             return True
         around = around.outer
     return False
 
 
-def _asked_of_rank(frame: Frame, test: cst.CSTNode) -> list[cst.CSTNode]:
+def _rank_dependent_parts(frame: Frame, test: cst.CSTNode) -> list[cst.CSTNode]:
     """The parts of a condition that differ between ranks: `dist.is_initialized()` does not."""
     values = ((each, frame.node_values.get(id(each))) for each in parts_of(test))
     return [each for each, value in values if value is None or value.rank.differs]
 
 
-def _note_waits(frame: Frame, receiver: FunctionInfo) -> None:
+def _record_half_waits(frame: Frame, receiver: FunctionInfo) -> None:
     """Record what only some ranks wait at in one of the two methods of a context manager."""
     known = frame.module.notes.of(HalfWaits).by_method.setdefault(receiver, {})
-    ways = [(each.branch.test, each.arms) for each in frame.notes.of(Branches).by_test.values()]
+    branch_points = [(each.branch.test, each.arms) for each in frame.notes.of(Branches).by_test.values()]
     forks = [(fork.test, fork.arms) for fork in frame.notes.of(Forks).by_test.values()]
-    for test, arms in (*ways, *forks):
+    for test, arms in (*branch_points, *forks):
         value = frame.node_values.get(id(test))
         if value is not None and value.rank.origins == Origin.RANK and not all(arms):
             text, kinds = frame.module.tree.code_for_node(test), {point.kind for arm in arms for point in arm}
             known[text] = kinds
-            frame.engine.noted(HalfWaits, receiver, text, kinds)
+            frame.engine.note_stored(HalfWaits, receiver, text, kinds)
 
 
-def _is_made_up_for(event: Event) -> bool:
+def _is_matched_by_other_half(event: Event) -> bool:
     """Whether the ranks that miss a point when a `with` block is entered reach one when it is left, or the reverse."""
     receiver = event.function
     if not isinstance(event, Divergence) or receiver is None or receiver.cls is None or receiver.name not in _HALVES:
@@ -384,8 +398,12 @@ def _is_made_up_for(event: Event) -> bool:
     return any(event.sync_point.kind in kinds for text, kinds in waits.items() if text != test)
 
 
-def _is_guard(ways: Ways) -> bool:
-    return ways.branch.origins == Origin.RANK and not any(ways.branch.leaves) and not all(ways.arms)
+def _is_guard(branch_points: BranchPoints) -> bool:
+    return (
+        branch_points.branch.origins == Origin.RANK
+        and not any(branch_points.branch.may_leave)
+        and not all(branch_points.arms)
+    )
 
 
 def _knows_sharding(frame: Frame, point: SyncPoint) -> bool:
@@ -397,22 +415,22 @@ def _knows_sharding(frame: Frame, point: SyncPoint) -> bool:
     return frame.asks_for_engine or (gathers and TrainingEngine.DEEPSPEED not in point.engines)
 
 
-def _missing(frame: Frame, parting: Parting) -> tuple[SyncPoint, ...]:
+def _missing(frame: Frame, mismatch: Mismatch) -> tuple[SyncPoint, ...]:
     """All synchronisation points that ranks may not reach because of a condition, if one of its branches has none."""
-    ways = parting.ways
-    if all(ways.arms):
+    branch_points = mismatch.branch_points
+    if all(branch_points.arms):
         return ()
-    arms = tuple(point for arm in ways.arms for point in arm)
-    if not any(ways.branch.leaves):
+    arms = tuple(point for arm in branch_points.arms for point in arm)
+    if not any(branch_points.branch.may_leave):
         return arms
-    return (*arms, *(each for each in frame.sync_points if each not in arms and _comes_after(each, ways)))
+    return (*arms, *(each for each in frame.sync_points if each not in arms and _comes_after(each, branch_points)))
 
 
-def _comes_after(point: SyncPoint, ways: Ways) -> bool:
+def _comes_after(point: SyncPoint, branch_points: BranchPoints) -> bool:
     """Whether a point is after the condition: the condition is one of those under which it is reached."""
-    if point.unroll_index[: len(ways.unroll_index)] != ways.unroll_index:
+    if point.unroll_index[: len(branch_points.unroll_index)] != branch_points.unroll_index:
         return False
-    return id(ways.branch.test) in point.tests
+    return id(branch_points.branch.test) in point.tests
 
 
 OBSERVER = Rendezvous()

@@ -44,44 +44,44 @@ class ShownMetrics(Observer["Frame"]):
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in SHOWS:
-            _tell(frame, name, node)
+            _emit(frame, name, node)
 
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
         if name in SHOWS and receiver is not None:
-            _tell(frame, name, node)
+            _emit(frame, name, node)
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """Report a metric once per function, and not if a tracker logs it as well: that is reported there."""
-        told: set[tuple[int, int, str]] = {
+        reported: set[tuple[int, int, str]] = {
             (id(event.function), id(loop), "")
             for event in events
             if isinstance(event, Logged)
             for loop in _loops(event.value)
         }
-        kept = []
+        remaining = []
         for event in events:
             if isinstance(event, MetricShown):
                 place = (id(event.function), id(event.loop))
-                if (*place, "") in told or (*place, event.what) in told:
+                if (*place, "") in reported or (*place, event.what) in reported:
                     continue
-                told.add((*place, event.what or " "))
-            kept.append(event)
-        return kept
+                reported.add((*place, event.what or " "))
+            remaining.append(event)
+        return remaining
 
 
-def _tell(frame: Frame, name: str, node: cst.CSTNode) -> None:
+def _emit(frame: Frame, name: str, node: cst.CSTNode) -> None:
     if not isinstance(node, cst.Call):
         return
-    shown = [(each, frame.node_values[id(each)]) for each in _shown(node) if id(each) in frame.node_values]
-    if any(Origin.RANK in value.rank.origins for _, value in shown):
+    printed = [(each, frame.node_values[id(each)]) for each in _printed(node) if id(each) in frame.node_values]
+    if any(Origin.RANK in value.rank.origins for _, value in printed):
         return
-    for expression, value in shown:
+    for expression, value in printed:
         loop = next(_loops(value), None)
         if loop is None or not _is_figure(value) or any(each is node for each in below(loop)):
             continue
-        if _is_reduced_at_times(frame, loop):
+        if _is_reduced_conditionally(frame, loop):
             continue
         text = frame.module.tree.code_for_node(expression)
         what = text if len(text) <= _LONGEST and "\n" not in text else ""
@@ -95,24 +95,24 @@ def _loops(value: Value) -> Iterator[cst.CSTNode]:
             yield step.loop
 
 
-def _is_reduced_at_times(frame: Frame, loop: cst.CSTNode) -> bool:
+def _is_reduced_conditionally(frame: Frame, loop: cst.CSTNode) -> bool:
     """Whether the function around a loop reduces something under a condition, perhaps for several ranks only."""
     for point in frame.sync_points:
         places = [point.node, *(step.node for step in steps(point.via))]
-        if point.kind in _EXCHANGES and any(_is_conditional_beside(frame, loop, place) for place in places):
+        if point.kind in _EXCHANGES and any(_is_conditional_outside(frame, loop, place) for place in places):
             return True
     return False
 
 
-def _is_conditional_beside(frame: Frame, loop: cst.CSTNode, place: cst.CSTNode) -> bool:
+def _is_conditional_outside(frame: Frame, loop: cst.CSTNode, place: cst.CSTNode) -> bool:
     """Whether a place is under an `if` in the function of a loop, and not inside the loop. Both are in one file."""
     tree = frame.module.tree
     around, outer = ancestors(tree, place), ancestors(tree, loop)
     functions = [each for each in outer if isinstance(each, cst.FunctionDef)]
     if functions and not any(each is functions[-1] for each in around):
         return False
-    own = [each for each in around if not any(each is other for other in outer)]
-    return any(isinstance(each, cst.If) for each in own) and not any(each is loop for each in own)
+    inner = [each for each in around if not any(each is other for other in outer)]
+    return any(isinstance(each, cst.If) for each in inner) and not any(each is loop for each in inner)
 
 
 def _is_figure(value: Value) -> bool:
@@ -125,29 +125,29 @@ def _is_figure(value: Value) -> bool:
     return rank.how in AVERAGES | {METRIC} or (rank.state is State.LOCAL and not rank.how)
 
 
-def _shown(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+def _printed(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """The expressions whose values a call shows, also those inside strings."""
     match node:
         case cst.Call(func=cst.Attribute(value=cst.SimpleString(), attr=cst.Name("format"))):
             yield from (arg.value for arg in node.args)
         case cst.Call():
             for arg in node.args:
-                yield from _shown_by(arg.value)
+                yield from _printed_by(arg.value)
 
 
-def _shown_by(expression: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+def _printed_by(expression: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     match expression:
         case cst.FormattedString():
             yield from (part.expression for part in expression.parts if isinstance(part, cst.FormattedStringExpression))
         case cst.ConcatenatedString():
-            yield from _shown_by(expression.left)
-            yield from _shown_by(expression.right)
+            yield from _printed_by(expression.left)
+            yield from _printed_by(expression.right)
         case cst.BinaryOperation(left=cst.SimpleString(), operator=cst.Modulo(), right=cst.Tuple(elements=elements)):
             yield from (element.value for element in elements)
         case cst.BinaryOperation(left=cst.SimpleString(), operator=cst.Modulo()):
             yield expression.right
         case cst.Call(func=cst.Attribute(value=cst.SimpleString(), attr=cst.Name("format"))):
-            yield from _shown(expression)
+            yield from _printed(expression)
         case _:
             yield expression
 

@@ -20,7 +20,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import DividedBy, Event, Logged, SideEffect, ValueLacked
 from trl_lint.analysis.program.definitions.unit_tests import is_test
-from trl_lint.analysis.program.idioms.path_conditions import alternatives, are_in_two_arms
+from trl_lint.analysis.program.idioms.path_conditions import alternatives, are_in_opposite_branches
 from trl_lint.analysis.program.idioms.path_endings import ending
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import ancestors, assigned_once, callee_of, last_name, of_class
@@ -33,11 +33,11 @@ from trl_lint.analysis.transfer.processes import job_flags, wide_conditions
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LibraryInstance, LoadedFiles, PathValue
-from trl_lint.domain.provenance import LauncherVariable, OneByOne, OwnFile, SharedName, Step, source_step
+from trl_lint.domain.provenance import LauncherVariable, OneByOne, RankLocalFile, SharedName, Step, source_step
 from trl_lint.domain.ranks import Origin
-from trl_lint.domain.sync_points import agreed, place_of
+from trl_lint.domain.sync_points import control_after, place_of
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.backends import ASKS_TPU, DRIVES_RAY, SAYS_FIRST
+from trl_lint.knowledge.backends import ASKS_TPU, DRIVES_RAY, SETS_FIRST_RANK
 from trl_lint.knowledge.effects import (
     APPENDED,
     ASKS_FOR_RUN,
@@ -66,7 +66,7 @@ from trl_lint.knowledge.effects import (
     WRITES,
 )
 from trl_lint.knowledge.heuristics import PICTURE_FILE, SAVED_TOKENIZER
-from trl_lint.knowledge.process_starts import MADE_BY_EACH
+from trl_lint.knowledge.process_starts import CALLED_BY_EACH
 from trl_lint.knowledge.python import RANK_DECORATORS
 from trl_lint.knowledge.schema import Class, Collective, Effect, Hook, Parameter, Row
 
@@ -87,7 +87,7 @@ class SideEffects(Observer["Frame"]):
     needed_by = frozenset({Logged, ValueLacked})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        if name in MADE_BY_EACH:
+        if name in CALLED_BY_EACH:
             frame.trace.launched |= not is_test(frame.function)
         if name in OPENERS:
             _opened(frame, name, args, node)
@@ -195,7 +195,7 @@ def _tells_ranks_apart(frame: Frame, branch: Branch) -> bool:
     """
     if branch.by is not DividedBy.CONDITION or branch.origins != Origin.RANK:
         return False
-    if any(map(frame.module.mentions, (DRIVES_RAY, SAYS_FIRST))) or last_name(callee_of(branch.test)) in ASKS_TPU:
+    if any(map(frame.module.mentions, (DRIVES_RAY, SETS_FIRST_RANK))) or last_name(callee_of(branch.test)) in ASKS_TPU:
         return False
     if isinstance(branch.test, cst.BooleanOperation) and isinstance(branch.test.operator, cst.And):
         return False  # the other operand may be true for several processes only
@@ -282,7 +282,7 @@ def _of_mode(mode: Value | None) -> Effect | None:
 def _is_set_up(frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> bool:
     """Whether a call starts the group for all ranks or none, and trains nothing: `if args.distributed: set_up()`."""
     by_rank = any(map(_divides_ranks, frame.memory.control.conditions))
-    return not by_rank and job_flags.sets_up(frame, function, node) and not _trains(run.trace)
+    return not by_rank and job_flags.is_only_for_several(frame, function, node) and not _trains(run.trace)
 
 
 def _trains(trace: EventTrace) -> bool:
@@ -342,14 +342,18 @@ def _tell(
 
 def _asked(frame: Frame, condition: Control, node: cst.CSTNode) -> str:
     """The condition that a rank needs for the effect, if its result is not the same on all of them."""
-    of_own_data = wide_conditions.is_of_own_data(condition)
-    return wide_conditions.asked_around(condition, node) if of_own_data else wide_conditions.widened(frame, condition)
+    of_own_data = wide_conditions.is_of_rank_local_data(condition)
+    return (
+        wide_conditions.code_of_condition(condition, node)
+        if of_own_data
+        else wide_conditions.part_for_all_ranks(frame, condition)
+    )
 
 
 def _note_own_run(frame: Frame) -> None:
     for notes in (frame.module.notes, frame.trace.notes):
         notes.of(OwnRuns).started = True
-    frame.engine.noted(OwnRuns, frame.module)
+    frame.engine.note_stored(OwnRuns, frame.module)
 
 
 def _is_done(frame: Frame, effect: Effect, args: Arguments) -> bool:
@@ -406,10 +410,10 @@ def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNod
     """
     control = frame.memory.control
     if on_disk and control.uniformity is not Uniformity.UNIFORM:
-        here = (each for each in frame.sync_points if not are_in_two_arms(frame.root, each.node, node))
-        control = agreed(control, (*frame.engine.met, *here))
+        here = (each for each in frame.sync_points if not are_in_opposite_branches(frame.root, each.node, node))
+        control = control_after(control, (*frame.engine.earlier_points, *here))
     return all(
-        _lets_all_in(frame, each, effect) or wide_conditions.leaves_for_more(each, control, node)
+        _lets_all_in(frame, each, effect) or wide_conditions.exits_for_other_reasons(each, control, node)
         for each in control.conditions
     )
 
@@ -417,9 +421,9 @@ def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNod
 def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
     if isinstance(condition.provenance, OneByOne):
         return effect.fails or effect.in_turn  # the ranks that come later do what has been done
-    if wide_conditions.widened(frame, condition) or wide_conditions.is_no_guard(condition):
+    if wide_conditions.part_for_all_ranks(frame, condition) or wide_conditions.is_no_guard(condition):
         return True
-    if wide_conditions.counts(frame, condition) or wide_conditions.is_of_own_data(condition):
+    if wide_conditions.depends_on_progress(frame, condition) or wide_conditions.is_of_rank_local_data(condition):
         return True
     if condition.uniformity is Uniformity.UNKNOWN:
         return condition.rank == ranks.SETTING or (_is_given_its_run(frame) and _asks_for_run(frame, condition))
@@ -428,12 +432,12 @@ def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
     if not effect.fails and not of_class(place_of(condition) or cst.Pass(), cst.Call):
         return False  # a result from before: one rank may have created the missing files since
     # Ranks that test at the same moment all find what the first of them is about to change.
-    return not isinstance(source_step(condition.provenance), OwnFile)
+    return not isinstance(source_step(condition.provenance), RankLocalFile)
 
 
 def _asks_for_run(frame: Frame, condition: Control) -> bool:
     test = condition.provenance and condition.provenance.node
-    return test is not None and wide_conditions.asks_for_run(frame, test)
+    return test is not None and wide_conditions.tests_tracker_run(frame, test)
 
 
 def _is_given_its_run(frame: Frame) -> bool:

@@ -189,7 +189,7 @@ def is_blank(suite: cst.BaseSuite) -> bool:
         if not isinstance(line, cst.SimpleStatementLine):
             return False
         lines = [*lines, *line.body]
-    return all(map(_says_nothing, lines))
+    return all(map(_does_nothing, lines))
 
 
 def ends_outside(block: cst.BaseSuite | cst.If) -> bool:
@@ -200,7 +200,7 @@ def ends_outside(block: cst.BaseSuite | cst.If) -> bool:
     return isinstance(last, (cst.Return, cst.Raise, cst.Break, cst.Continue))
 
 
-def _says_nothing(statement: cst.BaseSmallStatement) -> bool:
+def _does_nothing(statement: cst.BaseSmallStatement) -> bool:
     if isinstance(statement, cst.Raise):
         raised = statement.exc.func if isinstance(statement.exc, cst.Call) else statement.exc
         return isinstance(raised, cst.Name) and raised.value == "NotImplementedError"
@@ -298,7 +298,7 @@ _OPERANDS: dict[type, Callable[..., list[cst.CSTNode]]] = {
 }
 
 
-def own_attribute(node: cst.CSTNode) -> str:
+def self_attribute(node: cst.CSTNode) -> str:
     """The name in `self.name`; "" for anything else."""
     match node:
         case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=name)):

@@ -58,7 +58,7 @@ def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
 def entry_at(cell: Cell, key: Hashable) -> Value | None:
     """What a container holds at a key; of settings that were put into it, not what the rank is called."""
     found = read_key(cell, key)
-    return found if found is None or not isinstance(key, str) else settings.named(key, found)
+    return found if found is None or not isinstance(key, str) else settings.unless_rank_name(key, found)
 
 
 def tuple_of(frame: Frame, items: Sequence[Value], node: Place) -> Value:
@@ -68,16 +68,16 @@ def tuple_of(frame: Frame, items: Sequence[Value], node: Place) -> Value:
     return frame.allocate(node, Cell("list", rest=join_all(items)))
 
 
-def each(
+def map_items(
     frame: Frame,
     value: Value,
     node: cst.CSTNode,
     change: Callable[[Value, Place], Value],
-    renewed: Callable[[Cell, dict[Hashable, Value], Value | None], Cell],
+    rebuild: Callable[[Cell, dict[Hashable, Value], Value | None], Cell],
 ) -> Value:
     """A copy of a value, with `change(item, place)` applied to the items of its tuples and known containers.
 
-    renewed: returns the copy of a container, given its entries and rest. A container that is reached twice is copied
+    rebuild: returns the copy of a container, given its entries and rest. A container that is reached twice is copied
     once, as it may contain itself.
     """
     copies: dict[frozenset[Identity], Value] = {}
@@ -90,10 +90,10 @@ def each(
             return change(value, place)
         if value.identities not in copies:
             cell = cells[0]
-            copies[value.identities] = frame.allocate(place, renewed(cell, {}, None))
+            copies[value.identities] = frame.allocate(place, rebuild(cell, {}, None))
             entries = {key: copy(item, (place, key)) for key, item in cell.entries.items()}
             rest = None if cell.rest is None else copy(cell.rest, (place, None))
-            frame.allocate(place, renewed(cell, entries, rest))
+            frame.allocate(place, rebuild(cell, entries, rest))
         return copies[value.identities]
 
     return copy(value, node)
@@ -138,7 +138,7 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
     if value.rank.differs:
         element = derived(value.rank, _KIND_OF_ELEMENTS.get(value.kind, Kind.UNKNOWN), value)
         if value.kind is Kind.TENSOR:
-            return element.replace(shape=shapes.without(shape_of(value), [0])), _number_of_rows(value)
+            return element.replace(shape=shapes.without(shape_of(value), [0])), _row_count_fact(value)
         if role_of(value) is BatchRole.OUTPUT or (value.kind is Kind.BATCH and value.wrapping is Wrapping.WRAPPED):
             # The output of a model, or of a prepared loader, has the same number of parts on all ranks, or a row per
             # sample.
@@ -152,7 +152,7 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
     return UNKNOWN, ranks.UNKNOWN
 
 
-def _number_of_rows(tensor: Value) -> Rank:
+def _row_count_fact(tensor: Value) -> Rank:
     """Whether a tensor that differs has as many rows on all ranks: one per sample, unless selected by a mask."""
     if tensor.rank.origins == Origin.RNG:
         return ranks.SAME  # each rank draws the same number
@@ -173,7 +173,7 @@ def _is_of_full_batches(value: Value) -> bool:
 def _iterate_container(frame: Frame, value: ContainerValue) -> tuple[Value, ranks.Rank]:
     frame.consume(value)
     cells = frame.memory.cells(value)
-    if gathered_on_one_way(cells):
+    if is_gathered_on_one_path(cells):
         return UNKNOWN, ranks.UNKNOWN
     result, length = BOTTOM, ranks.SAME
     for cell in cells:
@@ -185,7 +185,7 @@ def _iterate_container(frame: Frame, value: ContainerValue) -> tuple[Value, rank
     return result, length
 
 
-def alike_or_itself(frame: Frame, value: Value, other: Value) -> Value:
+def uniform_if_plain(frame: Frame, value: Value, other: Value) -> Value:
     """What to join with another kind of value instead of a container: UNIFORM contents if the container is plain.
 
     names = list(row) if rows.names is None else rows.names
@@ -200,7 +200,7 @@ def alike_or_itself(frame: Frame, value: Value, other: Value) -> Value:
     return Value(ranks.SAME)
 
 
-def gathered_on_one_way(cells: list[Cell]) -> bool:
+def is_gathered_on_one_path(cells: list[Cell]) -> bool:
     """Whether a container holds gathered objects on one path, and ungathered ones on another (`if not is_global:`)."""
     if len(cells) < 2:
         return False
@@ -230,8 +230,8 @@ _MAX_ENTRIES = 60
 
 def as_columns(frame: Frame, iterable: Value, node: cst.CSTNode | None) -> Value:
     """The iterable of a loop over a batch that the code reads by key: its column names, the same on all ranks."""
-    is_whole = role_of(iterable) is BatchRole.WHOLE
-    if is_whole and isinstance(node, cst.Name) and node.value in read_by_key(frame.root):
+    is_whole_batch = role_of(iterable) is BatchRole.WHOLE
+    if is_whole_batch and isinstance(node, cst.Name) and node.value in read_by_key(frame.root):
         return IterableValue(ranks.SAME, StringValue(ranks.SAME), ranks.SAME)
     return iterable
 
@@ -275,19 +275,19 @@ def naming(frame: Frame, source: ContainerValue) -> ranks.Rank:
 
 
 # Loops over at most this many items are run once per item, if that keeps facts separate.
-_MAX_TOLD_APART = 8
+_MAX_ITEMS_TO_UNROLL = 8
 
 
-def told_apart(frame: Frame, iterable: Value) -> list[Value] | None:
+def items_to_unroll(frame: Frame, iterable: Value) -> list[Value] | None:
     """The items to unroll: of constant strings, as in `for split in ("chosen", "rejected")`, or with a model in it.
 
     The facts of a model would be lost if it were joined with another model, or with other values.
     """
     items = positions_of(frame, iterable)
-    if not items or len(items) > _MAX_TOLD_APART:
+    if not items or len(items) > _MAX_ITEMS_TO_UNROLL:
         return None
-    is_wanted = all(isinstance(item.const, str) for item in items) or any(map(has_model, items))
-    return list(items) if is_wanted else None
+    keeps_facts = all(isinstance(item.const, str) for item in items) or any(map(has_model, items))
+    return list(items) if keeps_facts else None
 
 
 def has_model(item: Value) -> bool:

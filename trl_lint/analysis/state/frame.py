@@ -9,7 +9,7 @@ from trl_lint.analysis.events import Event
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, load_attribute
 from trl_lint.analysis.program.project.notes import Notes
-from trl_lint.analysis.state.conditions_met import ConditionsMet
+from trl_lint.analysis.state.evaluated_conditions import EvaluatedConditions
 from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
@@ -73,7 +73,7 @@ class ObjectAccess:
         self.dirty |= written[0]
         self.dirty_cells |= written[1]
 
-    def read_anew(self) -> None:
+    def mark_read(self) -> None:
         """Mark the current version of everything that this run has both read and written as read."""
         for key in self.attribute_writes & self.dependencies.keys():
             self.dependencies[key] = key[0].version(key[1])
@@ -121,14 +121,14 @@ class Frame:
         self.sync_points: list[SyncPoint] = []  # the calls at which all ranks synchronise, in program order
         self.notes = Notes()
         self.asks_for_engine = False  # whether it queries, or determines, what wraps or shards the model
-        self.conditions_met = ConditionsMet()
+        self.evaluated_conditions = EvaluatedConditions()
         self.attribute_error_depth = 0  # how many `try` blocks around catch AttributeError
         self.bases_made = False  # whether the `__init__` of a base in sight has run on `self`
-        self.given: list[cst.Attribute] = []  # the attributes it sets on objects that may be wrapped models
+        self.set_attributes: list[cst.Attribute] = []  # the attributes it sets on objects that may be wrapped models
         self.objects = ObjectAccess()
         self.key: Hashable = function
         self.allocations: dict[Hashable, Identity] = {}  # the containers allocated here, by place, in all runs
-        self.made: set[Identity] = set()  # those that this run has allocated
+        self.allocated: set[Identity] = set()  # those that this run has allocated
         self.pending_used = False
         self._accelerator = ""
 
@@ -137,7 +137,7 @@ class Frame:
         """The code that is run: that of a function, or of the module."""
         return self.module.tree if self.function is None else self.function.node
 
-    def in_reach(self) -> Iterator[Value]:
+    def reachable_values(self) -> Iterator[Value]:
         """The values of the names here and in outer scopes, and of the attributes."""
         scope: Frame | None = self
         while scope is not None:
@@ -149,16 +149,16 @@ class Frame:
 
     def allocate(self, node: Place, cell: Cell) -> ContainerValue:
         """A new container allocated at `node`; a later iteration of a loop allocates the same one again."""
-        identity = self.made_at((node if isinstance(node, tuple) else id(node), self.unroll_index))
+        identity = self.container_at((node if isinstance(node, tuple) else id(node), self.unroll_index))
         self.memory.heap[identity] = cell
         return ContainerValue(ranks.SAME, frozenset((identity,)))
 
-    def made_at(self, key: Hashable) -> Identity:
+    def container_at(self, key: Hashable) -> Identity:
         """The container that is allocated at a place, the same one each time."""
         identity = self.allocations.get(key)
         if identity is None:
             identity = self.allocations[key] = self.engine.fresh()
-        self.made.add(identity)
+        self.allocated.add(identity)
         return identity
 
     def may_unroll(self, rounds: int) -> bool:
@@ -194,7 +194,7 @@ class Frame:
         value = cls.attribute(name, self._is_built(cls, name))
         self.objects.dependencies[key] = cls.version(name)
         if value is not None and value.rank.state is not State.BOTTOM:
-            value = self.told_of(value)
+            value = self.from_other_scope(value)
             load_attribute(self.memory, cls, value)
             for identity in reachable(value, self.memory.heap):
                 self.objects.class_cells.setdefault(identity, cls)
@@ -207,17 +207,15 @@ class Frame:
             return True
         return self.bases_made and cls.origin is self.function.cls and name not in cls.assigned()
 
-    def told_of(self, value: Value) -> Value:
+    def from_other_scope(self, value: Value) -> Value:
         """A value of another function or class, as read here: a condition met here may decide whether it is wrapped."""
         if value.kind is not Kind.MODEL or value.wrapping is not Wrapping.MAYBE:
             return value
-        names = (
-            value.provenance.names
-            if isinstance(value.provenance, WrappedWhere)
-            else frozenset(self.conditions_met.settings)
-        )
-        is_told = self.conditions_met.ask_anything or not names.isdisjoint(self.conditions_met.settings)
-        return value.replace(wrapping=Wrapping.UNKNOWN) if is_told else value
+        tested = self.evaluated_conditions
+        step = value.provenance
+        names = step.names if isinstance(step, WrappedWhere) else frozenset(tested.settings)
+        is_decided = tested.reads_anything or not names.isdisjoint(tested.settings)
+        return value.replace(wrapping=Wrapping.UNKNOWN) if is_decided else value
 
     def consume(self, value: ContainerValue) -> None:
         """Note that the contents of a container were read, so that a change of them requires another run.
@@ -226,7 +224,7 @@ class Frame:
         """
         for identity in value.identities:
             owner = self.objects.class_cells.get(identity)
-            if owner is not None and identity not in self.made:
+            if owner is not None and identity not in self.allocated:
                 self.objects.dependencies[(owner, identity)] = owner.version(identity)
 
     def write_attribute(self, cls: ClassInfo, name: str, value: Value) -> None:
@@ -279,7 +277,7 @@ class Frame:
                 if theirs is not None:
                     self.memory.heap[identity] = join_cells(mine, theirs)
 
-    def hooks_called(self, cls: ClassInfo) -> None:
+    def note_hooks_called(self, cls: ClassInfo) -> None:
         """A library has called methods of this class: take over what they may have left in its attributes."""
         self.flush(self.memory)
         lineage = cls.in_sight()
@@ -290,7 +288,7 @@ class Frame:
         self.forget({(each, name) for each in lineage for name in names if self._is_left_by_others(each, name)}, cells)
 
     def _is_left_by_others(self, cls: ClassInfo, name: str) -> bool:
-        return self.function is not None and cls.is_left_by_others(name, self.function)
+        return self.function is not None and cls.is_assigned_by_others(name, self.function)
 
     # --- what a fix may use here ---
 
@@ -319,9 +317,9 @@ class Frame:
         """Whether a value is an object of the project that has an Accelerator as its `accelerator`."""
         if not isinstance(value, ProjectInstance):
             return False
-        own = value.cls.attribute("accelerator")
-        if own is not None and own.rank.state is not State.BOTTOM:
-            return _is_accelerator(own)
+        attribute = value.cls.attribute("accelerator")
+        if attribute is not None and attribute.rank.state is not State.BOTTOM:
+            return _is_accelerator(attribute)
         if value.cls.module.shows(BEFORE_ACCELERATE):
             return False
         rows = (self.engine.library_attribute(base, "accelerator") for base in value.cls.library_bases())
@@ -334,11 +332,11 @@ class Frame:
         """
         found = []
         for name, reduction in self.engine.reducers:
-            module, _, own = name.rpartition(".")
+            module, _, function = name.rpartition(".")
             if self.engine.class_row(module) is not None:
-                text = self._method_in_reach(module, own)
+                text = self._method_in_reach(module, function)
             else:
-                text = own if self._may_call(module, own) else ""
+                text = function if self._may_call(module, function) else ""
             if text:
                 found.append((text, name, reduction))
         return tuple(found)
@@ -386,7 +384,7 @@ class Frame:
         if value.pending:
             self.pending_used = True
             return value.replace(writes=value.pending, pending=NO_WRITES)
-        return value.replace(writes=frozenset((self.handing_on(value, what, expression),)))
+        return value.replace(writes=frozenset((self.write_here(value, what, expression),)))
 
     def _kept_from_others(self, value: Value, what: str) -> Value:
         """A value that is the same on all ranks; if only some of them store it, the stored one differs."""
@@ -400,15 +398,15 @@ class Frame:
         write = Write(self.module, self.statement, what, Rank(State.LOCAL, control.rank.origins), control.provenance)
         return value.replace(writes=frozenset((write,)))
 
-    def handing_on(
-        self, value: Value, what: str, expression: cst.CSTNode | None, handed: tuple[FunctionInfo, str] | None = None
+    def write_here(
+        self, value: Value, what: str, expression: cst.CSTNode | None, passed_to: tuple[FunctionInfo, str] | None = None
     ) -> Write:
         """The current statement as the one that passes this value on (to a function, as the parameter of a name)."""
         payload = None
         if expression is not None:
             control = self.memory.control
             reducers = self.custom_reducers() if self.engine.custom else ()
-            reach = (self.accelerator(), reducers, handed)
+            reach = (self.accelerator(), reducers, passed_to)
             payload = Payload(expression, value, self.node_values, control, self.function, *reach)
         return Write(self.module, self.statement, what, value.rank, value.provenance, payload)
 
@@ -431,19 +429,19 @@ def _other_accelerator(value: Value) -> str:
     """The other attribute under which an object of the project keeps its Accelerator: `self.accelerate`."""
     if not isinstance(value, ProjectInstance):
         return ""
-    kept = (item for cls in value.cls.in_sight() for item in cls.attributes.items())
-    return next((name for name, attribute in kept if name != "accelerator" and _is_accelerator(attribute)), "")
+    attributes = (item for cls in value.cls.in_sight() for item in cls.attributes.items())
+    return next((name for name, attribute in attributes if name != "accelerator" and _is_accelerator(attribute)), "")
 
 
 def explain(frame: Frame, value: Value, node: cst.CSTNode, text: str) -> Value:
     """A value of a knowledge table, with the place it came from."""
     provenance = frame.step(node, text)
     if isinstance(value, TupleValue):
-        return value.having(tuple(_explained(item, provenance) for item in value.items))
+        return value.with_parts(tuple(_explained(item, provenance) for item in value.items))
     return value.replace(provenance=provenance)
 
 
 def _explained(item: Value, provenance: Step) -> Value:
     if isinstance(item, LoaderValue) and item.batch is not None:
-        return item.having(item.batch.replace(provenance=provenance))
+        return item.with_parts(item.batch.replace(provenance=provenance))
     return item.replace(provenance=provenance) if item.rank.differs else item

@@ -35,9 +35,9 @@ class Interpreter(Protocol):
         engine_arms: By condition, which of its branches is for an engine that shards (None: neither).
         means: By the expression that computes it, each mean over a rank-local count.
         job_flags: The settings that show whether there are several ranks.
-        met: The points at which all ranks have synchronised in the callers of the current run.
+        earlier_points: The points at which all ranks have synchronised in the callers of the current run.
         reducers: The user's own collectives.
-        wraps_on_one_way: Whether a model was seen that is wrapped on one path and unwrapped on another.
+        wraps_on_one_path: Whether a model was seen that is wrapped on one path and unwrapped on another.
     """
 
     engine_arms: dict[int, bool | None]
@@ -45,18 +45,18 @@ class Interpreter(Protocol):
     custom: Mapping[str, tuple[Row, ...]]
     domains: Domains[Frame]
     job_flags: JobFlags
-    met: tuple[SyncPoint, ...]
+    earlier_points: tuple[SyncPoint, ...]
     observers: Observers[Frame]
     project: Project
     reducers: tuple[tuple[str, str], ...]
     versions: Mapping[str, str]
-    wraps_on_one_way: bool
+    wraps_on_one_path: bool
 
     def asks_for(self, kind: type[Event]) -> bool:
         """Whether any rule needs events of this kind."""
         ...
 
-    def noted(self, *what: object) -> None:
+    def note_stored(self, *what: object) -> None:
         """Report that a run of a function has kept something that outlasts it, new or known: what, and where."""
         ...
 
@@ -138,7 +138,7 @@ class Interpreter(Protocol):
 
     def library_method(self, cls: str, name: str) -> Any: ...
 
-    def own_rows(self, function: FunctionInfo) -> tuple[Row, ...]: ...
+    def custom_rows(self, function: FunctionInfo) -> tuple[Row, ...]: ...
 
     def custom_attribute(self, cls: ClassInfo, name: str) -> Attribute | None: ...
 

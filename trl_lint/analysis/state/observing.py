@@ -69,7 +69,7 @@ class Branch(NamedTuple):
     Attributes:
         marks: The number of synchronisation points before its first branch, before its second, and at its end.
         through: Which of the branches reach its end.
-        ways_out: The statements by which each branch may also leave.
+        exits: The statements by which each branch may also leave.
         origins: What makes the condition differ.
         by: What divides the ranks. With SEQUENTIAL, one rank after the other takes the first branch.
         tried: The body of the `try` whose exceptions lead to the first branch.
@@ -82,7 +82,7 @@ class Branch(NamedTuple):
     provenance: Step
     marks: tuple[int, int, int]
     through: tuple[bool, bool] = (True, True)
-    ways_out: tuple[Exits, Exits] = ((), ())
+    exits: tuple[Exits, Exits] = ((), ())
     origins: Origin = Origin.NONE
     by: DividedBy = DividedBy.CONDITION
     tried: cst.CSTNode | None = None
@@ -91,25 +91,25 @@ class Branch(NamedTuple):
     asks_rank: bool = False
 
     @property
-    def leaves(self) -> tuple[bool, bool]:
+    def may_leave(self) -> tuple[bool, bool]:
         """Which of its branches may leave."""
-        return bool(self.ways_out[0]), bool(self.ways_out[1])
+        return bool(self.exits[0]), bool(self.exits[1])
 
     @property
-    def staying(self) -> int:
+    def continuing(self) -> int:
         """The index of the branch that continues after it, if the other one leaves, or may."""
         if self.through[0] is not self.through[1]:
             return self.through.index(True)
-        return int(self.leaves[0] or not self.leaves[1])
+        return int(self.may_leave[0] or not self.may_leave[1])
 
-    def onwards(self, points: Sequence[SyncPoint]) -> list[SyncPoint]:
+    def points_after(self, points: Sequence[SyncPoint]) -> list[SyncPoint]:
         """The points of a run in the order in which ranks reach them from here: earlier ones in a later iteration."""
         return [*points[self.marks[2] :], *points[: self.marks[2]]]
 
-    def way_out(self, way: int) -> Exit | None:
+    def exit_of(self, index: int) -> Exit | None:
         """The statement by which ranks leave a branch: the last one if all of them do."""
-        exits = self.ways_out[way]
-        return exits[0 if self.through[way] else -1] if exits else None
+        exits = self.exits[index]
+        return exits[0 if self.through[index] else -1] if exits else None
 
 
 class Observer(Generic[FrameT]):
@@ -243,7 +243,9 @@ class Observers(Generic[FrameT]):
         return tuple(getattr(each, name) for each in self._observers if getattr(type(each), name) is not hook)
 
 
-def asked_of(observers: Iterable[Observer[FrameT]], events: frozenset[type[Event]] | None) -> list[Observer[FrameT]]:
+def observers_for(
+    observers: Iterable[Observer[FrameT]], events: frozenset[type[Event]] | None
+) -> list[Observer[FrameT]]:
     """The observers that are needed if these events are requested (None: all of them)."""
     if events is None:
         return [each for each in observers if not each.on_request]

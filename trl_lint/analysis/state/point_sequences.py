@@ -18,10 +18,10 @@ from trl_lint.domain.sync_points import SENT, UNSEEN, SyncPoint
 def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch: Branch) -> SyncPoint | None:
     """The first point that only one of two branches has, if it is certainly missing in the other."""
     if any(point.kind in UNSEEN for point in (*one, *other)):
-        seen, opposite = _without_hidden(one, other), _without_hidden(other, one)
-        if seen is None or opposite is None:
+        visible, opposite = _without_hidden(one, other), _without_hidden(other, one)
+        if visible is None or opposite is None:
             return None
-        one, other = seen, opposite
+        one, other = visible, opposite
     if branch.by is DividedBy.SEQUENTIAL:
         return next((each for each in one if each.kind != "barrier" and each.certain), None)
     start = 0
@@ -29,14 +29,15 @@ def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch
         start += 1
     lacking = [
         point
-        for way, against in ((one[start:], other[start:]), (other[start:], one[start:]))
-        for point in _unmatched(way, against)
-        if counts(point, branch.origins) or (point.by_settings and branch.asks_rank and not point.subgroup)
+        for side, opposite_side in ((one[start:], other[start:]), (other[start:], one[start:]))
+        for point in _unmatched(side, opposite_side)
+        if certainly_synchronises(point, branch.origins)
+        or (point.by_settings and branch.asks_rank and not point.subgroup)
     ]
-    return min(lacking, key=_is_rarely_met, default=None)
+    return min(lacking, key=_rarity, default=None)
 
 
-def _is_rarely_met(point: SyncPoint) -> tuple[bool, bool, int]:
+def _rarity(point: SyncPoint) -> tuple[bool, bool, int]:
     """Sort points that always synchronise first, then those that may, then those that do only with more engines."""
     return bool(point.engines), is_quiet(point), -len(point.engines)
 
@@ -46,37 +47,37 @@ def is_quiet(point: SyncPoint) -> bool:
     return point.kind == "forward" and not point.grad
 
 
-def _unmatched(way: Sequence[SyncPoint], against: Sequence[SyncPoint]) -> Iterator[SyncPoint]:
+def _unmatched(branch: Sequence[SyncPoint], other: Sequence[SyncPoint]) -> Iterator[SyncPoint]:
     """The points of a branch that the other one lacks; a different order does not count."""
-    kinds = [each.kind for each in against]
-    for point in way:
+    kinds = [each.kind for each in other]
+    for point in branch:
         if point.kind in kinds:
             kinds.remove(point.kind)
         else:
             yield point
 
 
-def _without_hidden(way: Sequence[SyncPoint], against: Sequence[SyncPoint]) -> list[SyncPoint] | None:
+def _without_hidden(branch: Sequence[SyncPoint], other: Sequence[SyncPoint]) -> list[SyncPoint] | None:
     """A branch without its calls of unknown code; None if the other's additional points may happen in these."""
-    known = [point for point in way if point.kind not in UNSEEN]
-    hidden_here = len(known) < len(way)
-    more = sum(point.kind not in UNSEEN for point in against) > len(known)
-    return None if (hidden_here and more) or any(point.kind == SENT for point in (*way, *against)) else known
+    known = [point for point in branch if point.kind not in UNSEEN]
+    has_hidden = len(known) < len(branch)
+    other_has_more = sum(point.kind not in UNSEEN for point in other) > len(known)
+    return None if (has_hidden and other_has_more) or any(point.kind == SENT for point in (*branch, *other)) else known
 
 
-def counts(point: SyncPoint, origins: Origin) -> bool:
+def certainly_synchronises(point: SyncPoint, origins: Origin) -> bool:
     """Whether all ranks are known to synchronise there: with a subgroup, a rank may check for its membership first."""
     if point.subgroup and Origin.RANK in origins:
         return False
     return point.certain and point.kind not in UNSEEN
 
 
-def limited_before(found: SyncPoint, way: Sequence[SyncPoint]) -> Iterator[SyncPoint]:
+def conditional_points_before(found: SyncPoint, branch: Sequence[SyncPoint]) -> Iterator[SyncPoint]:
     """The first points of a branch before one that always synchronises which do so in some jobs only.
 
     If an engine is used that makes one a collective, or the model has buffers, the ranks wait there.
     """
-    before = way[: way.index(found)] if found in way and not (found.engines or is_quiet(found)) else ()
-    able = [each for each in before if each.certain and each.kind != found.kind]
-    yield from islice((each for each in able if each.engines), 1)
-    yield from islice((each for each in able if is_quiet(each) and each.node is not found.node), 1)
+    before = branch[: branch.index(found)] if found in branch and not (found.engines or is_quiet(found)) else ()
+    certain = [each for each in before if each.certain and each.kind != found.kind]
+    yield from islice((each for each in certain if each.engines), 1)
+    yield from islice((each for each in certain if is_quiet(each) and each.node is not found.node), 1)

@@ -104,7 +104,7 @@ class Domain(Generic[FrameT]):
         """A function of the project, called by its name."""
         return value
 
-    def made(self, frame: FrameT, bases: Iterable[str], args: Arguments, value: Value) -> Value:
+    def created(self, frame: FrameT, bases: Iterable[str], args: Arguments, value: Value) -> Value:
         """A loader, or an object of a project class with these library bases."""
         return value
 
@@ -155,8 +155,8 @@ class Domain(Generic[FrameT]):
         """An f-string with these values in it."""
         return value
 
-    def comprehension(self, frame: FrameT, taken: Rank, value: Value) -> Value:
-        """`[x for x in rows if test(x)]`. taken: the fact of the condition that selects the elements."""
+    def comprehension(self, frame: FrameT, selected: Rank, value: Value) -> Value:
+        """`[x for x in rows if test(x)]`. selected: the fact of the condition that selects the elements."""
         return value
 
 
@@ -176,7 +176,7 @@ class Domains(Generic[FrameT]):
         self.builtin = self._of(Domain.builtin)
         self.library_function = self._of(Domain.library_function)
         self.project_function = self._of(Domain.project_function)
-        self.made = self._of(Domain.made)
+        self.created = self._of(Domain.created)
         self.argument = self._of(Domain.argument)
         self.returned = self._of(Domain.returned)
         self.forward = self._of(Domain.forward)
@@ -196,9 +196,9 @@ class Domains(Generic[FrameT]):
 
 def in_order(domains: Iterable[Domain[FrameT]]) -> tuple[Domain[FrameT], ...]:
     """These domains, each after those that it requires to run first."""
-    known = {module_of(each): each for each in domains}
-    waits = {name: [other for other in known if other in each.after] for name, each in known.items()}
-    return tuple(known[name] for name in TopologicalSorter(waits).static_order())
+    by_name = {module_of(each): each for each in domains}
+    required = {name: [other for other in by_name if other in each.after] for name, each in by_name.items()}
+    return tuple(by_name[name] for name in TopologicalSorter(required).static_order())
 
 
 def module_of(domain: Domain[FrameT]) -> str:

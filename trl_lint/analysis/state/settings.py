@@ -27,13 +27,13 @@ from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import (
     COUNTER,
-    OWN_PLACE,
     RANK_FIELD,
+    RANK_LOCAL_PATH,
     SETTING_OF_RANK,
     SETTINGS_OBJECT,
-    SHARED_PLACE,
+    SHARED_PATH,
     WORLD_FIELD,
-    tells_rank,
+    is_rank_name,
 )
 from trl_lint.knowledge.schema import WORLD
 
@@ -53,19 +53,19 @@ def known_by_name(frame: Frame, node: cst.Attribute, owner: Value, value: Value)
     name = node.attr.value
     if value.kind not in _KINDS:
         return value
-    if not (_is_setting(frame, node.value, owner, name) or _is_place(frame, name)):
+    if not (_is_setting(frame, node.value, owner, name) or _is_shared_path(frame, name)):
         return value
     return SETTING if value is UNKNOWN else value.replace(rank=ranks.SETTING)
 
 
-def length_by_name(frame: Frame, stands: cst.BaseExpression | None, length: Rank) -> Rank:
+def length_by_name(frame: Frame, expression: cst.BaseExpression | None, length: Rank) -> Rank:
     """The length of a list; that of a setting, if it is unknown and the names say so."""
-    if length != ranks.UNKNOWN or not isinstance(stands, cst.Attribute):
+    if length != ranks.UNKNOWN or not isinstance(expression, cst.Attribute):
         return length
-    return ranks.SETTING if _is_setting(frame, stands.value, UNKNOWN, stands.attr.value) else length
+    return ranks.SETTING if _is_setting(frame, expression.value, UNKNOWN, expression.attr.value) else length
 
 
-def may_be_own(frame: Frame, node: cst.Attribute) -> bool:
+def may_be_set_by_rank(frame: Frame, node: cst.Attribute) -> bool:
     """Whether code sets an attribute of a settings object by the rank: `args.save_logs = is_master(args)`.
 
     The parser gives all ranks the same. Later assignments by the program are not followed: neither those of this file,
@@ -86,9 +86,9 @@ def is_assigned(frame: Frame, name: str) -> bool:
     return bool(_assigned(frame, name))
 
 
-def count_by_name(stands: cst.BaseExpression, value: Value) -> Value:
+def count_by_name(expression: cst.BaseExpression, value: Value) -> Value:
     """A value put into a text; the fact of a setting for a counter of which only its name is known."""
-    is_count = value.rank == ranks.UNKNOWN and value.kind in _KINDS and COUNTER.fits(last_name(stands))
+    is_count = value.rank == ranks.UNKNOWN and value.kind in _KINDS and COUNTER.fits(last_name(expression))
     return value.replace(rank=ranks.SETTING) if is_count else value
 
 
@@ -98,13 +98,13 @@ def parameter_by_name(name: str, value: Value) -> Value:
         return value
     if value.kind is not Kind.STRING and WORLD_FIELD.fits(name):
         return WORLD
-    is_setting = _names_place(name) or COUNTER.fits(name) or (SETTINGS_OBJECT.fits(name) and value is UNKNOWN)
+    is_setting = _is_path_name(name) or COUNTER.fits(name) or (SETTINGS_OBJECT.fits(name) and value is UNKNOWN)
     return value.replace(rank=ranks.SETTING) if is_setting else value
 
 
 def option(name: str, value: Value) -> Value:
     """A parameter of a command that no known caller passes: set on the command line, unless it is named like a rank."""
-    if value.rank != ranks.UNKNOWN or value.kind not in _KINDS or _tells_rank(name):
+    if value.rank != ranks.UNKNOWN or value.kind not in _KINDS or _is_rank_name(name):
         return value
     return value.replace(rank=ranks.SETTING)
 
@@ -117,69 +117,69 @@ def flags_of_program(constructor: FunctionInfo) -> dict[str, Value]:
     calls = of_class(constructor.node, cst.Call)
     if not any(last_name(call.func) == "Accelerator" for call in calls):
         return {}
-    asked = {
+    compared = {
         each.left.value
         for each in of_class(constructor.node, cst.Comparison)
         if isinstance(each.left, cst.Name) and _is_flag(each.comparisons[0].comparator)
     }
-    flags = (each.name for each in constructor.parameters if _is_flag(each.default) or each.name in asked)
-    return {name: SETTING for name in flags if not _tells_rank(name)}
+    flags = (each.name for each in constructor.parameters if _is_flag(each.default) or each.name in compared)
+    return {name: SETTING for name in flags if not _is_rank_name(name)}
 
 
 def _is_flag(value: cst.BaseExpression | None) -> bool:
     return isinstance(value, cst.Name) and value.value in ("False", "True")
 
 
-def of_object(frame: Frame, stands: cst.BaseExpression | None, owner: Value, key: Value) -> bool:
+def is_uniform_item(frame: Frame, expression: cst.BaseExpression | None, owner: Value, key: Value) -> bool:
     """Whether an item of an unknown object is the same on all ranks: of settings, or a counter of a checkpoint."""
-    if stands is None or not isinstance(key.const, str) or not may_be(owner):
+    if expression is None or not isinstance(key.const, str) or not is_unknown(owner):
         return False
-    is_setting = _are_settings(stands) and may_hold(key) and key.const not in _keys_set(frame)
+    is_setting = _are_settings(expression) and may_hold_setting(key) and key.const not in _keys_set(frame)
     return is_setting or COUNTER.fits(key.const)
 
 
 def item_of(frame: Frame, key: Value) -> Value:
     """An item of settings, unless the file puts something under that key, into any object, or it is rank-local."""
-    return SETTING if may_hold(key) and key.const not in _keys_put(frame) else UNKNOWN
+    return SETTING if may_hold_setting(key) and key.const not in _keys_set_to_more(frame) else UNKNOWN
 
 
-def may_be(value: Value) -> bool:
+def is_unknown(value: Value) -> bool:
     """Whether nothing is known of a value: the result of a function that only computes is assumed to be a tensor."""
     return value.kind in (Kind.TENSOR, Kind.UNKNOWN) and value.rank == ranks.UNKNOWN
 
 
-def may_hold(key: Value) -> bool:
+def may_hold_setting(key: Value) -> bool:
     """Whether settings hold the same value on all ranks under a key: `cfg["output_dir"]`."""
-    return key.rank.state is State.SAME and not (isinstance(key.const, str) and _tells_rank(key.const))
+    return key.rank.state is State.SAME and not (isinstance(key.const, str) and _is_rank_name(key.const))
 
 
-def of_settings(owner: Value, args: Arguments) -> bool:
+def returns_setting(owner: Value, args: Arguments) -> bool:
     """Whether a method of a setting returns a setting, too: `cfg.get("seed", 0)`, `args.output_dir.rstrip("/")`."""
-    given = args.all()
+    arguments = args.all()
     return ranks.combine(owner.rank, args.rank()) == ranks.SETTING and all(
-        each.rank == ranks.SETTING or may_hold(each) for each in given
+        each.rank == ranks.SETTING or may_hold_setting(each) for each in arguments
     )
 
 
 def attribute_of(owner: Value, name: str) -> Value:
     """An attribute of an object that was created from settings, unless its name is that of a rank."""
-    return named(name, SETTING) if owner.rank == ranks.SETTING else UNKNOWN
+    return unless_rank_name(name, SETTING) if owner.rank == ranks.SETTING else UNKNOWN
 
 
-def named(name: str, value: Value) -> Value:
+def unless_rank_name(name: str, value: Value) -> Value:
     """The value of a name; unknown instead of a setting if the name is that of a rank."""
-    return UNKNOWN if value.rank == ranks.SETTING and _tells_rank(name) else value
+    return UNKNOWN if value.rank == ranks.SETTING and _is_rank_name(name) else value
 
 
 def spread(frame: Frame, name: str, value: Value) -> Value:
     """The value of a parameter in `**vars(args)`; unknown if any file sets an attribute of this name by the rank."""
-    is_own = value.rank == ranks.SETTING and any(field == name for _, field in _set_by_rank(frame))
-    return UNKNOWN if is_own else named(name, value)
+    is_rank_local = value.rank == ranks.SETTING and any(field == name for _, field in _set_by_rank(frame))
+    return UNKNOWN if is_rank_local else unless_rank_name(name, value)
 
 
 def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name: str) -> bool:
     """Whether `args.debug`, `self.config.train.debug` is a setting: the file never sets it."""
-    if _tells_rank(name) or not (owner.rank == ranks.SETTING or _are_settings(expression)):
+    if _is_rank_name(name) or not (owner.rank == ranks.SETTING or _are_settings(expression)):
         return False
     return all(
         text.startswith("self.") or _copies(text, name) or _extends(text, name) for text in _assigned(frame, name)
@@ -195,11 +195,11 @@ def _are_settings(expression: cst.BaseExpression) -> bool:
     if not isinstance(expression, cst.Name):
         return False
     names.append(expression.value)
-    return any(map(SETTINGS_OBJECT.fits, names)) and not any(map(_tells_rank, names))
+    return any(map(SETTINGS_OBJECT.fits, names)) and not any(map(_is_rank_name, names))
 
 
 # It begins with the rare part: the owner is matched only after that.
-_PUT = re.compile(r"\.(\w+)[ \t]*=(?!=)([^\n]*)")
+_ASSIGNMENT = re.compile(r"\.(\w+)[ \t]*=(?!=)([^\n]*)")
 
 
 # Words for the time of day.
@@ -216,33 +216,33 @@ def _copies(text: str, name: str) -> bool:
 
 def _extends(text: str, name: str) -> bool:
     """Whether a text extends it by nothing rank-local but the time: `args.out = os.path.join(args.out, args.name)`."""
-    made = _TIME.sub("", text.partition("=")[2])
-    asks_itself = re.search(rf"\.{re.escape(name)}\b", made) is not None
-    return asks_itself and not SETTING_OF_RANK.fits(made) and not OWN_PLACE.fits(made)
+    value = _TIME.sub("", text.partition("=")[2])
+    reads_itself = re.search(rf"\.{re.escape(name)}\b", value) is not None
+    return reads_itself and not SETTING_OF_RANK.fits(value) and not RANK_LOCAL_PATH.fits(value)
 
 
-def _is_place(frame: Frame, name: str) -> bool:
+def _is_shared_path(frame: Frame, name: str) -> bool:
     """Whether `self.output_dir` is a shared path: the file sets it to nothing that may be rank-local."""
-    return _names_place(name) and not any(map(OWN_PLACE.fits, _assigned(frame, name)))
+    return _is_path_name(name) and not any(map(RANK_LOCAL_PATH.fits, _assigned(frame, name)))
 
 
-def _names_place(name: str) -> bool:
-    return SHARED_PLACE.fits(name) and not OWN_PLACE.fits(name)
+def _is_path_name(name: str) -> bool:
+    return SHARED_PATH.fits(name) and not RANK_LOCAL_PATH.fits(name)
 
 
-def _tells_rank(name: str) -> bool:
-    return tells_rank(name) or SETTING_OF_RANK.fits(name)
+def _is_rank_name(name: str) -> bool:
+    return is_rank_name(name) or SETTING_OF_RANK.fits(name)
 
 
 def _is_set_by_rank(text: str, name: str) -> bool:
     """Whether it is set by the rank: `args.save_logs = is_master(args)`, not `args.names = args.names.split(",")`."""
-    return SETTING_OF_RANK.fits(text) and (_tells_rank(name) or not _copies(text, name))
+    return SETTING_OF_RANK.fits(text) and (_is_rank_name(name) or not _copies(text, name))
 
 
 def _set_by_rank(frame: Frame) -> frozenset[tuple[str, str]]:
     """The attributes that any linted file sets on a settings object by the rank: the names of both."""
     project = frame.engine.project
-    return project.notes.worked_out(_set_by_rank, partial(_all_set_by_rank, project))
+    return project.notes.cached(_set_by_rank, partial(_all_set_by_rank, project))
 
 
 def _all_set_by_rank(project: Project) -> frozenset[tuple[str, str]]:
@@ -250,7 +250,7 @@ def _all_set_by_rank(project: Project) -> frozenset[tuple[str, str]]:
     return frozenset(
         (owner, match[1])
         for text in texts
-        for match in _PUT.finditer(text)
+        for match in _ASSIGNMENT.finditer(text)
         if SETTINGS_OBJECT.fits(owner := _word_before(text, match.start()))
         and SETTING_OF_RANK.fits(match[2])
         and _is_set_by_rank(f"{owner}{match[0]}", match[1])
@@ -260,17 +260,17 @@ def _all_set_by_rank(project: Project) -> frozenset[tuple[str, str]]:
 def _keys_set(frame: Frame) -> frozenset[str]:
     """The keys under which a file puts anything, into any object: `config["seed"] = seed`."""
     module = frame.module
-    return module.notes.worked_out(_keys_set, lambda: frozenset(_KEY_SET.findall(module.text)))
+    return module.notes.cached(_keys_set, lambda: frozenset(_KEY_SET.findall(module.text)))
 
 
-def _keys_put(frame: Frame) -> frozenset[str]:
+def _keys_set_to_more(frame: Frame) -> frozenset[str]:
     """The keys under which a file puts more than an option or a literal, unlike `config["seed"] = args.seed`."""
     module = frame.module
-    return module.notes.worked_out(_keys_put, lambda: frozenset(_more_than_options(module.text)))
+    return module.notes.cached(_keys_set_to_more, lambda: frozenset(_more_than_options(module.text)))
 
 
 def _more_than_options(text: str) -> Iterator[str]:
-    for match in _KEY_PUT.finditer(text):
+    for match in _KEY_ASSIGNMENT.finditer(text):
         if SETTING_OF_RANK.fits(match[2]) or not _OPTION.fullmatch(match[2]):
             yield match[1]
 
@@ -278,7 +278,7 @@ def _more_than_options(text: str) -> Iterator[str]:
 def _assigned(frame: Frame, name: str) -> Sequence[str]:
     """A file's assignments to this attribute of any object: each line from the last word before the dot on."""
     module = frame.module
-    return module.notes.worked_out(_assigned, lambda: _all_assigned(module.text)).get(name, ())
+    return module.notes.cached(_assigned, lambda: _all_assigned(module.text)).get(name, ())
 
 
 # `.name =`, `.name |=`, `setattr(x, "name",`, and a line of several targets. All begin with the rare part, or at a
@@ -287,7 +287,7 @@ _TARGET = re.compile(r"\.(\w+)\s*[|&]?=(?!=)")
 _TARGETS = re.compile(r"^[ \t]*((?:[\w.]+[ \t]*,[ \t]*)+)[\w.]+[ \t]*=(?!=)", re.MULTILINE)
 _SET_BY_NAME = re.compile(r"""\bsetattr\(\s*(\w+),\s*["'](\w+)["'],([^\n]*)""")
 _KEY_SET = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)""")
-_KEY_PUT = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)[ \t]*([^\n]*)""")
+_KEY_ASSIGNMENT = re.compile(r"""\[\s*["'](\w+)["']\s*\]\s*[|&]?=(?!=)[ \t]*([^\n]*)""")
 _OPTION = re.compile(r"""(?:\w+\.[\w.]+|["'][^"']*["']|[\d.e-]+|True|False|None)[ \t]*(?:#.*)?""")
 _OWNED = re.compile(r"\.(\w+)[ \t]*,")
 # The endings of a line that continues on the next one.

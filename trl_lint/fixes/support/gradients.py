@@ -34,7 +34,7 @@ def _is_inside_no_grad(place: LogSite) -> bool:
 
 def may_reach_a_loss(place: LogSite) -> bool:
     """Whether the logged value has a gradient, and is stored where a loss may be computed from it."""
-    if not may_have_gradient(place) or place.payload.handed is not None or _is_log(place.statement):
+    if not may_have_gradient(place) or place.payload.passed_to is not None or _is_log(place.statement):
         return False
     base = container_of(place.statement)
     if base is None:

@@ -78,14 +78,14 @@ class Gathered:
 def with_expression(place: LogSite, expression: cst.BaseExpression, value: Value) -> LogSite:
     """The same place, but for another logged expression."""
     old = place.payload
-    reach = (old.accelerator, old.reducers, old.handed)
+    reach = (old.accelerator, old.reducers, old.passed_to)
     return replace(place, payload=Payload(expression, value, old.node_values, old.control, old.function, *reach))
 
 
 def with_accelerator(place: LogSite, accelerator: str) -> LogSite:
     """The same place, but with another expression for the Accelerator."""
     old = place.payload
-    reach = (accelerator, old.reducers, old.handed)
+    reach = (accelerator, old.reducers, old.passed_to)
     return replace(
         place, payload=Payload(old.expression, old.value, old.node_values, old.control, old.function, *reach)
     )

@@ -15,10 +15,18 @@ from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.scope import binders, names_spelled, nodes
 from trl_lint.fixes.support.tree import keyword_of, method_on
 from trl_lint.knowledge.heuristics import COMPUTES_ONLY
-from trl_lint.knowledge.torch_ops import AveragingTransfer, HandsOn, of_method
+from trl_lint.knowledge.torch_ops import AveragingTransfer, ElementTransfer, of_method
 
 # Methods that return the same elements.
-_PASSES_ON = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.INTEGERS, HandsOn.MOVED, HandsOn.AWAY})
+_PASSES_ON = frozenset(
+    {
+        ElementTransfer.SAME,
+        ElementTransfer.FLOATS,
+        ElementTransfer.INTEGERS,
+        ElementTransfer.MOVED,
+        ElementTransfer.AWAY,
+    }
+)
 _DIVISIONS = (cst.Divide, cst.FloorDivide, cst.Modulo)
 
 COUNTED = "the code after it would count the padding"
@@ -89,7 +97,7 @@ def _padding_of(root: cst.CSTNode, chain: Path, dim: int) -> int | str:
         node, parent = chain[-1], chain[-2]
         outer = chain[-3] if len(chain) > 2 else None
         method = method_on(chain)
-        if method is not None and of_method(method.name).hands_on in _PASSES_ON:
+        if method is not None and of_method(method.name).elements in _PASSES_ON:
             chain = chain[:-2]
             continue
         if method is not None:

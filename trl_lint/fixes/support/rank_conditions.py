@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import Divergence
-from trl_lint.analysis.interpreter.conditions.conditions import alone
+from trl_lint.analysis.interpreter.conditions.conditions import on_single_process
 from trl_lint.analysis.program.syntax import children
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
@@ -114,9 +114,9 @@ def _on_one_process(seen: Mapping[int, Value], test: cst.BaseExpression) -> bool
         inner = _on_one_process(seen, test.expression)
         return None if inner is None else not inner
     value = seen.get(id(test))
-    if value is None or not (value.rank.state is State.SAME or alone(value)):
+    if value is None or not (value.rank.state is State.SAME or on_single_process(value)):
         raise LeftToAuthor("it is not known whether the condition holds on one process")
-    answer = alone(value)
+    answer = on_single_process(value)
     return None if answer is None else bool(answer.value)
 
 

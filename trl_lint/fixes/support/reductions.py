@@ -6,27 +6,35 @@ import libcst as cst
 
 from trl_lint.domain.values import Value
 from trl_lint.fixes.support.tree import MethodCall, keyword_of, method_call
-from trl_lint.knowledge.torch_ops import OPERATIONS, AveragingTransfer, DeviceTransfer, HandsOn, of_method
+from trl_lint.knowledge.torch_ops import OPERATIONS, AveragingTransfer, DeviceTransfer, ElementTransfer, of_method
 
 # Reductions that commute with gathering, and the method that repeats them on the gathered tensor: methods, and the one
 # kind of reduction in the facts that is not a method.
 REPEATED = {row.name: row.name for row in OPERATIONS if row.repeats} | {"count": "sum"}
 # What keeps a reduced tensor reduced.
-_TRANSPARENT = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.INTEGERS, HandsOn.MOVED, HandsOn.NUMBER})
-_TO_HOST = frozenset({HandsOn.NUMBER, HandsOn.NUMBERS})
+_TRANSPARENT = frozenset(
+    {
+        ElementTransfer.SAME,
+        ElementTransfer.FLOATS,
+        ElementTransfer.INTEGERS,
+        ElementTransfer.MOVED,
+        ElementTransfer.NUMBER,
+    }
+)
+_TO_HOST = frozenset({ElementTransfer.NUMBER, ElementTransfer.NUMBERS})
 _HOST_PLACES = frozenset({DeviceTransfer.CPU, DeviceTransfer.HOST})
 _MEANS = frozenset({AveragingTransfer.MEAN, AveragingTransfer.MEAN_OF_NUMBERS})
 
 
 def is_transparent(method: str) -> bool:
     """Whether a method passes a reduced tensor on."""
-    return of_method(method).hands_on in _TRANSPARENT
+    return of_method(method).elements in _TRANSPARENT
 
 
 def goes_to_host(method: str) -> bool:
     """Whether a method moves a tensor to the host or to its memory."""
     row = of_method(method)
-    return row.hands_on in _TO_HOST or row.device in _HOST_PLACES
+    return row.elements in _TO_HOST or row.device in _HOST_PLACES
 
 
 def written_reduction(node: cst.BaseExpression) -> str | None:

@@ -129,7 +129,7 @@ def _has_effects(node: cst.CSTNode) -> bool:
         case cst.Call(func=cst.Name(value=name)):
             return name not in _PURE_BUILTINS
         case cst.Call(func=cst.Attribute(attr=cst.Name(value=name))):
-            return not of_method(name).again
+            return not of_method(name).repeatable
         case cst.Call():
             return True
     return False

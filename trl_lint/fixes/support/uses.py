@@ -17,10 +17,10 @@ from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.scope import names_spelled
 from trl_lint.fixes.support.tree import text_of
 from trl_lint.knowledge.heuristics import COMPUTES_ONLY, KEEPS, SHOWS
-from trl_lint.knowledge.torch_ops import DeviceTransfer, HandsOn, Operation, of_method
+from trl_lint.knowledge.torch_ops import DeviceTransfer, ElementTransfer, Operation, of_method
 
 # Methods that keep the value of a tensor, and functions that convert it to a number.
-_PASSES_ON = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.NUMBER})
+_PASSES_ON = frozenset({ElementTransfer.SAME, ElementTransfer.FLOATS, ElementTransfer.NUMBER})
 _TO_NUMBER_FUNCTIONS = frozenset({"float", "int", "round"})
 # Nodes that only contain a value, on its way to a call or a name.
 _HOLDERS = (cst.Arg, cst.Dict, cst.DictElement, cst.FormattedString, cst.FormattedStringExpression, cst.List,
@@ -60,7 +60,7 @@ def is_shown(around: Path, node: cst.CSTNode, numeric: bool, followed: _Followed
                 row = of_method(step)
                 if not _keeps_value(row):
                     return False
-                numeric = numeric or row.hands_on is HandsOn.NUMBER
+                numeric = numeric or row.elements is ElementTransfer.NUMBER
             case cst.Call(func=func) if func is inner:
                 pass
             case cst.Call(func=func) if last_name(func) in _TO_NUMBER_FUNCTIONS and isinstance(func, cst.Name):
@@ -85,7 +85,7 @@ def is_shown(around: Path, node: cst.CSTNode, numeric: bool, followed: _Followed
 
 def _keeps_value(row: Operation) -> bool:
     """Whether a method keeps the value of a tensor."""
-    return row.hands_on in _PASSES_ON or row.device is DeviceTransfer.CPU
+    return row.elements in _PASSES_ON or row.device is DeviceTransfer.CPU
 
 
 def read_again(root: cst.CSTNode, statement: cst.CSTNode) -> bool:

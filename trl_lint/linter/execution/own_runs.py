@@ -25,7 +25,7 @@ _ASKS_RANK = re.compile(RANKS.decode())
 def is_of_own_run(project: Project, event: Event) -> bool:
     """Whether an event logs to a run, and every run that the linted files start is a member of a group."""
     logs = event.name if isinstance(event, SideEffect) else event.sink if isinstance(event, Logged) else ""
-    return logs in LOGS_TO_RUN and project.notes.worked_out(is_of_own_run, partial(_are_all_of_groups, project))
+    return logs in LOGS_TO_RUN and project.notes.cached(is_of_own_run, partial(_are_all_of_groups, project))
 
 
 def _are_all_of_groups(project: Project) -> bool:

@@ -225,10 +225,10 @@ def _try_fixes(
     linter: Linter, path: Path, now: _FileText, chosen: Sequence[LocatedViolation], before: Sequence[LocatedViolation]
 ) -> tuple[_FileText, str]:
     """The new content with these fixes, and why it does not pass the gate ("" if it does)."""
-    from trl_lint.analysis.program.project.project import decode, encode, gives_back
+    from trl_lint.analysis.program.project.project import decode, encode, round_trips
 
     _, encoding = decode(now.source)
-    if not gives_back(written(chosen[0].violation.module).code, encoding, now.source):
+    if not round_trips(written(chosen[0].violation.module).code, encoding, now.source):
         return now, "the parser does not give this file back byte for byte"
     text, reason = linter.documents.round_trip(path, transformed([each.fix for each in chosen]))
     if reason:

@@ -100,7 +100,7 @@ def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         cells = frame.memory.cells(value)
         for cell in cells:
             rank = ranks.join(rank, cell.length)
-        if containers.gathered_on_one_way(cells) or (rank.state is State.SAME and _may_be_others(cells)):
+        if containers.is_gathered_on_one_path(cells) or (rank.state is State.SAME and _may_be_others(cells)):
             rank = ranks.UNKNOWN
         return _counted(frame, settings.length_by_name(frame, args.expression(0), rank), value, node)
     if isinstance(value, IterableValue):
@@ -171,8 +171,8 @@ def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
     elif rank.state is State.PARTIAL and rank.how != how and not _adds_up(rank, length, how):
         rank = Rank(State.LOCAL, rank.origins)
     elif rank.state is State.LOCAL and not _adds_up(rank, length, how):
-        known = how in ("max", "min") or rank.how in ("", how)
-        rank = Rank(State.LOCAL, rank.origins, how if known else "")
+        is_same_reduction = how in ("max", "min") or rank.how in ("", how)
+        rank = Rank(State.LOCAL, rank.origins, how if is_same_reduction else "")
     elif rank.state is State.SHARD:
         rank = Rank(State.PARTIAL, rank.origins, how)
     elif length.state is State.UNKNOWN and rank.state is State.SAME:
@@ -299,7 +299,7 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     receiver = args.positional[0]
     name = args.positional[1].const if len(args.positional) > 1 else None
     if receiver.kind is Kind.MODEL and receiver.wrapping in WRAPPED_ON_SOME_WAY and isinstance(name, str):
-        attributes.asked_for(frame, receiver, name, node)
+        attributes.note_attribute_test(frame, receiver, name, node)
     if receiver.kind is Kind.MODEL and isinstance(name, str) and own_wrappers.has(receiver, name):
         return NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool")
     if receiver.kind is Kind.MODEL and receiver.wrapping is Wrapping.WRAPPED and isinstance(name, str):
@@ -312,16 +312,16 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
             return NumberValue(ranks.RANK_LOCAL, scalar=True, dtype="bool", provenance=provenance)
     if isinstance(receiver, PreparedObject) and isinstance(name, str):
         # Whatever kind of prepared object it is, with several ranks it has the attributes of its wrapper.
-        there = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
-        const = MISSING if there else WORLD_FALSE
+        has_attribute = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
+        const = MISSING if has_attribute else WORLD_FALSE
         return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
-    return _told_apart(receiver)
+    return _class_test_result(receiver)
 
 
-def _told_apart(receiver: Value) -> Value:
+def _class_test_result(receiver: Value) -> Value:
     """The answer of a test of a value's class: it differs between ranks if some ranks hold another object instead."""
-    stands_in = receiver.kind is Kind.INSTANCE and receiver.rank == ranks.RANK_LOCAL
-    return derived(receiver.rank if stands_in else ranks.SAME, Kind.NUMBER, receiver, scalar=True, dtype="bool")
+    is_replaced = receiver.kind is Kind.INSTANCE and receiver.rank == ranks.RANK_LOCAL
+    return derived(receiver.rank if is_replaced else ranks.SAME, Kind.NUMBER, receiver, scalar=True, dtype="bool")
 
 
 def _getattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -330,8 +330,8 @@ def _getattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     default = args.positional[2] if len(args.positional) > 2 else None
     if receiver.kind is Kind.MODEL and len(args.positional) > 1 and _names_a_part(args.positional[1], default):
         # Under an engine that forwards attributes, it is the submodule even of a wrapped model.
-        whole = wrapped_models.inside(frame, receiver, node) if receiver.wrapping is Wrapping.WRAPPED else receiver
-        return wrapped_models.part(whole)
+        model = wrapped_models.inside(frame, receiver, node) if receiver.wrapping is Wrapping.WRAPPED else receiver
+        return wrapped_models.part(model)
     if not isinstance(name, str) or "\0" in name:
         return (
             SAME
@@ -374,9 +374,9 @@ def _setattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     receiver = args.positional[0]
-    wanted = args.positional[1] if len(args.positional) > 1 else UNKNOWN
+    classes = args.positional[1] if len(args.positional) > 1 else UNKNOWN
     const: World | bool | None = None
-    names = class_names(wanted)
+    names = class_names(classes)
     if receiver.kind is Kind.MODEL and receiver.wrapping is Wrapping.WRAPPED and names:
         if not models.WRAPPER_CLASSES.isdisjoint(names):
             const = WORLD_TRUE
@@ -386,7 +386,7 @@ def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         const = receiver.kind is Kind.TENSOR
     if const is not None:
         return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
-    return _told_apart(receiver)
+    return _class_test_result(receiver)
 
 
 # Kinds of which it is known whether they are tensors.
@@ -410,7 +410,7 @@ BUILTINS: dict[str, Callable[[Frame, Arguments, cst.CSTNode], Value]] = {
     "abs": _absolute,
     "all": _quantified("all"),
     "any": _quantified("any"),
-    "dict": dict_constructors.made,
+    "dict": dict_constructors.new_dict,
     "dict.fromkeys": dict_constructors.from_keys,
     "enumerate": _enumerate,
     "filter": _filter,

@@ -16,18 +16,18 @@ from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Class
 
 # A function, the class of its receiver, and its `functools.partial` keyword arguments.
-_Handed: TypeAlias = tuple[FunctionInfo, ClassInfo | None, dict[str, Value]]
+_Callback: TypeAlias = tuple[FunctionInfo, ClassInfo | None, dict[str, Value]]
 
 
-def hand_over(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
+def enter_callbacks(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
     """Enter the functions passed to a project trainer, which its library base calls."""
     for base in cls.library_bases():
         row = frame.engine.class_row(base)
         if row is not None:
-            hand_over_to(frame, row, args)
+            enter_callbacks_of(frame, row, args)
 
 
-def hand_over_to(frame: Frame, row: Class, args: Arguments) -> None:
+def enter_callbacks_of(frame: Frame, row: Class, args: Arguments) -> None:
     for parameter, facts_of in _callbacks(frame, row).items():
         value = args.keywords.get(parameter)
         if value is not None:
@@ -45,7 +45,7 @@ def _callbacks(frame: Frame, row: Class) -> dict[str, Mapping[str, Value]]:
     return merged
 
 
-def _functions(frame: Frame, value: Value) -> Iterable[_Handed]:
+def _functions(frame: Frame, value: Value) -> Iterable[_Callback]:
     """The functions that a value is or holds: also `__call__`, and a method, of an object of the project."""
     match value:
         case FunctionValue():
@@ -71,7 +71,7 @@ def _functions(frame: Frame, value: Value) -> Iterable[_Handed]:
 _CALLED = frozenset({Kind.BOUND, Kind.FUNCTION, Kind.INSTANCE})
 
 
-def _method(cls: ClassInfo, name: str) -> Iterable[_Handed]:
+def _method(cls: ClassInfo, name: str) -> Iterable[_Callback]:
     method = cls.find(name)
     if method is not None and method.decorators.isdisjoint(("classmethod", "staticmethod")):
         yield method, cls, {}

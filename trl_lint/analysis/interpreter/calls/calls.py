@@ -24,7 +24,7 @@ from trl_lint.analysis.program.syntax import callee_of, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import wrapped_models
-from trl_lint.domain.choices import OneOfOwnClasses
+from trl_lint.domain.choices import OneOfProjectClasses
 from trl_lint.domain.heap import unknown_cell
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (
@@ -43,7 +43,7 @@ from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.knowledge import engines, models
 from trl_lint.knowledge.heuristics import KEEPS_ITS_ARGUMENT
-from trl_lint.knowledge.python import GIVE_FIRST_ARGUMENT
+from trl_lint.knowledge.python import PASS_FIRST_ARGUMENT
 from trl_lint.knowledge.schema import SOME_MODEL
 
 
@@ -110,7 +110,7 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
         case FunctionValue(function=function):
             if function.name in models.FOR_GENERATION:
                 row_transfers.for_generation(frame, args, node)
-            if function.decorators & GIVE_FIRST_ARGUMENT:
+            if function.decorators & PASS_FIRST_ARGUMENT:
                 args = _completed(PartialCall(callee, (UNKNOWN,)), args)
             returned = frame.engine.call(frame, function, args, node, None)
             for refine in frame.domains.project_function:
@@ -124,7 +124,7 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
             return call_value(frame, callee.callee, _completed(callee, args), node)
         case ClassValue():
             return instantiation.instantiate(frame, callee.cls, args, node)
-        case OneOfOwnClasses():
+        case OneOfProjectClasses():
             return join_all([call_value(frame, option, args, node) for option in callee.options])
         case ModelValue():
             return _call_model(frame, callee, args, node)
@@ -138,10 +138,10 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
 def _completed(callee: PartialCall, args: Arguments) -> Arguments:
     """The arguments of a call, with those of the `functools.partial` object."""
     shift = len(callee.positional)
-    both = Arguments((*callee.positional, *args.positional), {**dict(callee.keywords), **args.keywords})
-    both.star, both.double = args.star, args.double
-    both.nodes = {key + shift if isinstance(key, int) else key: arg for key, arg in args.nodes.items()}
-    return both
+    completed = Arguments((*callee.positional, *args.positional), {**dict(callee.keywords), **args.keywords})
+    completed.star, completed.double = args.star, args.double
+    completed.nodes = {key + shift if isinstance(key, int) else key: arg for key, arg in args.nodes.items()}
+    return completed
 
 
 def _call_model(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> Value:
@@ -188,9 +188,9 @@ def unresolved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
     The names of its arguments may still tell what it returns.
     """
-    told = keyword_calls.result(frame, args, node)
-    if told is not None:
-        return told
+    shown = keyword_calls.result(frame, args, node)
+    if shown is not None:
+        return shown
     for observe in frame.observers.call_out_of_sight:
         observe(frame, args, node)
     for value in args.all():

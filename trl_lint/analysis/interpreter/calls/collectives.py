@@ -30,7 +30,7 @@ def collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode
         first_rank.note_barrier(frame)
         return NONE
     if row.operand is ANY:
-        return _own_collective(frame, row, args, node)
+        return _unspecified_collective(frame, row, args, node)
     operand = args.get(*row.operand)
     if operand is None:
         return _starred_collective(frame, row, args, node)
@@ -50,19 +50,19 @@ _BESIDES = frozenset({
 })  # fmt: skip
 
 
-def _own_collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> Value:
+def _unspecified_collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> Value:
     """A collective with unknown parameters: the first data among its arguments is its operand."""
     operand = next((value for value in args.all() if value.kind not in _BESIDES), None)
     if frame.discarded is node:
-        _work_in_place(frame, row, args, operand, node)
+        _apply_in_place(frame, row, args, operand, node)
     return Value(ranks.REDUCED) if operand is None else _result(frame, row, operand, node)
 
 
-def _work_in_place(frame: Frame, row: Collective, args: Arguments, operand: Value | None, node: cst.CSTNode) -> None:
+def _apply_in_place(frame: Frame, row: Collective, args: Arguments, operand: Value | None, node: cst.CSTNode) -> None:
     """A collective whose result is discarded changes its operand: a tensor by its row, other values unpredictably."""
     argument = next((args.nodes.get(key) for key, value in args.named() if value is operand), None)
-    told = row.result in ("broadcast", "reduced")
-    if told and argument is not None and operand is not None and operand.kind in (Kind.TENSOR, Kind.UNKNOWN):
+    is_known = row.result in ("broadcast", "reduced")
+    if is_known and argument is not None and operand is not None and operand.kind in (Kind.TENSOR, Kind.UNKNOWN):
         assignment.rebind(frame, argument.value, _result(frame, row, operand, node))
     else:
         frame.engine.unresolved(frame, args, node)
@@ -103,11 +103,11 @@ def _reduction(row: Collective, args: Arguments) -> str:
     """The reduction of a collective: "" if it does not reduce, "?" if it is not known."""
     if row.reduction is None:
         return ""
-    given = args.get(*row.reduction[:2])
-    if given is None:
+    operation = args.get(*row.reduction[:2])
+    if operation is None:
         return row.reduction[2]
-    said = given.const if isinstance(given.const, str) else library_name_of(given)
-    name = said.rpartition(".")[2].lower() if said else "?"
+    dotted = operation.const if isinstance(operation.const, str) else library_name_of(operation)
+    name = dotted.rpartition(".")[2].lower() if dotted else "?"
     return {"avg": "mean"}.get(name, name)
 
 
@@ -164,18 +164,18 @@ def gathered(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: s
     def communicated(item: Value, _: Place) -> Value:
         return _communicated_item(frame, item, node, scalar, how)
 
-    def renewed(cell: Cell, entries: dict[Hashable, Value], rest: Value | None) -> Cell:
+    def rebuild(cell: Cell, entries: dict[Hashable, Value], rest: Value | None) -> Cell:
         return Cell(cell.shape, entries, rest)
 
-    return containers.each(frame, value, node, communicated, renewed)
+    return containers.map_items(frame, value, node, communicated, rebuild)
 
 
 def _communicated_item(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: str) -> Value:
     if value.kind is Kind.CONTAINER:
         return Value(ranks.REDUCED)
     kind = Kind.TENSOR if value.kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST) else value.kind
-    made = derived(ranks.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar)
-    return _refined(frame, value, how, node, made)
+    result = derived(ranks.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar)
+    return _refined(frame, value, how, node, result)
 
 
 def _refined(frame: Frame, operand: Value, how: str, node: cst.CSTNode, value: Value) -> Value:
@@ -188,15 +188,15 @@ def _gathered_objects(frame: Frame, operand: Value, node: cst.CSTNode) -> Value:
     """The Python objects of all ranks in one list."""
     is_several = operand.kind in (Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE)
     element = containers.iterate(frame, operand)[0] if is_several else operand
-    return frame.allocate(node, Cell("list", rest=_agreed(frame, element, node)))
+    return frame.allocate(node, Cell("list", rest=_made_uniform(frame, element, node)))
 
 
-def _agreed(frame: Frame, element: Value, node: cst.CSTNode) -> Value:
+def _made_uniform(frame: Frame, element: Value, node: cst.CSTNode) -> Value:
     if isinstance(element, TupleValue):
-        return TupleValue(ranks.REDUCED, tuple(_agreed(frame, item, node) for item in element.items))
+        return TupleValue(ranks.REDUCED, tuple(_made_uniform(frame, item, node) for item in element.items))
     cls = BLANKS[element.kind] if element.kind in (Kind.NUMBER, Kind.TENSOR, Kind.STRING) else Value
-    made = cls(ranks.REDUCED, dtype=element.dtype, scalar=element.kind is Kind.NUMBER)
-    return _refined(frame, element, "gathered", node, made)
+    result = cls(ranks.REDUCED, dtype=element.dtype, scalar=element.kind is Kind.NUMBER)
+    return _refined(frame, element, "gathered", node, result)
 
 
 def _receive(frame: Frame, target: cst.CSTNode, receiver: Value, result: Value) -> None:

@@ -66,10 +66,10 @@ def _call_on_batch(receiver: Value, name: str, args: Arguments) -> Value:
         return receiver
     if args.positional and args.positional[0].const in BATCH_FLAGS:
         return SAME
-    told = None
+    known = None
     if name in ("get", "pop") and args.positional and role_of(receiver) is not BatchRole.WHOLE:
-        told = attributes.output_entry(receiver, args.positional[0].const)
-    return element.replace(shape=None) if told is None else told
+        known = attributes.output_entry(receiver, args.positional[0].const)
+    return element.replace(shape=None) if known is None else known
 
 
 def _in_place(frame: Frame, receiver: Value, row: Operation, args: Arguments, node: cst.CSTNode) -> Value:

@@ -35,29 +35,29 @@ def instance_of(cls: ClassInfo) -> Value:
 
 
 def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:
-    found = own_wrappers.made(frame, cls, args, node) or own_settings.made(cls, args)
+    found = own_wrappers.wrapped_by_project_class(frame, cls, args, node) or own_settings.settings_of(cls, args)
     return found if found is not None else _instantiate(frame, cls, args, node)
 
 
 def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:
-    made: Value = instance_of(cls.allocated_at(id(node)) if _is_told_apart(frame, cls) else cls)
-    if made.kind is Kind.MODEL:
+    instance: Value = instance_of(cls.allocated_at(id(node)) if _has_site_facts(frame, cls) else cls)
+    if instance.kind is Kind.MODEL:
         _build_around_wrapped(frame, cls, args, node)
-        return made
+        return instance
     for base in cls.library_bases():
         for observe in frame.observers.instantiate:
             observe(frame, base, args, node)
-    callbacks.hand_over(frame, cls, args)
+    callbacks.enter_callbacks(frame, cls, args)
     if frame.engine.is_subclass(cls, "transformers.Trainer"):
         frame.trace.launched = True
     init = cls.find("__init__")
     if init is not None and init.cls is cls and not frame.engine.is_entry_class(cls):
-        frame.engine.call(frame, init, args, node, made)
+        frame.engine.call(frame, init, args, node, instance)
     elif init is None:
         _fill_record(frame, cls, args)
-    for refine in frame.domains.made:
-        made = refine(frame, cls.library_bases(), args, made)
-    return made
+    for refine in frame.domains.created:
+        instance = refine(frame, cls.library_bases(), args, instance)
+    return instance
 
 
 def _build_around_wrapped(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:
@@ -67,7 +67,7 @@ def _build_around_wrapped(frame: Frame, cls: ClassInfo, args: Arguments, node: c
         frame.engine.call(frame, init, args, node, ProjectInstance(cls))
 
 
-def _is_told_apart(frame: Frame, cls: ClassInfo) -> bool:
+def _has_site_facts(frame: Frame, cls: ClassInfo) -> bool:
     """Whether objects of a class are distinguished by allocation site: small ones, such as counters."""
     if "__init__" not in cls.methods or len(cls.methods) > MAX_METHODS or frame.engine.is_entry_class(cls):
         return False
@@ -87,7 +87,7 @@ def call_factory(frame: Frame, factory: Value | None, key: Hashable) -> Value:
     if factory is None:
         return UNKNOWN
     name = factory.name if isinstance(factory, LibraryName) else ""
-    identity = frame.made_at(key)
+    identity = frame.container_at(key)
     made = ContainerValue(ranks.SAME, frozenset((identity,)))
     if isinstance(factory, StoreFactory):
         frame.memory.heap[identity] = Cell("dict", factory=factory)

@@ -25,22 +25,22 @@ def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     """The result of a call of something unknown; None if its arguments say nothing."""
     if any(map(heuristics.RETURNS_TENSORS.fits, args.keywords)):
         return loaded_result(frame, args)
-    if any(map(heuristics.GENERATION_SETTING.fits, args.keywords)) and _is_asked_to_generate(node):
+    if any(map(heuristics.GENERATION_SETTING.fits, args.keywords)) and _calls_generate(node):
         return generated(frame, args)
-    if not any(map(heuristics.REWARDED.fits, args.keywords)) or not _are_own_samples(frame, args):
+    if not any(map(heuristics.REWARDED.fits, args.keywords)) or not _are_rank_local_samples(frame, args):
         return None
     for observe in frame.observers.call_out_of_sight:
         observe(frame, args, node)
     return BatchValue(ranks.SHARD, BatchRole.FIELD, provenance=frame.step(node, "`{}` rewards this rank's own samples"))
 
 
-def _is_asked_to_generate(node: cst.CSTNode) -> bool:
+def _calls_generate(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in GENERATES
 
 
-def _are_own_samples(frame: Frame, args: Arguments) -> bool:
+def _are_rank_local_samples(frame: Frame, args: Arguments) -> bool:
     """Whether the rewarded samples are rank-local: none of them gathered before."""
     samples = [value for name, value in args.keywords.items() if name == "prompts" or heuristics.REWARDED.fits(name)]
     facts = [element_of(frame, value).rank for value in samples]
-    is_whole = any(fact.state is State.SAME for fact in facts)
-    return len(facts) > 1 and not is_whole and any(Origin.DATA in fact.origins for fact in facts)
+    is_gathered = any(fact.state is State.SAME for fact in facts)
+    return len(facts) > 1 and not is_gathered and any(Origin.DATA in fact.origins for fact in facts)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from trl_lint.analysis.interpreter.calls import registered_hooks, row_transfers, special_calls
-from trl_lint.analysis.interpreter.calls.callbacks import hand_over_to
+from trl_lint.analysis.interpreter.calls.callbacks import enter_callbacks_of
 from trl_lint.analysis.interpreter.calls.collectives import collective
 from trl_lint.analysis.interpreter.calls.sinks import show
 from trl_lint.analysis.interpreter.objects import attributes
@@ -22,7 +22,7 @@ from trl_lint.analysis.transfer.models import gradients
 from trl_lint.analysis.transfer.processes import first_rank, job_flags
 from trl_lint.analysis.transfer.tensors import tensor_functions
 from trl_lint.domain import ranks
-from trl_lint.domain.equality import alike
+from trl_lint.domain.equality import same_facts
 from trl_lint.domain.kinds import (
     BatchRole,
     BatchValue,
@@ -53,8 +53,8 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
     name = library.canonical(dotted)
     for observe in frame.observers.library_call:
         observe(frame, name, args, node)
-    for known_to in frame.domains.library_call:
-        known = known_to(frame, name, args, node)
+    for refine in frame.domains.library_call:
+        known = refine(frame, name, args, node)
         if known is not None:
             return known
     if name in START_GROUP:
@@ -67,11 +67,11 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
         return apply(frame, (row,), args, node, None)
     for observe_row in frame.observers.row:
         observe_row(frame, name, row, args, node, None)
-    made: Value | str | None = library.maker(name) or synchronised_metric(name, args.keywords)
-    if made is None:
-        made = library.constructor(name, frame.engine.versions)
-    if isinstance(made, Value):
-        return made
+    created: Value | str | None = library.maker(name) or synchronised_metric(name, args.keywords)
+    if created is None:
+        created = library.constructor(name, frame.engine.versions)
+    if isinstance(created, Value):
+        return created
     if name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper():
         return LibraryInstance(name)
     return _computed(frame, name, args, node)
@@ -83,9 +83,9 @@ def _computed(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Va
     tensor_row = torch_ops.of_function(name)
     found = tensor_functions.function(tensor_row, name, flat.positional, flat.keywords)
     if found is None:
-        own = name.rpartition(".")[2]
-        if heuristics.tells_rank(own) and not args.all():
-            return attributes.named_rank(frame, own)
+        last = name.rpartition(".")[2]
+        if heuristics.is_rank_name(last) and not args.all():
+            return attributes.named_rank(frame, last)
         return frame.engine.unresolved(frame, args, node)
     value = pure_calls.functional_loss(name, found, args)
     call = FunctionCall(tensor_row, name, args, flat, node)
@@ -123,7 +123,7 @@ def call_inherited(
         if found is not None:
             value = apply(frame, found[1], args, node, receiver)
             if name in CALLS_HOOKS and isinstance(receiver, ProjectInstance):
-                frame.hooks_called(receiver.cls)
+                frame.note_hooks_called(receiver.cls)
             return value
     unique = library.unique_method(name)
     if unique is not None and frame.engine.library_method(unique, name) is not None:
@@ -144,7 +144,7 @@ def call_through_class(
         return None
     value = apply(frame, found[1], args.behind_first(), node, this)
     if name in CALLS_HOOKS:
-        frame.hooks_called(this.cls)
+        frame.note_hooks_called(this.cls)
     return value
 
 
@@ -161,7 +161,7 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode,
         frame.trace.launched |= library.is_subclass(row.name, "transformers.Trainer", frame.engine.versions)
         for observe in frame.observers.instantiate:
             observe(frame, row.name, args, node)
-        hand_over_to(frame, row, args)
+        enter_callbacks_of(frame, row, args)
         return row_transfers.constructed(frame, row, args, node)
     if isinstance(row, (Function, Hook)):
         spans = [each for each in rows if isinstance(each, (Function, Hook))]
@@ -204,7 +204,7 @@ def _common(a: Value | str, b: Value | str) -> Value | str:
 
 
 def _common_value(a: Value, b: Value) -> Value:
-    if alike(a, b):
+    if same_facts(a, b):
         return a
     if isinstance(a, TupleValue) and isinstance(b, TupleValue) and len(a.items) == len(b.items):
         return TupleValue(ranks.SAME, [_common_value(x, y) for x, y in zip(a.items, b.items, strict=True)])

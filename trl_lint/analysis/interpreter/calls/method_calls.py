@@ -72,7 +72,7 @@ def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, no
     if receiver.rank.state is State.BOTTOM:
         return BOTTOM
     if isinstance(receiver, OneOfClasses):
-        return _loaded_by_one_of(receiver, name) or _call_on_something(frame, SAME, name, args, node)
+        return _loaded_by_one_of(receiver, name) or _call_on_unknown_object(frame, SAME, name, args, node)
     called = (
         library_calls.call_through_class(frame, receiver, name, args, node) if type(receiver) is LibraryName else None
     )
@@ -100,22 +100,22 @@ def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, no
         case PathValue():
             return paths.call(frame, receiver, name, args, node)
         case LoadedFiles():
-            return loaded_result(frame, args) or _call_on_something(frame, receiver, name, args, node)
-    if (receiver.kind in _DATA or receiver.rank.differs) and not (name == "get" and settings.may_be(receiver)):
+            return loaded_result(frame, args) or _call_on_unknown_object(frame, receiver, name, args, node)
+    if (receiver.kind in _DATA or receiver.rank.differs) and not (name == "get" and settings.is_unknown(receiver)):
         return data_calls.call(frame, receiver, name, args, node)
     if isinstance(receiver, StringValue):
         return _call_on_string(frame, receiver, name, args)
-    return _call_on_something(frame, receiver, name, args, node)
+    return _call_on_unknown_object(frame, receiver, name, args, node)
 
 
 def _call_on_string(frame: Frame, receiver: StringValue, name: str, args: Arguments) -> Value:
     if name == "format_map":  # the values of its argument count, not the keys
         return operators.filled(frame, receiver, args.positional[0] if args.positional else UNKNOWN)
     parts = [receiver, *map(pure_calls.text_of, pure_calls.spread(frame, args).all())]  # `"-".join([name, str(rank)])`
-    made = derived(ranks.nonlinear(ranks.combine_all(each.rank for each in parts)), Kind.STRING, *parts)
+    text = derived(ranks.nonlinear(ranks.combine_all(each.rank for each in parts)), Kind.STRING, *parts)
     if name == "format" and _is_text(receiver):
-        return made.replace(const=_FIELD.sub(WILDCARD, receiver.const))
-    return made
+        return text.replace(const=_FIELD.sub(WILDCARD, receiver.const))
+    return text
 
 
 def _is_of_engine(receiver: Value, name: str) -> bool:
@@ -127,12 +127,12 @@ def _is_of_engine(receiver: Value, name: str) -> bool:
 
 def _loaded_by_one_of(classes: OneOfClasses, name: str) -> Value | None:
     """The result of a class method that loads something, whichever of several classes it is called on."""
-    made = [library.maker(f"{library.canonical(cls)}.{name}") for cls in sorted(classes.names)]
-    found = [value for value in made if value is not None]
-    return join_all(found) if len(found) == len(made) else None
+    values = [library.maker(f"{library.canonical(cls)}.{name}") for cls in sorted(classes.names)]
+    found = [value for value in values if value is not None]
+    return join_all(found) if len(found) == len(values) else None
 
 
-def _call_on_something(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+def _call_on_unknown_object(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of an object of unknown class, guessed from its name."""
     unique = library.unique_method(name)
     if unique is not None:
@@ -158,7 +158,7 @@ def _is_text(value: Value) -> bool:
 
 def _call_on_unknown(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of an object of unknown class: the same on all ranks only if receiver and arguments are."""
-    if receiver.kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.tells_rank(name) and not args.all():
+    if receiver.kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.is_rank_name(name) and not args.all():
         return attributes.named_rank(frame, name)
     handed_models.note(frame, name, args, node)
     if name == "requires_grad_":
@@ -167,8 +167,8 @@ def _call_on_unknown(frame: Frame, receiver: Value, name: str, args: Arguments, 
     if is_same and args.rank().state is State.SAME and not _has_cells(args):
         return SAME
     result = frame.engine.unresolved(frame, args, node)
-    of_settings = receiver.rank == ranks.SETTING and settings.of_settings(receiver, args)
-    if of_settings or (name == "get" and settings.may_be(result) and _asks_settings(frame, receiver, args, node)):
+    of_settings = receiver.rank == ranks.SETTING and settings.returns_setting(receiver, args)
+    if of_settings or (name == "get" and settings.is_unknown(result) and _reads_settings(frame, receiver, args, node)):
         result = settings.SETTING
     if (
         {receiver.kind, result.kind} <= _NO_KIND
@@ -183,12 +183,12 @@ def _call_on_unknown(frame: Frame, receiver: Value, name: str, args: Arguments, 
     return result
 
 
-def _asks_settings(frame: Frame, receiver: Value, args: Arguments, node: cst.CSTNode) -> bool:
+def _reads_settings(frame: Frame, receiver: Value, args: Arguments, node: cst.CSTNode) -> bool:
     """`config.get("seed", 0)`, with a default that is the same on all ranks."""
     func = node.func if isinstance(node, cst.Call) else None
-    stands = func.value if isinstance(func, cst.Attribute) else None
+    expression = func.value if isinstance(func, cst.Attribute) else None
     key, *others = args.all() or (UNKNOWN,)
-    return all(each.rank.is_alike for each in others) and settings.of_object(frame, stands, receiver, key)
+    return all(each.rank.is_alike for each in others) and settings.is_uniform_item(frame, expression, receiver, key)
 
 
 _NO_KIND = frozenset({Kind.INSTANCE, Kind.NONE, Kind.UNKNOWN})
@@ -210,9 +210,9 @@ def _call_on_instance(frame: Frame, receiver: InstanceValue, name: str, args: Ar
     if method is not None and not method.is_property:
         return call_method(frame, receiver, cls, method, args, node)
     if name in _DUMPS:
-        made = dict_constructors.of_fields(frame, receiver, node)
-        if made is not None:
-            return made
+        fields = dict_constructors.of_fields(frame, receiver, node)
+        if fields is not None:
+            return fields
     value = attributes.read(frame, receiver, name, callee_of(node))
     if isinstance(value, BoundMethod) and (value.receiver, value.name) == (receiver, name):
         return library_calls.call_inherited(frame, receiver, cls, name, args, node)
@@ -238,7 +238,7 @@ def call_method(
     if frame.cls is cls:
         facts_of = tuple((value.rank, value.kind, value.wrapping) for value in args.all())
         cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory, frame.trace, frame.stepping)
-    if method.is_open and not frame.engine.own_rows(method):
+    if method.is_open and not frame.engine.custom_rows(method):
         method.reached = True
         return frame.engine.unresolved(frame, args, node)
     is_own = method.cls in (None, cls.origin) or method.shows or frame.engine.is_mixed_in(method.cls, cls)

@@ -20,7 +20,7 @@ from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.evaluation import COMPUTES, FEEDS
 
 
-def made(frame: Frame, node: cst.CSTNode) -> Value:
+def new_metric(frame: Frame, node: cst.CSTNode) -> Value:
     """A metric without any samples."""
     return MetricObject(ranks.SAME, frame.allocate(node, Cell("list")).identities)
 
@@ -29,15 +29,17 @@ def call(frame: Frame, receiver: MetricObject, name: str, args: Arguments, node:
     if name in FEEDS:
         fed = _counted(frame, args, node)
         if fed is not None:
-            frame.update(receiver, lambda cell: Cell("list", rest=fed if cell.rest is None else _both(cell.rest, fed)))
+            frame.update(
+                receiver, lambda cell: Cell("list", rest=fed if cell.rest is None else _merged(cell.rest, fed))
+            )
         return NONE
     if name not in COMPUTES:
         return frame.engine.unresolved(frame, args, node)
     found = [cell.rest for cell in frame.memory.cells(receiver) if cell.rest is not None]
-    given = _counted(frame, args, node)
+    fed_now = _counted(frame, args, node)
     result: Value | None = None
-    for value in (*found, given) if given is not None else found:
-        result = value if result is None else _both(result, value)
+    for value in (*found, fed_now) if fed_now is not None else found:
+        result = value if result is None else _merged(result, value)
     frame.update(receiver, lambda cell: Cell("list"))
     return UNKNOWN if result is None else frame.allocate(node, Cell("dict", rest=result))
 
@@ -45,8 +47,8 @@ def call(frame: Frame, receiver: MetricObject, name: str, args: Arguments, node:
 def _counted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     """The metric over the samples in these arguments; None if there are none."""
     flat = spread(frame, args)
-    given = flat.all()
-    if not given:
+    values = flat.all()
+    if not values:
         return None
     rank = flat.rank()
     if not rank.differs:
@@ -57,7 +59,7 @@ def _counted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
     return NumberValue(Rank(State.LOCAL, rank.origins, METRIC), scalar=True, provenance=step)
 
 
-def _both(one: Value, other: Value) -> Value:
+def _merged(one: Value, other: Value) -> Value:
     """A metric over two sets of samples."""
     main = one if one.rank.differs or not other.rank.differs else other
     return main.replace(rank=one.rank if one.rank == other.rank else _combined(one.rank, other.rank))

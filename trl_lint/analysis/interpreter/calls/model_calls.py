@@ -48,17 +48,17 @@ def call_on_model(frame: Frame, receiver: Value, name: str, args: Arguments, nod
         observe(frame, receiver, name, node)
     if name in models.GENERATES:
         return generated(frame, args)
-    if _gives_itself(receiver, name):
+    if _returns_itself(receiver, name):
         return receiver
     if name == "forward" or (receiver.wrapping and receiver.wrapping.is_bare):
         return forward(frame, receiver, args)
     return UNKNOWN if args.differing() else SAME
 
 
-def _gives_itself(receiver: Value, name: str) -> bool:
+def _returns_itself(receiver: Value, name: str) -> bool:
     """Whether a method of a bare project model configures it and returns it: `Net(config).create()`."""
     method = receiver.cls.find(name) if isinstance(receiver, ProjectModel) else None
-    return method is not None and method.gives_itself and receiver.wrapping is Wrapping.BARE
+    return method is not None and method.returns_itself and receiver.wrapping is Wrapping.BARE
 
 
 def forward(frame: Frame, model: Value, args: Arguments) -> Value:
@@ -95,5 +95,5 @@ def _output(frame: Frame, args: Arguments) -> Value:
         if value.kind is Kind.CONTAINER:
             rank = ranks.combine(rank, containers.iterate(frame, value)[0].rank)
     rank = ranks.nonlinear(rank)
-    made = derived(rank, Kind.BATCH, *args.all(), device="", grad=True).replace(writes=NO_WRITES)
-    return in_role(made, BatchRole.OUTPUT)
+    output = derived(rank, Kind.BATCH, *args.all(), device="", grad=True).replace(writes=NO_WRITES)
+    return in_role(output, BatchRole.OUTPUT)

@@ -39,15 +39,15 @@ def register(frame: Frame, row: Function, args: Arguments) -> None:
     hook = next(iter(args.all()), UNKNOWN)
     if _code_of(hook) is None:
         return
-    _keep(frame.notes, row, hook)
+    _add_hook(frame.notes, row, hook)
     if frame.cls is None:
         return
-    if _keep(frame.cls.notes, row, hook):
+    if _add_hook(frame.cls.notes, row, hook):
         frame.cls.count(row.registers)
-    frame.engine.noted(RegisteredHooks, frame.cls, row.registers, _code_of(hook))
+    frame.engine.note_stored(RegisteredHooks, frame.cls, row.registers, _code_of(hook))
 
 
-def _keep(notes: Notes, row: Function, hook: Value) -> bool:
+def _add_hook(notes: Notes, row: Function, hook: Value) -> bool:
     """Keep a hook, unless it is already known. Returns whether it is new."""
     known = notes.of(RegisteredHooks).by_method[row.registers]
     is_new = all(_code_of(each) != _code_of(hook) for each, _ in known)
@@ -79,7 +79,7 @@ def run(frame: Frame, name: str, node: cst.CSTNode) -> None:
             for hook, row in notes.of(RegisteredHooks).by_method.get(name, ()):
                 if _code_of(hook) not in called:
                     called.add(_code_of(hook))
-                    frame.engine.call_value(frame, hook, _given(frame, node, row.lists), node)
+                    frame.engine.call_value(frame, hook, _arguments_of_hook(frame, node, row.lists), node)
         scope = scope.outer
 
 
@@ -90,7 +90,7 @@ def _notes_of(frame: Frame, name: str) -> Iterator[Notes]:
         yield from (cls.notes for cls in frame.cls.in_sight())
 
 
-def _given(frame: Frame, node: cst.CSTNode, elements: tuple[Value, ...]) -> Arguments:
+def _arguments_of_hook(frame: Frame, node: cst.CSTNode, elements: tuple[Value, ...]) -> Arguments:
     """The arguments of a hook: lists, and the folder."""
     lists: list[Value] = [
         frame.allocate((node, "handed to a hook", index), Cell("list", rest=element, length=ranks.SAME))

@@ -13,7 +13,7 @@ from trl_lint.analysis.interpreter.operations import dict_constructors
 from trl_lint.analysis.interpreter.operations.pure_calls import pure_result, spread
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectModel
 from trl_lint.analysis.program.idioms.kind_tests import kind_tests
-from trl_lint.analysis.program.idioms.weights_only import takes_weights_only
+from trl_lint.analysis.program.idioms.weights_only import uses_only_weights
 from trl_lint.analysis.program.project.classes import has_forward
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state import containers
@@ -23,7 +23,7 @@ from trl_lint.analysis.state.frame import ACCELERATOR, Frame, explain
 from trl_lint.analysis.transfer.models import trained_apart, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.accelerators import ShardingAccelerator
-from trl_lint.domain.constants import MADE, MISSING, WORLD_SIZE
+from trl_lint.domain.constants import CREATED, MISSING, WORLD_SIZE
 from trl_lint.domain.devices import MAYBE_FROZEN, Device
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import (
@@ -73,8 +73,12 @@ def transferred(frame: Frame, returns: Value | str, args: Arguments, node: cst.C
             )
         if returns.rank.differs and returns.provenance is None:
             short = name.rpartition(".")[2]
-            given = explain(frame, returns, node, f"`{short}` returns this rank's own value")
-            return given.replace(device=Device(given.device, given.provenance)) if given.device else given
+            explained = explain(frame, returns, node, f"`{short}` returns this rank's own value")
+            return (
+                explained.replace(device=Device(explained.device, explained.provenance))
+                if explained.device
+                else explained
+            )
         return returns
     return _TRANSFERS[Transfer(returns)](frame, args, node)
 
@@ -82,7 +86,7 @@ def transferred(frame: Frame, returns: Value | str, args: Arguments, node: cst.C
 def opened(frame: Frame, value: Value, node: cst.CSTNode | tuple[Hashable, ...]) -> Value:
     """Replace a table's dicts of metrics by containers with known entries, which may get more of them."""
     if isinstance(value, TupleValue):
-        return value.having(tuple(opened(frame, item, (node, index)) for index, item in enumerate(value.items)))
+        return value.with_parts(tuple(opened(frame, item, (node, index)) for index, item in enumerate(value.items)))
     if role_of(value) is BatchRole.METRICS:
         return frame.allocate(node, Cell("dict", rest=value.as_a(BatchValue)))
     return value
@@ -119,27 +123,27 @@ def _copied(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`accelerator.prepare(a, b)`: each argument wrapped according to its kind."""
-    rest = _rest_of(frame, args, node)
+    rest = _starred_values(frame, args, node)
     if rest is None:
         return UNKNOWN
-    wrapped_models.wrapped_here(frame, args, node)
+    wrapped_models.note_wrapped(frame, args, node)
     results = tuple(prepared(frame, value, node) for value in (*args.positional, *rest))
     if len(results) == 1:
         return results[0]
     return TupleValue(ranks.SAME, results) if results and is_small(results) else UNKNOWN
 
 
-def _rest_of(frame: Frame, args: Arguments, node: cst.CSTNode) -> Sequence[Value] | None:
+def _starred_values(frame: Frame, args: Arguments, node: cst.CSTNode) -> Sequence[Value] | None:
     """The values that a starred last argument adds; None if their number is not known.
 
     In `model, *loaders = prepare(model, *loaders)` the targets of the unpacking give the number.
     """
     if args.star is None:
         return ()
-    given = node.args if isinstance(node, cst.Call) else ()
-    if [each.star for each in given] != [""] * len(args.positional) + ["*"]:
+    arguments = node.args if isinstance(node, cst.Call) else ()
+    if [each.star for each in arguments] != [""] * len(args.positional) + ["*"]:
         return None
-    items = containers.positions_of(frame, frame.node_values.get(id(given[-1].value), UNKNOWN))
+    items = containers.positions_of(frame, frame.node_values.get(id(arguments[-1].value), UNKNOWN))
     if items is not None:
         return items
     assigned = (each for each in of_class(frame.statement, cst.Assign) if each.value is node)
@@ -154,7 +158,7 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if isinstance(value, ProjectModel) and not has_forward(value.cls):
         return PreparedObject(ranks.SAME, provenance=Prepared(frame.module, node, _PREPARED))
     if isinstance(value, ModelValue):
-        is_other = wrapped_models.may_be_left(frame, value, node) or _shards(frame, node)
+        is_other = wrapped_models.may_stay_unwrapped(frame, value, node) or _wraps_in_fsdp(frame, node)
         wrapping = None if value.wrapping is None else Wrapping.UNKNOWN if is_other else Wrapping.WRAPPED
         provenance = frame.step(node, "`prepare` wraps it here")
         return value.with_facts_of(
@@ -166,7 +170,7 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
             batch = (_full(batch) if isinstance(value.batch.provenance, FullBatches) else batch).replace(
                 shape=value.batch.shape
             )
-        return LOADER.having(batch)
+        return LOADER.with_parts(batch)
     if trained_apart.holds_models(frame, value):
         return value.replace(wrapping=Wrapping.BARE)
     if value.kind in (Kind.TUPLE, Kind.CONTAINER, Kind.NONE) or isinstance(value, LoadedFiles):
@@ -176,13 +180,13 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED, provenance=provenance)
     if isinstance(value, InstanceValue) and not isinstance(value, PreparedObject):
         return value
-    is_left = value.device == MAYBE_FROZEN and wrapped_models.may_be_left(frame, value, node)
+    is_left = value.device == MAYBE_FROZEN and wrapped_models.may_stay_unwrapped(frame, value, node)
     return PreparedObject(
         ranks.SAME, provenance=Prepared(frame.module, node, _PREPARED), grad=value.grad and not is_left
     )
 
 
-def _shards(frame: Frame, node: cst.CSTNode) -> bool:
+def _wraps_in_fsdp(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether the `prepare` called here is that of an Accelerator that wraps in FSDP."""
     function = node.func if isinstance(node, cst.Call) else None
     owner = function.value if isinstance(function, cst.Attribute) else None
@@ -237,7 +241,7 @@ def _runs_nothing(frame: Frame, node: cst.CSTNode) -> bool:
     bound = next((item.asname for item in block.items if item.item is node), None)
     if bound is None or not isinstance(bound.name, cst.Name):
         return False
-    return takes_weights_only(block.body, bound.name.value, partial(function_of, frame))
+    return uses_only_weights(block.body, bound.name.value, partial(function_of, frame))
 
 
 def _for_training(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -253,8 +257,8 @@ def _shard(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _is_divided_evenly(frame: Frame) -> bool:
     """Whether a function computes the remainder of a division by the number of ranks, in order to cut it off."""
-    left_over = (each for each in of_class(frame.root, cst.BinaryOperation) if isinstance(each.operator, cst.Modulo))
-    divisors = (frame.node_values.get(id(each.right)) for each in left_over)
+    remainders = (each for each in of_class(frame.root, cst.BinaryOperation) if isinstance(each.operator, cst.Modulo))
+    divisors = (frame.node_values.get(id(each.right)) for each in remainders)
     return any(divisor is not None and divisor.const is WORLD_SIZE for divisor in divisors)
 
 
@@ -262,11 +266,11 @@ def _on_some_ranks(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = _first(frame, args, node)
     if not isinstance(value, FunctionValue):
         return UNKNOWN
-    return value.having(frame.engine.on_some_ranks(value.function))
+    return value.with_parts(frame.engine.on_some_ranks(value.function))
 
 
 def _metric(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    return metric_calls.made(frame, node)
+    return metric_calls.new_metric(frame, node)
 
 
 def _moved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -293,30 +297,32 @@ _TRANSFERS = {
 
 
 def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) -> Value:
-    made = row.makes
-    if isinstance(made, str):
-        if not made:
+    created = row.makes
+    if isinstance(created, str):
+        if not created:
             if row.name != ACCELERATOR:
                 return LibraryInstance(row.name)
-            is_told = library_name_of(args.keywords.get("fsdp_plugin")) == FSDP_PLUGIN
-            return (ShardingAccelerator if is_told else LibraryInstance)(row.name).replace(const=MADE)
-        return transferred(frame, made, args, node, row.name)
-    if isinstance(made, ModelValue) and made.wrapping is Wrapping.WRAPPED:
+            is_sharded = library_name_of(args.keywords.get("fsdp_plugin")) == FSDP_PLUGIN
+            return (ShardingAccelerator if is_sharded else LibraryInstance)(row.name).replace(const=CREATED)
+        return transferred(frame, created, args, node, row.name)
+    if isinstance(created, ModelValue) and created.wrapping is Wrapping.WRAPPED:
         inner = args.positional[0] if args.positional else UNKNOWN
         if row.name == "torch.nn.DataParallel":  # one process, so no gradients to synchronise
-            return made.having(ModelRole.DATA_PARALLEL).replace(provenance=frame.step(node, "it is wrapped here"))
-        by_ddp = is_replicated(made)
-        wrapped_models.wrapped_here(frame, args, node, by_ddp)
-        made = made.replace(provenance=frame.step(node, "it is wrapped here"))
+            return created.with_parts(ModelRole.DATA_PARALLEL).replace(
+                provenance=frame.step(node, "it is wrapped here")
+            )
+        by_ddp = is_replicated(created)
+        wrapped_models.note_wrapped(frame, args, node, by_ddp)
+        created = created.replace(provenance=frame.step(node, "it is wrapped here"))
         if isinstance(inner, ModelValue):
-            made = inner.with_facts_of(made.replace(grad=inner.grad, device=inner.device))
-        return wrapped_models.replicated(made) if by_ddp else made
-    if made.kind is Kind.LOADER:
+            created = inner.with_facts_of(created.replace(grad=inner.grad, device=inner.device))
+        return wrapped_models.replicated(created) if by_ddp else created
+    if created.kind is Kind.LOADER:
         loader = _loader(frame, args, node)
-        for refine in frame.domains.made:
+        for refine in frame.domains.created:
             loader = refine(frame, (row.name,), args, loader)
         return loader
-    return made
+    return created
 
 
 def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -327,16 +333,16 @@ def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     batch = explain(frame, LOADED_BATCH if is_sharded else BatchValue(ranks.UNKNOWN), node, _OWN_BATCHES)
     dropped = args.keywords.get("drop_last")
     if dropped is not None and dropped.const is True:
-        return LOADER.having(_full(batch))
-    return LOADER.having(batch if is_sharded else batch.replace(provenance=None))
+        return LOADER.with_parts(_full(batch))
+    return LOADER.with_parts(batch if is_sharded else batch.replace(provenance=None))
 
 
 def _is_for_one_kind(frame: Frame, sampler: cst.BaseExpression | None) -> bool:
     """Whether a sampler is used for one kind of data only, and it is unknown whether this is that kind."""
     if not isinstance(sampler, cst.Name):
         return False
-    asked = (frame.node_values.get(id(each), UNKNOWN) for each in kind_tests(frame.root, sampler.value))
-    return any(each.const is MISSING for each in asked)
+    tests = (frame.node_values.get(id(each), UNKNOWN) for each in kind_tests(frame.root, sampler.value))
+    return any(each.const is MISSING for each in tests)
 
 
 _OWN_BATCHES = "each rank gets its own batches from this loader"

@@ -10,7 +10,7 @@ import libcst as cst
 from trl_lint.analysis.events import Logged
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
-from trl_lint.analysis.transfer.models.trained_apart import are_trained_apart
+from trl_lint.analysis.transfer.models.trained_apart import are_trained_unwrapped
 from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.schema import ANY, Sink
@@ -27,9 +27,11 @@ def show(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> Value:
         tag = args.positional[0].const if args.positional and row.form != "mapping" else ""
         named = tag.replace("\0", "…") if isinstance(tag, str) else ""
         argument = args.node(*row.payload)
-        stands = None if argument is None else argument.value
+        expression = None if argument is None else argument.value
         below = row.form == "below"
-        report(frame, row.name, payload, node, mapping=row.form != "value", named=named, stands=stands, below=below)
+        report(
+            frame, row.name, payload, node, mapping=row.form != "value", named=named, expression=expression, below=below
+        )
     elif row.form == "mapping":
         for value in args.keywords.values():
             report(frame, row.name, value, node, mapping=True)
@@ -41,12 +43,12 @@ def _show_all(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> No
     first = args.positional[0].const if args.positional else ""
     tag = first.replace("\0", "…") if isinstance(first, str) else ""
     for index, value in enumerate(args.positional):
-        report(frame, row.name, value, node, mapping=True, named=tag, stands=args.expression(index))
+        report(frame, row.name, value, node, mapping=True, named=tag, expression=args.expression(index))
     for rest in (args.star, args.double):
         if rest is not None:
             report(frame, row.name, rest, node, mapping=True, named=tag)
     for name, value in args.keywords.items():
-        report(frame, row.name, value, node, mapping=True, named=tag or name, stands=args.expression(name))
+        report(frame, row.name, value, node, mapping=True, named=tag or name, expression=args.expression(name))
 
 
 def report(
@@ -57,20 +59,20 @@ def report(
     *,
     mapping: bool,
     named: str = "",
-    stands: cst.CSTNode | None = None,
+    expression: cst.CSTNode | None = None,
     below: bool = False,
 ) -> None:
     """Report to the rules every value in a sink's argument that differs between ranks.
 
-    For a single value, `named` is its name and `stands` its expression. below: whether the values are logged below that
+    For a single value, `named` is its name, and `expression` its code. below: whether the values are logged below that
     name. Outside of any statement, the one that wrote the value is reported, if it is known.
     """
     for key, value in islice(entries(frame, payload, 3 if mapping else 1), _MAX_SHOWN):
         what = f"{named}/{key}" if below and named and key else key or named
         if frame.statement is None and not value.writes:
             continue
-        if value.rank.differs and value.kind in NUMERIC and not are_trained_apart(frame):
-            marked = frame.written(value, what, stands if value is payload else None)
+        if value.rank.differs and value.kind in NUMERIC and not are_trained_unwrapped(frame):
+            marked = frame.written(value, what, expression if value is payload else None)
             writes = frozenset(each.named(what) for each in marked.writes) if what != (key or named) else marked.writes
             frame.emit(
                 Logged,

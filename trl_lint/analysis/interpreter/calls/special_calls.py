@@ -28,17 +28,17 @@ from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import GLOBAL_RANK_INDEX, RANK_INDEX
 
 
-def _own_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+def _new_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     name = "torch.distributed.new_group"
     for observe in frame.observers.row:
         observe(frame, name, library.function(name, frame.engine.versions), args, node, None)
-    return groups.own_group(SAME, args)
+    return groups.new_group(SAME, args)
 
 
 def _rank_in_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`dist.get_rank(group)`: the rank in a group is not the rank in the whole job."""
-    given = args.expression(0) or args.expression("group")
-    number = GLOBAL_RANK_INDEX if getattr(given, "value", "None") == "None" else RANK_INDEX
+    group = args.expression(0) or args.expression("group")
+    number = GLOBAL_RANK_INDEX if getattr(group, "value", "None") == "None" else RANK_INDEX
     return row_transfers.transferred(frame, number, args, node, "torch.distributed.get_rank")
 
 
@@ -54,13 +54,13 @@ def _getenv(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _replaced(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`dataclasses.replace(settings, rank=rank)`: another object of the class, with the given fields overwritten."""
-    made = args.positional[0] if args.positional else UNKNOWN
-    if not isinstance(made, ProjectInstance):
+    instance = args.positional[0] if args.positional else UNKNOWN
+    if not isinstance(instance, ProjectInstance):
         return pure_calls.pure_result(pure_calls.spread(frame, args))
     for name, value in args.keywords.items():
-        before = attributes.read(frame, made, name, node)
-        frame.write_attribute(made.cls, name, join(before, value))
-    return made
+        before = attributes.read(frame, instance, name, node)
+        frame.write_attribute(instance.cls, name, join(before, value))
+    return instance
 
 
 def _default_dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -86,30 +86,30 @@ def _ordered_dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 # The most arguments kept of a partial call; repeated `partial`s beyond that are given up.
-_MAX_GIVEN = 20
+_MAX_BOUND = 20
 
 
 def _partial(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if not args.positional or args.star is not None or args.double is not None:
         return UNKNOWN
-    callee, *given = args.positional
-    if not given and not args.keywords:
+    callee, *positional = args.positional
+    if not positional and not args.keywords:
         return callee
     named = args.keywords
     if isinstance(callee, PartialCall):
-        given, named = [*callee.positional, *given], {**dict(callee.keywords), **named}
+        positional, named = [*callee.positional, *positional], {**dict(callee.keywords), **named}
         callee = callee.callee
-    if len(given) + len(named) > _MAX_GIVEN:
+    if len(positional) + len(named) > _MAX_BOUND:
         return UNKNOWN
-    return PartialCall(callee, given, tuple(named.items()))
+    return PartialCall(callee, positional, tuple(named.items()))
 
 
 def _started(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`init_process_group(rank=rank)`: the argument is the rank of the process."""
-    rank, stands = args.keywords.get("rank"), args.expression("rank")
-    if isinstance(stands, cst.Name) and rank is not None and rank.rank.state is State.UNKNOWN:
+    rank, expression = args.keywords.get("rank"), args.expression("rank")
+    if isinstance(expression, cst.Name) and rank is not None and rank.rank.state is State.UNKNOWN:
         assignment.rebind(
-            frame, stands, GLOBAL_RANK_INDEX.replace(provenance=frame.step(node, "this is the process's number"))
+            frame, expression, GLOBAL_RANK_INDEX.replace(provenance=frame.step(node, "this is the process's number"))
         )
     return NONE
 
@@ -138,11 +138,11 @@ SPECIAL = {
     "os.environ.get": _getenv,
     "torch.distributed.init_process_group": _started,
     "torch.distributed.get_rank": _rank_in_group,
-    "torch.distributed.new_group": _own_group,
+    "torch.distributed.new_group": _new_group,
     "os.getenv": _getenv,
     **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), paths.on_disk),
-    **dict.fromkeys(("pathlib.Path", "pathlib.PosixPath", "pathlib.PurePath"), paths.made),
-    **dict.fromkeys(("pathlib.Path.cwd", "pathlib.Path.home"), paths.made),
+    **dict.fromkeys(("pathlib.Path", "pathlib.PosixPath", "pathlib.PurePath"), paths.new_path),
+    **dict.fromkeys(("pathlib.Path.cwd", "pathlib.Path.home"), paths.new_path),
     **read_settings.HANDLERS,
     **started_processes.HANDLERS,
     "torch.is_tensor": builtin_calls.is_tensor,

@@ -40,19 +40,19 @@ def _launched(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _process(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """One of several processes that a loop starts: a rank if the loop counter is passed to it as one, else a helper."""
-    target, given, stands = args.keywords.get("target"), args.keywords.get("args"), args.expression("args")
-    elements = [each.value for each in stands.elements] if isinstance(stands, cst.Tuple) else []
+    target, arguments, expression = args.keywords.get("target"), args.keywords.get("args"), args.expression("args")
+    elements = [each.value for each in expression.elements] if isinstance(expression, cst.Tuple) else []
     loop = next((each for each in reversed(ancestors(frame.root, node)) if isinstance(each, cst.For)), None)
     counter = _counter(loop)
     if loop is not None and counter and any(_is_named(each, counter) for each in elements):
         bound = _bound_in(loop)
         values = [
             _number(frame, node) if _is_named(each, counter) else UNKNOWN if names_in(each) & bound else value
-            for each, value in zip(elements, _items(given), strict=False)
+            for each, value in zip(elements, _items(arguments), strict=False)
         ]
-        made = args.expression("target")
-        if made is None or not names_in(made) & bound:
-            _enter(frame, target, values, takes_rank=True)
+        target_expression = args.expression("target")
+        if target_expression is None or not names_in(target_expression) & bound:
+            _enter(frame, target, values, needs_rank_parameter=True)
     return frame.engine.unresolved(frame, args, node)
 
 
@@ -61,10 +61,10 @@ def _context(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return LibraryName("torch.multiprocessing")
 
 
-def _enter(frame: Frame, callee: Value | None, values: Sequence[Value], *, takes_rank: bool = False) -> None:
+def _enter(frame: Frame, callee: Value | None, values: Sequence[Value], *, needs_rank_parameter: bool = False) -> None:
     """Have the engine run a function with these arguments, the positional ones first.
 
-    takes_rank: only if the parameter for the number of the process is named like a rank.
+    needs_rank_parameter: only if the parameter for the number of the process is named like a rank.
     """
     named: dict[str, Value] = {}
     if isinstance(callee, PartialCall):
@@ -74,11 +74,11 @@ def _enter(frame: Frame, callee: Value | None, values: Sequence[Value], *, takes
         return
     names = [parameter.name for parameter in callee.function.parameters if not parameter.star]
     ranks_of = (name for name, value in zip(names, values, strict=False) if value.rank == RANK_INDEX.rank)
-    if takes_rank and not any(RANK_NUMBER.fits(name) or RANK_FIELD.fits(name) for name in ranks_of):
+    if needs_rank_parameter and not any(RANK_NUMBER.fits(name) or RANK_FIELD.fits(name) for name in ranks_of):
         return
-    handed = {name: value for name, value in named.items() if name in names} | dict(zip(names, values, strict=False))
+    by_name = {name: value for name, value in named.items() if name in names} | dict(zip(names, values, strict=False))
     frame.engine.enter(
-        callee.function, {name: UNKNOWN if isinstance(each, ContainerValue) else each for name, each in handed.items()}
+        callee.function, {name: UNKNOWN if isinstance(each, ContainerValue) else each for name, each in by_name.items()}
     )
 
 
@@ -88,8 +88,8 @@ def _number(frame: Frame, node: cst.CSTNode) -> Value:
     )
 
 
-def _items(given: Value | None) -> tuple[Value, ...]:
-    return given.items if isinstance(given, TupleValue) else ()
+def _items(arguments: Value | None) -> tuple[Value, ...]:
+    return arguments.items if isinstance(arguments, TupleValue) else ()
 
 
 def _counter(loop: cst.For | None) -> str:

@@ -40,13 +40,13 @@ def counted_in(test: cst.CSTNode) -> cst.CSTNode | None:
     return None
 
 
-def asks_for_rows(frame: Frame, test: cst.CSTNode) -> bool:
+def tests_emptiness(frame: Frame, test: cst.CSTNode) -> bool:
     """Whether a test only asks whether a batch, or an unchanged field of it, is empty."""
     count = counted_in(test)
     if isinstance(count, cst.Name):
-        count = _unpacked_once(frame, count.value) or _told_once(frame, count.value)
+        count = _unpacked_once(frame, count.value) or _assigned_once(frame, count.value)
     counted = None if count is None else _measured(count)
-    return counted is not None and _is_as_it_came(frame, counted)
+    return counted is not None and _is_unchanged_batch(frame, counted)
 
 
 def _unpacked_once(frame: Frame, name: str) -> cst.BaseExpression | None:
@@ -63,7 +63,7 @@ def _binds(assign: cst.Assign, name: str) -> bool:
     return any(isinstance(item.value, cst.Name) and item.value.value == name for item in items)
 
 
-def _told_once(frame: Frame, name: str) -> cst.CSTNode | None:
+def _assigned_once(frame: Frame, name: str) -> cst.CSTNode | None:
     """The value of a name that a function assigns once."""
     return None if name in loop_targets(frame.root) else assigned_once(frame.root, name)
 
@@ -82,18 +82,18 @@ def _measured(count: cst.CSTNode) -> cst.CSTNode | None:
     return None
 
 
-def _is_as_it_came(frame: Frame, node: cst.CSTNode) -> bool:
+def _is_unchanged_batch(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether an expression is a loop's batch, or a token field of a batch, that the function does not change."""
     role = role_of(frame.node_values.get(id(node), UNKNOWN))
     if role is BatchRole.WHOLE:
         is_name = isinstance(node, cst.Name) and node.value in loop_targets(frame.root)
-        return is_name and isinstance(node, cst.Name) and _is_left_alone(frame, node.value)
-    entry = _told_once(frame, node.value) if isinstance(node, cst.Name) else node
+        return is_name and isinstance(node, cst.Name) and _is_unassigned(frame, node.value)
+    entry = _assigned_once(frame, node.value) if isinstance(node, cst.Name) else node
     match entry:
         case cst.Subscript(
             value=cst.Name(batch), slice=[cst.SubscriptElement(cst.Index(cst.SimpleString(value=name)))]
         ):
-            return role is BatchRole.FIELD and _has_tokens(name.strip("\"'")) and _is_left_alone(frame, batch)
+            return role is BatchRole.FIELD and _has_tokens(name.strip("\"'")) and _is_unassigned(frame, batch)
     return False
 
 
@@ -102,7 +102,7 @@ def _has_tokens(field: str) -> bool:
     return PADDED_FIELD.fits(field) or PADDED_LABELS.fits(field)
 
 
-def _is_left_alone(frame: Frame, name: str) -> bool:
+def _is_unassigned(frame: Frame, name: str) -> bool:
     """Whether a function assigns neither a name nor any part of the object it is bound to."""
     targets = (target.target for each in of_class(frame.root, cst.Assign) for target in each.targets)
     return name not in map(holder_name, targets)

@@ -10,7 +10,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.conditions import emptiness_tests, narrowed_calls, none_tests, wrapping_tests
 from trl_lint.analysis.interpreter.conditions.tpu_tests import for_bare_runs
 from trl_lint.analysis.interpreter.objects.present_on_some import used
-from trl_lint.analysis.program.definitions.parameter_uses import is_none_unless_given
+from trl_lint.analysis.program.definitions.parameter_uses import is_none_by_default
 from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
@@ -19,15 +19,15 @@ from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import (
-    ALONE_FALSE,
-    ALONE_TRUE,
-    MADE,
+    CREATED,
     MISSING,
+    ONE_PROCESS_FALSE,
+    ONE_PROCESS_TRUE,
     WORLD_FALSE,
     WORLD_KIND,
     WORLD_SIZE,
     WORLD_TRUE,
-    Alone,
+    OnOneProcess,
     World,
 )
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
@@ -40,10 +40,10 @@ from trl_lint.domain.kinds import (
     NoneValue,
     NumberValue,
     TupleValue,
-    alone_of,
     library_name_of,
-    on_one_process,
     role_of,
+    single_process_value,
+    with_single_process_value,
 )
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, Kind, Value, Wrapping
@@ -57,7 +57,7 @@ def truth(frame: Frame, value: Value) -> bool | None:
     const = value.const
     if const is MISSING:
         return None
-    if const is MADE:
+    if const is CREATED:
         return True
     if isinstance(const, World):
         return const is not WORLD_FALSE
@@ -66,30 +66,30 @@ def truth(frame: Frame, value: Value) -> bool | None:
     return None
 
 
-def alone(value: Value, negated: bool = False) -> Alone | None:
+def on_single_process(value: Value, negated: bool = False) -> OnOneProcess | None:
     """The answer of a test of the rank in a run with one process; None if the value is no such test."""
-    known = alone_of(value)
+    known = single_process_value(value)
     if not value.rank.differs or known is None:
         return None
-    return ALONE_TRUE if bool(known.value) is not negated else ALONE_FALSE
+    return ONE_PROCESS_TRUE if bool(known.value) is not negated else ONE_PROCESS_FALSE
 
 
-def asked(value: Value) -> Value:
+def as_condition(value: Value) -> Value:
     """A value as a condition; one that is None on some ranks is false there, whatever it is on the others."""
     # A test of a whole batch only asks whether there is one, so its rank is unknown.
     is_batch = value.rank.origins == Origin.DATA and role_of(value) is BatchRole.WHOLE
     return presence_of(value) or (Value(ranks.UNKNOWN) if is_batch else value)
 
 
-def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
+def control_of_condition(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
     """The control under which code runs that depends on a condition with this value.
 
     A value of unknown kind was neither computed nor compared, so it is not taken to diverge: `batch.get("flag")`.
     """
-    value = asked(value)
+    value = as_condition(value)
     of_data = value.rank.differs and value.rank.origins == Origin.DATA
-    if of_data and (value.kind is Kind.UNKNOWN or emptiness_tests.is_alike(frame, test)):
-        return _not_known(frame, test)
+    if of_data and (value.kind is Kind.UNKNOWN or emptiness_tests.is_uniform_test(frame, test)):
+        return _unknown_control(frame, test)
     if value.rank.differs:
         provenance = frame.step(test, "`{}` differs between ranks", value.provenance)
         return Control(Uniformity.DIVERGENT, provenance, value.rank)
@@ -100,14 +100,14 @@ def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
                 frame.step(test, "`{}` depends on the rank, among other things", value.provenance),
                 ranks.GUARDED,
             )
-        return _not_known(frame, test, ranks.SETTING if value.rank == ranks.SETTING else ranks.UNKNOWN)
-    is_told = value.const is not MISSING or value.rank == ranks.REDUCED
-    if not is_told and any(map(MAY_ASK_FOR_RANK.fits, identifiers(test))):
-        return _not_known(frame, test)
+        return _unknown_control(frame, test, ranks.SETTING if value.rank == ranks.SETTING else ranks.UNKNOWN)
+    is_known = value.const is not MISSING or value.rank == ranks.REDUCED
+    if not is_known and any(map(MAY_ASK_FOR_RANK.fits, identifiers(test))):
+        return _unknown_control(frame, test)
     return UNIFORM
 
 
-def _not_known(frame: Frame, test: cst.CSTNode, rank: ranks.Rank = ranks.UNKNOWN) -> Control:
+def _unknown_control(frame: Frame, test: cst.CSTNode, rank: ranks.Rank = ranks.UNKNOWN) -> Control:
     provenance = frame.step(test, "whether `{}` is the same on all ranks is not known")
     return Control(Uniformity.UNKNOWN, provenance, rank)
 
@@ -173,16 +173,16 @@ def compare(
         if result is None and _is_field_of_rank(frame, node.left, left, right):
             left = RANK_INDEX.replace(provenance=frame.step(node.left, "`{}` differs between ranks"))
         part = _compare_once(frame, left, target.operator, right)
-        if right.const is None and left.kind is Kind.CONTAINER and is_none_unless_given(frame.function, node.left):
+        if right.const is None and left.kind is Kind.CONTAINER and is_none_by_default(frame.function, node.left):
             part = part.replace(const=isinstance(target.operator, (cst.IsNot, cst.NotEqual)))
-        result = part if result is None else _both(result, part)
+        result = part if result is None else _both_hold(result, part)
         left = right
     assert result is not None
     bare = for_bare_runs(frame, node)
     return result if bare is None else result.replace(const=bare)
 
 
-def _is_field_of_rank(frame: Frame, stands: cst.BaseExpression, left: Value, right: Value) -> bool:
+def _is_field_of_rank(frame: Frame, expression: cst.BaseExpression, left: Value, right: Value) -> bool:
     """Whether `args.rank` is compared with the first rank of the job, or of a node (`args.rank % gpus`)."""
     if left.rank.differs or left.const is not MISSING:
         return False
@@ -190,12 +190,12 @@ def _is_field_of_rank(frame: Frame, stands: cst.BaseExpression, left: Value, rig
     consts = [right.const] if listed is None else [item.const for item in listed]
     if not consts or any(type(const) is not int or const not in (-1, 0) for const in consts):
         return False
-    if isinstance(stands, cst.BinaryOperation) and isinstance(stands.operator, cst.Modulo):
-        stands = stands.left
-    return isinstance(stands, cst.Attribute) and RANK_FIELD.fits(stands.attr.value)
+    if isinstance(expression, cst.BinaryOperation) and isinstance(expression.operator, cst.Modulo):
+        expression = expression.left
+    return isinstance(expression, cst.Attribute) and RANK_FIELD.fits(expression.attr.value)
 
 
-def _both(a: Value, b: Value) -> Value:
+def _both_hold(a: Value, b: Value) -> Value:
     return derived(ranks.combine(a.rank, b.rank), Kind.NUMBER if a.kind is Kind.NUMBER else b.kind, a, b, dtype="bool")
 
 
@@ -219,7 +219,7 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
         return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
     if Kind.STRING in (left.kind, right.kind) and left.rank.state is State.UNKNOWN:
         rank = rank if rank == ranks.SETTING else ranks.UNKNOWN
-    if rank.differs and (all(map(_is_as_large, (left, right))) or (are_equal and _are_of_one_time(left, right))):
+    if rank.differs and (all(map(_is_usually_same, (left, right))) or (are_equal and _are_of_one_time(left, right))):
         rank = ranks.UNKNOWN
     kinds = {left.kind, right.kind}
     tensor = kinds & {Kind.TENSOR, Kind.BATCH}
@@ -228,13 +228,13 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
     scalar = not tensor or (left.scalar and right.scalar)
     value = derived(rank, kind, left, right, scalar=scalar, dtype="bool")
     if rank.differs:
-        value = on_one_process(value, _compared_alone(left, type(operator), right))
+        value = with_single_process_value(value, _compared_on_one_process(left, type(operator), right))
     for refine in frame.domains.comparison:
         value = refine(frame, left, right, value)
     return value
 
 
-def _is_as_large(value: Value) -> bool:
+def _is_usually_same(value: Value) -> bool:
     """Whether a number is normally the same on all ranks: uniform, or the number of rows in a rank's batch."""
     return not value.rank.differs or (value.rank.how == "count" and size_of(value) is shapes.SAME)
 
@@ -244,14 +244,14 @@ def _are_of_one_time(left: Value, right: Value) -> bool:
     return all(each.rank.origins & ~Origin.IO == Origin.CLOCK for each in (left, right))
 
 
-def _compared_alone(left: Value, operator: type, right: Value) -> Alone | None:
+def _compared_on_one_process(left: Value, operator: type, right: Value) -> OnOneProcess | None:
     """The result of comparing the rank with a number in a run with one process; None if it is open."""
-    if alone_of(right) is not None and alone_of(left) is None:
+    if single_process_value(right) is not None and single_process_value(left) is None:
         left, right, operator = right, left, _MIRROR.get(operator, operator)
-    known = alone_of(left)
+    known = single_process_value(left)
     if known is None or type(right.const) not in (bool, int) or operator not in _ORDER:
         return None
-    return ALONE_TRUE if _ORDER[operator](known.value, right.const) else ALONE_FALSE
+    return ONE_PROCESS_TRUE if _ORDER[operator](known.value, right.const) else ONE_PROCESS_FALSE
 
 
 def _decided(left: Any, operator: type, right: Any) -> Any:
@@ -316,7 +316,9 @@ def _membership(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) 
     elements = _elements(frame, right)
     rank = tensors.collapsed(ranks.combine(left.rank, elements.rank))
     value = derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool")
-    return on_one_process(value, _among_alone(frame, left, operator, right)) if rank.differs else value
+    return (
+        with_single_process_value(value, _among_on_one_process(frame, left, operator, right)) if rank.differs else value
+    )
 
 
 def _may_be_mapping(left: Value, right: Value) -> bool:
@@ -335,15 +337,15 @@ def _is_among(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) ->
     return (left.const in [item.const for item in items]) is isinstance(operator, cst.In)
 
 
-def _among_alone(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Alone | None:
+def _among_on_one_process(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> OnOneProcess | None:
     """The result of `rank in (-1, 0)` in a run with one process; None if it is open."""
-    known = alone_of(left)
+    known = single_process_value(left)
     cells = frame.memory.cells(right) if isinstance(right, ContainerValue) else []
     items = right.items if isinstance(right, TupleValue) else [item for cell in cells for item in cell.values()]
     consts = [item.const for item in items]
     if known is None or len(cells) > 1 or any(type(const) is not int for const in consts):
         return None
-    return ALONE_TRUE if (known.value in consts) is isinstance(operator, cst.In) else ALONE_FALSE
+    return ONE_PROCESS_TRUE if (known.value in consts) is isinstance(operator, cst.In) else ONE_PROCESS_FALSE
 
 
 def _elements(frame: Frame, value: Value) -> Value:
@@ -391,26 +393,26 @@ def _engine_arm(test: cst.CSTNode) -> bool | None:
     return not (isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.Is)))
 
 
-def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
-    """Refine what is known of names under the assumption that the outcome of `test` is `taken`."""
-    if engine_arm(frame, test) is taken:
+def narrow(frame: Frame, test: cst.BaseExpression, outcome: bool) -> None:
+    """Refine what is known of names under the assumption that `test` has this outcome."""
+    if engine_arm(frame, test) is outcome:
         _under_engine(frame)
-    wrapping_tests.narrow(frame, test, taken)
-    _narrow(frame, test, taken)
+    wrapping_tests.narrow(frame, test, outcome)
+    _narrow(frame, test, outcome)
 
 
-def narrow_further(frame: Frame, part: cst.BaseExpression, taken: bool, asks: bool | None) -> bool:
-    """Refine it under the assumption that one more part of a chain of `and` or `or` has the outcome `taken`.
+def narrow_further(frame: Frame, part: cst.BaseExpression, outcome: bool, earlier: bool | None) -> bool:
+    """Refine it under the assumption that one more part of a chain of `and` or `or` has this outcome.
 
-    asks: whether an earlier part asks for an engine; None for the first part. Returns whether any part so far asks for
-    one.
+    earlier: whether an earlier part asks for an engine; None for the first part. Returns whether any part so far asks
+    for one.
     """
     arm = engine_arm(frame, part)
-    mentioned = bool(asks) or arm is not None
-    if arm is taken if asks is None else mentioned and taken:
+    mentioned = bool(earlier) or arm is not None
+    if arm is outcome if earlier is None else mentioned and outcome:
         _under_engine(frame)
-    wrapping_tests.narrow(frame, part, taken)
-    _narrow(frame, part, taken)
+    wrapping_tests.narrow(frame, part, outcome)
+    _narrow(frame, part, outcome)
     return mentioned
 
 
@@ -421,28 +423,28 @@ def _under_engine(frame: Frame) -> None:
             frame.memory.names[name] = value.replace(wrapping=Wrapping.UNKNOWN)
 
 
-def _narrow(frame: Frame, test: cst.CSTNode, taken: bool) -> None:
+def _narrow(frame: Frame, test: cst.CSTNode, outcome: bool) -> None:
     if type(test) is cst.Comparison:
-        _narrow_none(frame, test, taken)
+        _narrow_none(frame, test, outcome)
     elif type(test) is cst.Call:
-        if taken:
+        if outcome:
             narrowed_calls.narrow(frame, test)
     elif type(test) is cst.BooleanOperation:
-        if isinstance(test.operator, cst.And) is taken:
-            _narrow(frame, test.left, taken)
-            _narrow(frame, test.right, taken)
-        elif taken:
+        if isinstance(test.operator, cst.And) is outcome:
+            _narrow(frame, test.left, outcome)
+            _narrow(frame, test.right, outcome)
+        elif outcome:
             narrowed_calls.narrow_to_one_of(frame, test)
     elif type(test) is cst.UnaryOperation and isinstance(test.operator, cst.Not):
-        _narrow(frame, test.expression, not taken)
+        _narrow(frame, test.expression, not outcome)
 
 
-def _narrow_none(frame: Frame, test: cst.Comparison, taken: bool) -> None:
+def _narrow_none(frame: Frame, test: cst.Comparison, outcome: bool) -> None:
     if len(test.comparisons) != 1 or type(test.left) is not cst.Name:
         return
     operator, right = type(test.comparisons[0].operator), test.comparisons[0].comparator
     if not (type(right) is cst.Name and right.value == "None" and (operator is cst.Is or operator is cst.IsNot)):
         return
     value = frame.memory.names.get(test.left.value)
-    if value is not None and (operator is cst.Is) is taken:
+    if value is not None and (operator is cst.Is) is outcome:
         frame.memory.names[test.left.value] = NoneValue(ranks.SAME, const=None)

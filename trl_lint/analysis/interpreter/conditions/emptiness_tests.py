@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.conditions.batch_rows import asks_for_rows, counted_in
+from trl_lint.analysis.interpreter.conditions.batch_rows import counted_in, tests_emptiness
 from trl_lint.analysis.program.syntax import ancestors, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.values import UNKNOWN
@@ -22,13 +22,17 @@ from trl_lint.domain.values import UNKNOWN
 _FILL = frozenset({"append", "extend", "insert"})
 
 
-def is_alike(frame: Frame, test: cst.CSTNode) -> bool:
+def is_uniform_test(frame: Frame, test: cst.CSTNode) -> bool:
     """Whether a test only asks if an unchanged batch is empty, or a list that all ranks fill at the same places."""
-    if asks_for_rows(frame, test):
+    if tests_emptiness(frame, test):
         return True
     name = _list_of(test)
     fills = list(_fills(frame, name)) if name else []
-    return bool(fills) and not any(_is_of_own_data(frame, each) for each in fills) and not _leaves_by_own_data(frame)
+    return (
+        bool(fills)
+        and not any(_is_under_rank_local_data(frame, each) for each in fills)
+        and not _leaves_by_rank_local_data(frame)
+    )
 
 
 def _list_of(test: cst.CSTNode) -> str:
@@ -50,16 +54,16 @@ def _fills(frame: Frame, name: str) -> Iterator[cst.CSTNode]:
             yield added
 
 
-def _is_of_own_data(frame: Frame, node: cst.CSTNode) -> bool:
+def _is_under_rank_local_data(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether a node is inside a condition on rank-local data, a `while` or a `try`."""
     around = ancestors(frame.root, node)
     return any(isinstance(each, (cst.While, cst.Try)) or _differs(frame, each) for each in around)
 
 
-def _leaves_by_own_data(frame: Frame) -> bool:
+def _leaves_by_rank_local_data(frame: Frame) -> bool:
     """Whether a `continue` or `break` anywhere in the function is inside a condition on rank-local data."""
-    ways_out = (*of_class(frame.root, cst.Continue), *of_class(frame.root, cst.Break))
-    return any(_is_of_own_data(frame, each) for each in ways_out)
+    exits = (*of_class(frame.root, cst.Continue), *of_class(frame.root, cst.Break))
+    return any(_is_under_rank_local_data(frame, each) for each in exits)
 
 
 def _differs(frame: Frame, node: cst.CSTNode) -> bool:

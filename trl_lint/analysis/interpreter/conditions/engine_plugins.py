@@ -17,18 +17,18 @@ from trl_lint.knowledge.accelerate import ENGINE_PLUGINS
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
 
 
-def leave_out(frame: Frame, node: cst.If | cst.IfExp) -> None:
+def exclude_plugin_test(frame: Frame, node: cst.If | cst.IfExp) -> None:
     """Do not treat this test as one for an engine if its branches only create the engine's settings."""
     known = frame.engine.engine_arms
     if id(node.test) in known or not any(map(NAMES_ENGINE.fits, identifiers(node.test))):
         return
-    if _only_makes_settings(node):
+    if _only_creates_settings(node):
         known.update(dict.fromkeys(map(id, below(node.test))))
 
 
-def _only_makes_settings(node: cst.If | cst.IfExp) -> bool:
+def _only_creates_settings(node: cst.If | cst.IfExp) -> bool:
     arms = (node.body, node.orelse) if isinstance(node, cst.IfExp) else tuple(_arms(node))
-    return any(map(_makes_settings, arms)) and all(map(_is_simple, arms))
+    return any(map(_creates_settings, arms)) and all(map(_is_simple, arms))
 
 
 def _arms(node: cst.If) -> Iterator[cst.CSTNode]:
@@ -39,7 +39,7 @@ def _arms(node: cst.If) -> Iterator[cst.CSTNode]:
         yield node.orelse.body
 
 
-def _makes_settings(arm: cst.CSTNode) -> bool:
+def _creates_settings(arm: cst.CSTNode) -> bool:
     lines: Sequence[cst.CSTNode] = arm.body if isinstance(arm, cst.IndentedBlock) else (arm,)
     return any(
         last_name(call.func) in ENGINE_PLUGINS

@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
 
 def divided(
-    frame: Frame, test: cst.BaseExpression, taken: Memory, skipped: Memory, names: Iterable[str]
+    frame: Frame, test: cst.BaseExpression, if_true: Memory, if_false: Memory, names: Iterable[str]
 ) -> dict[str, Value]:
     """The names that are bound to lists of prepared objects on one branch and to unknown values on the other."""
     found: dict[str, Value] = {}
-    for memory, other in ((taken, skipped), (skipped, taken)):
+    for memory, other in ((if_true, if_false), (if_false, if_true)):
         for name in names:
-            value, beside = memory.names[name], other.names[name]
-            if beside.kind is not Kind.UNKNOWN or beside.rank.state is not State.UNKNOWN:
+            value, other_value = memory.names[name], other.names[name]
+            if other_value.kind is not Kind.UNKNOWN or other_value.rank.state is not State.UNKNOWN:
                 continue
             items = _prepared_items(memory, value)
             if items:
-                made = [_on_one_way(frame, test, item, memory is taken) for item in items]
-                found[name] = frame.allocate((test, name), Cell("list", dict(enumerate(made))))
+                models = [_wrapped_on_one_branch(frame, test, item, memory is if_true) for item in items]
+                found[name] = frame.allocate((test, name), Cell("list", dict(enumerate(models))))
     return found
 
 
@@ -56,9 +56,9 @@ def _prepared_items(memory: Memory, value: Value) -> Sequence[Value]:
     return items if all(isinstance(item, PreparedObject) for item in items) else ()
 
 
-def _on_one_way(frame: Frame, test: cst.BaseExpression, item: Value, is_taken: bool) -> Value:
+def _wrapped_on_one_branch(frame: Frame, test: cst.BaseExpression, item: Value, is_if_true: bool) -> Value:
     model = wrapped_models.narrowed_to_model(item)
-    either = wrapping_tests.either_way(frame, test, *((model, UNKNOWN) if is_taken else (UNKNOWN, model)))
+    either = wrapping_tests.either_model(frame, test, *((model, UNKNOWN) if is_if_true else (UNKNOWN, model)))
     return item if either is None else item.replace(wrapping=Wrapping.MAYBE, provenance=either.provenance)
 
 

@@ -25,15 +25,15 @@ def narrow(frame: Frame, test: cst.Call) -> None:
     """Narrow a name for which `isinstance` or `hasattr` has returned true."""
     name = _subject(test, "isinstance", "hasattr")
     if name:
-        _refine(frame, name, _classes(frame, test) if _asks(test, "isinstance") else None)
+        _refine(frame, name, _classes(frame, test) if _is_call_of(test, "isinstance") else None)
 
 
 def narrow_to_one_of(frame: Frame, test: cst.BooleanOperation) -> None:
     """Narrow a name for which one of several `isinstance` calls has returned true."""
-    asked = [each for each in alternatives(test) if isinstance(each, cst.Call)]
-    names = {_subject(each, "isinstance") for each in asked}
-    classes = [_classes(frame, each) for each in asked]
-    if len(asked) == len(alternatives(test)) and len(names) == 1 and all(classes):
+    calls = [each for each in alternatives(test) if isinstance(each, cst.Call)]
+    names = {_subject(each, "isinstance") for each in calls}
+    classes = [_classes(frame, each) for each in calls]
+    if len(calls) == len(alternatives(test)) and len(names) == 1 and all(classes):
         _refine(frame, names.pop(), [name for each in classes for name in each])
 
 
@@ -44,13 +44,13 @@ def _refine(frame: Frame, name: str, classes: list[str] | None) -> None:
         frame.memory.names[name] = narrowed
 
 
-def _asks(test: cst.Call, *functions: str) -> bool:
+def _is_call_of(test: cst.Call, *functions: str) -> bool:
     return isinstance(test.func, cst.Name) and test.func.value in functions
 
 
 def _subject(test: cst.Call, *functions: str) -> str:
     """The name that one of these functions asks about; "" for another expression, or another call."""
-    subject = test.args[0].value if _asks(test, *functions) and test.args else None
+    subject = test.args[0].value if _is_call_of(test, *functions) and test.args else None
     return subject.value if isinstance(subject, cst.Name) else ""
 
 

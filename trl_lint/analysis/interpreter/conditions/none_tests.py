@@ -7,7 +7,7 @@ writer = make_writer() if rank == 0 else None     None on some ranks
 from __future__ import annotations
 
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MADE, MISSING, NONE_ON_SOME
+from trl_lint.domain.constants import CREATED, MISSING, NONE_ON_SOME
 from trl_lint.domain.derived import derived, presence_of
 from trl_lint.domain.kinds import NumberValue
 from trl_lint.domain.provenance import NoneWhere
@@ -24,7 +24,7 @@ def answer(value: Value, negated: bool) -> Value:
     """The value of `value is None`, or (negated) of `value is not None`."""
     if value.const is None:
         return NumberValue(ranks.SAME, const=not negated, scalar=True, dtype="bool")
-    if value.const is MADE:
+    if value.const is CREATED:
         return NumberValue(ranks.SAME, const=negated, scalar=True, dtype="bool")
     known = presence_of(value)
     if known is not None:

@@ -17,14 +17,14 @@ _HOLDS_NOT_FOR = frozenset({cst.NotEqual, cst.IsNot, cst.NotIn})
 _SEVERAL = frozenset({cst.Tuple, cst.List, cst.Set})
 
 
-def is_on_tpu(frame: Frame, test: cst.CSTNode, taken: bool) -> bool:
-    """Whether `accelerator.distributed_type == DistributedType.TPU` holds if the outcome of a test is `taken`."""
-    if type(test) is cst.BooleanOperation and type(test.operator) is (cst.And if taken else cst.Or):
-        return is_on_tpu(frame, test.left, taken) or is_on_tpu(frame, test.right, taken)
+def is_on_tpu(frame: Frame, test: cst.CSTNode, outcome: bool) -> bool:
+    """Whether `accelerator.distributed_type == DistributedType.TPU` holds if a test has this outcome."""
+    if type(test) is cst.BooleanOperation and type(test.operator) is (cst.And if outcome else cst.Or):
+        return is_on_tpu(frame, test.left, outcome) or is_on_tpu(frame, test.right, outcome)
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
-        return is_on_tpu(frame, test.expression, not taken)
+        return is_on_tpu(frame, test.expression, not outcome)
     value = frame.node_values.get(id(test))
-    return value is not None and value.const is (BARE_TRUE if taken else BARE_FALSE)
+    return value is not None and value.const is (BARE_TRUE if outcome else BARE_FALSE)
 
 
 def for_bare_runs(frame: Frame, test: cst.Comparison) -> BareRun | None:
@@ -33,9 +33,9 @@ def for_bare_runs(frame: Frame, test: cst.Comparison) -> BareRun | None:
     holds = type(comparison.operator) in _HOLDS_FOR
     if len(test.comparisons) != 1 or not (holds or type(comparison.operator) in _HOLDS_NOT_FOR):
         return None
-    asked = comparison.comparator
-    elements: Sequence[cst.BaseElement] = getattr(asked, "elements", ()) if type(asked) in _SEVERAL else ()
-    options = [element.value for element in elements] or [asked]
+    compared = comparison.comparator
+    elements: Sequence[cst.BaseElement] = getattr(compared, "elements", ()) if type(compared) in _SEVERAL else ()
+    options = [element.value for element in elements] or [compared]
     if not all(_is_bare_kind(frame, option) for option in options):
         return None
     return BARE_TRUE if holds else BARE_FALSE

@@ -17,27 +17,27 @@ from typing import TypeVar
 import libcst as cst
 from libcst.helpers import get_full_name_for_node
 
-from trl_lint.analysis.interpreter.conditions.asked_names import (
-    asks_for,
+from trl_lint.analysis.interpreter.conditions.tested_names import (
     assigned,
-    is_alike,
     is_of_rank,
-    names_asked,
-    settings_asked,
+    is_uniform,
+    names_tested,
+    settings_tested,
+    tests_model,
 )
 from trl_lint.analysis.program.definitions.objects import class_names
-from trl_lint.analysis.program.idioms.path_conditions import beside_none
-from trl_lint.analysis.program.idioms.result_uses import seen_as_wrappers
+from trl_lint.analysis.program.idioms.path_conditions import none_test_operand
+from trl_lint.analysis.program.idioms.result_uses import values_with_module
 from trl_lint.analysis.program.project.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import own_attribute
-from trl_lint.analysis.state.conditions_met import ConditionsMet
+from trl_lint.analysis.program.syntax import self_attribute
+from trl_lint.analysis.state.evaluated_conditions import EvaluatedConditions
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import LibraryInstance, NumberValue, PreparedObject, PureObject, library_name_of
-from trl_lint.domain.provenance import NeededOutcome, Step, WrappedWhere
+from trl_lint.domain.provenance import RequiredOutcome, Step, WrappedWhere
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
@@ -55,24 +55,24 @@ _NOTHING_KNOWN = frozenset({State.SAME, State.UNKNOWN})
 
 
 def divided(
-    frame: Frame, test: cst.BaseExpression, taken: Mapping[_Key, Value], skipped: Mapping[_Key, Value]
+    frame: Frame, test: cst.BaseExpression, if_true: Mapping[_Key, Value], if_false: Mapping[_Key, Value]
 ) -> dict[_Key, Value]:
     """What is bound to a wrapped model on one branch of an `if` and to a bare one on the other."""
     found = {}
-    for name, value in taken.items():
-        other = skipped.get(name)
+    for name, value in if_true.items():
+        other = if_false.get(name)
         if other is not None and other is not value and Kind.MODEL in (value.kind, other.kind):
-            either = either_way(frame, test, value, other)
+            either = either_model(frame, test, value, other)
             if either is not None:
                 found[name] = either
     return found
 
 
-def either_way(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) -> Value | None:
+def either_model(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) -> Value | None:
     """The join of two models if one is wrapped and the other is bare; None in all other cases."""
-    yes, no = _beside(yes, no), _beside(no, yes)
-    if is_of_rank(frame, test) or any(_is_parted_elsewhere(frame, each) for each in (yes, no)):
-        yes, no = _taken_out(yes), _taken_out(no)
+    yes, no = _as_other_branch_shows(yes, no), _as_other_branch_shows(no, yes)
+    if is_of_rank(frame, test) or any(_is_divided_in_other_function(frame, each) for each in (yes, no)):
+        yes, no = _unwrapped_as_bare(yes), _unwrapped_as_bare(no)
     if yes.kind is not Kind.MODEL or no.kind is not Kind.MODEL or yes.wrapping is no.wrapping:
         return None
     if yes.wrapping not in _EITHER or no.wrapping not in _EITHER:
@@ -82,26 +82,26 @@ def either_way(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) ->
         # The test distinguished the two, and something was done to one: `if distributed: model.train()`.
         return wrapped.replace(wrapping=Wrapping.MAYBE, grad=yes.grad or no.grad)
     test, is_true = _without_not(test, yes.wrapping is not Wrapping.BARE)
-    asked = names_asked(frame, test)
+    names = names_tested(frame, test)
     known = [each for value in (yes, no) if (each := _condition(value)) is not None]
-    outcomes: tuple[NeededOutcome, ...] = ()
+    outcomes: tuple[RequiredOutcome, ...] = ()
     if other.wrapping is Wrapping.BARE and all(each.outcomes for each in known):
-        outcomes = (NeededOutcome(test, is_true, asked), *(outcome for each in known for outcome in each.outcomes))
+        outcomes = (RequiredOutcome(test, is_true, names), *(outcome for each in known for outcome in each.outcomes))
     provenance = WrappedWhere(
         frame.module,
         test,
         "whether it is wrapped depends on `{}`",
         wrapped.provenance,
-        names=asked.union(*(each.names for each in known)),
+        names=names.union(*(each.names for each in known)),
         function=frame.function,
         outcomes=outcomes,
     )
-    frame.engine.wraps_on_one_way = True
-    frame.engine.noted("wraps on one way")
+    frame.engine.wraps_on_one_path = True
+    frame.engine.note_stored("wraps on one way")
     return wrapped.replace(wrapping=Wrapping.MAYBE, provenance=provenance, grad=yes.grad or no.grad)
 
 
-def _beside(value: Value, other: Value) -> Value:
+def _as_other_branch_shows(value: Value, other: Value) -> Value:
     """A value, given that the other branch binds the same name to a model.
 
     Then a prepared object is a model, too. If the other one is wrapped, an unknown value or an engine counts as bare.
@@ -116,13 +116,13 @@ def _beside(value: Value, other: Value) -> Value:
     return BARE_MODEL if is_wrapped and (is_unknown or is_module or library_name_of(value) == ENGINE) else value
 
 
-def _is_parted_elsewhere(frame: Frame, value: Value) -> bool:
+def _is_divided_in_other_function(frame: Frame, value: Value) -> bool:
     """Whether a model is wrapped on one branch of a condition in another function."""
     condition = _condition(value)
     return condition is not None and condition.function is not frame.function
 
 
-def _taken_out(value: Value) -> Value:
+def _unwrapped_as_bare(value: Value) -> Value:
     """A model taken out of its wrapper: bare here, though other ranks or branches may still hold the wrapper."""
     return _bare(value) if value.wrapping is Wrapping.UNWRAPPED else value
 
@@ -140,63 +140,63 @@ def _condition(value: Value) -> WrappedWhere | None:
 # --- narrowing by tests ---------------------------------------------------------------------------------
 
 
-def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
-    """Refine what is known of models wrapped on one branch only, if the outcome of a test is `taken`."""
-    _look_at_own(frame, test)
+def narrow(frame: Frame, test: cst.BaseExpression, outcome: bool) -> None:
+    """Refine what is known of models wrapped on one branch only, if a test has this outcome."""
+    _read_self_attributes(frame, test)
     _note_tested(frame, test)
-    if not (frame.engine.wraps_on_one_way and _any_on_one_way(frame.memory)):
+    if not (frame.engine.wraps_on_one_path and _has_maybe_wrapped(frame.memory)):
         return
-    test, taken = _without_not(test, taken)
-    asks = question(frame, test)
-    subject = asks[0].value if asks is not None and isinstance(asks[0], cst.Name) else ""
-    own = (frame.cls, own_attribute(asks[0])) if asks is not None and frame.cls is not None else None
+    test, outcome = _without_not(test, outcome)
+    tested = wrapper_test(frame, test)
+    subject = tested[0].value if tested is not None and isinstance(tested[0], cst.Name) else ""
+    key = (frame.cls, self_attribute(tested[0])) if tested is not None and frame.cls is not None else None
     names, attributes = frame.memory.names, frame.memory.attributes
-    asked = names.get(subject, UNKNOWN) if own is None or not own[1] else attributes.get(own, UNKNOWN)
-    _narrow(frame, names, test, taken)
-    _narrow(frame, attributes, test, taken)
-    if asks is not None and asked.wrapping is Wrapping.MAYBE:
-        told = asked.replace(wrapping=Wrapping.WRAPPED if asks[1] is taken else Wrapping.BARE)
-        if own is not None and own[1]:
-            attributes[own] = told
+    model = names.get(subject, UNKNOWN) if key is None or not key[1] else attributes.get(key, UNKNOWN)
+    _narrow(frame, names, test, outcome)
+    _narrow(frame, attributes, test, outcome)
+    if tested is not None and model.wrapping is Wrapping.MAYBE:
+        narrowed = model.replace(wrapping=Wrapping.WRAPPED if tested[1] is outcome else Wrapping.BARE)
+        if key is not None and key[1]:
+            attributes[key] = narrowed
         else:
-            names[subject] = told
+            names[subject] = narrowed
 
 
-def _look_at_own(frame: Frame, test: cst.BaseExpression) -> None:
+def _read_self_attributes(frame: Frame, test: cst.BaseExpression) -> None:
     """On each branch of the first test, read the attributes of `self` whose `.module` the method reads.
 
     They have the values from before the test; the test may say more about attributes that are read later.
     """
-    if frame.cls is None or not frame.engine.wraps_on_one_way:
+    if frame.cls is None or not frame.engine.wraps_on_one_path:
         return
-    met = frame.conditions_met
-    met.first = met.first or test
-    if met.first is not test:
+    conditions = frame.evaluated_conditions
+    conditions.first = conditions.first or test
+    if conditions.first is not test:
         return
-    frame.conditions_met = ConditionsMet()
-    for name in {own_attribute(each) for each in seen_as_wrappers(frame.root)} - {""}:
+    frame.evaluated_conditions = EvaluatedConditions()
+    for name in {self_attribute(each) for each in values_with_module(frame.root)} - {""}:
         frame.read_attribute(frame.cls, name)
-    frame.conditions_met = met
+    frame.evaluated_conditions = conditions
 
 
 def _note_tested(frame: Frame, test: cst.BaseExpression) -> None:
     """Note that a test may say whether models that are read for the first time from here on are wrapped."""
-    met = frame.conditions_met
-    if met.ask_anything:
+    conditions = frame.evaluated_conditions
+    if conditions.reads_anything:
         return
-    names = settings_asked(frame, test) if frame.engine.wraps_on_one_way else None
+    names = settings_tested(frame, test) if frame.engine.wraps_on_one_path else None
     if names is None or _may_ask_for_wrapper(frame, names):
-        met.ask_anything = True
+        conditions.reads_anything = True
     else:
-        met.settings |= names
+        conditions.settings |= names
 
 
 def _may_ask_for_wrapper(frame: Frame, names: Collection[str]) -> bool:
     """Whether a test of these settings may be a test for a wrapper, whatever decides about the wrapper."""
-    return (bool(names) and any(seen_as_wrappers(frame.root))) or any(map(MAY_ASK_FOR_WRAPPER.fits, names))
+    return (bool(names) and any(values_with_module(frame.root))) or any(map(MAY_ASK_FOR_WRAPPER.fits, names))
 
 
-def _any_on_one_way(memory: Memory) -> bool:
+def _has_maybe_wrapped(memory: Memory) -> bool:
     """Whether a model is wrapped on one branch only. Usually there is none, and then no test narrows anything."""
     for values in (memory.names, memory.attributes):
         for value in values.values():
@@ -205,44 +205,44 @@ def _any_on_one_way(memory: Memory) -> bool:
     return False
 
 
-def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, taken: bool) -> None:
-    asked: frozenset[str] | None = None
+def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, outcome: bool) -> None:
+    tested: frozenset[str] | None = None
     present: str | None = None
     for name, value in values.items():
         if value.kind is not Kind.MODEL or value.wrapping is not Wrapping.MAYBE:
             continue
-        own = name if isinstance(name, str) else name[1]
+        last = name if isinstance(name, str) else name[1]
         condition = _condition(value)
         if condition is not None and _is_about_something_else(frame, test, name, condition):
             continue
-        decisive = _decisive(frame, test, condition) if condition is not None else None
+        decisive = _decisive_outcome(frame, test, condition) if condition is not None else None
         if condition is not None and decisive is not None:
-            values[name] = _come_about(value, condition, decisive) if decisive.is_true is taken else _bare(value)
+            values[name] = _with_outcome(value, condition, decisive) if decisive.is_true is outcome else _bare(value)
             continue
         if condition is not None and condition.function is frame.function:
-            asked = names_asked(frame, test) if asked is None else asked
-            present = _whose_presence(test) if present is None else present
+            tested = names_tested(frame, test) if tested is None else tested
+            present = _tested_presence(test) if present is None else present
             # If the test may depend on the rank as well, it need not select the same ranks.
-            of_rank = is_of_rank(frame, condition.node) and not is_alike(frame, test)
-            is_other = asked.isdisjoint(condition.names) and not asks_for(frame, test, name)
-            if not of_rank and (own == present or is_other):
+            of_rank = is_of_rank(frame, condition.node) and not is_uniform(frame, test)
+            is_other = tested.isdisjoint(condition.names) and not tests_model(frame, test, name)
+            if not of_rank and (last == present or is_other):
                 continue
         values[name] = value.replace(wrapping=Wrapping.UNKNOWN)
 
 
-def _decisive(frame: Frame, test: cst.BaseExpression, condition: WrappedWhere) -> NeededOutcome | None:
+def _decisive_outcome(frame: Frame, test: cst.BaseExpression, condition: WrappedWhere) -> RequiredOutcome | None:
     """The outcome needed for the wrapper that a test asks about.
 
     In another function than the one that wraps the model, `config.distributed` and `self.config.distributed` are the
     setting of that name there; in a function of the same class, `self.distributed` is, too.
     """
     if condition.function is frame.function:
-        return next((each for each in condition.outcomes if _asks_the_same(frame, test, each.node)), None)
+        return next((each for each in condition.outcomes if _is_same_test(frame, test, each.node)), None)
     if not isinstance(test, cst.Attribute):
         return None
     is_of_class = isinstance(condition.function, FunctionInfo) and condition.function.cls is frame.cls
-    asked = _setting(test, is_of_class)
-    return next((each for each in condition.outcomes if asked and _setting(each.node, is_of_class) == asked), None)
+    setting = _setting(test, is_of_class)
+    return next((each for each in condition.outcomes if setting and _setting(each.node, is_of_class) == setting), None)
 
 
 def _setting(test: cst.CSTNode, is_of_class: bool) -> str:
@@ -260,35 +260,35 @@ def _is_about_something_else(frame: Frame, test: cst.BaseExpression, key: _Key, 
     It tests the rank, which differs within a run while the wrapper does not, or settings with other names than those of
     the condition, none of which describe how the program is run. A condition without names is one on the rank.
     """
-    if condition.function is frame.function or not condition.names or asks_for(frame, test, key):
+    if condition.function is frame.function or not condition.names or tests_model(frame, test, key):
         return False
-    names = settings_asked(frame, test)
+    names = settings_tested(frame, test)
     return names is not None and names.isdisjoint(condition.names) and not _may_ask_for_wrapper(frame, names)
 
 
-def _without_not(test: cst.BaseExpression, taken: bool) -> tuple[cst.BaseExpression, bool]:
+def _without_not(test: cst.BaseExpression, outcome: bool) -> tuple[cst.BaseExpression, bool]:
     """A test without its `not`s, and the outcome that it then has."""
     while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        test, taken = test.expression, not taken
-    return test, taken
+        test, outcome = test.expression, not outcome
+    return test, outcome
 
 
-def _asks_the_same(frame: Frame, test: cst.BaseExpression, other: cst.CSTNode) -> bool:
+def _is_same_test(frame: Frame, test: cst.BaseExpression, other: cst.CSTNode) -> bool:
     """Whether two tests are equal, or one tests a name that was assigned the other."""
     if test.deep_equals(other):
         return True
     if isinstance(test, cst.Name) is isinstance(other, cst.Name):
         return False
-    name, whole = (test, other) if isinstance(test, cst.Name) else (other, test)
-    made = [value for target, value in assigned(frame) if isinstance(name, cst.Name) and target == name.value]
-    return len(made) == 1 and made[0].deep_equals(whole)
+    name, condition = (test, other) if isinstance(test, cst.Name) else (other, test)
+    values = [value for target, value in assigned(frame) if isinstance(name, cst.Name) and target == name.value]
+    return len(values) == 1 and values[0].deep_equals(condition)
 
 
 def _bare(value: Value) -> Value:
     return value.replace(wrapping=Wrapping.BARE)
 
 
-def _come_about(value: Value, condition: WrappedWhere, outcome: NeededOutcome) -> Value:
+def _with_outcome(value: Value, condition: WrappedWhere, outcome: RequiredOutcome) -> Value:
     """A model wrapped on one branch, once one of the outcomes needed for its wrapper holds."""
     needed = tuple(each for each in condition.outcomes if each is not outcome)
     if not needed:
@@ -305,7 +305,7 @@ def _come_about(value: Value, condition: WrappedWhere, outcome: NeededOutcome) -
     return value.replace(provenance=provenance)
 
 
-def told_by_other_way(frame: Frame, other: cst.CSTNode | None) -> dict[str, Value]:
+def shown_by_other_branch(frame: Frame, other: cst.CSTNode | None) -> dict[str, Value]:
     """Names of wrapped models whose `.module` the other branch of a test reads, with their values on this branch.
 
     if args.parallel_mode.value == "distributed":
@@ -314,9 +314,9 @@ def told_by_other_way(frame: Frame, other: cst.CSTNode | None) -> dict[str, Valu
         model.encode(x)                 the test asks for the wrapper in its own way: here nothing is known of one
     """
     found: dict[str, Value] = {}
-    if other is None or not frame.module.mentions(_TAKES_MODULE):
+    if other is None or not frame.module.mentions(_READS_MODULE):
         return found
-    for name in sorted(taken_out(other)):
+    for name in sorted(names_unwrapped(other)):
         value = frame.engine.lookup(frame, name)
         if isinstance(value, PreparedObject):
             found[name] = UNKNOWN
@@ -325,50 +325,50 @@ def told_by_other_way(frame: Frame, other: cst.CSTNode | None) -> dict[str, Valu
     return found
 
 
-def taken_out(code: cst.CSTNode) -> set[str]:
+def names_unwrapped(code: cst.CSTNode) -> set[str]:
     """The names of models whose `.module` some code reads."""
-    return {each.value for each in seen_as_wrappers(code) if isinstance(each, cst.Name)}
+    return {each.value for each in values_with_module(code) if isinstance(each, cst.Name)}
 
 
-_TAKES_MODULE = rb"\.%b\b" % models.INNER_MODEL.encode()
+_READS_MODULE = rb"\.%b\b" % models.INNER_MODEL.encode()
 
 
-class ToldOfAttributes:
+class TestedAttributes:
     """What tests inside an expression say of attributes wrapped on one branch; it holds only inside the expression."""
 
     def __init__(self, frame: Frame, test: cst.BaseExpression) -> None:
-        _look_at_own(frame, test)
+        _read_self_attributes(frame, test)
         self._frame = frame
         self._before: dict[tuple[Hashable, str], Value] = {}
-        if frame.engine.wraps_on_one_way:
+        if frame.engine.wraps_on_one_path:
             self._before = {
                 name: value for name, value in frame.memory.attributes.items() if value.wrapping is Wrapping.MAYBE
             }
-        self._told: dict[tuple[Hashable, str], Value] = {}
+        self._narrowed: dict[tuple[Hashable, str], Value] = {}
 
     def note(self) -> None:
         """Remember what the current test says of the attributes."""
         attributes = self._frame.memory.attributes
-        self._told = {name: attributes[name] for name in self._before if name in attributes}
+        self._narrowed = {name: attributes[name] for name in self._before if name in attributes}
 
     def forget(self) -> None:
         """Restore what was known before the test, except for attributes assigned since."""
         attributes = self._frame.memory.attributes
-        for name, value in self._told.items():
+        for name, value in self._narrowed.items():
             if attributes.get(name) is value:
                 attributes[name] = self._before[name]
 
 
-def _whose_presence(test: cst.BaseExpression) -> str:
+def _tested_presence(test: cst.BaseExpression) -> str:
     """The name whose presence a test asks for, and nothing else: `if model`, `if self.model is not None`."""
-    match beside_none(test) or test:
+    match none_test_operand(test) or test:
         case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
             return name
     return ""
 
 
-def asks_for_presence(test: cst.BaseExpression) -> bool:
-    return bool(_whose_presence(test))
+def tests_presence(test: cst.BaseExpression) -> bool:
+    return bool(_tested_presence(test))
 
 
 def changed(before: Memory, memory: Memory) -> dict[str, Value]:
@@ -386,28 +386,28 @@ def changed(before: Memory, memory: Memory) -> dict[str, Value]:
     }
 
 
-def question(frame: Frame, test: cst.CSTNode) -> tuple[cst.BaseExpression, bool] | None:
+def wrapper_test(frame: Frame, test: cst.CSTNode) -> tuple[cst.BaseExpression, bool] | None:
     """The model whose wrapper a test asks for, and whether the answer "true" means that it is wrapped."""
     if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
         return _of_class(frame, test.left, test.comparisons[0])
     if not (isinstance(test, cst.Call) and isinstance(test.func, cst.Name) and len(test.args) == 2):
         return None
-    subject, wanted = test.args[0].value, frame.node_values.get(id(test.args[1].value))
+    subject, second = test.args[0].value, frame.node_values.get(id(test.args[1].value))
     if test.func.value == "isinstance":
-        return _of_one(subject, class_names(wanted), True)
-    if test.func.value == "hasattr" and wanted is not None and isinstance(wanted.const, str):
-        if wanted.const in models.ONLY_WRAPPERS_HAVE:
+        return _of_one(subject, class_names(second), True)
+    if test.func.value == "hasattr" and second is not None and isinstance(second.const, str):
+        if second.const in models.ONLY_WRAPPERS_HAVE:
             return subject, True
-        return None if wanted.const in library.WRAPPER_ATTRIBUTES else (subject, False)
+        return None if second.const in library.WRAPPER_ATTRIBUTES else (subject, False)
     return None
 
 
 _HOLDS_FOR = frozenset({cst.Equal, cst.Is, cst.In})
-_HOLDS_NOT_FOR = frozenset({cst.NotEqual, cst.IsNot, cst.NotIn})
+_NEGATES = frozenset({cst.NotEqual, cst.IsNot, cst.NotIn})
 
 
 # `type(model)` and `model.__class__`.
-_TELLS_CLASS = frozenset({cst.Call, cst.Attribute})
+_READS_CLASS = frozenset({cst.Call, cst.Attribute})
 
 
 def _of_class(
@@ -415,7 +415,7 @@ def _of_class(
 ) -> tuple[cst.BaseExpression, bool] | None:
     """`type(model) == DDP`, `type(model) in (DDP, DP)`, `model.__class__ is DDP`."""
     holds = type(target.operator) in _HOLDS_FOR
-    if type(left) not in _TELLS_CLASS or not (holds or type(target.operator) in _HOLDS_NOT_FOR):
+    if type(left) not in _READS_CLASS or not (holds or type(target.operator) in _NEGATES):
         return None
     match left:
         case cst.Call(func=cst.Name("type"), args=[cst.Arg(value=subject)]):
@@ -439,12 +439,12 @@ def _of_one(subject: cst.BaseExpression, names: list[str], holds: bool) -> tuple
 
 def decided(frame: Frame, node: cst.Comparison) -> Value | None:
     """The value of `type(model) == DDP` for a model that is known to be wrapped; None for all other comparisons."""
-    asks = question(frame, node)
-    if asks is None:
+    tested = wrapper_test(frame, node)
+    if tested is None:
         return None
-    model = frame.engine.evaluate(frame, asks[0])
+    model = frame.engine.evaluate(frame, tested[0])
     if isinstance(model, PreparedObject):
         model = narrowed_to_model(model)  # only models are tested like this
     if model.kind is not Kind.MODEL or model.wrapping is not Wrapping.WRAPPED:
         return None
-    return NumberValue(ranks.SAME, const=WORLD_TRUE if asks[1] else WORLD_FALSE, scalar=True, dtype="bool")
+    return NumberValue(ranks.SAME, const=WORLD_TRUE if tested[1] else WORLD_FALSE, scalar=True, dtype="bool")

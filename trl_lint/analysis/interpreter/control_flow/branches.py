@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions import engine_plugins, lists_of_models, wrapping_tests
-from trl_lint.analysis.interpreter.conditions.conditions import divides, engine_arm, narrow, other_ranks, truth
+from trl_lint.analysis.interpreter.conditions.conditions import (
+    control_of_condition,
+    engine_arm,
+    narrow,
+    other_ranks,
+    truth,
+)
 from trl_lint.analysis.interpreter.conditions.tpu_tests import is_on_tpu
 from trl_lint.analysis.interpreter.control_flow import process_exits
 from trl_lint.analysis.interpreter.expressions import evaluate
@@ -20,7 +26,7 @@ from trl_lint.analysis.transfer.processes import absences, first_rank, job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import alone_of
+from trl_lint.domain.kinds import single_process_value
 from trl_lint.domain.provenance import LauncherVariable, NoneWhere, source_step
 from trl_lint.domain.ranks import Origin, Rank
 from trl_lint.domain.values import Kind, Value
@@ -53,45 +59,45 @@ class Arm:
 
 
 def run_if(frame: Frame, node: cst.If) -> bool:
-    engine_plugins.leave_out(frame, node)
+    engine_plugins.exclude_plugin_test(frame, node)
     test = evaluate(frame, node.test)
     known = truth(frame, test)
-    if known is not None and not job_flags.is_for_the_first_time(frame, node, known):
+    if known is not None and not job_flags.runs_before_group(frame, node, known):
         return _decided(frame, node, known)
     before, exits, start = frame.memory, len(frame.exits), len(frame.sync_points)
-    division = divides(frame, node.test, test)
+    division = control_of_condition(frame, node.test, test)
     engine = engine_arm(frame, node.test)
     inside = before.control.under(division)
     is_other = [engine is taken or is_on_tpu(frame, node.test, taken) for taken in (True, False)]
     taken = _arm(frame, node, before, division, inside.under_engine() if is_other[0] else inside, True)
     skipped = _arm(frame, node, before, division, inside.under_engine() if is_other[1] else inside, False)
-    both = taken.through and skipped.through
-    if both:
+    both_end = taken.through and skipped.through
+    if both_end:
         _widen_both(before, node, taken, skipped)
-    set_on_some = _set_on_some(frame, taken.memory, skipped.memory) if both and division.rank.differs else []
-    either = _wrapped_on_one_way(frame, node, taken.memory, skipped.memory) if both else ({}, {})
+    set_on_some = _set_on_some_ranks(frame, taken.memory, skipped.memory) if both_end and division.rank.differs else []
+    wrapped_on_one = _wrapped_on_one_branch(frame, node, taken.memory, skipped.memory) if both_end else ({}, {})
     if division.rank.differs:
-        ways_out = (process_exits.ways_out(frame, exits, taken.exits), process_exits.ways_out(frame, taken.exits))
-        _tell(frame, node, division, (start, taken.end, skipped.end), (taken.through, skipped.through), ways_out)
+        leaving = (process_exits.exits_in(frame, exits, taken.exits), process_exits.exits_in(frame, taken.exits))
+        _report(frame, node, division, (start, taken.end, skipped.end), (taken.through, skipped.through), leaving)
     elif not (frame.loops or taken.only_raises or skipped.only_raises):
         for note in frame.observers.fork:
             note(frame, node.test, (start, taken.end, skipped.end), (taken.through, skipped.through))
     arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))
     lacking = absences.behind(frame, node, before, arms, division)
-    of_some_ranks = _of_some_ranks(before, taken, skipped, division) if both else {}
-    absent = _none_on_some(taken.memory, skipped.memory, division) if both else ()
-    asked_for = _agreed_where_asked(node, taken.memory, skipped.memory, test, division) if both else ()
+    of_some_ranks = _of_some_ranks(before, taken, skipped, division) if both_end else {}
+    absent = _none_on_some_ranks(taken.memory, skipped.memory, division) if both_end else ()
+    unknown_names = _reduced_on_one_branch(node, taken.memory, skipped.memory, test, division) if both_end else ()
     after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
-    goes_on = joined_arms(frame, arms, inside, after, test.rank)
-    frame.memory.names.update({name: frame.memory.names[name].replace(rank=ranks.UNKNOWN) for name in asked_for})
-    frame.memory.names.update({**of_some_ranks, **either[0]})
+    is_reached = joined_arms(frame, arms, inside, after, test.rank)
+    frame.memory.names.update({name: frame.memory.names[name].replace(rank=ranks.UNKNOWN) for name in unknown_names})
+    frame.memory.names.update({**of_some_ranks, **wrapped_on_one[0]})
     _note_absent(frame, node, absent, division)
-    frame.memory.attributes.update(either[1])
+    frame.memory.attributes.update(wrapped_on_one[1])
     _note_set(frame, set_on_some, division)
     lacking.note(frame.memory)
-    if goes_on:
+    if is_reached:
         _note_leader(frame, before.control, arms, (start, taken.end), division)
-    return goes_on
+    return is_reached
 
 
 def _note_leader(
@@ -103,28 +109,28 @@ def _note_leader(
 ) -> None:
     ends = [memory.control for reached, memory in arms if reached]
     waits = (frame.sync_points[marks[0] : marks[1]], frame.sync_points[marks[1] :])
-    leader = first_rank.behind(before, ends, waits, division)
+    leader = first_rank.first_rank_after(before, ends, waits, division)
     frame.memory.control = frame.memory.control.with_first_rank(leader)
 
 
-def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: Control, taken: bool) -> Arm:
+def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: Control, is_true: bool) -> Arm:
     """Run one branch of an `if`."""
     frame.memory = before.fork()
     frame.memory.control = inside
-    narrow(frame, node.test, taken)
+    narrow(frame, node.test, is_true)
     if division.uniformity is Uniformity.DIVERGENT:
         narrowed = _narrowed(before, frame.memory)
     else:
-        narrowed = wrapping_tests.changed(before, frame.memory) if frame.engine.wraps_on_one_way else {}
-    told = wrapping_tests.told_by_other_way(frame, node.orelse if taken else node.body)
-    frame.memory.names.update(told)
+        narrowed = wrapping_tests.changed(before, frame.memory) if frame.engine.wraps_on_one_path else {}
+    shown_wrapped = wrapping_tests.shown_by_other_branch(frame, node.orelse if is_true else node.body)
+    frame.memory.names.update(shown_wrapped)
     sets = data_sets.marked(frame.memory, narrowed) if _is_by_rank(division) else {}
     start = (len(frame.exits), len(frame.sync_points))
     written = frame.objects.fork()
-    through = run_body(frame, node.body) if taken else otherwise(frame, node.orelse, node.test)
+    through = run_body(frame, node.body) if is_true else run_else(frame, node.orelse, node.test)
     frame.objects.merge(written)
     end = (len(frame.exits), len(frame.sync_points))
-    _widen(before, frame.memory, told)
+    _widen(before, frame.memory, shown_wrapped)
     return Arm(through, frame.memory, *end, narrowed, sets, only_raises=not through and start == end)
 
 
@@ -132,7 +138,7 @@ def _is_by_rank(division: Control) -> bool:
     return division.rank.differs and division.rank.origins == Origin.RANK
 
 
-def _agreed_where_asked(
+def _reduced_on_one_branch(
     node: cst.If, taken: Memory, skipped: Memory, test: Value, division: Control
 ) -> tuple[str, ...]:
     """Names that are reduced on one branch only, and on which ranks agree all the same. Three cases.
@@ -151,8 +157,8 @@ def _agreed_where_asked(
 
     if args.distributed: loss = agreed(loss)
     """
-    is_asked = test.rank == ranks.REDUCED or _is_by_rank(division)
-    if not is_asked and not (not test.rank.differs and job_flags.asks_for_job(node.test)):
+    is_consistent = test.rank == ranks.REDUCED or _is_by_rank(division)
+    if not is_consistent and not (not test.rank.differs and job_flags.mentions_job(node.test)):
         return ()
     return tuple(
         name
@@ -163,7 +169,7 @@ def _agreed_where_asked(
     )
 
 
-def _none_on_some(taken: Memory, skipped: Memory, division: Control) -> tuple[str, ...]:
+def _none_on_some_ranks(taken: Memory, skipped: Memory, division: Control) -> tuple[str, ...]:
     """The names that are None on the ranks that took one branch, if rank-local data decides on the branch."""
     if not division.rank.differs or division.rank.origins & ~(Origin.DATA | Origin.RNG):
         return ()
@@ -183,7 +189,7 @@ def _note_absent(frame: Frame, node: cst.If, names: tuple[str, ...], division: C
             frame.memory.names[name] = value.replace(provenance=provenance)
 
 
-def _set_on_some(frame: Frame, taken: Memory, skipped: Memory) -> list[tuple[Hashable, str]]:
+def _set_on_some_ranks(frame: Frame, taken: Memory, skipped: Memory) -> list[tuple[Hashable, str]]:
     """Numbers and flags of objects that only one branch assigns, on some of the ranks.
 
     if loss > self.best: self.stops = True
@@ -209,7 +215,7 @@ def _note_set(frame: Frame, attributes: list[tuple[Hashable, str]], division: Co
             frame.memory.attributes[key] = value.replace(provenance=division.provenance)
 
 
-def _wrapped_on_one_way(
+def _wrapped_on_one_branch(
     frame: Frame, node: cst.If, taken: Memory, skipped: Memory
 ) -> tuple[dict[str, Value], dict[tuple[Hashable, str], Value]]:
     """The names and the attributes that hold a wrapped model at the end of one branch only."""
@@ -227,21 +233,19 @@ def _of_some_ranks(before: Memory, taken: Arm, skipped: Arm, division: Control) 
     return data_sets.of_some_ranks(before, arms, division)
 
 
-def _tell(
+def _report(
     frame: Frame,
     node: cst.If,
     division: Control,
     marks: tuple[int, int, int],
     through: tuple[bool, bool],
-    ways_out: tuple[Exits, Exits],
+    exits: tuple[Exits, Exits],
 ) -> None:
     parts = (part for each in parts_of(node.test) for part in alternatives(each))
-    asked = (frame.node_values.get(id(part)) for part in (node.test, *parts))
-    asks_rank = any(value is not None and alone_of(value) is not None for value in asked)
+    values = (frame.node_values.get(id(part)) for part in (node.test, *parts))
+    asks_rank = any(value is not None and single_process_value(value) is not None for value in values)
     asks_rank |= division.rank.origins == Origin.RANK and isinstance(source_step(division.provenance), LauncherVariable)
-    branch = Branch(
-        node.test, division.provenance, marks, through, ways_out, division.rank.origins, asks_rank=asks_rank
-    )
+    branch = Branch(node.test, division.provenance, marks, through, exits, division.rank.origins, asks_rank=asks_rank)
     for observe in frame.observers.branch:
         observe(frame, branch)
 
@@ -265,7 +269,7 @@ def _only_narrowed(arm: Arm, other: Arm, code: cst.CSTNode | None) -> dict[str, 
     """
     rebound = {name for name, value in other.narrowed.items() if other.memory.names.get(name) is not value}
     if rebound and code is not None:
-        rebound &= wrapping_tests.taken_out(code)
+        rebound &= wrapping_tests.names_unwrapped(code)
     return {name: value for name, value in arm.narrowed.items() if value.kind is not Kind.MODEL or name not in rebound}
 
 
@@ -298,13 +302,13 @@ def joined_arms(
 
 
 def _decided(frame: Frame, node: cst.If, known: bool) -> bool:
-    job_flags.note_asked(frame, node)
+    job_flags.note_decided(frame, node)
     if known:
         return run_body(frame, node.body)
-    return otherwise(frame, node.orelse)
+    return run_else(frame, node.orelse)
 
 
-def otherwise(frame: Frame, orelse: cst.If | cst.Else | None, test: cst.BaseExpression | None = None) -> bool:
+def run_else(frame: Frame, orelse: cst.If | cst.Else | None, test: cst.BaseExpression | None = None) -> bool:
     if orelse is None:
         return True
     if isinstance(orelse, cst.If) and not (test is not None and other_ranks(frame, test, orelse.test)):
@@ -314,7 +318,7 @@ def otherwise(frame: Frame, orelse: cst.If | cst.Else | None, test: cst.BaseExpr
 
 def run_match(frame: Frame, node: cst.Match) -> bool:
     subject = evaluate(frame, node.subject)
-    division = divides(frame, node.subject, subject)
+    division = control_of_condition(frame, node.subject, subject)
     before, exits = frame.memory, len(frame.exits)
     inside = before.control.under(division)
     arms: list[tuple[bool, Memory]] = []

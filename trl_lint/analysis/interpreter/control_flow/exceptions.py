@@ -33,16 +33,16 @@ _CAUGHT = "only ranks where an exception is raised get here"
 
 def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     before = frame.memory.fork()
-    if not all(map(_keeps_together, node.handlers)):
+    if not all(map(_keeps_ranks_together, node.handlers)):
         # A rank on which an exception is raised leaves the body and continues after the `try`.
-        left = frame.step(node, "a rank where an exception is raised does not reach the end of this")
-        frame.memory.control = before.control.under(Control(Uniformity.UNKNOWN, left, ranks.UNKNOWN))
-    forgiving = any(_forgives(handler) for handler in node.handlers)
-    frame.attribute_error_depth += forgiving
+        step = frame.step(node, "a rank where an exception is raised does not reach the end of this")
+        frame.memory.control = before.control.under(Control(Uniformity.UNKNOWN, step, ranks.UNKNOWN))
+    catches_attribute_error = any(_catches_attribute_error(handler) for handler in node.handlers)
+    frame.attribute_error_depth += catches_attribute_error
     start = len(frame.sync_points)
     through = run_body(frame, node.body)
     body = (start, len(frame.sync_points))
-    frame.attribute_error_depth -= forgiving
+    frame.attribute_error_depth -= catches_attribute_error
     done = frame.memory
     arms: list[tuple[bool, Memory]] = []
     caught = Control(Uniformity.DIVERGENT, frame.step(node, _CAUGHT), ranks.UNKNOWN)
@@ -53,9 +53,9 @@ def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
         through_handler, leaves = _run_handler(frame, node, handler, body)
         _keep_reduced(frame.memory, done)
         arms.append((through_handler, frame.memory))
-        if leaves and not _asks_for_package(handler):
-            left = frame.step(handler, "a rank where an exception is raised leaves here")
-            after = after.under(Control(Uniformity.UNKNOWN, left, ranks.UNKNOWN))
+        if leaves and not _handles_missing_package(handler):
+            step = frame.step(handler, "a rank where an exception is raised leaves here")
+            after = after.under(Control(Uniformity.UNKNOWN, step, ranks.UNKNOWN))
     frame.memory = done
     if through and node.orelse is not None:
         through = run_body(frame, node.orelse.body)
@@ -77,9 +77,9 @@ def _run_handler(
         bind_target(frame, handler.name.name, UNKNOWN)
     through = run_body(frame, handler.body)
     # A process that ends because of an exception has failed, whatever its status says.
-    own = process_exits.ways_out(frame, exits)
-    frame.exits[exits:] = own
-    if (own or not _raises_again(handler)) and _is_of_some_ranks(handler):
+    leaving = process_exits.exits_in(frame, exits)
+    frame.exits[exits:] = leaving
+    if (leaving or not _raises_again(handler)) and _is_of_some_ranks(handler):
         marks = (start, len(frame.sync_points), len(frame.sync_points))
         provenance = frame.step(handler, _CAUGHT)
         refused = _is_raised_in_a_forward(frame, handler)
@@ -89,7 +89,7 @@ def _run_handler(
             provenance,
             marks,
             (through, True),
-            (own, ()),
+            (leaving, ()),
             by=DividedBy.EXCEPTION,
             tried=node.body,
             skipped=skipped,
@@ -97,7 +97,7 @@ def _run_handler(
         )
         for observe in frame.observers.branch:
             observe(frame, branch)
-    return through, bool(own)
+    return through, bool(leaving)
 
 
 def _keep_reduced(handled: Memory, done: Memory) -> None:
@@ -119,19 +119,19 @@ def _is_of_some_ranks(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> boo
     """Whether the exception that an `except` clause catches may be raised on some ranks only."""
     if handler.type is None:
         return True
-    own = {
+    names = {
         each.attr.value if isinstance(each, cst.Attribute) else getattr(each, "value", "") for each in _caught(handler)
     }
-    return not own & MET_BY_ALL_RANKS and "" not in own
+    return not names & MET_BY_ALL_RANKS and "" not in names
 
 
-def _keeps_together(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+def _keeps_ranks_together(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     """Whether no rank leaves the body for this clause and continues after it while others stay in the body."""
     names = {last_name(each) for each in _caught(handler)}
-    return _raises_again(handler) or _asks_for_package(handler) or (bool(names) and names <= MET_BY_ALL_RANKS)
+    return _raises_again(handler) or _handles_missing_package(handler) or (bool(names) and names <= MET_BY_ALL_RANKS)
 
 
-def _asks_for_package(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+def _handles_missing_package(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     """Whether an `except` clause catches only that a package, or a repository, is missing: so it is on all ranks."""
     names = [last_name(each) for each in _caught(handler)]
     return bool(names) and all(name in NOT_INSTALLED for name in names)
@@ -141,7 +141,7 @@ def _is_raised_in_a_forward(frame: Frame, handler: cst.ExceptHandler | cst.Excep
     """Whether the caught exception is one of the project, with which a module's `forward` rejects its input."""
     values = [frame.engine.evaluate(frame, each) for each in _caught(handler) if isinstance(each, cst.Name)]
     classes = [value.cls for each in values if isinstance(value := frame.engine.settle(each), ClassValue)]
-    return any(cls.name in _known_in_forwards(cls.module) for cls in classes)
+    return any(cls.name in _cached_raised_in_forwards(cls.module) for cls in classes)
 
 
 def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.BaseExpression]:
@@ -151,8 +151,8 @@ def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.Base
     return [element.value for element in kind.elements] if isinstance(kind, cst.Tuple) else [kind]
 
 
-def _known_in_forwards(module: Module) -> frozenset[str]:
-    return module.notes.worked_out(_raised_in_forwards, partial(_raised_in_forwards, module))
+def _cached_raised_in_forwards(module: Module) -> frozenset[str]:
+    return module.notes.cached(_raised_in_forwards, partial(_raised_in_forwards, module))
 
 
 def _raised_in_forwards(module: Module) -> frozenset[str]:
@@ -180,7 +180,7 @@ def _raises_again(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     return isinstance(last, cst.Raise)
 
 
-def _forgives(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+def _catches_attribute_error(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     return _catches(handler, _CATCHES_MISSING)
 
 

@@ -10,9 +10,9 @@ from operator import or_
 import libcst as cst
 
 from trl_lint.analysis.events import DividedBy
-from trl_lint.analysis.interpreter.conditions.conditions import divides, narrow, truth
+from trl_lint.analysis.interpreter.conditions.conditions import control_of_condition, narrow, truth
 from trl_lint.analysis.interpreter.control_flow import write_only_names
-from trl_lint.analysis.interpreter.control_flow.branches import otherwise, run_body
+from trl_lint.analysis.interpreter.control_flow.branches import run_body, run_else
 from trl_lint.analysis.interpreter.control_flow.training_loops import evaluates, trained_on
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.objects import aliases, present_on_some
@@ -26,24 +26,24 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import Control
 from trl_lint.domain.derived import derived
-from trl_lint.domain.equality import alike, alike_cells
+from trl_lint.domain.equality import same_contents, same_facts
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import Identity, TupleValue
 from trl_lint.domain.provenance import Evaluated
 from trl_lint.domain.ranks import Origin, Rank, State
-from trl_lint.domain.sync_points import all_meet
+from trl_lint.domain.sync_points import all_synchronise
 from trl_lint.domain.values import BOTTOM, Kind, Value, Wrapping
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
 
 # Facts only climb the lattice, so a fixpoint is reached soon; this bound is for pathological loops.
-_ROUNDS = 5
+_MAX_RUNS = 5
 
 
 def run_for(frame: Frame, node: cst.For) -> bool:
     iterable = present_on_some.used(frame, node.iter, evaluate(frame, node.iter))
     iterable = containers.as_view(frame, iterable, node.iter)
-    entries = containers.items_of(frame, iterable) or containers.told_apart(frame, iterable)
-    entries = entries or aliases.each_by_itself(frame, node, iterable)
+    entries = containers.items_of(frame, iterable) or containers.items_to_unroll(frame, iterable)
+    entries = entries or aliases.tensors_to_unroll(frame, node, iterable)
     if entries is not None and frame.may_unroll(len(entries)):
         unrolled = frame.unrolled
         frame.unrolled *= len(entries)
@@ -61,14 +61,14 @@ def run_for(frame: Frame, node: cst.For) -> bool:
         element = _evaluated(frame, node, element)
     trips = derived(length, Kind.NUMBER, iterable)
     outside = frame.stepping
-    if _is_handed_out(element):
+    if _is_prepared_batch(element):
         frame.stepping = _trains(node)
     through = _loop(frame, node, trips, lambda: bind_target(frame, node.target, element))
     frame.stepping = outside
     frozen_by(frame, node)
     if through and isinstance(node.target, cst.Name):
-        agreed = aliases.exchanged(node.body, {node.target.value: element}, frame.memory.names)
-        aliases.hand_back_all(frame, node.iter, iterable, agreed)
+        agreed = aliases.became_uniform(node.body, {node.target.value: element}, frame.memory.names)
+        aliases.write_back_all(frame, node.iter, iterable, agreed)
     return through
 
 
@@ -81,7 +81,7 @@ def _trains(loop: cst.For) -> bool:
 def _evaluated(frame: Frame, loop: cst.For, element: Value) -> Value:
     """A rank-local batch, or a tuple with one, marked as evaluated."""
     if isinstance(element, TupleValue):
-        return element.having(tuple(_evaluated(frame, loop, item) for item in element.items))
+        return element.with_parts(tuple(_evaluated(frame, loop, item) for item in element.items))
     if element.kind is not Kind.BATCH or not element.rank.differs:
         return element
     provenance = element.provenance or frame.step(loop.iter, "this rank's own data")
@@ -90,10 +90,10 @@ def _evaluated(frame: Frame, loop: cst.For, element: Value) -> Value:
     )
 
 
-def _is_handed_out(element: Value) -> bool:
+def _is_prepared_batch(element: Value) -> bool:
     """Whether an element is a batch of a prepared dataloader, or a tuple with one, as from `enumerate`."""
     if isinstance(element, TupleValue):
-        return any(map(_is_handed_out, element.items))
+        return any(map(_is_prepared_batch, element.items))
     return element.kind is Kind.BATCH and element.wrapping is Wrapping.WRAPPED
 
 
@@ -115,15 +115,15 @@ def _each_entry(frame: Frame, node: cst.For, iterable: Value, entries: list[Valu
             return False
         memory.control = before
         frame.memory = memory
-        aliases.hand_back(frame, node, iterable, entry, index)
-    _forget_ways_behind(frame, exits)
-    return otherwise(frame, node.orelse)
+        aliases.write_back(frame, node, iterable, entry, index)
+    _drop_loop_exits(frame, exits)
+    return run_else(frame, node.orelse)
 
 
 def run_while(frame: Frame, node: cst.While) -> bool:
     test = evaluate(frame, node.test)
     if truth(frame, test) is False:
-        return otherwise(frame, node.orelse)
+        return run_else(frame, node.orelse)
     forever = truth(frame, test) is True
     return _loop(frame, node, test, lambda: _enter_while(frame, node), forever=forever)
 
@@ -149,12 +149,12 @@ def _loop(
     forever: bool = False,
 ) -> bool:
     """Run a loop's body to a fixpoint, and join the states that leave it."""
-    division = divides(frame, node.iter if isinstance(node, cst.For) else node.test, trips)
+    division = control_of_condition(frame, node.iter if isinstance(node, cst.For) else node.test, trips)
     before = frame.memory
     returns, exits, start = len(frame.returned), len(frame.exits), len(frame.sync_points)
     settled = _settle(frame, node, division, enter, (returns, start))
-    _forget_ways_behind(frame, exits)
-    if division.rank.differs and not (isinstance(node, cst.For) and _as_many(division.rank)):
+    _drop_loop_exits(frame, exits)
+    if division.rank.differs and not (isinstance(node, cst.For) and _is_per_sample(division.rank)):
         end = len(frame.sync_points)
         branch = Branch(
             division.provenance.node,
@@ -165,14 +165,14 @@ def _loop(
         )
         for observe in frame.observers.branch:
             observe(frame, branch)
-    is_agreed = _as_many(trips.rank) and all_meet(settled.head.control, frame.sync_points[start:])
-    after = _behind(before, settled, ranks.SAME if is_agreed else _temporal(trips.rank), forever)
+    is_agreed = _is_per_sample(trips.rank) and all_synchronise(settled.head.control, frame.sync_points[start:])
+    after = _state_after(before, settled, ranks.SAME if is_agreed else _temporal(trips.rank), forever)
     if after is None:
         return False
     # After a `break` all ranks continue after the loop; after a `return` or the end of a process they do not.
     after.control = before.control.under(division) if len(frame.exits) > exits else before.control
     frame.memory = after
-    return otherwise(frame, node.orelse) if node.orelse is not None else True
+    return run_else(frame, node.orelse) if node.orelse is not None else True
 
 
 def _settle(
@@ -187,25 +187,25 @@ def _settle(
     head = before.fork()
     head.control = before.control.under(division)
     loop = Loop()
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_RUNS):
         loop = Loop()
         del frame.sync_points[start:]
-        end = _round(frame, node, head, loop, enter)
+        end = _run_once(frame, node, head, loop, enter)
         if end is None:
             break
         # Ranks that have left the loop are missing in its next iteration.
-        left = _left_behind(head.control, loop, frame.returned[returns:])
+        continuing = _control_after_exits(head.control, loop, frame.returned[returns:])
         end.control = head.control
         grown = head.fork().merge(end)
-        settled = left is head.control and _is_settled(frame, node, loop, head, grown)
+        settled = continuing is head.control and _is_settled(frame, node, loop, head, grown)
         head = grown
-        head.control = left
+        head.control = continuing
         if settled:
             break
     return _Settled(head, loop)
 
 
-def _round(
+def _run_once(
     frame: Frame, node: cst.For | cst.While, head: Memory, loop: Loop, enter: Callable[[], None]
 ) -> Memory | None:
     """Run the body once. Returns the state in which it reaches its head again, or None."""
@@ -221,7 +221,7 @@ def _round(
     return end
 
 
-def _as_many(trips: Rank) -> bool:
+def _is_per_sample(trips: Rank) -> bool:
     """Whether a loop runs once per sample of a batch or of a rank's shard.
 
     As a rule, batches and shards have the same size on all ranks.
@@ -231,7 +231,7 @@ def _as_many(trips: Rank) -> bool:
     return trips.state is State.SHARD or trips.how == "count" or Origin.RANK in trips.origins
 
 
-def _left_behind(control: Control, loop: Loop, returned: list[tuple[Value, Memory]]) -> Control:
+def _control_after_exits(control: Control, loop: Loop, returned: list[tuple[Value, Memory]]) -> Control:
     """The control at a loop's head in the next iteration, after exits that only some ranks may have taken."""
     for memory in (*loop.breaks, *(memory for _, memory in returned)):
         if memory.control.uniformity > control.uniformity:
@@ -239,7 +239,7 @@ def _left_behind(control: Control, loop: Loop, returned: list[tuple[Value, Memor
     return control
 
 
-def _forget_ways_behind(frame: Frame, exits: int) -> None:
+def _drop_loop_exits(frame: Frame, exits: int) -> None:
     """Drop `break` and `continue`, which do not leave code around the loop. exits: the number of exits before it."""
     frame.exits[exits:] = [each for each in frame.exits[exits:] if not isinstance(each, (cst.Break, cst.Continue))]
 
@@ -249,7 +249,7 @@ def _temporal(trips: Rank) -> Rank:
     return ranks.nonlinear(Rank(State.LOCAL, trips.origins)) if trips.differs else ranks.SAME
 
 
-def _behind(before: Memory, settled: _Settled, divided: Rank, forever: bool) -> Memory | None:
+def _state_after(before: Memory, settled: _Settled, divided: Rank, forever: bool) -> Memory | None:
     """The state after a loop: the join of the state at its head (which covers zero iterations) and at its `break`s."""
     after: Memory | None = None
     if not forever:
@@ -258,7 +258,7 @@ def _behind(before: Memory, settled: _Settled, divided: Rank, forever: bool) -> 
             _divide_counters(before, after, divided)
     chosen = ranks.SAME
     for memory in settled.loop.breaks:
-        leaving = _set_up_inside(before.control, memory.control)
+        leaving = _inner_divergence(before.control, memory.control)
         chosen = _temporal(leaving) if leaving.differs else chosen
         after = memory if after is None else after.merge(memory, chosen)
     if after is not None and chosen.differs:
@@ -266,11 +266,11 @@ def _behind(before: Memory, settled: _Settled, divided: Rank, forever: bool) -> 
     return after
 
 
-def _set_up_inside(outer: Control, inner: Control) -> Rank:
+def _inner_divergence(outer: Control, inner: Control) -> Rank:
     """How ranks differ by the conditions of `inner` that are not conditions of `outer`."""
     known = {id(each.provenance) for each in outer.conditions}
-    own = [each.rank for each in inner.conditions if id(each.provenance) not in known and each.rank.differs]
-    return Rank(State.LOCAL, reduce(or_, (each.origins for each in own))) if own else ranks.SAME
+    differing = [each.rank for each in inner.conditions if id(each.provenance) not in known and each.rank.differs]
+    return Rank(State.LOCAL, reduce(or_, (each.origins for each in differing))) if differing else ranks.SAME
 
 
 def _divide_counters(before: Memory, after: Memory, divided: Rank) -> None:
@@ -288,12 +288,12 @@ def _is_settled(frame: Frame, node: cst.For | cst.While, loop: Loop, head: Memor
     """
     for key, value in grown.attributes.items():
         old = head.attributes.get(key)
-        if old is not None and old is not value and not alike(old, value):
+        if old is not None and old is not value and not same_facts(old, value):
             return False
     names, containers = _changed(head, grown)
     if not (names or containers):
         return True
-    return not loop.breaks and write_only_names.looks_at_none(frame, node, grown, names, containers)
+    return not loop.breaks and write_only_names.reads_none_of(frame, node, grown, names, containers)
 
 
 def _changed(head: Memory, grown: Memory) -> tuple[list[str], set[Identity]]:
@@ -301,11 +301,11 @@ def _changed(head: Memory, grown: Memory) -> tuple[list[str], set[Identity]]:
     names = []
     for name, value in grown.names.items():
         old = head.names.get(name)
-        if old is not None and old is not value and not alike(old, value):
+        if old is not None and old is not value and not same_facts(old, value):
             names.append(name)
     containers = set()
     for identity, cell in grown.heap.items():
         known = head.heap.get(identity)
-        if known is not None and known is not cell and not alike_cells(known, cell):
+        if known is not None and known is not cell and not same_contents(known, cell):
             containers.add(identity)
     return names, containers

@@ -34,8 +34,8 @@ def ends(frame: Frame, call: cst.Call) -> bool:
 
 def leave(frame: Frame, statement: cst.Expr | cst.Raise, raised: cst.BaseExpression | None) -> None:
     """Note that some ranks end here while the others continue. An error status would end the others, too."""
-    given = raised.args if isinstance(raised, cst.Call) else ()
-    if not given or _is_success(frame, given[0].value):
+    arguments = raised.args if isinstance(raised, cst.Call) else ()
+    if not arguments or _is_success(frame, arguments[0].value):
         frame.exits.append(statement)
 
 
@@ -50,6 +50,6 @@ def raises_end(statement: cst.Raise) -> bool:
     return isinstance(raised, cst.Name) and raised.value == END_OF_PROCESS
 
 
-def ways_out(frame: Frame, start: int, end: int | None = None) -> Exits:
+def exits_in(frame: Frame, start: int, end: int | None = None) -> Exits:
     """The exits between two marks that lead to the code around: not those that end the process."""
     return tuple(each for each in frame.exits[start:end] if not isinstance(each, (cst.Expr, cst.Raise)))

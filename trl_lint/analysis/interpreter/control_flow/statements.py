@@ -48,10 +48,10 @@ def _run(frame: Frame, statement: cst.CSTNode, handler: _Handler) -> bool:
     if not frame.observers.statement:
         return handler(frame, statement)
     before = frame.memory.control
-    goes_on = handler(frame, statement)
+    is_reached = handler(frame, statement)
     for observe in frame.observers.statement:
         observe(frame, statement, before)
-    return goes_on
+    return is_reached
 
 
 def _simple_line(frame: Frame, line: cst.SimpleStatementLine | cst.SimpleStatementSuite) -> bool:

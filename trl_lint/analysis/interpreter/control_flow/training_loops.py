@@ -28,34 +28,34 @@ _LITERALS = ("False", "True")
 def evaluates(frame: Frame, loop: cst.For) -> bool:
     """Whether a loop trains nothing: gradients are off around it or in it."""
     names = names_in(loop.body)
-    is_off = not frame.memory.control.grad or (SETS_GRADIENTS in names and _turns_off(frame, loop))
+    is_off = not frame.memory.control.grad or (SETS_GRADIENTS in names and _switches_gradients_off(frame, loop))
     if names & STEPS_OF_TRAINING and is_off:
         names = _names_called(frame, loop.body, loop)
     return not names & STEPS_OF_TRAINING and (is_off or bool(names & WITHOUT_GRADIENTS))
 
 
-def _turns_off(frame: Frame, loop: cst.For) -> bool:
+def _switches_gradients_off(frame: Frame, loop: cst.For) -> bool:
     """Whether gradients are off in a loop by a call that says so: `with torch.set_grad_enabled(False):`."""
     calls = [each for each in of_class(loop.body, cst.Call) if last_name(each.func) == SETS_GRADIENTS and each.args]
-    return bool(calls) and all(_known(frame, each.args[0].value, loop) is False for each in calls)
+    return bool(calls) and all(_known_flag(frame, each.args[0].value, loop) is False for each in calls)
 
 
 def _names_called(frame: Frame, node: cst.CSTNode, loop: cst.For) -> set[str]:
     """What is called in a piece of a loop, but for what stands under a flag that is known to be off: `if train:`."""
     parts = children(node)
     if isinstance(node, cst.If):
-        known = _known(frame, node.test, loop)
+        known = _known_flag(frame, node.test, loop)
         parts = [
             part for part in parts if part is not (node.body if known is False else node.orelse if known else None)
         ]
-    own = {last_name(node.func)} if isinstance(node, cst.Call) else set()
-    return own.union(*(_names_called(frame, part, loop) for part in parts))
+    called = {last_name(node.func)} if isinstance(node, cst.Call) else set()
+    return called.union(*(_names_called(frame, part, loop) for part in parts))
 
 
-def _known(frame: Frame, test: cst.BaseExpression, loop: cst.For) -> bool | None:
+def _known_flag(frame: Frame, test: cst.BaseExpression, loop: cst.For) -> bool | None:
     """The value of a flag that is known before a loop and not assigned in it."""
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        known = _known(frame, test.expression, loop)
+        known = _known_flag(frame, test.expression, loop)
         return None if known is None else not known
     if not isinstance(test, cst.Name) or is_bound(loop, test):
         return None
@@ -76,12 +76,12 @@ def trained_on(frame: Frame, node: cst.For, element: Value) -> Value:
         return element
     if batch.kind is not Kind.BATCH and not _is_read_as_batch(node.body, name):
         return element
-    own = BatchValue(
+    rank_local = BatchValue(
         ranks.SHARD, provenance=frame.step(node, "the model is trained on it: each rank has its own"), grad=False
     )
     if isinstance(element, TupleValue):
-        return element.having((*element.items[:-1], own))
-    return TupleValue(ranks.SAME, (*(UNKNOWN for _ in targets[1:]), own)) if targets else own
+        return element.with_parts((*element.items[:-1], rank_local))
+    return TupleValue(ranks.SAME, (*(UNKNOWN for _ in targets[1:]), rank_local)) if targets else rank_local
 
 
 def _is_innermost(loop: cst.For) -> bool:
@@ -115,7 +115,7 @@ def _is_read_as_batch(body: cst.CSTNode, target: cst.BaseExpression) -> bool:
 
 def _has_wrapped_model(frame: Frame) -> bool:
     """Whether a model is reachable that is or may be wrapped, or an object that wraps: then there are several ranks."""
-    return bool(frame.accelerator()) or any(map(_is_wrapped, frame.in_reach()))
+    return bool(frame.accelerator()) or any(map(_is_wrapped, frame.reachable_values()))
 
 
 def _is_wrapped(value: Value) -> bool:

@@ -33,7 +33,7 @@ def run_with(frame: Frame, node: cst.With) -> bool:
         branch = Branch(node, first_rank.one_by_one(frame, node), (start, end, end), by=DividedBy.SEQUENTIAL)
         for observe in frame.observers.branch:
             observe(frame, branch)
-    frame.memory.control = first_rank.after(before, frame.memory.control, inside)
+    frame.memory.control = first_rank.control_after_block(before, frame.memory.control, inside)
     return through
 
 

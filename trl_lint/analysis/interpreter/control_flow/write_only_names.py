@@ -29,7 +29,7 @@ from trl_lint.domain.values import Value
 _ADDS = frozenset({"add", "append", "appendleft", "extend", "insert"})
 
 
-def looks_at_none(
+def reads_none_of(
     frame: Frame, loop: cst.For | cst.While, memory: Memory, names: Sequence[str], containers: set[Identity]
 ) -> bool:
     """Whether a loop only binds these names and adds to these containers. memory: the state at its head."""
@@ -38,10 +38,10 @@ def looks_at_none(
     read = _read_in(loop) | _read_in_functions(frame.root)
     if not read.isdisjoint(names):
         return False
-    return not containers or not any(_holds(value, containers) for value in _in_reach(frame, memory, read))
+    return not containers or not any(_holds(value, containers) for value in _reachable_values(frame, memory, read))
 
 
-def _in_reach(frame: Frame, memory: Memory, read: frozenset[str]) -> Iterator[Value]:
+def _reachable_values(frame: Frame, memory: Memory, read: frozenset[str]) -> Iterator[Value]:
     """The values that code which reads these names can reach; each container is listed separately."""
     for name, value in memory.names.items():
         if name in read or type(value) is not ContainerValue:  # which may lead to one of another name

@@ -24,15 +24,15 @@ from trl_lint.domain.values import Kind, Value
 _MAX_TENSORS = 8
 
 
-def exchanged(code: cst.CSTNode, given: Mapping[str, Value], now: Mapping[str, Value]) -> dict[str, Value]:
+def became_uniform(code: cst.CSTNode, before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[str, Value]:
     """The names of tensors that differed before some code and do not after it, with their new values.
 
     Names that the code rebinds are excluded: they refer to another tensor afterwards.
     """
     found = {
-        name: now[name]
-        for name, value in given.items()
-        if name in now and value.kind is Kind.TENSOR and value.rank.differs and not now[name].rank.differs
+        name: after[name]
+        for name, value in before.items()
+        if name in after and value.kind is Kind.TENSOR and value.rank.differs and not after[name].rank.differs
     }
     if found:
         for name in _bound_in(code):
@@ -53,7 +53,7 @@ def _bound_in(code: cst.CSTNode) -> Iterator[str]:
 # --- loops ----------------------------------------------------------------------------------------------
 
 
-def each_by_itself(frame: Frame, node: cst.For | cst.CompFor, iterable: Value) -> list[Value] | None:
+def tensors_to_unroll(frame: Frame, node: cst.For | cst.CompFor, iterable: Value) -> list[Value] | None:
     """The items of a short tuple or list of tensors over which a loop runs once for each; None if it does not."""
     items = containers.positions_of(frame, iterable)
     if not items or len(items) > _MAX_TENSORS or not isinstance(node.target, cst.Name):
@@ -61,20 +61,20 @@ def each_by_itself(frame: Frame, node: cst.For | cst.CompFor, iterable: Value) -
     return list(items) if any(item.kind is Kind.TENSOR and item.rank.differs for item in items) else None
 
 
-def hand_back(frame: Frame, node: cst.For, iterable: Value, entry: Value, index: int) -> None:
+def write_back(frame: Frame, node: cst.For, iterable: Value, entry: Value, index: int) -> None:
     """Write the tensors reduced in an iteration back to the iterable, and to their other names.
 
     index: the number of the iteration, in a loop that is run once for each item.
     """
-    given = dict(_variables(node.target, entry))
-    for name, value in exchanged(node.body, given, frame.memory.names).items():
+    before = dict(_variables(node.target, entry))
+    for name, value in became_uniform(node.body, before, frame.memory.names).items():
         for other, known in frame.memory.names.items():
-            if known is given[name]:
+            if known is before[name]:
                 frame.memory.names[other] = value
-        _replace(frame, iterable, given[name], value)
-        stands = _expression(node.iter, index)
-        if stands is not None:
-            assignment.rebind(frame, stands, value)
+        _replace(frame, iterable, before[name], value)
+        expression = _expression(node.iter, index)
+        if expression is not None:
+            assignment.rebind(frame, expression, value)
 
 
 def bound(frame: Frame, target: cst.CSTNode) -> dict[str, Value]:
@@ -82,12 +82,12 @@ def bound(frame: Frame, target: cst.CSTNode) -> dict[str, Value]:
     return {name: frame.memory.names[name] for name in names_in(target) if name in frame.memory.names}
 
 
-def hand_back_all(frame: Frame, listed: cst.BaseExpression, iterable: Value, agreed: Mapping[str, Value]) -> None:
+def write_back_all(frame: Frame, listed: cst.BaseExpression, iterable: Value, reduced: Mapping[str, Value]) -> None:
     """Write the tensors reduced in one iteration for all items back to all items of the iterable.
 
-    listed: the expression of the iterable. agreed: the reduced tensors, by loop variable.
+    listed: the expression of the iterable. reduced: the reduced tensors, by loop variable.
     """
-    for value in agreed.values():
+    for value in reduced.values():
         for old in list(_differing(frame, iterable)):
             for other, known in frame.memory.names.items():
                 if known is old:

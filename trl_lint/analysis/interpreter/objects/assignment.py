@@ -67,8 +67,8 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
     known = containers.positions_of(frame, value)
     for index, element in enumerate(elements):
         if isinstance(element, cst.StarredElement):
-            taken = () if known is None else known[index : len(known) - len(elements) + index + 1]
-            rest = join_all(taken) if taken else containers.iterate(frame, value)[0]
+            starred = () if known is None else known[index : len(known) - len(elements) + index + 1]
+            rest = join_all(starred) if starred else containers.iterate(frame, value)[0]
             bind_target(frame, element.value, frame.allocate(element, Cell("list", rest=rest)))
         elif known is not None and (not stars or index < stars[0]) and index < len(known):
             bind_target(frame, element.value, known[index])
@@ -90,8 +90,8 @@ def _size_at(shape: SizesValue, index: int, dimensions: int) -> Value:
     of images, it is not known whether they differ.
     """
     size = tensors.dimension(shape, NumberValue(ranks.SAME, const=index, scalar=True, dtype="int"))
-    may_be_alike = index > 0 and (dimensions > 3 or index > 1)
-    return size.replace(rank=ranks.UNKNOWN) if may_be_alike and size.rank.differs else size
+    may_be_uniform = index > 0 and (dimensions > 3 or index > 1)
+    return size.replace(rank=ranks.UNKNOWN) if may_be_uniform and size.rank.differs else size
 
 
 def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None:
@@ -149,8 +149,8 @@ def as_dict(frame: Frame, batch: Value, target: cst.CSTNode, node: cst.CSTNode) 
     """Replace a batch, or a dict of metrics, that is about to get more entries by a dict with known entries."""
     shape = shapes.of_fields(batch.shape)
     element = in_role(derived(batch.rank, Kind.BATCH, batch, shape=shape), BatchRole.FIELD)
-    told = _OF_OUTPUTS if role_of(batch) is BatchRole.OUTPUT else ()
-    entries: dict[Hashable, Value] = {name: attributes.read(frame, batch, name, node) for name in told}
+    known = _OF_OUTPUTS if role_of(batch) is BatchRole.OUTPUT else ()
+    entries: dict[Hashable, Value] = {name: attributes.read(frame, batch, name, node) for name in known}
     promoted = frame.allocate(node, Cell("dict", entries, rest=element))
     rebind(frame, target, promoted)
     return promoted

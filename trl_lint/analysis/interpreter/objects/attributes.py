@@ -15,7 +15,7 @@ from trl_lint.analysis.interpreter.objects import (
 from trl_lint.analysis.interpreter.operations import dict_constructors, paths
 from trl_lint.analysis.program.definitions import call_order, wrapper_attributes
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue, ProjectInstance, class_of
-from trl_lint.analysis.program.idioms.result_uses import has_no_module, is_left_out
+from trl_lint.analysis.program.idioms.result_uses import has_no_module, only_guards_uses
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.import_lines import is_defined_in_reach
 from trl_lint.analysis.state import settings
@@ -92,7 +92,7 @@ def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bo
         case ContainerValue():
             part = None if called else _part_of_dict(frame, receiver, name)
             return BoundMethod(receiver, name) if part is None else part
-    return _of_something(frame, receiver, name, node)
+    return _of_unknown_object(frame, receiver, name, node)
 
 
 def _part_of_dict(frame: Frame, receiver: ContainerValue, name: str) -> Value | None:
@@ -108,18 +108,18 @@ _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST})
 LEARNED = TensorValue(ranks.SAME)
 
 
-def _of_something(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> Value:
+def _of_unknown_object(frame: Frame, receiver: Value, name: str, node: cst.CSTNode) -> Value:
     """An attribute of an object of unknown class, guessed from its name."""
     kind = receiver.kind
-    put = given_fields.read(frame, node) if kind is Kind.UNKNOWN else None
-    if put is not None:
-        return put
+    assigned = given_fields.read(frame, node) if kind is Kind.UNKNOWN else None
+    if assigned is not None:
+        return assigned
     unique = library.unique_method(name)
     if unique is not None and kind is Kind.UNKNOWN:
         found = _library_attribute(frame, unique, name, LibraryInstance(unique))
         if found is not None:
             return found
-    if kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.tells_rank(name):
+    if kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.is_rank_name(name):
         return named_rank(frame, name)
     if kind is Kind.UNKNOWN and heuristics.WORLD_FIELD.fits(name):
         return WORLD
@@ -142,8 +142,8 @@ def named_rank(frame: Frame, name: str) -> Value:
 def of_unknown_library(frame: Frame, value: LibraryName) -> Value:
     """A name imported from an unavailable file and not called: `from options import args; args.local_rank`."""
     name = value.name.rpartition(".")[2]
-    is_known = not heuristics.tells_rank(name) or name.startswith("get_") or library.rows(library.canonical(value.name))
-    return value if is_known else named_rank(frame, name)
+    is_other = not heuristics.is_rank_name(name) or name.startswith("get_")
+    return value if is_other or library.rows(library.canonical(value.name)) else named_rank(frame, name)
 
 
 def _of_data(receiver: Value, name: str) -> Value:
@@ -188,10 +188,10 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
         return model if model.wrapping is Wrapping.UNWRAPPED else model.replace(wrapping=Wrapping.BARE, provenance=None)
     if name in ("training",):
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")
-    if own_wrappers.has(model, name) or own_wrappers.is_asked_about(frame, model, node):
+    if own_wrappers.has(model, name) or own_wrappers.is_guarded_by_unknown_test(frame, model, node):
         return UNKNOWN
-    is_there = model.wrapping not in WRAPPED_ON_SOME_WAY or _is_there(frame, name, node)
-    if not is_there and not _is_wrapped_later(frame, model) and not _is_put_on(frame, model, name, node):
+    is_there = model.wrapping not in WRAPPED_ON_SOME_WAY or _is_readable(frame, name, node)
+    if not is_there and not _is_wrapped_later(frame, model) and not _is_set_on_wrapper(frame, model, name, node):
         frame.emit(
             AttributeRead,
             node,
@@ -216,29 +216,29 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
     return wrapped_models.part(model)
 
 
-def _is_there(frame: Frame, name: str, node: cst.CSTNode) -> bool:
+def _is_readable(frame: Frame, name: str, node: cst.CSTNode) -> bool:
     """Whether the wrapper has the attribute, or the code allows for its absence or for another engine."""
     if name in library.WRAPPER_ATTRIBUTES or frame.attribute_error_depth > 0 or frame.memory.control.engine:
         return True
     if not isinstance(node, cst.Attribute):
         return False
-    return any(each.deep_equals(node) for each in frame.given) or has_no_module(frame.root, node)
+    return any(each.deep_equals(node) for each in frame.set_attributes) or has_no_module(frame.root, node)
 
 
-def asked_for(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
+def note_attribute_test(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
     """`if hasattr(model, name): …` of a wrapped model: under DDP the body never runs, and no `else` does the work."""
     if name in library.WRAPPER_ATTRIBUTES or not is_replicated(model) or frame.memory.control.engine:
         return
     if own_wrappers.has(model, name):
         return
-    if not isinstance(node, cst.Call) or not _is_plain(node) or not is_left_out(frame.root, node, name):
+    if not isinstance(node, cst.Call) or not _is_plain(node) or not only_guards_uses(frame.root, node, name):
         return
     # Boilerplate tests for attributes that no model here has. The code that passes the model on knows its class.
     project = frame.engine.project
     paths = (frame.module.path, *(step.module.path for step in steps(model.provenance)))
     packages = filter(None, map(project.package_of, paths[1:]))  # a file is never imported without its package
     is_of_models = name in models.ONLY_MODELS_HAVE or is_defined_in_reach(project, (*paths, *packages), name)
-    if is_of_models and not _is_wrapped_later(frame, model) and not _is_put_on(frame, model, name, node):
+    if is_of_models and not _is_wrapped_later(frame, model) and not _is_set_on_wrapper(frame, model, name, node):
         frame.emit(AttributeAsked, node, model=model, attribute=name)
 
 
@@ -259,10 +259,10 @@ def _is_wrapped_later(frame: Frame, model: Value) -> bool:
     )
 
 
-def _is_put_on(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> bool:
+def _is_set_on_wrapper(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> bool:
     """Whether the code that wraps the model sets this attribute on the wrapper, for other functions to read."""
     return any(
-        wrapper_attributes.is_put_on(each.module.tree, each.node, name, frame.root, node)
+        wrapper_attributes.is_set_on_wrapper(each.module.tree, each.node, name, frame.root, node)
         for each in steps(model.provenance)
     )
 
@@ -286,10 +286,9 @@ def _of_instance(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, ca
             return UNKNOWN
         case LibraryInstance():
             if receiver.name in DICTS_OF_ATTRIBUTES:
-                put = given_fields.read(frame, node)
-                return put or (
-                    named_rank(frame, name) if heuristics.tells_rank(name) else settings.attribute_of(receiver, name)
-                )
+                is_rank = heuristics.is_rank_name(name)
+                other = named_rank(frame, name) if is_rank else settings.attribute_of(receiver, name)
+                return given_fields.read(frame, node) or other
             if receiver.name == OWN_DEVICE.name:
                 return SAME if name in ALIKE_OF_DEVICES else UNKNOWN
             return _library_attribute(frame, receiver.name, name, receiver) or UNKNOWN
@@ -298,14 +297,15 @@ def _of_instance(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, ca
 
 def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CSTNode) -> Value:
     cls = receiver.cls
-    own = frame.engine.custom_attribute(cls, name) if frame.engine.custom else None
-    if own is not None:
-        return own.value
+    custom = frame.engine.custom_attribute(cls, name) if frame.engine.custom else None
+    if custom is not None:
+        return custom.value
     value = frame.read_attribute(cls, name)
     if value is not None and value.kind is Kind.UNKNOWN:
-        value = handed_models.held(frame, cls, name) or value
+        value = handed_models.passed_model(frame, cls, name) or value
     if value is not None:
-        value = present_on_some.of_attribute(frame, cls, name, wrapped_before.held(frame, cls, name, value), node)
+        value = wrapped_before.wrapped_value(frame, cls, name, value)
+        value = present_on_some.of_attribute(frame, cls, name, value, node)
     if value is not None and value.rank.state is State.SAME and heuristics.MAIN_PROCESS.fits(name):
         return UNKNOWN  # a caller decides about a default
     if value is not None and (value.rank.state is not State.BOTTOM or cls.state != "new"):
@@ -399,7 +399,7 @@ def library_item(frame: Frame, container: Value, index: Value) -> Value:
     return SAME if container.rank.state is State.SAME else UNKNOWN
 
 
-class OwnVariables:
+class RankLocalVariables:
     """The environment variables to which a file assigns a rank-local value."""
 
     def __init__(self) -> None:
@@ -409,8 +409,8 @@ class OwnVariables:
 def set_variable(frame: Frame, name: Value, value: Value) -> None:
     """`os.environ[name] = value`."""
     if value.rank.differs and isinstance(name.const, str):
-        frame.module.notes.of(OwnVariables).names.add(name.const)
-        frame.engine.noted(OwnVariables, frame.module, name.const)
+        frame.module.notes.of(RankLocalVariables).names.add(name.const)
+        frame.engine.note_stored(RankLocalVariables, frame.module, name.const)
 
 
 def environment(frame: Frame, name: Value) -> Value:
@@ -423,7 +423,7 @@ def environment(frame: Frame, name: Value) -> Value:
         return StringValue(ranks.RANK_LOCAL, provenance=provenance, device=place)
     if name.const in WORLD_VARIABLES:
         return StringValue(ranks.SAME, const=WORLD_SIZE)
-    return UNKNOWN if name.const in frame.module.notes.of(OwnVariables).names else SAME
+    return UNKNOWN if name.const in frame.module.notes.of(RankLocalVariables).names else SAME
 
 
 # --- assignment -----------------------------------------------------------------------------------------
@@ -440,7 +440,7 @@ def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value
     if isinstance(receiver, PreparedObject) or (
         isinstance(receiver, ModelValue) and receiver.wrapping in _MAY_BE_WRAPPED
     ):
-        frame.given.append(target)
+        frame.set_attributes.append(target)
     if isinstance(receiver, ProjectInstance):
         frame.write_attribute(
             receiver.cls, target.attr.value, value.replace(pending=frozenset()) if value.pending else value

@@ -33,16 +33,16 @@ def assign(frame: Frame, target: cst.Attribute, value: Value) -> None:
     if not isinstance(target.value, cst.Name):
         return
     receiver, field = target.value.value, f"{target.value.value}.{target.attr.value}"
-    known = frame.notes.of(Fields).owners
+    owners = frame.notes.of(Fields).owners
     if value.rank == ranks.RANK_LOCAL and value.kind is Kind.NUMBER:
-        known.add(receiver)
+        owners.add(receiver)
         frame.memory.names[field] = value
     elif field in frame.memory.names and frame.memory.names[field].kind in _MAY_BE_TEXT:
         frame.memory.names[field] = value
     elif _is_shared_text(value) and frame.memory.control.uniformity is Uniformity.UNIFORM:
-        known.add(receiver)
+        owners.add(receiver)
         frame.memory.names[field] = value
-    elif receiver in known:
+    elif receiver in owners:
         frame.memory.names.pop(field, None)
 
 

@@ -20,7 +20,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Project
-from trl_lint.analysis.program.syntax import of_class, own_attribute
+from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import wrapped_models
@@ -30,7 +30,7 @@ from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Value, Wrapping
 
 
-class Handed:
+class PassedModels:
     """By method name, the positions of arguments at which a wrapped model is passed, each with its provenance."""
 
     def __init__(self) -> None:
@@ -41,51 +41,53 @@ def note(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
     """Note a call of a method of an object of no known class."""
     for index, value in enumerate(args.positional):
         if wrapped_models.is_wrapped(value):
-            known = frame.engine.project.notes.of(Handed).by_method.setdefault(name, {})
+            known = frame.engine.project.notes.of(PassedModels).by_method.setdefault(name, {})
             known[index] = frame.step(node, "the wrapped model is passed here", value.provenance)
-            frame.engine.noted(Handed, name, index, known[index])
+            frame.engine.note_stored(PassedModels, name, index, known[index])
 
 
-def held(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
+def passed_model(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
     """The wrapped model in `self.name`, in a method that runs it, if a noted call has passed it; else None."""
-    handed = frame.engine.project.notes.of(Handed)
-    if not handed.by_method or frame.function is None or not frame.memory.control.grad:
+    passed = frame.engine.project.notes.of(PassedModels)
+    if not passed.by_method or frame.function is None or not frame.memory.control.grad:
         return None
-    for method, positions in handed.by_method.items():
+    for method, positions in passed.by_method.items():
         setter = cls.find(method)
-        at = None if setter is None else _kept(setter).get(name)
+        at = None if setter is None else _stored_parameters(setter).get(name)
         if setter is None or at not in positions or setter is frame.function:
             continue
-        if _runs(frame.function, name) and _is_the_only_one(frame.engine.project, method):
+        if _runs(frame.function, name) and _is_unique(frame.engine.project, method):
             return ModelValue(SAME, wrapping=Wrapping.WRAPPED, provenance=positions[at])
     return None
 
 
-def _kept(method: FunctionInfo) -> dict[str, int]:
+def _stored_parameters(method: FunctionInfo) -> dict[str, int]:
     """The attributes in which a method stores its parameters, each with the parameter's position."""
-    return method.module.notes.worked_out((_kept, method), partial(_kept_by, method))
+    return method.module.notes.cached((_stored_parameters, method), partial(_find_stored_parameters, method))
 
 
-def _kept_by(method: FunctionInfo) -> dict[str, int]:
-    given = {parameter.name: index for index, parameter in enumerate(method.parameters[1:])}
+def _find_stored_parameters(method: FunctionInfo) -> dict[str, int]:
+    positions = {parameter.name: index for index, parameter in enumerate(method.parameters[1:])}
     return {
-        name: given[assign.value.value]
+        name: positions[assign.value.value]
         for assign in of_class(method.node, cst.Assign)
         for target in assign.targets
-        if isinstance(assign.value, cst.Name) and assign.value.value in given and (name := own_attribute(target.target))
+        if isinstance(assign.value, cst.Name)
+        and assign.value.value in positions
+        and (name := self_attribute(target.target))
     }
 
 
 def _runs(function: FunctionInfo, name: str) -> bool:
-    return any(own_attribute(call.func) == name for call in of_class(function.node, cst.Call))
+    return any(self_attribute(call.func) == name for call in of_class(function.node, cst.Call))
 
 
-def _is_the_only_one(project: Project, method: str) -> bool:
+def _is_unique(project: Project, method: str) -> bool:
     """Whether no other class of the project has a method of this name, and there is only one call of it."""
-    return project.notes.worked_out((_is_the_only_one, method), partial(_most_often, project, method)) == 1
+    return project.notes.cached((_is_unique, method), partial(_occurrences, project, method)) == 1
 
 
-def _most_often(project: Project, method: str) -> int:
+def _occurrences(project: Project, method: str) -> int:
     """The number of functions of this name in the project, or of calls of them, whichever is larger."""
     texts = (f"def {method}(", f".{method}(")
     return max(sum(project.count(path, text) for path in project.linted) for text in texts)

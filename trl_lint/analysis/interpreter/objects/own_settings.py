@@ -31,12 +31,12 @@ _SELF = "self"
 _PLAIN = frozenset({Kind.NUMBER, Kind.STRING, Kind.TENSOR, Kind.UNKNOWN})
 
 
-def made(cls: ClassInfo, args: Arguments) -> Value | None:
+def settings_of(cls: ClassInfo, args: Arguments) -> Value | None:
     """What such a class makes of settings alone; None of all else."""
     given = args.all()
     if not any(each.rank == ranks.SETTING for each in given) or not all(map(_is_alike, given)):
         return None
-    holds = cls.notes.worked_out(made, partial(_holds_what_it_is_given, cls))
+    holds = cls.notes.cached(settings_of, partial(_holds_what_it_is_given, cls))
     return LibraryInstance(DICTS_OF_ATTRIBUTES[0], ranks.SETTING) if holds else None
 
 

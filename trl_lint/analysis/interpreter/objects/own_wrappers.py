@@ -26,7 +26,7 @@ from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import LibraryName
-from trl_lint.domain.provenance import WrappedByOwn, steps
+from trl_lint.domain.provenance import WrappedByProjectClass, steps
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.torch_distributed import DATA_PARALLEL, DDP
 
@@ -38,50 +38,54 @@ _ANY_ATTRIBUTE = frozenset({"__dict__", "__getattr__", "__getattribute__", "seta
 _OF_PYTHON = frozenset({"callable", "getattr", "hasattr", "isinstance"})
 
 
-def made(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value | None:
+def wrapped_by_project_class(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value | None:
     """The wrapped model that a project's wrapper class returns for its arguments; None for all other classes."""
     base = next((each for each in _WRAPPERS if each in cls.library_bases()), None)
-    if base is None or not _is_told(cls):
+    if base is None or not _is_transparent(cls):
         return None
     wrapped = frame.engine.call_value(frame, LibraryName(base), args, node)
     if wrapped.kind is not Kind.MODEL:
         return None
     names = frozenset[str]().union(*({*each.methods, *each.variables, *each.assigned()} for each in cls.in_sight()))
-    return wrapped.replace(provenance=WrappedByOwn(frame.module, node, "it is wrapped here", wrapped.provenance, names))
+    return wrapped.replace(
+        provenance=WrappedByProjectClass(frame.module, node, "it is wrapped here", wrapped.provenance, names)
+    )
 
 
 def has(model: Value, name: str) -> bool:
     """Whether a model is wrapped in a class of the project that has an attribute of this name."""
-    return any(isinstance(each, WrappedByOwn) and name in each.names for each in steps(model.provenance))
+    return any(isinstance(each, WrappedByProjectClass) and name in each.names for each in steps(model.provenance))
 
 
-def is_asked_about(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
+def is_guarded_by_unknown_test(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
     """Whether a read from a project's wrapper runs only if a function whose source is unavailable accepted it."""
     if not isinstance(node, cst.Attribute) or not any(
-        isinstance(each, WrappedByOwn) for each in steps(model.provenance)
+        isinstance(each, WrappedByProjectClass) for each in steps(model.provenance)
     ):
         return False
     around = (*ancestors(frame.root, node), node)
-    held = [one.test for one, part in pairwise(around) if isinstance(one, (cst.If, cst.IfExp)) and part is one.body]
-    return any(_asks_elsewhere(frame, test, node.value) for test in held)
+    tests = [one.test for one, part in pairwise(around) if isinstance(one, (cst.If, cst.IfExp)) and part is one.body]
+    return any(_is_unknown_test(frame, test, node.value) for test in tests)
 
 
-def _asks_elsewhere(frame: Frame, test: cst.BaseExpression, stands: cst.BaseExpression) -> bool:
-    if not isinstance(test, cst.Call) or not any(arg.value.deep_equals(stands) for arg in test.args):
+def _is_unknown_test(frame: Frame, test: cst.BaseExpression, expression: cst.BaseExpression) -> bool:
+    if not isinstance(test, cst.Call) or not any(arg.value.deep_equals(expression) for arg in test.args):
         return False
-    asked = frame.engine.settle(frame.node_values.get(id(test.func), UNKNOWN))
-    return not isinstance(asked, FunctionValue) and last_name(test.func) not in _OF_PYTHON
+    function = frame.engine.settle(frame.node_values.get(id(test.func), UNKNOWN))
+    return not isinstance(function, FunctionValue) and last_name(test.func) not in _OF_PYTHON
 
 
-def _is_told(cls: ClassInfo) -> bool:
+def _is_transparent(cls: ClassInfo) -> bool:
     """Whether all attributes of its objects are known statically, and it wraps its first argument."""
     classes = cls.in_sight()
     if any(base is None for each in classes for base in each.bases):
         return False
-    return not any(_ANY_ATTRIBUTE & set(names_in(each.node)) for each in classes) and all(map(_hands_on, classes))
+    return not any(_ANY_ATTRIBUTE & set(names_in(each.node)) for each in classes) and all(
+        map(_passes_first_argument_on, classes)
+    )
 
 
-def _hands_on(cls: ClassInfo) -> bool:
+def _passes_first_argument_on(cls: ClassInfo) -> bool:
     """Whether the `__init__` of a class, if it has one, passes its first argument first to that of its base."""
     init = cls.methods.get("__init__")
     if init is None:

@@ -12,10 +12,10 @@ import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import parts_of
 from trl_lint.analysis.program.project.classes import ClassInfo
-from trl_lint.analysis.program.syntax import names_in, own_attribute
+from trl_lint.analysis.program.syntax import names_in, self_attribute
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.absence import Absence
-from trl_lint.domain.equality import alike
+from trl_lint.domain.equality import same_facts
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge.python import BASES_WITHOUT_ATTRIBUTES
@@ -107,7 +107,7 @@ def there(frame: Frame, test: cst.BaseExpression) -> None:
         if isinstance(asked, cst.Name):
             frame.memory.names[asked.value] = value.replace(absence=None)
         for key, known in frame.memory.attributes.items():
-            if known is value and own_attribute(asked) == key[1]:
+            if known is value and self_attribute(asked) == key[1]:
                 frame.memory.attributes[key] = value.replace(absence=None)
 
 
@@ -130,4 +130,4 @@ def _tell(frame: Frame, node: cst.CSTNode, absence: Absence) -> None:
 
 def _plain(value: Value) -> Value:
     plain = value.replace(absence=None)
-    return next((each for each in (UNKNOWN, SAME) if value.provenance is None and alike(plain, each)), plain)
+    return next((each for each in (UNKNOWN, SAME) if value.provenance is None and same_facts(plain, each)), plain)

@@ -41,7 +41,7 @@ def _command_line(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if not isinstance(callee, FunctionValue):
         return settings.SETTING
     callee.function.is_command = True
-    frame.engine.noted(_command_line, callee.function)
+    frame.engine.note_stored(_command_line, callee.function)
     return result
 
 
@@ -52,25 +52,25 @@ def _read(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return settings.SETTING if source.rank.is_alike else UNKNOWN
 
 
-def _made(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+def _settings_object(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`Namespace(**options)`."""
     frame.engine.unresolved(frame, args, node)
-    return settings.SETTING if _are_alike(args) else UNKNOWN
+    return settings.SETTING if _are_uniform(args) else UNKNOWN
 
 
 def _dict_of_attributes(name: str, frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`EasyDict(options)`, in which programs store other things than settings, too."""
     frame.engine.unresolved(frame, args, node)
-    return LibraryInstance(name, ranks.SETTING if args.all() and _are_alike(args) else ranks.UNKNOWN)
+    return LibraryInstance(name, ranks.SETTING if args.all() and _are_uniform(args) else ranks.UNKNOWN)
 
 
-def _are_alike(args: Arguments) -> bool:
+def _are_uniform(args: Arguments) -> bool:
     return all(each.rank.is_alike for each in args.all())
 
 
 HANDLERS: dict[str, Callable[[Frame, Arguments, cst.CSTNode], Value]] = {
     **dict.fromkeys(COMMAND_LINES, _command_line),
-    **dict.fromkeys(MAKE_SETTINGS, _made),
+    **dict.fromkeys(MAKE_SETTINGS, _settings_object),
     **dict.fromkeys(READ_FILES, _read),
     **{name: partial(_dict_of_attributes, name) for name in DICTS_OF_ATTRIBUTES},
 }

@@ -64,8 +64,8 @@ def _item_of_batch(batch: BatchValue, index: Value) -> Value:
         return UNKNOWN
     if batch.role is BatchRole.WHOLE and isinstance(index.const, str):
         return in_role(tensors.indexed(batch, index), BatchRole.FIELD)
-    told = attributes.output_entry(batch, index.const) if batch.role is BatchRole.OUTPUT else None
-    return tensors.indexed(batch, index) if told is None else told
+    entry = attributes.output_entry(batch, index.const) if batch.role is BatchRole.OUTPUT else None
+    return tensors.indexed(batch, index) if entry is None else entry
 
 
 def _is_slice(node: cst.CSTNode) -> bool:
@@ -84,7 +84,7 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
             return UNKNOWN
         found = entry_at(cell, key)
         if found is None and cell.factory is not None:
-            found = _make_missing(frame, identity, index, cell, cell.factory, node)
+            found = _create_missing(frame, identity, index, cell, cell.factory, node)
         if found is not None:
             result = join(result, found)
         elif identity not in frame.objects.class_cells:
@@ -127,21 +127,21 @@ def is_of_some_entry(frame: Frame, container: ContainerValue, key: Value) -> boo
     return len(found) > 1
 
 
-def _make_missing(
+def _create_missing(
     frame: Frame, identity: Identity, index: Value, cell: Cell, factory: Value, node: cst.CSTNode
 ) -> Value:
     """Create the entry that `d[key]` of a defaultdict reads."""
     key = constant_key(index)
-    made = frame.engine.call_factory(frame, factory, (id(node), identity, key if key is not MISSING else None))
-    frame.memory.heap[identity] = with_key(cell, key, made, index.rank)
+    created = frame.engine.call_factory(frame, factory, (id(node), identity, key if key is not MISSING else None))
+    frame.memory.heap[identity] = with_key(cell, key, created, index.rank)
     if identity in frame.objects.class_cells:
         receiver = frame.objects.class_cells[identity]
         frame.touch(identity)
-        if isinstance(made, ContainerValue):
-            for inner in made.identities:
+        if isinstance(created, ContainerValue):
+            for inner in created.identities:
                 frame.objects.class_cells[inner] = receiver
                 frame.touch(inner)
-    return made
+    return created
 
 
 def _sliced(frame: Frame, container: ContainerValue, index: Value, node: cst.CSTNode) -> Value:

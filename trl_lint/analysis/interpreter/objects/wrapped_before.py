@@ -22,32 +22,34 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions import call_order
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.syntax import of_class, own_attribute
+from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.equality import alike
+from trl_lint.domain.equality import same_facts
 from trl_lint.domain.kinds import PreparedObject
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 
 
-def held(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:
+def wrapped_value(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:
     """The value of `self.name` on the path on which another method has wrapped it; `value` if none has."""
     reader = frame.function
-    if reader is None or reader.cls is None or reader.name == "__init__" or not _says_nothing(value):
+    if reader is None or reader.cls is None or reader.name == "__init__" or not _is_uninformative(value):
         return value
-    if not alike(value, frame.told_of(cls.attribute(name, built=True) or value)):
+    if not same_facts(value, frame.from_other_scope(cls.attribute(name, built=True) or value)):
         return value  # this method has assigned or tested it itself
     for method, assigned in _assigned_in(cls, name):
-        left = cls.left_in(name, method)
-        if method is reader or not left or not all(map(_is_wrapped, left)):
+        assigned_values = cls.left_in(name, method)
+        if method is reader or not assigned_values or not all(map(_is_wrapped, assigned_values)):
             continue
-        if any(each.node is reader.node for each in _behind(cls.origin, method, assigned)):
+        if any(each.node is reader.node for each in _methods_after(cls.origin, method, assigned)):
             return (
-                left[0] if left[0].kind is not Kind.MODEL else frame.told_of(left[0].replace(wrapping=Wrapping.MAYBE))
+                assigned_values[0]
+                if assigned_values[0].kind is not Kind.MODEL
+                else frame.from_other_scope(assigned_values[0].replace(wrapping=Wrapping.MAYBE))
             )
     return value
 
 
-def _says_nothing(value: Value) -> bool:
+def _is_uninformative(value: Value) -> bool:
     return value.kind is Kind.UNKNOWN or (value.kind is Kind.MODEL and value.wrapping is Wrapping.UNKNOWN)
 
 
@@ -66,25 +68,25 @@ def _assigned_in(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.
 
 def _assignments(method: FunctionInfo) -> dict[str, tuple[cst.Assign, ...]]:
     """The assignments to attributes of `self` in a method, by attribute name."""
-    return method.module.notes.worked_out((_assignments, method), partial(_by_attribute, method.node))
+    return method.module.notes.cached((_assignments, method), partial(_by_attribute, method.node))
 
 
 def _by_attribute(code: cst.CSTNode) -> dict[str, tuple[cst.Assign, ...]]:
     found: dict[str, tuple[cst.Assign, ...]] = {}
     for assign in of_class(code, cst.Assign):
-        for name in {own_attribute(each) for target in assign.targets for each in _parts(target.target)} - {""}:
+        for name in {self_attribute(each) for target in assign.targets for each in _parts(target.target)} - {""}:
             found[name] = (*found.get(name, ()), assign)
     return found
 
 
-def _parts(given: cst.BaseExpression) -> list[cst.BaseExpression]:
-    return [each.value for each in given.elements] if isinstance(given, (cst.List, cst.Tuple)) else [given]
+def _parts(target: cst.BaseExpression) -> list[cst.BaseExpression]:
+    return [each.value for each in target.elements] if isinstance(target, (cst.List, cst.Tuple)) else [target]
 
 
-def _behind(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> tuple[FunctionInfo, ...]:
+def _methods_after(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> tuple[FunctionInfo, ...]:
     notes = method.module.notes
-    return notes.worked_out((_behind, cls, method, node), partial(_run_behind, cls, method, node))
+    return notes.cached((_methods_after, cls, method, node), partial(_find_methods_after, cls, method, node))
 
 
-def _run_behind(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> tuple[FunctionInfo, ...]:
-    return tuple(call_order.run_behind(cls, method, node))
+def _find_methods_after(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> tuple[FunctionInfo, ...]:
+    return tuple(call_order.methods_run_after(cls, method, node))

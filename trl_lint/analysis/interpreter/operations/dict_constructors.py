@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
 
-def made(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+def new_dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     cell = Cell("dict")
     if args.positional:
         source = args.positional[0]
@@ -81,9 +81,9 @@ def of_record(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`vars(record)`, `dataclasses.asdict(record)`; of options of the command line, settings."""
     if args.positional:
         record = args.positional[0]
-        made = of_fields(frame, record, node)
-        if made is not None:
-            return made
+        fields = of_fields(frame, record, node)
+        if fields is not None:
+            return fields
         if record.kind is Kind.UNKNOWN and record.rank.is_alike:
             return settings.SETTING
     return frame.engine.unresolved(frame, args, node)

@@ -56,15 +56,15 @@ def known_text(text: str) -> object:
 def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode) -> Value:
     """The value of a binary operation."""
     kind = type(operator)
-    known = _of_no_number(frame, kind, left, right, node)
-    if known is not None:
-        return known
+    other_result = _of_other_kinds(frame, kind, left, right, node)
+    if other_result is not None:
+        return other_result
     divides = kind in _DIVIDE
     if kind in _LINEAR:
         rank = ranks.combine_linear(left.rank, right.rank)
     elif divides or kind in _MULTIPLY:
         rank = ranks.combine_scaling(left.rank, right.rank)
-        if not divides and _counts_for_all(left, right):
+        if not divides and _is_total_count(left, right):
             rank = ranks.UNKNOWN
         elif not _keeps_reduction(left, right, node, divides):
             rank = tensors.collapsed(rank)
@@ -84,7 +84,9 @@ def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node
     return result
 
 
-def _of_no_number(frame: Frame, kind: type[cst.CSTNode], left: Value, right: Value, node: cst.CSTNode) -> Value | None:
+def _of_other_kinds(
+    frame: Frame, kind: type[cst.CSTNode], left: Value, right: Value, node: cst.CSTNode
+) -> Value | None:
     """The result of an operation on containers, strings or paths; None for other operands."""
     if kind in _ADD:
         return _concatenation(frame, left, right, node)
@@ -102,12 +104,12 @@ def _of_no_number(frame: Frame, kind: type[cst.CSTNode], left: Value, right: Val
     return None
 
 
-def filled(frame: Frame, form: Value, given: Value) -> Value:
+def filled(frame: Frame, form: Value, values_put: Value) -> Value:
     """`"%s_%d" % (name, rank)`, `"{r}".format_map(row)`: a string with the values put into it."""
-    values = (form, *(given.items if isinstance(given, TupleValue) else (given,)))
-    if isinstance(given, ContainerValue):
+    values = (form, *(values_put.items if isinstance(values_put, TupleValue) else (values_put,)))
+    if isinstance(values_put, ContainerValue):
         heap = frame.memory.heap
-        values = (form, *(heap[identity].element() for identity in given.identities if identity in heap))
+        values = (form, *(heap[identity].element() for identity in values_put.identities if identity in heap))
     values = tuple(map(pure_calls.text_of, values))
     rank = ranks.combine_all(each.rank for each in values)
     text = derived(ranks.nonlinear(rank), Kind.STRING, *values, const=MISSING, device="")
@@ -116,7 +118,7 @@ def filled(frame: Frame, form: Value, given: Value) -> Value:
     return text
 
 
-def _counts_for_all(left: Value, right: Value) -> bool:
+def _is_total_count(left: Value, right: Value) -> bool:
     """Whether a rank's number of samples is multiplied by the number of ranks: about the total over all ranks."""
     counted = next((value for value in (left, right) if value.rank.differs and value.rank.how == "count"), None)
     return counted is not None and WORLD_SIZE in (left.const, right.const) and size_of(counted) is not RAGGED

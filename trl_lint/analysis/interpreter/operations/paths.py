@@ -17,10 +17,10 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import IterableValue, NumberValue, PathValue
-from trl_lint.domain.provenance import OwnFile, SharedName
+from trl_lint.domain.provenance import RankLocalFile, SharedName
 from trl_lint.domain.ranks import Rank
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
-from trl_lint.knowledge.effects import ASK_DISK, COPIES, GIVE_PATHS, LIST_FOLDERS, PARTS_OF_PATHS
+from trl_lint.knowledge.effects import ASK_DISK, COPIES, LIST_FOLDERS, PARTS_OF_PATHS, RETURN_PATHS
 from trl_lint.knowledge.heuristics import SHOWS_PATH
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def path_of(rank: Rank, *sources: Value) -> PathValue:
     return derived(ranks.nonlinear(rank), Kind.STRING, *sources, device="").as_a(PathValue)
 
 
-def made(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+def new_path(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`Path("out", name)`."""
     return path_of(args.rank(), *args.all())
 
@@ -46,7 +46,7 @@ def joined(left: Value, right: Value) -> Value | None:
 
 def attribute(receiver: PathValue, name: str) -> Value:
     """`path.parent`, `path.stem`."""
-    if name in GIVE_PATHS:
+    if name in RETURN_PATHS:
         return receiver
     return (
         derived(receiver.rank, Kind.STRING, receiver)
@@ -57,14 +57,14 @@ def attribute(receiver: PathValue, name: str) -> Value:
 
 def call(frame: Frame, receiver: PathValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of a path."""
-    if name in GIVE_PATHS:
+    if name in RETURN_PATHS:
         return path_of(ranks.combine(receiver.rank, args.rank()), receiver, *args.all())
     if name in PARTS_OF_PATHS:
         return derived(receiver.rank, Kind.STRING, receiver)
     if name in ASK_DISK:
         callee = callee_of(node)
-        stands = callee.value if isinstance(callee, cst.Attribute) else None
-        return _looked_for(frame, receiver, stands, node)
+        expression = callee.value if isinstance(callee, cst.Attribute) else None
+        return _existence_of(frame, receiver, expression, node)
     if name in LIST_FOLDERS:
         return _listed(frame, receiver, node)
     return frame.engine.unresolved(frame, args, node)
@@ -84,29 +84,33 @@ def _listed(frame: Frame, receiver: Value, node: cst.CSTNode) -> Value:
 
 def on_disk(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`os.path.exists(path)`."""
-    return _looked_for(frame, args.positional[0] if args.positional else UNKNOWN, args.expression(0), node)
+    return _existence_of(frame, args.positional[0] if args.positional else UNKNOWN, args.expression(0), node)
 
 
-def _looked_for(frame: Frame, path: Value, stands: cst.BaseExpression | None, node: cst.CSTNode) -> Value:
+def _existence_of(frame: Frame, path: Value, expression: cst.BaseExpression | None, node: cst.CSTNode) -> Value:
     """Whether a file exists: each rank checks for itself, at its own time."""
     if path.rank == ranks.REDUCED:
         return SAME
     agreed = any(point.kind == "broadcast" for point in frame.sync_points)
-    outside = path.rank.is_alike or _is_named_from_outside(frame, stands) or _is_new(frame, stands, node)
-    if agreed or outside or not (path.rank.differs or _is_touched(frame, stands, node)):
+    outside = path.rank.is_alike or _is_from_caller(frame, expression) or _is_new(frame, expression, node)
+    if agreed or outside or not (path.rank.differs or _is_touched(frame, expression, node)):
         provenance = frame.step(node, "it depends on this rank's disk")
     else:
-        provenance = OwnFile(frame.module, node, "ranks write this file themselves, so some may find it and others not")
+        provenance = RankLocalFile(
+            frame.module, node, "ranks write this file themselves, so some may find it and others not"
+        )
     return NumberValue(ranks.IO_LOCAL, scalar=True, dtype="bool", provenance=provenance)
 
 
-def _is_named_from_outside(frame: Frame, stands: cst.BaseExpression | None) -> bool:
+def _is_from_caller(frame: Frame, expression: cst.BaseExpression | None) -> bool:
     """Whether a path is a parameter or an attribute, or derived from these alone, such as `Path(folder)`."""
     parameters = {parameter.name for parameter in frame.function.parameters} if frame.function else set()
-    if not isinstance(stands, cst.Name) or stands.value in parameters:
+    if not isinstance(expression, cst.Name) or expression.value in parameters:
         return True
-    made = (each for each in of_class(frame.root, cst.Assign) if stands.value in names_in(each.targets[0].target))
-    return any(_is_path_of(each.value, parameters) for each in made)
+    assignments = (
+        each for each in of_class(frame.root, cst.Assign) if expression.value in names_in(each.targets[0].target)
+    )
+    return any(_is_path_of(each.value, parameters) for each in assignments)
 
 
 def _is_path_of(value: cst.BaseExpression, names: Collection[str]) -> bool:
@@ -117,28 +121,30 @@ def _is_path_of(value: cst.BaseExpression, names: Collection[str]) -> bool:
     return False
 
 
-def _is_new(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
+def _is_new(frame: Frame, expression: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
     """Whether each iteration of a loop looks for another file: none that an earlier iteration has written."""
-    if not isinstance(stands, cst.Name):
+    if not isinstance(expression, cst.Name):
         return False
     loops = (each for each in ancestors(frame.root, node) if isinstance(each, cst.For))
-    return any(_names_by(loop, stands.value) for loop in loops)
+    return any(_names_by(loop, expression.value) for loop in loops)
 
 
 def _names_by(loop: cst.For, name: str) -> bool:
     """Whether a name is bound to a loop variable, or to a value derived from one in the loop body."""
-    made = names_in(loop.target)
+    derived_names = names_in(loop.target)
     for each in of_class(loop.body, cst.Assign):
-        if made & names_in(each.value):
-            made = made.union(*(names_in(target.target) for target in each.targets))
-    return name in made
+        if derived_names & names_in(each.value):
+            derived_names = derived_names.union(*(names_in(target.target) for target in each.targets))
+    return name in derived_names
 
 
-def _is_touched(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
+def _is_touched(frame: Frame, expression: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
     """Whether a rank may already be done with the file: its name is used before, or in the same loop or condition."""
-    name = stands.value if isinstance(stands, cst.Name) else ""
+    name = expression.value if isinstance(expression, cst.Name) else ""
     around = [
-        each for each in ancestors(frame.root, node) if isinstance(each, (cst.For, cst.While)) or _asks(each, node)
+        each
+        for each in ancestors(frame.root, node)
+        if isinstance(each, (cst.For, cst.While)) or _is_in_test(each, node)
     ]
     if any(call is not node and _may_change(call, name) for each in around for call in of_class(each, cst.Call)):
         return True
@@ -153,12 +159,12 @@ def _is_touched(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNo
     return is_used
 
 
-def _asks(branch: cst.CSTNode, node: cst.CSTNode) -> bool:
+def _is_in_test(branch: cst.CSTNode, node: cst.CSTNode) -> bool:
     return isinstance(branch, cst.If) and any(part is node for part in below(branch.test))
 
 
 def _may_change(call: cst.Call, name: str) -> bool:
     """Whether a call may change the file: the path is its receiver or an argument, and it does not merely show it."""
-    own = last_name(call.func)
-    parts = call.args[1:] if own in COPIES else (call,)
-    return any(name in names_in(each) for each in parts) and not SHOWS_PATH.fits(own)
+    last = last_name(call.func)
+    parts = call.args[1:] if last in COPIES else (call,)
+    return any(name in names_in(each) for each in parts) and not SHOWS_PATH.fits(last)

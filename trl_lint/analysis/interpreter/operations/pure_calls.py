@@ -70,7 +70,7 @@ def _element_of(frame: Frame, value: Value, depth: int) -> Value:
         # The count of numbers that a loop has added is unknown.
         is_counted = element.kind is Kind.NUMBER and containers.positions_of(frame, value) is not None
         return element.replace(rank=rank, scalar=is_counted, const=MISSING)
-    return made_of(value)
+    return as_source(value)
 
 
 def _values_of_dicts(frame: Frame, value: Value) -> Iterator[Value]:
@@ -79,14 +79,14 @@ def _values_of_dicts(frame: Frame, value: Value) -> Iterator[Value]:
     return (each for cell in cells if cell.shape == "dict" for each in cell.values())
 
 
-def made_of(value: Value) -> Value:
+def as_source(value: Value) -> Value:
     """A value as a source of a string or a copy: of an object of a project class, nothing is known."""
     return UNKNOWN if isinstance(value, ProjectInstance) else value
 
 
 def text_of(value: Value) -> Value:
     """A value as the source of a string: the string of this process's device differs between ranks on GPUs."""
-    return UNKNOWN if library_name_of(value) == OWN_DEVICE.name else made_of(value)
+    return UNKNOWN if library_name_of(value) == OWN_DEVICE.name else as_source(value)
 
 
 def functional_loss(name: str, value: Value, args: Arguments) -> Value:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.syntax import ancestors, below, ends_outside, of_class, own_attribute
+from trl_lint.analysis.program.syntax import ancestors, below, ends_outside, of_class, self_attribute
 
 
 def is_done_before(method: FunctionInfo, node: cst.CSTNode) -> bool:
@@ -58,19 +58,23 @@ def is_called_before_only(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNod
 def _calls_to(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Call]]:
     for each in _methods(cls):
         for call in of_class(each.node, cst.Call):
-            if own_attribute(call.func) == name:
+            if self_attribute(call.func) == name:
                 yield each, call
 
 
-def run_behind(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> Iterator[FunctionInfo]:
+def methods_run_after(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> Iterator[FunctionInfo]:
     """The methods that a class may call after a node of one of its methods, on some path."""
     todo: list[tuple[FunctionInfo, cst.CSTNode | None]] = [(method, node)]
     todo += [(each, call) for each in _methods(cls) for call in of_class(each.node, cst.Call) if _calls(call, method)]
     found: dict[str, FunctionInfo] = {}
     for within, place in todo:
         for call in of_class(within.node, cst.Call):
-            called = cls.find(own_attribute(call.func))
-            if called is None or called.name in found or not (place is None or _is_behind(within.node, place, call)):
+            called = cls.find(self_attribute(call.func))
+            if (
+                called is None
+                or called.name in found
+                or not (place is None or _may_run_after(within.node, place, call))
+            ):
                 continue
             found[called.name] = called
             todo.append((called, None))
@@ -78,22 +82,22 @@ def run_behind(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> Itera
 
 
 def _calls(call: cst.Call, method: FunctionInfo) -> bool:
-    return own_attribute(call.func) == method.name
+    return self_attribute(call.func) == method.name
 
 
-def _is_behind(root: cst.CSTNode, place: cst.CSTNode, call: cst.Call) -> bool:
+def _may_run_after(root: cst.CSTNode, place: cst.CSTNode, call: cst.Call) -> bool:
     """Whether a call of a function may run after a place in it, by their order in the text."""
     order = {id(each): index for index, each in enumerate(below(root))}
     around = ancestors(root, place)
     if any(part is place for part in ancestors(root, call)) or order[id(call)] < order[id(place)]:
         return False
     shared = {id(each) for each in ancestors(root, call)}
-    left = [each for each in around if id(each) not in shared]
-    if any(isinstance(each, (cst.IndentedBlock, cst.SimpleStatementSuite)) and ends_outside(each) for each in left):
+    unshared = [each for each in around if id(each) not in shared]
+    if any(isinstance(each, (cst.IndentedBlock, cst.SimpleStatementSuite)) and ends_outside(each) for each in unshared):
         return False
     # The other branch of the same `if` does not run after the place.
     inner = [each for each in around if id(each) in shared]
-    return not (inner and isinstance(inner[-1], cst.If) and left and left[0] is inner[-1].body)
+    return not (inner and isinstance(inner[-1], cst.If) and unshared and unshared[0] is inner[-1].body)
 
 
 def _methods(cls: ClassInfo) -> Iterator[FunctionInfo]:

@@ -24,7 +24,7 @@ _GLOBAL = rb"\bglobals?\b"
 
 def import_of(module: Module, name: str) -> cst.Import | cst.ImportFrom | None:
     """The import inside a function of a module that binds a name of the module."""
-    return module.notes.worked_out(import_of, partial(_late_imports, module)).get(name)
+    return module.notes.cached(import_of, partial(_late_imports, module)).get(name)
 
 
 def _late_imports(module: Module) -> dict[str, cst.Import | cst.ImportFrom]:

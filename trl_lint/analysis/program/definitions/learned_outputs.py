@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import last_name, of_class, own_attribute, used_names
+from trl_lint.analysis.program.syntax import last_name, of_class, self_attribute, used_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ _LIBRARIES = frozenset({"math", "torch"})
 
 def learned_parts(cls: ClassInfo) -> Parts:
     """The parts of the tuple that a model's forward returns; empty when none is known to be learned."""
-    return cls.module.notes.worked_out((learned_parts, cls), partial(_learned_parts, cls))
+    return cls.module.notes.cached((learned_parts, cls), partial(_learned_parts, cls))
 
 
 def _learned_parts(cls: ClassInfo) -> Parts:
@@ -58,7 +58,7 @@ def _parameters(cls: ClassInfo) -> set[str]:
         for assign in of_class(each.node, cst.Assign):
             is_made = isinstance(assign.value, cst.Call) and last_name(assign.value.func) == "Parameter"
             for target in assign.targets:
-                name = own_attribute(target.target)
+                name = self_attribute(target.target)
                 found[name] = is_made and found.get(name, True)
     return {name for name, is_parameter in found.items() if name and is_parameter}
 
@@ -78,5 +78,5 @@ def _is_learned(node: cst.BaseExpression, parameters: set[str], assigned: Mappin
     """Whether an expression is computed from parameters of `self` and from nothing else."""
     if isinstance(node, cst.Name) and node.value in assigned:
         return _is_learned(assigned[node.value], parameters, {})
-    read = {own_attribute(each) for each in of_class(node, cst.Attribute)} - {""}
+    read = {self_attribute(each) for each in of_class(node, cst.Attribute)} - {""}
     return bool(read) and read <= parameters and used_names(node) <= {"self"} | _LIBRARIES

@@ -46,7 +46,7 @@ class ProjectInstance(InstanceValue):
         self.cls = cls
 
     def of_any_site(self) -> ProjectInstance:
-        return self if self.cls.origin is self.cls else self.having(self.cls.origin)
+        return self if self.cls.origin is self.cls else self.with_parts(self.cls.origin)
 
 
 class ProjectModel(ModelValue):

@@ -53,21 +53,21 @@ def by_name(module: Module, name: str) -> Value | None:
     return None
 
 
-def is_none_unless_given(function: FunctionInfo | None, stands: cst.BaseExpression) -> bool:
+def is_none_by_default(function: FunctionInfo | None, expression: cst.BaseExpression) -> bool:
     """Whether an expression is a parameter with the default None, so that any other value comes from a caller."""
-    if function is None or not isinstance(stands, cst.Name):
+    if function is None or not isinstance(expression, cst.Name):
         return False
-    defaults = (each.default for each in function.parameters if each.name == stands.value)
+    defaults = (each.default for each in function.parameters if each.name == expression.value)
     return any(isinstance(default, cst.Name) and default.value == "None" for default in defaults)
 
 
-def text_unless_given(function: FunctionInfo | None, stands: cst.BaseExpression | None) -> str | None:
+def default_text(function: FunctionInfo | None, expression: cst.BaseExpression | None) -> str | None:
     """The default text of the parameter that an expression names, if the function does not rebind it."""
-    if function is None or not isinstance(stands, cst.Name):
+    if function is None or not isinstance(expression, cst.Name):
         return None
     bound = (target.target for target in of_class(function.node, cst.AssignTarget))
-    if any(isinstance(target, cst.Name) and target.value == stands.value for target in bound):
+    if any(isinstance(target, cst.Name) and target.value == expression.value for target in bound):
         return None
-    default = next((each.default for each in function.parameters if each.name == stands.value), None)
+    default = next((each.default for each in function.parameters if each.name == expression.value), None)
     text = default.evaluated_value if isinstance(default, cst.SimpleString) else None
     return text if isinstance(text, str) else None

@@ -19,39 +19,43 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, definitions_around, names_in, of_class, own_attribute
+from trl_lint.analysis.program.syntax import ancestors, below, definitions_around, names_in, of_class, self_attribute
 
 # Statements whose code may not run when their function is called for the first time.
 _CONDITIONS = (cst.If, cst.IfExp, cst.BooleanOperation, cst.Try, cst.While, cst.Match)
 
 
-def is_put_on(tree: cst.CSTNode, wrapping: cst.CSTNode, name: str, reader: cst.CSTNode, read: cst.CSTNode) -> bool:
+def is_set_on_wrapper(
+    tree: cst.CSTNode, wrapping: cst.CSTNode, name: str, reader: cst.CSTNode, read: cst.CSTNode
+) -> bool:
     """Whether code sets the attribute `name` on the result of a call that wraps a model.
 
     tree: the file of that call. In the function of the call the assignment has to be below the call; if an object keeps
     the wrapper (`self.model = DDP(model)`), it may be in another method of the class. Assignments in `reader`, the
     function with the `read`, do not count: the analysis of that function already knows what came before.
     """
-    kept = next((each for each in reversed(ancestors(tree, wrapping)) if isinstance(each, cst.Assign)), None)
-    if kept is None:
+    wrapping_assignment = next(
+        (each for each in reversed(ancestors(tree, wrapping)) if isinstance(each, cst.Assign)), None
+    )
+    if wrapping_assignment is None:
         return False
     around = definitions_around(tree, wrapping)
-    holders = list(_bound(kept))
-    if any(own_attribute(each) for each in holders):
+    holders = list(_bound(wrapping_assignment))
+    if any(self_attribute(each) for each in holders):
         around = [each for each in around if isinstance(each, cst.ClassDef)]
     root = around[-1] if around else tree
     assignments = list(of_class(root, cst.Assign))
-    later = assignments[next(place for place, each in enumerate(assignments) if each is kept) + 1 :]
-    own = {id(each) for each in of_class(reader, cst.Assign)}
-    putting = [each for each in later if id(each) not in own and _puts(each, name, holders)]
-    return bool(putting) and not (
+    later = assignments[next(place for place, each in enumerate(assignments) if each is wrapping_assignment) + 1 :]
+    in_reader = {id(each) for each in of_class(reader, cst.Assign)}
+    setting = [each for each in later if id(each) not in in_reader and _sets(each, name, holders)]
+    return bool(setting) and not (
         isinstance(root, cst.ClassDef)
         and isinstance(reader, cst.FunctionDef)
-        and _is_read_first(root, kept, putting, reader, read)
+        and _is_read_first(root, wrapping_assignment, setting, reader, read)
     )
 
 
-def _puts(statement: cst.Assign, name: str, holders: Sequence[cst.BaseExpression]) -> bool:
+def _sets(statement: cst.Assign, name: str, holders: Sequence[cst.BaseExpression]) -> bool:
     return any(
         target.attr.value == name and any(target.value.deep_equals(holder) for holder in holders)
         for target in _bound(statement)
@@ -69,40 +73,44 @@ def _bound(statement: cst.Assign) -> Iterator[cst.BaseExpression]:
 
 
 def _is_read_first(
-    cls: cst.ClassDef, kept: cst.Assign, putting: Sequence[cst.Assign], reader: cst.FunctionDef, read: cst.CSTNode
+    cls: cst.ClassDef,
+    wrapping_assignment: cst.Assign,
+    setting: Sequence[cst.Assign],
+    reader: cst.FunctionDef,
+    read: cst.CSTNode,
 ) -> bool:
     """Whether the wrapping method calls the reader before the attribute is set, and the reader always reads it."""
     if any(isinstance(each, _CONDITIONS) for each in ancestors(reader, read)):
         return False
-    method = next(each for each in reversed(ancestors(cls, kept)) if isinstance(each, cst.FunctionDef))
+    method = next(each for each in reversed(ancestors(cls, wrapping_assignment)) if isinstance(each, cst.FunctionDef))
     order = {id(each): index for index, each in enumerate(below(method))}
-    behind = [each for each in of_class(method, cst.Call) if order[id(each)] > order[id(kept)]]
-    first = next((each for each in behind if own_attribute(each.func) == reader.name.value), None)
-    if first is None or _waits(method, first):
+    calls_after = [each for each in of_class(method, cst.Call) if order[id(each)] > order[id(wrapping_assignment)]]
+    first = next((each for each in calls_after if self_attribute(each.func) == reader.name.value), None)
+    if first is None or _may_be_skipped_first(method, first):
         return False
-    between = [each for each in behind if order[id(each)] < order[id(first)] and own_attribute(each.func)]
-    if any(id(each) in order and order[id(each)] < order[id(first)] for each in putting):
+    between = [each for each in calls_after if order[id(each)] < order[id(first)] and self_attribute(each.func)]
+    if any(id(each) in order and order[id(each)] < order[id(first)] for each in setting):
         return False
-    puts = {id(each) for each in putting}
-    return not any(id(each) in puts for each in _run_by(cls, between))
+    setting_ids = {id(each) for each in setting}
+    return not any(id(each) in setting_ids for each in _assignments_run_by(cls, between))
 
 
-def _waits(method: cst.FunctionDef, call: cst.Call) -> bool:
+def _may_be_skipped_first(method: cst.FunctionDef, call: cst.Call) -> bool:
     """Whether a call may be skipped in the first iteration of a loop: a condition depends on the loop's variable."""
     around = ancestors(method, call)
     counted = frozenset[str]().union(*(names_in(each.target) for each in around if isinstance(each, cst.For)))
-    asked = [each.test for each in around if isinstance(each, (cst.If, cst.While, cst.IfExp))]
-    return any(not counted.isdisjoint(names_in(each)) for each in asked)
+    tests = [each.test for each in around if isinstance(each, (cst.If, cst.While, cst.IfExp))]
+    return any(not counted.isdisjoint(names_in(each)) for each in tests)
 
 
-def _run_by(cls: cst.ClassDef, calls: Sequence[cst.Call]) -> Iterator[cst.Assign]:
+def _assignments_run_by(cls: cst.ClassDef, calls: Sequence[cst.Call]) -> Iterator[cst.Assign]:
     """The assignments in the methods that calls on `self` run, directly or through other methods of the class."""
     methods = {each.name.value: each for each in cls.body.body if isinstance(each, cst.FunctionDef)}
-    todo, done = [own_attribute(each.func) for each in calls], set[str]()
+    todo, done = [self_attribute(each.func) for each in calls], set[str]()
     while todo:
         name = todo.pop()
         if name in done or name not in methods:
             continue
         done.add(name)
         yield from of_class(methods[name], cst.Assign)
-        todo += [own_attribute(each.func) for each in of_class(methods[name], cst.Call)]
+        todo += [self_attribute(each.func) for each in of_class(methods[name], cst.Call)]

@@ -19,10 +19,10 @@ _COMPUTED = (cst.BinaryOperation, cst.UnaryOperation)
 # Not in torch_ops: Python functions of sizes whose result is again a size.
 _KEEPS_SIZES = frozenset({"abs", "float", "int", "max", "min", "round", "sum"})
 # Functions whose number of results depends on the elements. Not in torch_ops: only this property is needed here.
-_PICKS = frozenset({"argwhere", "filter", "masked_select", "nonzero", "unique", "where"})
+_SELECTS = frozenset({"argwhere", "filter", "masked_select", "nonzero", "unique", "where"})
 
 
-def asks_for_size(root: cst.CSTNode, test: cst.CSTNode, differs: Callable[[cst.CSTNode], bool]) -> bool:
+def tests_only_sizes(root: cst.CSTNode, test: cst.CSTNode, differs: Callable[[cst.CSTNode], bool]) -> bool:
     """Whether all operands of a condition that differ between ranks are sizes.
 
     root: the function (or module) of the condition. differs: whether a part of the condition differs between ranks.
@@ -31,14 +31,14 @@ def asks_for_size(root: cst.CSTNode, test: cst.CSTNode, differs: Callable[[cst.C
     return bool(parts) and all(_is_size(root, each, frozenset()) for each in parts)
 
 
-def texts_asked_for(test: cst.CSTNode) -> list[cst.BaseExpression]:
+def compared_with_text(test: cst.CSTNode) -> list[cst.BaseExpression]:
     """The operand that a condition compares with a text, or looks up in a collection, if it does nothing else."""
     match test:
         case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(cst.In() | cst.NotIn())]):
             return [left]
         case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(cst.Equal() | cst.NotEqual(), right)]):
-            asked = [each for each in (left, right) if not isinstance(each, cst.SimpleString)]
-            return asked if len(asked) == 1 else []
+            compared = [each for each in (left, right) if not isinstance(each, cst.SimpleString)]
+            return compared if len(compared) == 1 else []
     return []
 
 
@@ -50,15 +50,15 @@ def _is_size(root: cst.CSTNode, node: cst.CSTNode, known: frozenset[str]) -> boo
         case cst.Name(name):
             return name in known or _are_sizes(root, name, known | {name})
         case cst.Call(func=cst.Name("len"), args=[cst.Arg(value=measured)]):
-            return not _is_picked(root, measured)
+            return not _is_selected(root, measured)
         case cst.Call(func=cst.Name(name), args=args) if name in _KEEPS_SIZES:
             return all(_is_size(root, each.value, known) for each in args)
         case cst.Call(func=cst.Attribute(value=measured, attr=cst.Name("size"))):
-            return not _is_picked(root, measured)
+            return not _is_selected(root, measured)
         case cst.Subscript(value=cst.Attribute(value=measured, attr=cst.Name("shape"))):
-            return not _is_picked(root, measured)
+            return not _is_selected(root, measured)
         case cst.Attribute(value=measured, attr=cst.Name("shape")):
-            return not _is_picked(root, measured)
+            return not _is_selected(root, measured)
     return isinstance(node, _COMPUTED) and all(_is_size(root, each, known) for each in operands(node))
 
 
@@ -73,16 +73,16 @@ def _binds(assign: cst.Assign, name: str) -> bool:
     return any(name in names_in(each.target) for each in assign.targets)
 
 
-def _is_picked(root: cst.CSTNode, measured: cst.CSTNode) -> bool:
+def _is_selected(root: cst.CSTNode, measured: cst.CSTNode) -> bool:
     """Whether the number of elements of a value depends on its numbers, as far as the function shows."""
     match measured:
         case cst.Name(name):
             values = [each.value for each in of_class(root, cst.Assign) if _binds(each, name)]
-            return any(not isinstance(each, cst.Name) and _is_picked(root, each) for each in values)
+            return any(not isinstance(each, cst.Name) and _is_selected(root, each) for each in values)
         case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(index))]):
             return not isinstance(index, (cst.Integer, cst.SimpleString))
         case cst.ListComp(for_in=cst.CompFor(ifs=ifs)):
             return bool(ifs)
         case cst.Call():
-            return last_name(measured.func) in _PICKS
+            return last_name(measured.func) in _SELECTS
     return False

@@ -19,12 +19,12 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import last_name, of_class
 
 
-def are_awaited(root: cst.CSTNode, test: cst.CSTNode, taken: bool, call: cst.CSTNode) -> bool:
+def are_awaited(root: cst.CSTNode, test: cst.CSTNode, is_true: bool, call: cst.CSTNode) -> bool:
     """Whether the ranks in the other branch of a test wait for a call in a `while` loop there."""
     if not isinstance(call, cst.Call):
         return False
     others = (
-        branch.orelse if taken else branch.body for branch in of_class(root, cst.If) if branch.test.deep_equals(test)
+        branch.orelse if is_true else branch.body for branch in of_class(root, cst.If) if branch.test.deep_equals(test)
     )
     loops = (loop for arm in others if arm is not None for loop in of_class(arm, cst.While))
     return any(last_name(each.func) == last_name(call.func) for loop in loops for each in of_class(loop.body, cst.Call))

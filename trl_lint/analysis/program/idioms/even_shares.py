@@ -26,7 +26,7 @@ def is_even(root: cst.CSTNode, node: cst.CSTNode) -> bool:
         return False
     if share.upper is not None:
         return _is_multiple(root, share.upper, share.step)
-    cuts = (_slice_of(each) for each in _before(root, node.value))
+    cuts = (_slice_of(each) for each in _definitions(root, node.value))
     return any(
         cut is not None and cut.lower is cut.step is None and _is_multiple(root, cut.upper, share.step) for cut in cuts
     )
@@ -40,12 +40,12 @@ def _slice_of(node: cst.CSTNode) -> cst.Slice | None:
     return None
 
 
-def _before(root: cst.CSTNode, whole: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+def _definitions(root: cst.CSTNode, items: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """The expression of a list, and what this function assigns to its name."""
-    yield whole
-    if isinstance(whole, cst.Name):
+    yield items
+    if isinstance(items, cst.Name):
         for each in of_class(root, cst.Assign):
-            if any(target.target.deep_equals(whole) for target in each.targets):
+            if any(target.target.deep_equals(items) for target in each.targets):
                 yield each.value
 
 

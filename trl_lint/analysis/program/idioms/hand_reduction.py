@@ -54,7 +54,7 @@ def _reduces_in_loops(code: cst.CSTNode) -> bool:
 def _reduces_each(loop: cst.For) -> bool:
     """Whether a loop reduces the gradient of each parameter: of `parameters()`, or of its own targets."""
     names = [node for node in below(loop.target) if isinstance(node, cst.Name)]
-    return _reduces(loop.body, names if not _gives_parameters(loop.iter) else None, [])
+    return _reduces(loop.body, names if not _yields_parameters(loop.iter) else None, [])
 
 
 @lru_cache(maxsize=1024)
@@ -75,13 +75,13 @@ def _reduces_joined(code: cst.CSTNode) -> bool:
 def _is_joined(value: cst.BaseExpression, known: list[cst.BaseExpression]) -> bool:
     match value:
         case cst.ListComp(elt=element, for_in=loop) | cst.GeneratorExp(elt=element, for_in=loop):
-            return _gives_parameters(loop.iter) and _is_gradient(element, [])
+            return _yields_parameters(loop.iter) and _is_gradient(element, [])
         case cst.Call(args=[first, *_]) if _called(value) in JOINS_GRADIENTS:
             return any(first.value.deep_equals(each) for each in known) or _is_joined(first.value, known)
     return False
 
 
-def _gives_parameters(iterable: cst.BaseExpression) -> bool:
+def _yields_parameters(iterable: cst.BaseExpression) -> bool:
     return any(_called(node) in GIVES_PARAMETERS for node in below(iterable))
 
 
@@ -90,8 +90,8 @@ def _reduces(body: cst.CSTNode, owners: list[cst.Name] | None, gradients: list[c
     for node in below(body):
         if isinstance(node, cst.Assign) and _is_gradient(node.value, gradients, owners):
             gradients += [target.target for target in node.targets]
-        given = node.args[:1] if isinstance(node, cst.Call) and _called(node) in REDUCES_GRADIENTS else ()
-        if any(_is_gradient(arg.value, gradients, owners) for arg in given):
+        reduced = node.args[:1] if isinstance(node, cst.Call) and _called(node) in REDUCES_GRADIENTS else ()
+        if any(_is_gradient(arg.value, gradients, owners) for arg in reduced):
             return True
     return False
 

@@ -24,11 +24,11 @@ def kind_tests(root: cst.CSTNode, name: str) -> Iterator[cst.Comparison]:
 
 
 def _tests_for(root: cst.CSTNode, assignment: cst.Assign) -> Iterator[cst.Comparison]:
-    made = assignment.value
-    if isinstance(made, cst.IfExp):
-        yield from _comparisons(made.test)
-        made = made.body
-    if not isinstance(made, cst.Call):
+    value = assignment.value
+    if isinstance(value, cst.IfExp):
+        yield from _comparisons(value.test)
+        value = value.body
+    if not isinstance(value, cst.Call):
         return
     for outer, inner in pairwise((*ancestors(root, assignment), assignment)):
         if isinstance(outer, cst.If) and inner is outer.body:

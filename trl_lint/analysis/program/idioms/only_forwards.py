@@ -18,7 +18,7 @@ from trl_lint.knowledge.models import INNER_MODEL
 
 _BACKWARD = "backward"
 # Last parts of the names of unwrapping functions; the caller has checked that they are Accelerate's or Transformers'.
-_TAKES_OFF = frozenset({"extract_model_from_parallel", "unwrap_model"})
+_UNWRAPS = frozenset({"extract_model_from_parallel", "unwrap_model"})
 
 
 def is_only_forward(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -> bool:
@@ -42,7 +42,7 @@ def _wrappers(root: cst.CSTNode, inner: cst.BaseExpression) -> Iterator[cst.Base
     match inner:
         case cst.Attribute(value=wrapper, attr=cst.Name(name)) if name == INNER_MODEL:
             yield wrapper
-        case cst.Call(func=maker, args=[cst.Arg(value=wrapper), *_]) if last_name(maker) in _TAKES_OFF:
+        case cst.Call(func=maker, args=[cst.Arg(value=wrapper), *_]) if last_name(maker) in _UNWRAPS:
             yield wrapper
         case cst.IfExp(body=one, orelse=other):
             yield from (*_wrappers(root, one), *_wrappers(root, other))
@@ -54,32 +54,32 @@ def _wrappers(root: cst.CSTNode, inner: cst.BaseExpression) -> Iterator[cst.Base
 
 def _is_trained_with(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) -> bool:
     """Whether a backward pass starts from a result, here or in a function that calls this one."""
-    is_started, is_returned = _becomes(root, call)
+    is_started, is_returned = _fate_of(root, call)
     if is_started or not (is_returned and isinstance(root, cst.FunctionDef)):
         return is_started
     callers = (each for each in of_class(around, cst.FunctionDef) if each is not root)
     return any(
-        last_name(handed.func) == root.name.value and _becomes(caller, handed)[0]
+        last_name(outer_call.func) == root.name.value and _fate_of(caller, outer_call)[0]
         for caller in callers
-        for handed in of_class(caller, cst.Call)
+        for outer_call in of_class(caller, cst.Call)
     )
 
 
-def _becomes(root: cst.CSTNode, call: cst.CSTNode) -> tuple[bool, bool]:
+def _fate_of(root: cst.CSTNode, call: cst.CSTNode) -> tuple[bool, bool]:
     """Whether a backward pass starts from something computed from a result, and whether that is returned."""
-    made: set[str] = set()
+    derived: set[str] = set()
     is_returned = False
     for statement in of_class(root, cst.SimpleStatementLine):
         small = statement.body[0]
         starts = (each for each in of_class(small, cst.Call) if last_name(each.func) == _BACKWARD)
-        if any(made & used_names(each) for each in starts):
+        if any(derived & used_names(each) for each in starts):
             return True, is_returned
         value = getattr(small, "value", None)
-        if value is None or not (any(each is call for each in below(statement)) or made & used_names(value)):
+        if value is None or not (any(each is call for each in below(statement)) or derived & used_names(value)):
             continue
         if isinstance(small, cst.Return):
             is_returned = True
         elif isinstance(small, (cst.Assign, cst.AugAssign)):
             bound = targets_of(small) if isinstance(small, cst.Assign) else names_in(small.target)
-            made |= bound - {"self"}
+            derived |= bound - {"self"}
     return False, is_returned

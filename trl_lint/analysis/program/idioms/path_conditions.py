@@ -21,7 +21,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, below, ends_outside
 
-WAYS_OUT = (cst.Break, cst.Continue, cst.Return)
+EXITS = (cst.Break, cst.Continue, cst.Return)
 _LOOPS = (cst.For, cst.While)
 _CONSTANTS = {"False": False, "None": False, "True": True}
 
@@ -29,7 +29,7 @@ _CONSTANTS = {"False": False, "None": False, "True": True}
 class Condition(NamedTuple):
     """A name, or an attribute, and whether it is true."""
 
-    asked: cst.BaseExpression
+    subject: cst.BaseExpression
     holds: bool
 
 
@@ -39,11 +39,11 @@ def conditions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
     found: list[Condition] = []
     for outer, inner in pairwise(path):
         if isinstance(outer, cst.If) and inner is not outer.test:
-            found += said_by(outer.test, outer.body is inner)
+            found += conditions_implied_by(outer.test, outer.body is inner)
     return found
 
 
-def conditions_behind(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
+def conditions_after_exits(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
     """The conditions on names that hold at a place because earlier exits, in the blocks around it, were not taken."""
     path = (*ancestors(root, node), node)
     return [
@@ -52,11 +52,11 @@ def conditions_behind(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
         if isinstance(block, (cst.IndentedBlock, cst.Module))
         for statement in block.body[: block.body.index(inner)]
         if isinstance(statement, cst.If) and ends_outside(statement.body)
-        for each in said_by(statement.test, False)
+        for each in conditions_implied_by(statement.test, False)
     ]
 
 
-def are_in_two_arms(root: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+def are_in_opposite_branches(root: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:
     """Whether two places of a function (or module) are in the two branches of one `if`, so that only one is reached."""
     paths = ((*ancestors(root, each), each) for each in (one, other))
     for (outer, inner), (same, theirs) in zip(*map(pairwise, paths), strict=False):
@@ -75,7 +75,7 @@ def set_before(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
         for block, inner in pairwise(path)
         if isinstance(block, (cst.IndentedBlock, cst.Module))
         for statement in block.body[: block.body.index(inner)]
-        if (setting := _setting(statement)) is not None and _is_last(root, setting.asked)
+        if (setting := _setting(statement)) is not None and _is_last(root, setting.subject)
     ]
 
 
@@ -114,21 +114,21 @@ def alternatives(test: cst.CSTNode) -> list[cst.CSTNode]:
     return [test]
 
 
-def said_by(test: cst.BaseExpression, taken: bool) -> list[Condition]:
+def conditions_implied_by(test: cst.BaseExpression, outcome: bool) -> list[Condition]:
     """The conditions on names that follow if a test has this outcome."""
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        return said_by(test.expression, not taken)
+        return conditions_implied_by(test.expression, not outcome)
     if isinstance(test, cst.BooleanOperation):
-        if isinstance(test.operator, cst.And) is taken:
-            return said_by(test.left, taken) + said_by(test.right, taken)
+        if isinstance(test.operator, cst.And) is outcome:
+            return conditions_implied_by(test.left, outcome) + conditions_implied_by(test.right, outcome)
         return []
-    asked = beside_none(test)
-    if asked is not None and _asks_for_none(test) is taken:
-        test, taken = asked, False
-    return [Condition(test, taken)] if isinstance(test, (cst.Attribute, cst.Name)) else []
+    subject = none_test_operand(test)
+    if subject is not None and _is_none_test(test) is outcome:
+        test, outcome = subject, False
+    return [Condition(test, outcome)] if isinstance(test, (cst.Attribute, cst.Name)) else []
 
 
-def beside_none(test: cst.BaseExpression) -> cst.BaseExpression | None:
+def none_test_operand(test: cst.BaseExpression) -> cst.BaseExpression | None:
     """The operand `x` of `x is None` and `x is not None`."""
     match test:
         case cst.Comparison(
@@ -139,47 +139,47 @@ def beside_none(test: cst.BaseExpression) -> cst.BaseExpression | None:
     return None
 
 
-def _asks_for_none(test: cst.BaseExpression) -> bool:
+def _is_none_test(test: cst.BaseExpression) -> bool:
     return isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, cst.Is)
 
 
 def contradiction(one: list[Condition], other: list[Condition]) -> Condition | None:
     """One of the first conditions that contradicts one of the others."""
     for each in one:
-        if any(each.holds is not theirs.holds and each.asked.deep_equals(theirs.asked) for theirs in other):
+        if any(each.holds is not theirs.holds and each.subject.deep_equals(theirs.subject) for theirs in other):
             return each
     return None
 
 
-def ways_out(branch: cst.If) -> list[cst.CSTNode]:
+def exits_in(branch: cst.If) -> list[cst.CSTNode]:
     """The statements that leave a branch for good."""
-    return [node for node in below(branch) if isinstance(node, WAYS_OUT)]
+    return [node for node in below(branch) if isinstance(node, EXITS)]
 
 
-def is_lasting(root: cst.CSTNode, asked: cst.BaseExpression) -> bool:
+def is_lasting(root: cst.CSTNode, subject: cst.BaseExpression) -> bool:
     """Whether a name or attribute has one value in the whole function: it is bound once, and not in a loop."""
-    bindings = list(_bindings(root, asked))
-    if isinstance(asked, cst.Attribute):
+    bindings = list(_bindings(root, subject))
+    if isinstance(subject, cst.Attribute):
         return not bindings
     return len(bindings) <= 1 and not any(isinstance(each, _LOOPS) for one in bindings for each in ancestors(root, one))
 
 
-def is_bound(root: cst.CSTNode, asked: cst.BaseExpression) -> bool:
-    return any(True for _ in _bindings(root, asked))
+def is_bound(root: cst.CSTNode, subject: cst.BaseExpression) -> bool:
+    return any(True for _ in _bindings(root, subject))
 
 
-def is_bound_once(root: cst.CSTNode, asked: cst.BaseExpression) -> bool:
-    return len(list(_bindings(root, asked))) <= 1
+def is_bound_once(root: cst.CSTNode, subject: cst.BaseExpression) -> bool:
+    return len(list(_bindings(root, subject))) <= 1
 
 
 _BINDS = frozenset({cst.AnnAssign, cst.AsName, cst.AssignTarget, cst.AugAssign, cst.CompFor, cst.For, cst.NamedExpr})
 
 
-def _bindings(root: cst.CSTNode, asked: cst.BaseExpression) -> Iterator[cst.CSTNode]:
+def _bindings(root: cst.CSTNode, subject: cst.BaseExpression) -> Iterator[cst.CSTNode]:
     """The statements that bind this name, or assign this attribute."""
-    kind = type(asked)
+    kind = type(subject)
     for node, parts in _all_bindings(root):
-        if any(type(each) is kind and each.deep_equals(asked) for each in parts):
+        if any(type(each) is kind and each.deep_equals(subject) for each in parts):
             yield node
 
 

@@ -14,7 +14,7 @@ from trl_lint.analysis.program.syntax import (
     contexts_around,
     names_in,
     of_class,
-    own_attribute,
+    self_attribute,
     used_names,
 )
 from trl_lint.knowledge.models import EMBEDDED_INPUTS, INNER_MODEL, INPUT_EMBEDDINGS
@@ -33,7 +33,7 @@ def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
             mentions = _mentions(root, name, statement)
             if any(isinstance(each, (cst.For, cst.While)) for each in path):
                 return not mentions
-            return _is_bound_anew(root, path, [each for each, is_later in mentions.items() if is_later])
+            return _is_rebound(root, path, [each for each, is_later in mentions.items() if is_later])
     return False
 
 
@@ -54,11 +54,11 @@ def is_lost_in_loop(root: cst.CSTNode, node: cst.CSTNode) -> bool:
             if not loops or name not in names_in(loops[-1].target):
                 return False
             later = (each for each, is_later in _mentions(root, name, statement).items() if is_later)
-            return all(_are_arms_of_one(path, ancestors(root, each)) for each in later)
+            return all(_are_in_opposite_branches(path, ancestors(root, each)) for each in later)
     return False
 
 
-def _is_bound_anew(root: cst.CSTNode, path: Sequence[cst.CSTNode], later: Iterable[cst.Name]) -> bool:
+def _is_rebound(root: cst.CSTNode, path: Sequence[cst.CSTNode], later: Iterable[cst.Name]) -> bool:
     """Whether a name bound by a statement is rebound on every path before it is read.
 
     path: from the root to the statement. Code in the other branch of a condition around it does not count as later. A
@@ -67,12 +67,12 @@ def _is_bound_anew(root: cst.CSTNode, path: Sequence[cst.CSTNode], later: Iterab
     bound: set[int] = set()  # the blocks that have rebound it so far
     for name in later:
         above = ancestors(root, name)
-        if _are_arms_of_one(path, above) or not bound.isdisjoint(map(id, above)):
+        if _are_in_opposite_branches(path, above) or not bound.isdisjoint(map(id, above)):
             continue
         if not isinstance(above[-1], cst.AssignTarget):
             return False
-        own = above[-2]
-        if isinstance(own, cst.Assign) and name.value in used_names(own.value):
+        binding = above[-2]
+        if isinstance(binding, cst.Assign) and name.value in used_names(binding.value):
             return False
         if not any(isinstance(each, _MAY_NOT_RUN) and each not in path for each in above):
             return True
@@ -83,18 +83,18 @@ def _is_bound_anew(root: cst.CSTNode, path: Sequence[cst.CSTNode], later: Iterab
 _MAY_NOT_RUN = (cst.If, cst.Else, cst.For, cst.While, cst.Try, cst.TryStar, cst.ExceptHandler, cst.Match)
 
 
-def _are_arms_of_one(path: Sequence[cst.CSTNode], other: Sequence[cst.CSTNode]) -> bool:
+def _are_in_opposite_branches(path: Sequence[cst.CSTNode], other: Sequence[cst.CSTNode]) -> bool:
     """Whether two nodes, given by their ancestors, are in the two branches of one `if`."""
     shared = [each for each, too in zip(path, other, strict=False) if each is too]
-    meeting = shared[-1]
-    if not isinstance(meeting, cst.If):
+    fork = shared[-1]
+    if not isinstance(fork, cst.If):
         return False
-    arms = {id(meeting.body), id(meeting.orelse)}
-    return {id(path[len(shared)]), id(other[len(shared)])} == arms
+    branches = {id(fork.body), id(fork.orelse)}
+    return {id(path[len(shared)]), id(other[len(shared)])} == branches
 
 
-def meets_calls_of(
-    root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str], attributes: frozenset[str], apart: frozenset[str]
+def is_combined_with_calls(
+    root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str], attributes: frozenset[str], ignored: frozenset[str]
 ) -> bool:
     """Whether a result is passed to a later call of one of these names, or combined with the result of such a call.
 
@@ -103,26 +103,34 @@ def meets_calls_of(
         node: What computes the result.
         names: The names of functions.
         attributes: The names of attributes of `self`.
-        apart: Contexts in which such a call does not count.
+        ignored: Contexts in which such a call does not count.
     """
-    made: set[str] = set()  # from the result
-    given: set[str] = set()  # by calls of these names
+    from_result: set[str] = set()
+    from_calls: set[str] = set()  # of these names
     for statement in of_class(root, cst.SimpleStatementLine):
         small = statement.body[0]
         if not isinstance(small, (cst.Assign, cst.Return)) or small.value is None:
             continue
         spelled = used_names(small.value)
-        is_here = any(each is node for each in below(statement))
-        calls = () if apart & contexts_around(root, statement) else _calls_of(statement, names, attributes)
+        contains_node = any(each is node for each in below(statement))
+        calls = () if ignored & contexts_around(root, statement) else _calls_of(statement, names, attributes)
         # A name bound from both may be either of them; a tuple keeps them separate.
-        meet = isinstance(small.value, cst.Call) and (made - given) & spelled and (given - made) & spelled
-        if meet or (is_here and given & spelled) or any(made & used_names(call) for call in calls):
+        is_combined = (
+            isinstance(small.value, cst.Call)
+            and (from_result - from_calls) & spelled
+            and (from_calls - from_result) & spelled
+        )
+        if (
+            is_combined
+            or (contains_node and from_calls & spelled)
+            or any(from_result & used_names(call) for call in calls)
+        ):
             return True
         targets = targets_of(small)
-        if is_here or made & spelled:
-            made |= targets
-        if calls or given & spelled:
-            given |= targets
+        if contains_node or from_result & spelled:
+            from_result |= targets
+        if calls or from_calls & spelled:
+            from_calls |= targets
     return False
 
 
@@ -131,35 +139,35 @@ def is_added_to(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str]) -> 
 
     root: the function (or module) of the node.
     """
-    made: set[str] = set()
+    from_result: set[str] = set()
     for statement in of_class(root, cst.SimpleStatementLine) if names else ():
         small = statement.body[0]
         if not isinstance(small, (cst.Assign, cst.AugAssign, cst.Return)) or small.value is None:
             continue
-        if any(_adds(each, made, names) for each in of_class(small.value, cst.BinaryOperation)):
+        if any(_adds(each, from_result, names) for each in of_class(small.value, cst.BinaryOperation)):
             return True
-        if any(each is node for each in below(statement)) or made & used_names(small.value):
-            made |= targets_of(small)
+        if any(each is node for each in below(statement)) or from_result & used_names(small.value):
+            from_result |= targets_of(small)
     return False
 
 
-def _adds(sum_: cst.BinaryOperation, made: set[str], names: frozenset[str]) -> bool:
+def _adds(sum_: cst.BinaryOperation, from_result: set[str], names: frozenset[str]) -> bool:
     sides = used_names(sum_.left), used_names(sum_.right)
     return isinstance(sum_.operator, cst.Add) and any(
-        made & one and names & other for one, other in (sides, sides[::-1])
+        from_result & one and names & other for one, other in (sides, sides[::-1])
     )
 
 
-def names_what_is_called(tree: cst.CSTNode, node: cst.CSTNode, but: cst.CSTNode, apart: frozenset[str]) -> bool:
-    """Whether the function around a node, if it is not `but`, calls one of the names in the node.
+def calls_a_name_in(tree: cst.CSTNode, node: cst.CSTNode, excluded: cst.CSTNode, ignored: frozenset[str]) -> bool:
+    """Whether the function around a node, if it is not `excluded`, calls one of the names in the node.
 
-    tree: the module of the node. apart: contexts in which such a call does not count.
+    tree: the module of the node. ignored: contexts in which such a call does not count.
     """
     around = [each for each in ancestors(tree, node) if isinstance(each, cst.FunctionDef)]
-    if not around or around[-1] is but:
+    if not around or around[-1] is excluded:
         return False
     calls = _calls_of(around[-1], names := frozenset(used_names(node)), names)
-    return any(not apart & contexts_around(around[-1], each) for each in calls)
+    return any(not ignored & contexts_around(around[-1], each) for each in calls)
 
 
 def embeds_for_a_forward(tree: cst.CSTNode, root: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -180,37 +188,37 @@ def embeds_for_a_forward(tree: cst.CSTNode, root: cst.CSTNode, node: cst.CSTNode
     )
 
 
-def is_asked_first(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+def is_checked_first(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether code checks for an attribute before reading it: `hasattr(x.config, "a") and x.config.a`.
 
     root: the function (or module) of the node. node: a node that reads the value (`x.config`).
     """
     path = [*ancestors(root, node), node]
-    return any(_is_asked_in(outer, inner, node) for outer, inner in pairwise(path))
+    return any(_is_checked_in(outer, inner, node) for outer, inner in pairwise(path))
 
 
-def _is_asked_in(outer: cst.CSTNode, inner: cst.CSTNode, node: cst.CSTNode) -> bool:
+def _is_checked_in(outer: cst.CSTNode, inner: cst.CSTNode, node: cst.CSTNode) -> bool:
     match outer:
-        case cst.Call(func=cst.Name("hasattr"), args=[cst.Arg(value=asked), *_]):
-            return asked is node
-        case cst.BooleanOperation(left=test, operator=cst.And(), right=behind):
-            return inner is behind and _asks(test, node)
-        case cst.If(test=test, body=behind) | cst.IfExp(test=test, body=behind):
-            return inner is behind and _asks(test, node)
+        case cst.Call(func=cst.Name("hasattr"), args=[cst.Arg(value=value), *_]):
+            return value is node
+        case cst.BooleanOperation(left=test, operator=cst.And(), right=guarded):
+            return inner is guarded and _implies_attribute(test, node)
+        case cst.If(test=test, body=guarded) | cst.IfExp(test=test, body=guarded):
+            return inner is guarded and _implies_attribute(test, node)
     return False
 
 
-def _asks(test: cst.BaseExpression, node: cst.CSTNode) -> bool:
+def _implies_attribute(test: cst.BaseExpression, node: cst.CSTNode) -> bool:
     """Whether a condition is true only if `hasattr` is true for the same value."""
     match test:
         case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
-            return _asks(left, node) or _asks(right, node)
-        case cst.Call(func=cst.Name("hasattr"), args=[cst.Arg(value=asked), *_]):
-            return asked.deep_equals(node)
+            return _implies_attribute(left, node) or _implies_attribute(right, node)
+        case cst.Call(func=cst.Name("hasattr"), args=[cst.Arg(value=value), *_]):
+            return value.deep_equals(node)
     return False
 
 
-def is_left_out(root: cst.CSTNode, node: cst.Call, name: str) -> bool:
+def only_guards_uses(root: cst.CSTNode, node: cst.Call, name: str) -> bool:
     """Whether a test for an attribute only guards uses of that attribute, and no other code there handles wrappers.
 
     if hasattr(model, "x"): model.x()                               yes
@@ -231,7 +239,7 @@ def is_left_out(root: cst.CSTNode, node: cst.Call, name: str) -> bool:
                 pass
             case _:
                 return False
-        return _uses(body, node.args[0].value, name) and not _knows_of_wrappers(root, outer)
+        return _uses(body, node.args[0].value, name) and not _handles_wrappers(root, outer)
     return False
 
 
@@ -242,40 +250,40 @@ def _is_elif(root: cst.CSTNode, branch: cst.CSTNode) -> bool:
 def _uses(body: cst.CSTNode, model: cst.BaseExpression, name: str) -> bool:
     """Whether code reads an attribute of a model, or of the module in it."""
     return any(
-        each.attr.value == name and (each.value.deep_equals(model) or _takes_module(each.value, model))
+        each.attr.value == name and (each.value.deep_equals(model) or _reads_module(each.value, model))
         for each in of_class(body, cst.Attribute)
     )
 
 
-def _knows_of_wrappers(root: cst.CSTNode, but: cst.CSTNode) -> bool:
+def _handles_wrappers(root: cst.CSTNode, excluded: cst.CSTNode) -> bool:
     """Whether code outside of a node unwraps a model, or checks whether it is wrapped."""
-    inside = set(map(id, below(but)))
+    inside = set(map(id, below(excluded)))
     named = {each.value for each in of_class(root, cst.Name) if id(each) not in inside}
-    asked = {each.value.strip("\"'") for each in of_class(root, cst.SimpleString) if id(each) not in inside}
-    return INNER_MODEL in named | asked or any("unwrap" in each for each in named)
+    texts = {each.value.strip("\"'") for each in of_class(root, cst.SimpleString) if id(each) not in inside}
+    return INNER_MODEL in named | texts or any("unwrap" in each for each in named)
 
 
 def has_no_module(root: cst.CSTNode, node: cst.Attribute) -> bool:
     """Whether the node is in the exception handler of reading `.module`, so that there is no wrapper."""
     path = [*ancestors(root, node), node]
     return any(
-        isinstance(outer, cst.Try) and isinstance(inner, cst.ExceptHandler) and _takes_module(outer.body, node.value)
+        isinstance(outer, cst.Try) and isinstance(inner, cst.ExceptHandler) and _reads_module(outer.body, node.value)
         for outer, inner in pairwise(path)
     )
 
 
-def _takes_module(body: cst.CSTNode, model: cst.BaseExpression) -> bool:
-    return any(each.deep_equals(model) for each in seen_as_wrappers(body))
+def _reads_module(body: cst.CSTNode, model: cst.BaseExpression) -> bool:
+    return any(each.deep_equals(model) for each in values_with_module(body))
 
 
-def seen_as_wrappers(code: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+def values_with_module(code: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """The expressions whose `.module` some code reads: that code knows of the wrapper."""
     return (each.value for each in of_class(code, cst.Attribute) if each.attr.value == INNER_MODEL)
 
 
 def _calls_of(statement: cst.CSTNode, names: frozenset[str], attributes: frozenset[str]) -> list[cst.Call]:
     calls = of_class(statement, cst.Call)
-    return [each for each in calls if _name_of(each.func) in names or own_attribute(each.func) in attributes]
+    return [each for each in calls if _name_of(each.func) in names or self_attribute(each.func) in attributes]
 
 
 def _name_of(callee: cst.BaseExpression) -> str:

@@ -24,7 +24,7 @@ from trl_lint.knowledge import torch_ops
 from trl_lint.knowledge.torch_ops import AveragingTransfer
 
 
-class _Made(IntEnum):
+class _Source(IntEnum):
     """What a value is computed from; of several parts, the greatest counts."""
 
     NEUTRAL = 0  # constants, counters, configuration
@@ -46,7 +46,7 @@ class _Binding:
 def is_training_loss(root: cst.CSTNode, expression: cst.CSTNode) -> bool:
     """Whether an expression is the training loss. root: the function, or the module, of the expression."""
     function = _function(root)
-    return bool(function.trained) and function.made(expression) is _Made.LOSS
+    return bool(function.trained) and function.source_of(expression) is _Source.LOSS
 
 
 @lru_cache(maxsize=16)
@@ -61,55 +61,55 @@ class _Function:
         nodes = list(below(root))
         self._place = {node: place for place, node in enumerate(nodes)}
         self._bindings: dict[str, list[_Binding]] = {}
-        self._known: dict[_Binding, _Made] = {}
+        self._known: dict[_Binding, _Source] = {}
         for node in nodes:
-            for name, parts, adds, scales in _bound(node):
+            for name, parts, adds, scales in _bindings_in(node):
                 end = self._place[node] if isinstance(node, cst.For) else max(map(self._place.__getitem__, below(node)))
                 self._bindings.setdefault(name, []).append(_Binding(name, end, parts, adds, scales))
         self.trained: set[_Binding] = set()
         for node in nodes:
             if isinstance(node, cst.Call):
-                for each in _started_from(node):
+                for each in _backward_starts(node):
                     self._train(each, self._place[each])
 
-    def made(self, node: cst.CSTNode) -> _Made:
+    def source_of(self, node: cst.CSTNode) -> _Source:
         match node:
             case cst.Name():
                 return self._of_binding(self._reaching(node.value, self._place.get(node, 0)))
             case cst.Call():
                 return self._of_call(node)
             case cst.Attribute() | cst.Subscript():
-                return self.made(node.value)
+                return self.source_of(node.value)
             case cst.BinaryOperation():
                 return self._of_all((node.left, node.right))
             case cst.UnaryOperation():
-                return self.made(node.expression)
+                return self.source_of(node.expression)
             case cst.IfExp():
                 return self._of_all((node.body, node.orelse))
             case cst.List() | cst.Tuple() | cst.Dict():
                 return self._of_all(each.value for each in node.elements)
             case cst.BaseNumber() | cst.BaseString():
-                return _Made.NEUTRAL
-        return _Made.OTHER
+                return _Source.NEUTRAL
+        return _Source.OTHER
 
-    def _of_all(self, nodes: Iterable[cst.CSTNode]) -> _Made:
-        return max(map(self.made, nodes), default=_Made.NEUTRAL)
+    def _of_all(self, nodes: Iterable[cst.CSTNode]) -> _Source:
+        return max(map(self.source_of, nodes), default=_Source.NEUTRAL)
 
-    def _of_call(self, node: cst.Call) -> _Made:
+    def _of_call(self, node: cst.Call) -> _Source:
         if last_name(node.func) in _SIZES:
-            return _Made.NEUTRAL
-        given = [each.value for each in node.args]
-        made = self._of_all([*given, node.func.value] if isinstance(node.func, cst.Attribute) else given)
-        is_of_constants = all(isinstance(each, (cst.BaseNumber, cst.BaseString)) for each in given)
-        return _Made.OTHER if made is _Made.NEUTRAL and not is_of_constants else made
+            return _Source.NEUTRAL
+        arguments = [each.value for each in node.args]
+        source = self._of_all([*arguments, node.func.value] if isinstance(node.func, cst.Attribute) else arguments)
+        is_of_constants = all(isinstance(each, (cst.BaseNumber, cst.BaseString)) for each in arguments)
+        return _Source.OTHER if source is _Source.NEUTRAL and not is_of_constants else source
 
-    def _of_binding(self, binding: _Binding | None) -> _Made:
+    def _of_binding(self, binding: _Binding | None) -> _Source:
         if binding is None:
-            return _Made.NEUTRAL
+            return _Source.NEUTRAL
         if binding in self.trained:
-            return _Made.LOSS
+            return _Source.LOSS
         if binding not in self._known:
-            self._known[binding] = _Made.NEUTRAL  # in case a loop queries it recursively
+            self._known[binding] = _Source.NEUTRAL  # in case a loop queries it recursively
             before = self._before(binding) if binding.adds else None
             self._known[binding] = max(self._of_binding(before), self._of_all(binding.parts))
         return self._known[binding]
@@ -147,7 +147,7 @@ _COUNTED = {"enumerate": 1, "range": 1}
 _FROM_OUTSIDE = (cst.Ellipsis(),)
 
 
-def _started_from(call: cst.Call) -> Iterator[cst.BaseExpression]:
+def _backward_starts(call: cst.Call) -> Iterator[cst.BaseExpression]:
     """`loss` of `accelerator.backward(loss)`, `loss.backward()` and `scaler.scale(loss).backward()`."""
     func = call.func
     if not isinstance(func, cst.Attribute):
@@ -162,7 +162,7 @@ def _started_from(call: cst.Call) -> Iterator[cst.BaseExpression]:
         yield func.value
 
 
-def _bound(node: cst.CSTNode) -> Iterator[tuple[str, Sequence[cst.BaseExpression], bool, bool]]:
+def _bindings_in(node: cst.CSTNode) -> Iterator[tuple[str, Sequence[cst.BaseExpression], bool, bool]]:
     """The names that a statement binds, their new values, whether these are added, and whether they scale."""
     match node:
         case cst.Assign(targets=targets, value=value):

@@ -19,12 +19,12 @@ from trl_lint.analysis.program.syntax import ancestors, below, last_name
 from trl_lint.knowledge.models import DATA, INSPECT_PARAMETERS, LIST_PARTS, MERGE_ADAPTERS, PARAMETERS
 
 # Returns the function that a callee is, if its source is available.
-InSight = Callable[[cst.BaseExpression], FunctionInfo | None]
+FindFunction = Callable[[cst.BaseExpression], FunctionInfo | None]
 # Through how many calls a model is followed.
 _MOST = 3
 
 
-def takes_weights_only(code: cst.CSTNode, name: str, in_sight: InSight, depth: int = _MOST) -> bool:
+def uses_only_weights(code: cst.CSTNode, name: str, find_function: FindFunction, depth: int = _MOST) -> bool:
     """Whether nothing that a piece of code does with the model of this name runs its forward."""
     names = {name}
     for node in below(code):
@@ -37,7 +37,7 @@ def takes_weights_only(code: cst.CSTNode, name: str, in_sight: InSight, depth: i
         statement = outside[-1] if outside else None
         if isinstance(statement, cst.Assign) and _is_model(use):
             names |= set(_targets(statement))
-        elif not _leaves_alone(use, outside, in_sight, depth):
+        elif not _runs_no_forward(use, outside, find_function, depth):
             return False
     return True
 
@@ -73,19 +73,23 @@ def _targets(statement: cst.Assign) -> Iterator[str]:
             yield target.target.value
 
 
-def _leaves_alone(use: cst.CSTNode, around: tuple[cst.CSTNode, ...], in_sight: InSight, depth: int) -> bool:
+def _runs_no_forward(
+    use: cst.CSTNode, around: tuple[cst.CSTNode, ...], find_function: FindFunction, depth: int
+) -> bool:
     parent = around[-1] if around else None
     if isinstance(parent, cst.Call) and parent.func is use:
         return isinstance(use, cst.Attribute) and use.attr.value in LIST_PARTS | MERGE_ADAPTERS
     if isinstance(parent, cst.Arg) and len(around) > 1 and isinstance(call := around[-2], cst.Call):
-        if not _is_model(use) or _is_asked(call, around[:-2]) or last_name(call.func) in INSPECT_PARAMETERS:
+        if not _is_model(use) or _is_test(call, around[:-2]) or last_name(call.func) in INSPECT_PARAMETERS:
             return True
-        function = in_sight(call.func)
-        return function is not None and depth > 0 and _hands_on(function, call, parent, in_sight, depth)
+        function = find_function(call.func)
+        return (
+            function is not None and depth > 0 and _callee_runs_no_forward(function, call, parent, find_function, depth)
+        )
     return not isinstance(parent, (cst.Return, cst.Yield)) or not _is_model(use)
 
 
-def _is_asked(call: cst.Call, around: tuple[cst.CSTNode, ...]) -> bool:
+def _is_test(call: cst.Call, around: tuple[cst.CSTNode, ...]) -> bool:
     """Whether a call is (a part of) the test of a branch."""
     inner: cst.CSTNode = call
     for outer in reversed(around):
@@ -97,16 +101,18 @@ def _is_asked(call: cst.Call, around: tuple[cst.CSTNode, ...]) -> bool:
     return False
 
 
-def _hands_on(function: FunctionInfo, call: cst.Call, arg: cst.Arg, in_sight: InSight, depth: int) -> bool:
+def _callee_runs_no_forward(
+    function: FunctionInfo, call: cst.Call, arg: cst.Arg, find_function: FindFunction, depth: int
+) -> bool:
     """Whether a function whose source is available leaves the model that it is passed unchanged."""
-    own = function.parameters[1:] if _is_bound(function, call) else function.parameters
-    given = next((each for each in own if arg.keyword is not None and each.name == arg.keyword.value), None)
+    parameters = function.parameters[1:] if _is_bound(function, call) else function.parameters
+    parameter = next((each for each in parameters if arg.keyword is not None and each.name == arg.keyword.value), None)
     place = call.args.index(arg)
-    if given is None and arg.keyword is None and not arg.star and place < len(own):
-        given = own[place]
-    if given is None or given.star:
+    if parameter is None and arg.keyword is None and not arg.star and place < len(parameters):
+        parameter = parameters[place]
+    if parameter is None or parameter.star:
         return False
-    return takes_weights_only(function.node.body, given.name, in_sight, depth - 1)
+    return uses_only_weights(function.node.body, parameter.name, find_function, depth - 1)
 
 
 def _is_bound(function: FunctionInfo, call: cst.Call) -> bool:

@@ -14,7 +14,7 @@ from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.analysis.program.syntax import is_blank, of_class
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, NONE_ON_SOME, World
-from trl_lint.domain.equality import alike, alike_cells, contents_of
+from trl_lint.domain.equality import contents_of, same_contents, same_facts
 from trl_lint.domain.heap import Cell, Memory, join_cells, reachable
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (
@@ -88,13 +88,13 @@ class FunctionInfo:
         return bool(self.decorators & {"property", "cached_property"})
 
     @property
-    def gives_itself(self) -> bool:
+    def returns_itself(self) -> bool:
         """Whether it is a method that only returns the object that it is called on."""
         if self.cls is None or self.is_static or self.is_property or "classmethod" in self.decorators:
             return False
-        given = [each.value for each in of_class(self.node, cst.Return)]
-        own = self.parameters[0].name if self.parameters else ""
-        return bool(given) and all(isinstance(each, cst.Name) and each.value == own for each in given)
+        returned = [each.value for each in of_class(self.node, cst.Return)]
+        receiver = self.parameters[0].name if self.parameters else ""
+        return bool(returned) and all(isinstance(each, cst.Name) and each.value == receiver for each in returned)
 
     @property
     def shows(self) -> bool:
@@ -174,7 +174,7 @@ class ClassInfo:
         self.calls: dict[str, dict[Any, Any]] = {}  # how classes of the project call methods of their own `self`
         self.state = "new"
         self._assigned: frozenset[str] | None = None
-        self._always_made: frozenset[str] | None = None
+        self._certain_attributes: frozenset[str] | None = None
         self._in_sight: tuple[ClassInfo, ...] | None = None
         self._library_bases: tuple[str, ...] | None = None
         # The library class that this class is, if the linted project is transformers itself: its loop is too dynamic to
@@ -286,17 +286,17 @@ class ClassInfo:
         """
         if self.origin is not self:
             self.origin.flush(name, value, writer, heap)
-        left = self._left.setdefault(name, {})
-        if _is_wrapped_there(value) and not (writer in left and _is_wrapped_there(left[writer])):
+        by_writer = self._left.setdefault(name, {})
+        if _may_be_wrapped(value) and not (writer in by_writer and _may_be_wrapped(by_writer[writer])):
             self.count(name)
-        left[writer] = _without_plain_constant(value)
+        by_writer[writer] = _without_plain_constant(value)
         merged: Value = BOTTOM
-        for each in left.values():
+        for each in by_writer.values():
             merged = join(merged, each)
-        if merged.rank.differs and any(each.rank == ranks.REDUCED for each in left.values()):
+        if merged.rank.differs and any(each.rank == ranks.REDUCED for each in by_writer.values()):
             merged = merged.replace(rank=ranks.UNKNOWN)  # the same on all ranks, but after which calls is unknown
         known = self.attributes.get(name)
-        if known is None or not alike(known, merged):
+        if known is None or not same_facts(known, merged):
             is_news = known is None or contents_of(known, self.heap) != contents_of(merged, ChainMap(heap, self.heap))
             self.attributes[name] = merged
             if is_news:
@@ -306,18 +306,18 @@ class ClassInfo:
         if self.origin is not self:
             self.origin.flush_cell(identity, cell)
         known = self.heap.get(identity)
-        merged = cell if known is None else _exchanged_once(known, cell, join_cells(known, cell))
-        if known is None or not alike_cells(known, merged):
+        merged = cell if known is None else _join_reduced(known, cell, join_cells(known, cell))
+        if known is None or not same_contents(known, merged):
             self.heap[identity] = merged
             self.count(identity)
 
     def _replaces(self, name: str) -> bool:
         """Whether the value that its `__init__` leaves in `self.name` replaces those that its bases have left."""
-        if name in self.always_made():
+        if name in self.certain_attributes():
             return True
         body = self._init_body()
-        left = self._left_by(name, init=True)
-        is_wrapped = bool(left) and all(map(_is_wrapped_there, left))
+        values = self._left_by(name, init=True)
+        is_wrapped = bool(values) and all(map(_may_be_wrapped, values))
         return is_wrapped and body is not None and is_assigned_behind_base(body, name)
 
     def _init_body(self) -> cst.BaseSuite | None:
@@ -331,7 +331,7 @@ class ClassInfo:
             merged = join(merged, value)
         return merged
 
-    def is_left_by_others(self, name: str, method: FunctionInfo) -> bool:
+    def is_assigned_by_others(self, name: str, method: FunctionInfo) -> bool:
         """Whether methods other than this one and `__init__` have left something in `self.name`."""
         mine = {id(each.node) for each in (method, self.methods.get("__init__")) if each is not None}
         return any(not (isinstance(by, tuple) and by[0] in mine) for by in self._left.get(name, {}))
@@ -359,15 +359,15 @@ class ClassInfo:
         """The values that runs of its `__init__`, or of its other methods, have left in `self.name`."""
         method = self.methods.get("__init__")
         key = None if method is None else id(method.node)
-        left = self._left.get(name, {})
-        return [value for by, value in left.items() if init is (isinstance(by, tuple) and by[0] == key)]
+        by_writer = self._left.get(name, {})
+        return [value for by, value in by_writer.items() if init is (isinstance(by, tuple) and by[0] == key)]
 
-    def always_made(self) -> frozenset[str]:
+    def certain_attributes(self) -> frozenset[str]:
         """The names that its `__init__` assigns to `self` unconditionally, after it has called those of its bases."""
-        if self._always_made is None:
+        if self._certain_attributes is None:
             body = self._init_body()
-            self._always_made = frozenset() if body is None else always_assigned(body)
-        return self._always_made
+            self._certain_attributes = frozenset() if body is None else always_assigned(body)
+        return self._certain_attributes
 
     def count(self, name: str | Identity) -> None:
         """Note that the value of a name has changed, so that its readers have to be run again."""
@@ -397,7 +397,7 @@ class ClassInfo:
         return self._assigned
 
 
-def _exchanged_once(known: Cell, left: Cell, merged: Cell) -> Cell:
+def _join_reduced(known: Cell, new: Cell, merged: Cell) -> Cell:
     """Join two contents of an object's container; a tensor that is reduced in only one of them has an unknown rank.
 
     `add` fills it with rank-local values, `sync` reduces them: which state a later call reads is unknown.
@@ -407,14 +407,14 @@ def _exchanged_once(known: Cell, left: Cell, merged: Cell) -> Cell:
         for key, value in merged.entries.items()
         if value.kind is Kind.TENSOR
         and value.rank.differs
-        and any(key in each.entries and each.entries[key].rank == ranks.REDUCED for each in (known, left))
+        and any(key in each.entries and each.entries[key].rank == ranks.REDUCED for each in (known, new))
     }
     if not unsure:
         return merged
     return merged.holding({**merged.entries, **unsure}, merged.rest)
 
 
-def _is_wrapped_there(value: Value) -> bool:
+def _may_be_wrapped(value: Value) -> bool:
     """Whether it is a model that is wrapped on at least one path."""
     return value.kind is Kind.MODEL and value.wrapping in WRAPPED_ON_SOME_WAY
 

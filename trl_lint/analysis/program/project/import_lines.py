@@ -28,21 +28,21 @@ _NO_NAMES = re.compile(rb"\s+as\s+\w+|#[^\n]*")
 
 def import_lines(code: bytes) -> Iterator[tuple[str, list[str]]]:
     """The imported names with their module, which is empty for `import a, b.c`."""
-    for base, taken, modules in _IMPORTS.findall(code):
-        names = _NAME.findall(_NO_NAMES.sub(b"", taken or modules))
+    for base, imported, modules in _IMPORTS.findall(code):
+        names = _NAME.findall(_NO_NAMES.sub(b"", imported or modules))
         yield base.decode(), [name.decode() for name in names]
 
 
 def imported_files(project: ImportSearch, path: Path, source: bytes) -> Iterator[Path]:
     """The files of the project that a file imports."""
-    own = project.name_of(path).split(".")
-    package = own if path.name == "__init__.py" else own[:-1]
+    parts = project.name_of(path).split(".")
+    package = parts if path.name == "__init__.py" else parts[:-1]
     for module, names in import_lines(source):
         if not module:
             yield from filter(None, (project.find_from(name, path) for name in names))
             continue
         base = _absolute(module, package)
-        file = path if base == ".".join(own) else project.find_from(base, path)
+        file = path if base == ".".join(parts) else project.find_from(base, path)
         if file is None:
             continue
         if file != path:
@@ -53,7 +53,7 @@ def imported_files(project: ImportSearch, path: Path, source: bytes) -> Iterator
 def is_defined_in_reach(project: Project, starts: Iterable[Path], name: str) -> bool:
     """Whether files, or those they import (even indirectly), define a function or `self` attribute of this name."""
     key = (is_defined_in_reach, name, tuple(sorted(set(starts))))
-    return project.notes.worked_out(key, lambda: any(_defines(project, path, name) for path in _reach(project, key[2])))
+    return project.notes.cached(key, lambda: any(_defines(project, path, name) for path in _reach(project, key[2])))
 
 
 def _defines(project: Project, path: Path, name: str) -> bool:
@@ -75,6 +75,6 @@ def _reach(project: Project, starts: Iterable[Path]) -> Iterator[Path]:
 
 def _absolute(base: str, package: Sequence[str]) -> str:
     """The absolute name of the module in `from ..base import`, seen from a package."""
-    own = base.lstrip(".")
-    level = len(base) - len(own)
-    return ".".join([*(package[: len(package) - level + 1] if level else ()), *([own] if own else ())])
+    name = base.lstrip(".")
+    level = len(base) - len(name)
+    return ".".join([*(package[: len(package) - level + 1] if level else ()), *([name] if name else ())])

@@ -76,9 +76,9 @@ class ImportSearch:
         if not dotted:
             return None
         relative = Path(*dotted.split("."))
-        beside = self._first_in((top, path.parent, *self._around(path, relative.parts[0])), relative, path, top)
-        if beside is not None:
-            return beside
+        nearby = self._first_in((top, path.parent, *self._around(path, relative.parts[0])), relative, path, top)
+        if nearby is not None:
+            return nearby
         found = self._first_in(self.roots, relative, path, top)
         # A project in a subfolder usually has its own copy of the file: a program's own folder comes first.
         return found and (self._first_in(takewhile(self._is_below_roots, top.parents), relative, path, top) or found)
@@ -108,8 +108,8 @@ class ImportSearch:
 
     def _is_in_project(self, package: Path, importer: Path) -> bool:
         """Whether an installed package (or one-file module) contains the importer or a linted file."""
-        ours = (importer, *self.linted)
-        return any(path.is_relative_to(package) or path == package.with_suffix(".py") for path in ours)
+        known = (importer, *self.linted)
+        return any(path.is_relative_to(package) or path == package.with_suffix(".py") for path in known)
 
     def has_file(self, path: Path) -> bool:
         """Whether a file is at a path; the answer is recorded, as results depend on it."""

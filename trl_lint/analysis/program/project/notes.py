@@ -7,7 +7,7 @@ To attach something, write a small class without constructor arguments, and get 
             self.codes: set[str] = set()
 
 Notes that one run of a function leaves on a file, a class or the project outlive the run: they are reported
-(`Interpreter.noted`), so that the analysis can compare them with those of another run.
+(`Interpreter.note_stored`), so that the analysis can compare them with those of another run.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ NoteT = TypeVar("NoteT")
 class Notes:
     """One object per requested class, and cached results computed from texts."""
 
-    __slots__ = ("_by_class", "_worked_out")
+    __slots__ = ("_by_class", "_cached")
 
     def __init__(self) -> None:
         self._by_class: dict[type[object], object] = {}
-        self._worked_out: dict[Hashable, tuple[Callable[[], object], object]] | None = None
+        self._cached: dict[Hashable, tuple[Callable[[], object], object]] | None = None
 
     def of(self, cls: type[NoteT]) -> NoteT:
         """The note of this class, created on first use."""
@@ -35,14 +35,14 @@ class Notes:
         assert isinstance(found, cls)
         return found
 
-    def worked_out(self, what: Hashable, work: Callable[[], NoteT]) -> NoteT:
+    def cached(self, key: Hashable, work: Callable[[], NoteT]) -> NoteT:
         """The result of `work`, which depends on texts alone and is computed once."""
-        if self._worked_out is None:
-            self._worked_out = {}
-        if what not in self._worked_out:
-            self._worked_out[what] = (work, work())
-        return cast("NoteT", self._worked_out[what][1])
+        if self._cached is None:
+            self._cached = {}
+        if key not in self._cached:
+            self._cached[key] = (work, work())
+        return cast("NoteT", self._cached[key][1])
 
     def hold(self) -> bool:
         """Whether all cached results are still valid."""
-        return all(work() == found for work, found in (self._worked_out or {}).values())
+        return all(work() == found for work, found in (self._cached or {}).values())

@@ -100,12 +100,12 @@ class WaitingBlock(cst.IndentedBlock):
     @classmethod
     def at(cls, block: cst.IndentedBlock, text: str, default_indent: str) -> WaitingBlock:
         """A block with this text in the place of another one, whose white space it keeps."""
-        made = object.__new__(cls)
+        block_at = object.__new__(cls)
         blanks = {"header": block.header, "footer": block.footer, "indent": block.indent}
-        own = {"text": text, "default_indent": default_indent, "first": block.body[0]}
-        for name, value in {**blanks, **own}.items():
-            object.__setattr__(made, name, value)
-        return made
+        fields = {"text": text, "default_indent": default_indent, "first": block.body[0]}
+        for name, value in {**blanks, **fields}.items():
+            object.__setattr__(block_at, name, value)
+        return block_at
 
     def __getattr__(self, name: str) -> object:
         if name != "body":

@@ -137,7 +137,7 @@ def encode(text: str, encoding: str) -> bytes:
     return text.encode(encoding)
 
 
-def gives_back(text: str, encoding: str, source: bytes) -> bool:
+def round_trips(text: str, encoding: str, source: bytes) -> bool:
     """Whether encoding a text reproduces the same bytes: some encodings spell a character in several ways."""
     try:
         return encode(text, encoding) == source

@@ -67,23 +67,23 @@ def _read_of(block: WaitingBlock) -> _Read:
 
 
 @dataclass(frozen=True)
-class Retyped:
+class ChangedBody:
     """A module in which only the body of one function was changed.
 
     Attributes:
         function: The old function.
         new: The new function.
         tree: The tree of the new text, which shares all nodes with the old one except the function and those around it.
-        instead: For each of these, by the id of the old node, the new node.
+        replacements: For each of these, by the id of the old node, the new node.
     """
 
     function: cst.FunctionDef
     new: cst.FunctionDef
     tree: cst.Module
-    instead: Mapping[int, cst.CSTNode]
+    replacements: Mapping[int, cst.CSTNode]
 
     @classmethod
-    def between(cls, module: Module, source: bytes) -> Retyped | None:
+    def between(cls, module: Module, source: bytes) -> ChangedBody | None:
         """The change from a module to another text; None if it is more than one body, or that can't be parsed."""
         try:
             old, new = module.text, decode(source)[0]
@@ -93,15 +93,15 @@ class Retyped:
         if span is None:
             return None
         start, end, new_end = span
-        there = [each for each in functions_of(module.tree.body) if _text_of(each) == old[start:end]]
-        if len(there) != 1 or not isinstance(there[0].body, WaitingBlock):
+        matching = [each for each in functions_of(module.tree.body) if _text_of(each) == old[start:end]]
+        if len(matching) != 1 or not isinstance(matching[0].body, WaitingBlock):
             return None
-        before = there[0].body
+        before = matching[0].body
         block = WaitingBlock.at(before, new[start:new_end], before.default_indent)
         if not block.is_readable():
             return None
         block.keep(with_old_nodes(before.body, block.body))
-        return cls._with(module.tree, there[0], there[0].with_changes(body=block))
+        return cls._with(module.tree, matching[0], matching[0].with_changes(body=block))
 
     def keeps_writes(self) -> bool:
         """Whether the function still writes everything it wrote into containers, as far as its changed lines show.
@@ -109,27 +109,27 @@ class Retyped:
         New lines may call something, as additional writes are visible in the containers.
         """
         before, after = (_lines(each) for each in (self.function, self.new))
-        gone = [line for name, line in before.items() if name not in after]
-        come = [line for name, line in after.items() if name not in before]
-        if any(of_class(line, cst.Call) for line in gone) or not all(map(_goes_on, (*gone, *come))):
+        removed = [line for name, line in before.items() if name not in after]
+        added = [line for name, line in after.items() if name not in before]
+        if any(of_class(line, cst.Call) for line in removed) or not all(map(_only_reads_or_binds, (*removed, *added))):
             return False
         names = {each.value for line in before.values() for each in of_class(line, cst.Name)}
-        return _bound(gone) == _bound(come) & names
+        return _bound(removed) == _bound(added) & names
 
     @classmethod
-    def _with(cls, tree: cst.Module, old: cst.FunctionDef, new: cst.FunctionDef) -> Retyped:
+    def _with(cls, tree: cst.Module, old: cst.FunctionDef, new: cst.FunctionDef) -> ChangedBody:
         """A tree in which one function is replaced, with new nodes around it."""
-        instead: dict[int, cst.CSTNode] = {id(old): new}
+        replacements: dict[int, cst.CSTNode] = {id(old): new}
         child: cst.CSTNode = old
         for parent in reversed(list(around(tree, old))):
-            instead[id(parent)] = _having(parent, child, instead[id(child)])
+            replacements[id(parent)] = _with_replaced(parent, child, replacements[id(child)])
             child = parent
-        changed = instead[id(tree)]
+        changed = replacements[id(tree)]
         assert isinstance(changed, cst.Module)
-        return cls(old, new, changed, instead)
+        return cls(old, new, changed, replacements)
 
 
-def _having(parent: cst.CSTNode, child: cst.CSTNode, new: cst.CSTNode) -> cst.CSTNode:
+def _with_replaced(parent: cst.CSTNode, child: cst.CSTNode, new: cst.CSTNode) -> cst.CSTNode:
     """A node with one of its parts replaced."""
     for name in PARTS:
         part = getattr(parent, name, None)
@@ -201,7 +201,7 @@ def _lines(function: cst.FunctionDef) -> dict[int, cst.SimpleStatementLine]:
     return {id(line): line for line in of_class(function, cst.SimpleStatementLine)}
 
 
-def _goes_on(line: cst.SimpleStatementLine) -> bool:
+def _only_reads_or_binds(line: cst.SimpleStatementLine) -> bool:
     """Whether a line only reads something, or binds names."""
     return all(isinstance(each, (cst.Expr, cst.Pass)) or _names_bound(each) is not None for each in line.body)
 

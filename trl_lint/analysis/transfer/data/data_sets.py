@@ -61,17 +61,18 @@ def of_some_ranks(
     that both branches have kept is the one from before, so that a condition in a branch of another one (`elif`)
     replaces nothing.
     """
-    (taken, known), (skipped, known_else) = arms
+    (if_true, known_true), (if_false, known_false) = arms
     found = {}
-    for name in known.keys() & known_else.keys():
-        kept, kept_else = taken.names.get(name) is known[name], skipped.names.get(name) is known_else[name]
-        if kept is kept_else:
-            if kept:
+    for name in known_true.keys() & known_false.keys():
+        is_kept_if_true = if_true.names.get(name) is known_true[name]
+        is_kept_if_false = if_false.names.get(name) is known_false[name]
+        if is_kept_if_true is is_kept_if_false:
+            if is_kept_if_true:
                 found[name] = before.names[name]
             continue
-        new = (skipped if kept else taken).names.get(name)
+        new = (if_false if is_kept_if_true else if_true).names.get(name)
         if new is not None and new.kind is not Kind.NONE:
-            first = not known[name].rank.differs
+            first = not known_true[name].rank.differs
             found[name] = DATASET.replace(rank=ranks.RANK_LOCAL, provenance=division.provenance) if first else DATASET
     return found
 
@@ -83,9 +84,9 @@ def drawn(row: FunctionRow, args: Arguments, receiver: Value | None, value: Valu
     """
     if not is_dataset(value):
         return value
-    apart = receiver is not None and is_dataset(receiver) and receiver.rank.state is State.UNKNOWN
+    may_differ = receiver is not None and is_dataset(receiver) and receiver.rank.state is State.UNKNOWN
     seeds = [args.get(*seed) for seed in row.seeds]
     unseeded = bool(row.seeds) and all(is_none(seed) for seed in seeds)
     in_order = (ordered := args.keywords.get("shuffle")) is not None and ordered.const is False
     is_drawn = unseeded and not in_order and args.double is None and args.star is None
-    return value.replace(rank=ranks.UNKNOWN) if apart or is_drawn else value
+    return value.replace(rank=ranks.UNKNOWN) if may_differ or is_drawn else value

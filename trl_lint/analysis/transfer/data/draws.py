@@ -26,7 +26,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import ContainerValue, LibraryInstance, LibraryName, TupleValue, is_none
-from trl_lint.domain.provenance import EitherWay, OneByOne, Step, ways_of
+from trl_lint.domain.provenance import EitherPlace, OneByOne, Step, alternatives_of
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library
@@ -63,22 +63,22 @@ class Seeding:
 class Draw(Step):
     """The place of a draw.
 
-    how: its row. function: the one around it. seeded: the generators that may be seeded before. is_apart: its seed, or
+    row: its row. function: the one around it. seeded: the generators that may be seeded before. is_apart: its seed, or
     that of its generator, is rank-local. seeds, names: see `DatasetDrawn`.
     """
 
-    __slots__ = ("function", "how", "is_apart", "name", "names", "seeded", "seeds")
+    __slots__ = ("function", "is_apart", "name", "names", "row", "seeded", "seeds")
 
     def __init__(
-        self, frame: Frame, node: cst.CSTNode, name: str, how: table.DrawRow, args: Arguments, text: str = _TEXT
+        self, frame: Frame, node: cst.CSTNode, name: str, row: table.DrawRow, args: Arguments, text: str = _TEXT
     ) -> None:
         super().__init__(frame.module, node, text)
-        self.how = how
+        self.row = row
         self.name = name
         self.function = frame.function
         seeding = frame.trace.notes.of(Seeding)
         self.seeded = seeding.seeds
-        self.is_apart = how.generator in seeding.apart or any(_is_given_apart(args, seed) for seed in how.seeds)
+        self.is_apart = row.generator in seeding.apart or any(_has_rank_local_seed(args, seed) for seed in row.seeds)
         self.seeds = tuple(_seeds(frame))
         self.names = frozenset(name for name, value in frame.memory.names.items() if not value.rank.differs)
         seeding.draws.append(self)
@@ -109,15 +109,15 @@ def _is_arguments(frame: Frame, value: Value) -> bool:
 def called(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
     """The result of a library function that draws parts, or that shuffles its argument; None for others."""
     if name in table.MADE_OF:
-        made = made_of(frame, (name,), args, UNKNOWN)
-        return None if made is UNKNOWN else made
-    how = table.DRAWS.get(name)
-    if how is None or how.gives == "indices" or not _is_drawn(frame, how, args):
+        result = dataset_of(frame, (name,), args, UNKNOWN)
+        return None if result is UNKNOWN else result
+    row = table.DRAWS.get(name)
+    if row is None or row.gives == "indices" or not _is_drawn(frame, row, args):
         return None
-    draw = Draw(frame, node, name, how, args)
-    if how.gives == "parts":
+    draw = Draw(frame, node, name, row, args)
+    if row.gives == "parts":
         return frame.allocate(node, Cell("list", rest=_part(name, draw)))
-    _put_in_order(frame, args, node, draw)
+    _shuffle_in_place(frame, args, node, draw)
     return None
 
 
@@ -127,7 +127,7 @@ def _part(name: str, draw: Draw) -> Value:
     return Value(ranks.DRAWN, provenance=draw)
 
 
-def _put_in_order(frame: Frame, args: Arguments, node: cst.CSTNode, draw: Draw) -> None:
+def _shuffle_in_place(frame: Frame, args: Arguments, node: cst.CSTNode, draw: Draw) -> None:
     """`random.shuffle(rows)`: from here on, the order of the list is rank-local."""
     target, value = args.expression(0), args.get(0, "x")
     if value is None or value.rank.differs:
@@ -141,31 +141,31 @@ def _put_in_order(frame: Frame, args: Arguments, node: cst.CSTNode, draw: Draw) 
 
 def explained(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
     """The result of a function that draws indices or items, with the draw as its provenance."""
-    how = table.DRAWS.get(name)
-    if how is None or how.gives != "indices" or not value.rank.differs or not _is_drawn(frame, how, args):
+    row = table.DRAWS.get(name)
+    if row is None or row.gives != "indices" or not value.rank.differs or not _is_drawn(frame, row, args):
         return value
-    return value.replace(provenance=Draw(frame, node, name, how, args))
+    return value.replace(provenance=Draw(frame, node, name, row, args))
 
 
-def _is_drawn(frame: Frame, how: table.DrawRow, args: Arguments) -> bool:
+def _is_drawn(frame: Frame, row: table.DrawRow, args: Arguments) -> bool:
     """Whether all ranks get here, with the same arguments, and each with its own generator."""
-    if not _gets_here(frame) or args.star is not None or args.double is not None:
+    if not _is_reached_by_all(frame) or args.star is not None or args.double is not None:
         return False
-    given = [value for value in (args.get(*seed) for seed in how.seeds) if value is not None]
-    if any(value.rank.differs for value in args.all() if not any(value is seed for seed in given)):
+    seeds_given = [value for value in (args.get(*seed) for seed in row.seeds) if value is not None]
+    if any(value.rank.differs for value in args.all() if not any(value is seed for seed in seeds_given)):
         return False
     if _is_false(args.keywords.get("shuffle")):
         return False
-    return all(is_none(value) or is_apart(value.rank) for value in given)
+    return all(is_none(value) or is_rank_local_seed(value.rank) for value in seeds_given)
 
 
-def _is_given_apart(args: Arguments, seed: Parameter) -> bool:
+def _has_rank_local_seed(args: Arguments, seed: Parameter) -> bool:
     """Whether a draw gets a rank-local seed, or a generator with one."""
     value = args.get(*seed)
-    return value is not None and is_apart(value.rank)
+    return value is not None and is_rank_local_seed(value.rank)
 
 
-def is_apart(seed: Rank) -> bool:
+def is_rank_local_seed(seed: Rank) -> bool:
     """Whether a seed certainly differs on each rank; a drawn seed may come from the same state."""
     return seed.differs and bool(seed.origins & (Origin.CLOCK | Origin.RANK))
 
@@ -174,13 +174,13 @@ def of_generator(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) ->
     """`generator.manual_seed(seed + rank)`: from here on, the generator of this name is rank-local."""
     target = callee_of(node)
     receiver = target.value if isinstance(target, cst.Attribute) else None
-    if name in table.OF_ITS_OWN and isinstance(receiver, cst.Name) and receiver.value in frame.memory.names:
+    if name in table.GENERATOR_METHODS and isinstance(receiver, cst.Name) and receiver.value in frame.memory.names:
         value = frame.memory.names[receiver.value]
-        if is_apart(args.rank()) and not isinstance(value, LibraryName):
+        if is_rank_local_seed(args.rank()) and not isinstance(value, LibraryName):
             frame.memory.names[receiver.value] = value.replace(rank=args.rank(), provenance=args.all()[0].provenance)
 
 
-def _gets_here(frame: Frame) -> bool:
+def _is_reached_by_all(frame: Frame) -> bool:
     """Whether all ranks get here, at once or one after the other, so that none reads another one's draw.
 
     A setting (`if args.eval_size > 0:`) is the same on all of them.
@@ -211,26 +211,26 @@ def of_dataset(
     value = data_sets.drawn(row, args, receiver, value)
     if not row.name.startswith("datasets."):
         return value
-    own = row.name.rpartition(".")[2]
+    name = row.name.rpartition(".")[2]
     before = next(draws_of(frame, [*([receiver] if receiver is not None else []), *args.all()]), None)
     if isinstance(value, LibraryInstance) and value.name in table.STREAMS:
         return value
     if before is not None:
         is_result = is_dataset(value) or value.rank.state is State.SAME
-        return DATASET.replace(rank=ranks.DRAWN, provenance=before) if is_result and own not in table.ORDERS else value
-    if not row.seeds or not is_dataset(value) or receiver is None or receiver.rank.differs or _is_apart(receiver):
+        return DATASET.replace(rank=ranks.DRAWN, provenance=before) if is_result and name not in table.ORDERS else value
+    if not row.seeds or not is_dataset(value) or receiver is None or receiver.rank.differs or _may_differ(receiver):
         return value
     if not is_dataset(receiver):
         # Created in memory, or from an unknown source: `map` has no shared cache file.
         value = SAME if ranks.combine(receiver.rank, args.rank()).state is State.SAME else UNKNOWN
     is_named = not table.CACHED_BY_NAME.isdisjoint(args.keywords)
-    how = replace(table.DATASET_DRAW, seeds=row.seeds)
-    if is_named or not _is_drawn(frame, how, args):
+    draw_row = replace(table.DATASET_DRAW, seeds=row.seeds)
+    if is_named or not _is_drawn(frame, draw_row, args):
         return value
-    return DATASET.replace(rank=ranks.DRAWN, provenance=Draw(frame, node, own, how, args))
+    return DATASET.replace(rank=ranks.DRAWN, provenance=Draw(frame, node, name, draw_row, args))
 
 
-def _is_apart(receiver: Value) -> bool:
+def _may_differ(receiver: Value) -> bool:
     """Whether the ranks may have different data before the draw."""
     return is_dataset(receiver) and receiver.rank.state is not State.SAME
 
@@ -238,30 +238,30 @@ def _is_apart(receiver: Value) -> bool:
 # --- what is derived from draws -------------------------------------------------------------------------
 
 
-def made_of(frame: Frame, bases: Iterable[str], args: Arguments, made: Value) -> Value:
+def dataset_of(frame: Frame, bases: Iterable[str], args: Arguments, dataset: Value) -> Value:
     """A data set of a class with these bases, created from these arguments."""
     names = tuple(bases)
     if not any(base.startswith(table.DATASET_BASES) for base in names) or not table.STREAMS.isdisjoint(names):
-        return made
-    draw = next(draws_of(frame, [*args.all(), *_rows_of(frame, made)]), None)
+        return dataset
+    draw = next(draws_of(frame, [*args.all(), *_rows_of(frame, dataset)]), None)
     if draw is None:
-        return made
-    if made.kind is Kind.INSTANCE:
-        return made.replace(rank=ranks.DRAWN, provenance=draw)
+        return dataset
+    if dataset.kind is Kind.INSTANCE:
+        return dataset.replace(rank=ranks.DRAWN, provenance=draw)
     return LibraryInstance("torch.utils.data.Subset", ranks.DRAWN, provenance=draw)
 
 
-def _rows_of(frame: Frame, made: Value) -> Iterator[Value]:
+def _rows_of(frame: Frame, dataset: Value) -> Iterator[Value]:
     """The attribute of the project's data set that its `__len__` measures."""
-    length = made.cls.find("__len__") if isinstance(made, ProjectInstance) else None
-    if length is None or not isinstance(made, ProjectInstance):
+    length = dataset.cls.find("__len__") if isinstance(dataset, ProjectInstance) else None
+    if length is None or not isinstance(dataset, ProjectInstance):
         return
     for node in below(length.node):
         match node:
             case cst.Call(
                 func=cst.Name(value="len"), args=[cst.Arg(value=cst.Attribute(value=cst.Name(value="self"), attr=name))]
             ):
-                value = frame.read_attribute(made.cls, name.value)
+                value = frame.read_attribute(dataset.cls, name.value)
                 if value is not None:
                     yield value
 
@@ -276,7 +276,7 @@ def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
 def draws_of(frame: Frame, values: Iterable[Value], depth: int = 1) -> Iterator[Step]:
     """The chains of these values, and of the items of containers among them, that begin with a draw."""
     for value in values:
-        if value.provenance is not None and _is_marked(value) and first_of(value.provenance) is not None:
+        if value.provenance is not None and _is_marked(value) and first_draw(value.provenance) is not None:
             yield value.provenance
         elif depth and isinstance(value, TupleValue):
             yield from draws_of(frame, value.items, depth - 1)
@@ -290,19 +290,19 @@ def _is_marked(value: Value) -> bool:
     return value.rank == ranks.DRAWN or value.kind is Kind.LOADER or value.rank.origins == Origin.RNG
 
 
-def first_of(step: Step | None) -> Draw | None:
+def first_draw(step: Step | None) -> Draw | None:
     while step is not None and step.before is not None:
         step = step.before
-    if isinstance(step, EitherWay):
-        return first_of(step.ways[0])
+    if isinstance(step, EitherPlace):
+        return first_draw(step.alternatives[0])
     return step if isinstance(step, Draw) else None
 
 
-def all_of(step: Step | None) -> Iterator[Draw]:
+def all_draws(step: Step | None) -> Iterator[Draw]:
     """The draws that a value may come from, on either path."""
-    while step is not None and step.before is not None and not isinstance(step, EitherWay):
+    while step is not None and step.before is not None and not isinstance(step, EitherPlace):
         step = step.before
-    for way in () if step is None else ways_of(step):
-        draw = first_of(way)
+    for alternative in () if step is None else alternatives_of(step):
+        draw = first_draw(alternative)
         if draw is not None:
             yield draw

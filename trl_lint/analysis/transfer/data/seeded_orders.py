@@ -23,12 +23,12 @@ _PLAIN = (cst.Name, cst.Attribute, cst.Integer, cst.BinaryOperation)
 
 def as_drawn(frame: Frame, function: cst.CSTNode, yielded: Value) -> Value:
     """The value that a generator function yields; the same on all ranks if it is unknown and its draws are seeded."""
-    if yielded.rank.state is not State.UNKNOWN or not _draws_alike(frame, function):
+    if yielded.rank.state is not State.UNKNOWN or not _draws_same(frame, function):
         return yielded
     return yielded.replace(rank=ranks.SAME)
 
 
-def _draws_alike(frame: Frame, function: cst.CSTNode) -> bool:
+def _draws_same(frame: Frame, function: cst.CSTNode) -> bool:
     """Whether a function draws only from generators that it creates, with seeds that are not rank-local.
 
     A function that refers to the rank anywhere may select the rows by it, or change the seed.
@@ -36,8 +36,8 @@ def _draws_alike(frame: Frame, function: cst.CSTNode) -> bool:
     makers = [call for call in of_class(function, cst.Call) if last_name(call.func) in SEEDED_GENERATORS]
     if not makers or not all(_is_seeded(frame, call) for call in makers):
         return False
-    asks = (MAY_ASK_FOR_RANK, RANK_FIELD, RANK_NUMBER)
-    return not any(guess.fits(name) for name in names_in(function) for guess in asks)
+    guesses = (MAY_ASK_FOR_RANK, RANK_FIELD, RANK_NUMBER)
+    return not any(guess.fits(name) for name in names_in(function) for guess in guesses)
 
 
 def _is_seeded(frame: Frame, maker: cst.Call) -> bool:

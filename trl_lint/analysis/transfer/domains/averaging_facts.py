@@ -44,7 +44,7 @@ class AveragingDomain(Domain["Frame"]):
     ) -> Value:
         if value.averaging is None or not value.averaging.means:
             return value
-        return tensor_averages.handed(value, frame.handing_on(value, "", expression, parameter))
+        return tensor_averages.with_call(value, frame.write_here(value, "", expression, parameter))
 
     def returned(self, frame: Frame, value: Value) -> Value:
         return tensor_averages.returned(value)

@@ -42,7 +42,7 @@ class DeviceDomain(Domain["Frame"]):
         return device_steps.located(frame, value.replace(device=place), node)
 
     def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
-        return device_steps.located(frame, tensor_devices.made(call.row, call.name, call.args, value), call.node)
+        return device_steps.located(frame, tensor_devices.created(call.row, call.name, call.args, value), call.node)
 
     def text(self, frame: Frame, parts: Sequence[Value], value: Value) -> Value:
         place = tensor_devices.formatted(parts)

@@ -45,9 +45,11 @@ class DrawDomain(Domain["Frame"]):
     ) -> Value:
         return draws.of_dataset(frame, row, args, node, receiver, value)
 
-    def made(self, frame: Frame, bases: Iterable[str], args: Arguments, value: Value) -> Value:
+    def created(self, frame: Frame, bases: Iterable[str], args: Arguments, value: Value) -> Value:
         return (
-            draws.loaded(frame, args, value) if value.kind is Kind.LOADER else draws.made_of(frame, bases, args, value)
+            draws.loaded(frame, args, value)
+            if value.kind is Kind.LOADER
+            else draws.dataset_of(frame, bases, args, value)
         )
 
 

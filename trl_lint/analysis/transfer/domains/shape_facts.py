@@ -63,8 +63,8 @@ class ShapeDomain(Domain["Frame"]):
         shape = tensor_shapes.of_named(frame, row.name, args)
         return batch_lengths.mapped(frame, receiver, args, value) if shape is None else shaped(value, shape)
 
-    def made(self, frame: Frame, bases: Iterable[str], args: Arguments, value: Value) -> Value:
-        batch_lengths.given(frame, args, value)
+    def created(self, frame: Frame, bases: Iterable[str], args: Arguments, value: Value) -> Value:
+        batch_lengths.note_lengths(frame, args, value)
         return batch_lengths.loaded(frame, args, value)
 
     def operator(

@@ -4,7 +4,7 @@ The control at a point:
 
     with torch.no_grad(): ...             control.grad False inside
     @torch.no_grad()                      control.grad False in the whole function
-    with GatheredParameters(weights): ... control.whole True inside
+    with GatheredParameters(weights): ... control.parameters_gathered True inside
     torch.set_grad_enabled(False)         control.grad False from here on
 """
 
@@ -90,8 +90,8 @@ def decorated(control: Control, decorators: frozenset[str]) -> Control:
 
 def no_grad(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`torch.no_grad()`, `torch.inference_mode(mode=True)`."""
-    given = next(iter(args.all()), None)
-    return GradientSwitch(given is not None and given.const is False)
+    switch = next(iter(args.all()), None)
+    return GradientSwitch(switch is not None and switch.const is False)
 
 
 def enable_grad(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -100,9 +100,9 @@ def enable_grad(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def set_grad_enabled(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """As a context manager, or as a statement that applies to the code after it."""
-    given = next(iter(args.all()), None)
-    if given is None or not isinstance(given.const, bool):
+    switch = next(iter(args.all()), None)
+    if switch is None or not isinstance(switch.const, bool):
         return Value(SAME)
     if frame.discarded is node:
-        frame.memory.control = frame.memory.control.without_gradients(off=not given.const)
-    return GradientSwitch(bool(given.const))
+        frame.memory.control = frame.memory.control.without_gradients(off=not switch.const)
+    return GradientSwitch(bool(switch.const))

@@ -28,10 +28,10 @@ def _is_model(value: Value) -> bool:
     return is_module or (value.kind is Kind.MODEL and value.wrapping is not Wrapping.WRAPPED)
 
 
-def are_trained_apart(frame: Frame) -> bool:
+def are_trained_unwrapped(frame: Frame) -> bool:
     """Whether reachable models were prepared without effect, and none may have a wrapper."""
     found = False
-    for value in frame.in_reach():
+    for value in frame.reachable_values():
         if isinstance(value, PreparedObject) or _may_be_wrapped(value):
             return False
         found |= value.kind in _HOLDERS and value.wrapping is Wrapping.BARE

@@ -16,8 +16,8 @@ import builtins
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ProjectInstance, class_of
-from trl_lint.analysis.program.idioms.path_conditions import ways_out
-from trl_lint.analysis.program.syntax import ancestors, identifiers, last_name, names_in, of_class, own_attribute
+from trl_lint.analysis.program.idioms.path_conditions import exits_in
+from trl_lint.analysis.program.syntax import ancestors, identifiers, last_name, names_in, of_class, self_attribute
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN
@@ -27,7 +27,7 @@ from trl_lint.domain.provenance import Prepared, WrappedWhere
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
-from trl_lint.knowledge.heuristics import BESIDE_MODEL, MAKES_INPUTS, OPTIMIZER_OBJECT, SCHEDULER_OBJECT
+from trl_lint.knowledge.heuristics import MAKES_INPUTS, OPTIMIZER_OBJECT, PREPARED_WITH_MODEL, SCHEDULER_OBJECT
 
 # The kinds of values that may be frozen as a whole and then trained in part.
 _FROZEN = frozenset({Kind.MODEL, Kind.UNKNOWN})
@@ -53,33 +53,33 @@ def is_wrapped(value: Value) -> bool:
     return isinstance(value, PreparedObject) or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED)
 
 
-def may_be_left(frame: Frame, value: Value, node: cst.CSTNode) -> bool:
+def may_stay_unwrapped(frame: Frame, value: Value, node: cst.CSTNode) -> bool:
     """Whether `prepare` leaves a model unwrapped, on one path at least: it does not wrap a model without gradients.
 
     A model frozen on one path is trained if a test around `prepare` depends on the same condition, or if it is the
     only model prepared with the optimizer.
     """
     if value.device == MAYBE_FROZEN:
-        return not (_asks_whether_frozen(frame, node) or _is_with_its_optimizer(node))
+        return not (_is_tested_like_freezing(frame, node) or _is_with_its_optimizer(node))
     return not value.grad and value.device != EVALUATED
 
 
-def _asks_whether_frozen(frame: Frame, node: cst.CSTNode) -> bool:
+def _is_tested_like_freezing(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether a test around a place shares a name with a test in whose branches something is frozen."""
     branches = of_class(frame.root, cst.If)
     around = set(map(id, ancestors(frame.root, node)))
-    asked = set().union(*(_asked_for(each.test) for each in branches if id(each) in around))
+    tested = set().union(*(_names_tested(each.test) for each in branches if id(each) in around))
     others = (each for each in branches if id(each) not in around and not _FREEZING.isdisjoint(names_in(each)))
-    return any(not asked.isdisjoint(_asked_for(each.test)) for each in others)
+    return any(not tested.isdisjoint(_names_tested(each.test)) for each in others)
 
 
 def _is_with_its_optimizer(node: cst.CSTNode) -> bool:
     """Whether exactly one object is passed together with its optimizer: `prepare(model, optimizer, train_loader)`."""
-    given = [" ".join(names_in(each.value)).lower() for each in node.args] if isinstance(node, cst.Call) else []
-    return sum(not BESIDE_MODEL.fits(each) for each in given) == 1 and any(map(OPTIMIZER_OBJECT.fits, given))
+    names = [" ".join(names_in(each.value)).lower() for each in node.args] if isinstance(node, cst.Call) else []
+    return sum(not PREPARED_WITH_MODEL.fits(each) for each in names) == 1 and any(map(OPTIMIZER_OBJECT.fits, names))
 
 
-def _asked_for(test: cst.BaseExpression) -> set[str]:
+def _names_tested(test: cst.BaseExpression) -> set[str]:
     """The names in a test, the last one of `args.flag`."""
     owners = {id(each.value) for each in of_class(test, cst.Attribute)}
     return {each.value for each in of_class(test, cst.Name) if id(each) not in owners} - _BUILTINS
@@ -98,12 +98,12 @@ def narrowed_at(frame: Frame, prepared: Value, node: cst.CSTNode) -> Value:
     provenance = prepared.provenance
     if prepared.wrapping is not Wrapping.MAYBE:
         return model
-    is_known = (
+    is_undecided = (
         isinstance(provenance, WrappedWhere)
         and provenance.function is frame.function
-        and not _is_asked(frame, provenance, node)
+        and not _may_be_tested(frame, provenance, node)
     )
-    return model.replace(wrapping=Wrapping.MAYBE if is_known else Wrapping.UNKNOWN)
+    return model.replace(wrapping=Wrapping.MAYBE if is_undecided else Wrapping.UNKNOWN)
 
 
 def is_scheduler(prepared: cst.CSTNode) -> bool:
@@ -116,31 +116,31 @@ def is_run(frame: Frame, prepared: cst.BaseExpression) -> bool:
 
     Only models are called, and objects that create their inputs.
     """
-    attribute = own_attribute(prepared)
+    attribute = self_attribute(prepared)
     name = prepared.value if isinstance(prepared, cst.Name) else ""
     if MAKES_INPUTS.fits(attribute or name) or not (attribute or name):
         return False
     root = frame.cls.node if attribute and frame.cls is not None else frame.root
     return any(
-        (own_attribute(used) or (used.value if isinstance(used, cst.Name) else "")) == (attribute or name)
+        (self_attribute(used) or (used.value if isinstance(used, cst.Name) else "")) == (attribute or name)
         for used in map(_used_as_model, of_class(root, cst.Call))
     )
 
 
 def _used_as_model(call: cst.Call) -> cst.BaseExpression:
     """The object that a call runs, or whose parameters it reads."""
-    is_asked = isinstance(call.func, cst.Attribute) and call.func.attr.value in models.ASKED_FOR_PARAMETERS
-    return call.func.value if is_asked and isinstance(call.func, cst.Attribute) else call.func
+    reads_parameters = isinstance(call.func, cst.Attribute) and call.func.attr.value in models.ASKED_FOR_PARAMETERS
+    return call.func.value if reads_parameters and isinstance(call.func, cst.Attribute) else call.func
 
 
-def _is_asked(frame: Frame, where: WrappedWhere, node: cst.CSTNode) -> bool:
+def _may_be_tested(frame: Frame, condition: WrappedWhere, node: cst.CSTNode) -> bool:
     """Whether a test before a place, around it or with an exit, may distinguish the two paths."""
     around = set(map(id, ancestors(frame.root, node)))
-    asked = where.names - _BUILTINS
+    tested = condition.names - _BUILTINS
     return any(
-        not asked.isdisjoint(names_in(branch.test))
+        not tested.isdisjoint(names_in(branch.test))
         for branch in of_class(frame.root, cst.If)
-        if branch.test is not where.node and (id(branch) in around or ways_out(branch))
+        if branch.test is not condition.node and (id(branch) in around or exits_in(branch))
     )
 
 
@@ -148,8 +148,8 @@ def part(model: Value) -> Value:
     """A submodule: UNWRAPPED if the whole is."""
     wrapping = Wrapping.UNWRAPPED if model.wrapping is Wrapping.UNWRAPPED else Wrapping.BARE
     provenance = model.provenance if wrapping is Wrapping.UNWRAPPED else None
-    made = ModelValue(SAME, wrapping=wrapping, grad=model.grad, device=model.device, provenance=provenance)
-    return replicated(made) if is_replicated(model) else made
+    submodule = ModelValue(SAME, wrapping=wrapping, grad=model.grad, device=model.device, provenance=provenance)
+    return replicated(submodule) if is_replicated(model) else submodule
 
 
 def copied(model: Value) -> Value:
@@ -165,21 +165,21 @@ def replicated(value: Value) -> Value:
     return in_model_role(value, ModelRole.REPLICATED) if is_other else value
 
 
-def wrapped_here(frame: Frame, args: Arguments, node: cst.CSTNode, by_ddp: bool = False) -> None:
+def note_wrapped(frame: Frame, args: Arguments, node: cst.CSTNode, by_ddp: bool = False) -> None:
     """`DDP(net)`, `accelerator.prepare(net)`: from here on `net` is the module inside the wrapper."""
     for index, value in enumerate(args.positional):
         name = args.expression(index)
         is_bare = value.kind is Kind.MODEL and value.wrapping is Wrapping.BARE
         if is_bare and isinstance(name, cst.Name) and frame.memory.names.get(name.value) is value:
             provenance = frame.step(node, "it is wrapped here, under another name", value.provenance)
-            held = value.replace(wrapping=Wrapping.UNWRAPPED, provenance=provenance)
-            frame.memory.names[name.value] = replicated(held) if by_ddp else held
+            inner = value.replace(wrapping=Wrapping.UNWRAPPED, provenance=provenance)
+            frame.memory.names[name.value] = replicated(inner) if by_ddp else inner
 
 
 def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst.BaseExpression | None) -> Value:
     """The model after `.eval()`, `.train()` or `.requires_grad_()`, also updated in place."""
-    given = next(iter(args.all()), None)
-    on = given is None or given.const is not False
+    switch = next(iter(args.all()), None)
+    on = switch is None or switch.const is not False
     if name in models.ADD_WHAT_IS_TRAINED:
         changed = model.replace(grad=True)
     elif name == "requires_grad_":
@@ -244,9 +244,9 @@ def _freezes(line: cst.CSTNode, names: frozenset[str]) -> bool:
 def freeze(frame: Frame, value: Value, args: Arguments, callee: cst.CSTNode) -> None:
     """`net.requires_grad_(False)` of an otherwise unknown value: if it is a model, `prepare` does not wrap it."""
     name = callee.value if isinstance(callee, cst.Attribute) else None
-    given = next(iter(args.all()), None)
+    switch = next(iter(args.all()), None)
     if isinstance(name, cst.Name) and frame.memory.names.get(name.value) is value:
-        frame.memory.names[name.value] = value.replace(grad=given is None or given.const is not False)
+        frame.memory.names[name.value] = value.replace(grad=switch is None or switch.const is not False)
 
 
 def partly_trained(frame: Frame, part: cst.BaseExpression) -> None:

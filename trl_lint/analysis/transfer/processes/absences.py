@@ -24,12 +24,12 @@ from trl_lint.domain.absence import Absence
 from trl_lint.domain.constants import World
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import alone_of
+from trl_lint.domain.kinds import single_process_value
 from trl_lint.domain.provenance import LauncherVariable, Step, source_step
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import UNKNOWN, Kind, Value
-from trl_lint.knowledge.heuristics import NAMES_ENGINE, TELLS_OF_THE_JOB
+from trl_lint.knowledge.heuristics import JOB_SETTING, NAMES_ENGINE
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
@@ -94,7 +94,7 @@ def _is_of_job(frame: Frame, part: cst.CSTNode) -> bool:
     if isinstance(frame.node_values.get(id(part), UNKNOWN).const, World):
         return True
     is_denied = isinstance(part, cst.UnaryOperation) and isinstance(part.operator, cst.Not)
-    return is_denied and any(TELLS_OF_THE_JOB.fits(each) or NAMES_ENGINE.fits(each) for each in identifiers(part))
+    return is_denied and any(JOB_SETTING.fits(each) or NAMES_ENGINE.fits(each) for each in identifiers(part))
 
 
 def _asks_rank(frame: Frame, part: cst.CSTNode) -> bool:
@@ -103,7 +103,7 @@ def _asks_rank(frame: Frame, part: cst.CSTNode) -> bool:
     if isinstance(part, cst.Comparison) and sum(not _names_ranks(frame, each) for each in _sides(part)) > 1:
         return False
     is_of_launcher = value.rank.differs and isinstance(source_step(value.provenance), LauncherVariable)
-    return is_of_launcher or alone_of(value) is not None
+    return is_of_launcher or single_process_value(value) is not None
 
 
 def _sides(part: cst.Comparison) -> list[cst.BaseExpression]:

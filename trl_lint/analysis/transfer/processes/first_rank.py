@@ -40,13 +40,13 @@ class FirstRanks:
     """What is known of first ranks in a run.
 
     calls: the scope in the `with` block of a call, by the id of its node. first_rank: the first rank where a context
-    manager yields. meets: whether there is a barrier in it.
+    manager yields. has_barrier: whether there is a barrier in it.
     """
 
     def __init__(self) -> None:
         self.calls: dict[int, str] = {}
         self.first_rank: FirstRank | None = None
-        self.meets = False
+        self.has_barrier = False
 
 
 def note_context(frame: Frame, node: cst.CSTNode, scope: str) -> None:
@@ -55,7 +55,7 @@ def note_context(frame: Frame, node: cst.CSTNode, scope: str) -> None:
 
 
 def note_barrier(frame: Frame) -> None:
-    frame.notes.of(FirstRanks).meets = True
+    frame.notes.of(FirstRanks).has_barrier = True
 
 
 def one_by_one(frame: Frame, node: cst.With) -> OneByOne:
@@ -78,7 +78,7 @@ def inside(frame: Frame, node: cst.With, before: Control) -> Control:
         if scope != "unknown":
             provenance = one_by_one(frame, node)
             control = control.under(Control(Uniformity.DIVERGENT, provenance))
-        control = control.led_by(FirstRank(scope, item, frame.module))
+        control = control.within_first_rank(FirstRank(scope, item, frame.module))
     return control
 
 
@@ -91,8 +91,8 @@ def _scope(frame: Frame, item: cst.BaseExpression) -> str:
     calls = frame.notes.of(FirstRanks).calls
     if not calls:
         return ""
-    given = (item.body, item.orelse) if isinstance(item, cst.IfExp) else (item,)
-    return next((calls[id(each)] for each in given if id(each) in calls), "")
+    operands = (item.body, item.orelse) if isinstance(item, cst.IfExp) else (item,)
+    return next((calls[id(each)] for each in operands if id(each) in calls), "")
 
 
 def note_unknown(frame: Frame, item: cst.BaseExpression, value: Value) -> None:
@@ -100,20 +100,20 @@ def note_unknown(frame: Frame, item: cst.BaseExpression, value: Value) -> None:
     if _scope(frame, item):
         return
     scope = value.scope if isinstance(value, FirstRankContext) else ""
-    is_own = isinstance(value, ProjectInstance)
+    is_project_object = isinstance(value, ProjectInstance)
     is_named = isinstance(value, IterableValue) and not isinstance(item, cst.Call)
-    if scope or is_own or is_named or (value.rank.state is State.UNKNOWN and value.kind is Kind.UNKNOWN):
+    if scope or is_project_object or is_named or (value.rank.state is State.UNKNOWN and value.kind is Kind.UNKNOWN):
         frame.notes.of(FirstRanks).calls[id(item)] = scope or "unknown"
 
 
-def after(before: Control, now: Control, inner: Control) -> Control:
-    """The control after a block that was entered with `inner`, and is left with `now`."""
-    if now is inner or inner.uniformity > before.uniformity:
+def control_after_block(before: Control, end: Control, inner: Control) -> Control:
+    """The control after a block that was entered with `inner`, and is left with `end`."""
+    if end is inner or inner.uniformity > before.uniformity:
         return before
-    return now.where(now.engine, before.grad, before.whole, before.first_rank)
+    return end.with_other_facts(end.engine, before.grad, before.parameters_gathered, before.first_rank)
 
 
-def behind(
+def first_rank_after(
     before: Control, arms: Iterable[Control], waits: tuple[Sequence[SyncPoint], Sequence[SyncPoint]], test: Control
 ) -> FirstRank | None:
     """The first rank after an `if` whose test divides the ranks.
@@ -122,13 +122,13 @@ def behind(
     branches.
     """
     by_rank = test.uniformity is Uniformity.UNKNOWN or Origin.RANK in test.rank.origins
-    if test.uniformity and by_rank and sum(_barriers(way) for way in waits) % 2:
+    if test.uniformity and by_rank and sum(_barriers(points) for points in waits) % 2:
         return _toggled(before)
     found: Iterator[FirstRank | None] = (arm.first_rank for arm in arms if arm.first_rank is not before.first_rank)
     return next(found, before.first_rank)
 
 
-def waited(frame: Frame, points: Sequence[SyncPoint]) -> None:
+def note_waits(frame: Frame, points: Sequence[SyncPoint]) -> None:
     """A function of the project was called, which has reached these synchronisation points."""
     if _barriers(each for each in points if not each.certain) % 2:
         frame.memory.control = frame.memory.control.with_first_rank(_toggled(frame.memory.control))
@@ -150,9 +150,9 @@ def note_manager(frame: Frame, function: FunctionInfo, entry: Control) -> None:
     noted = frame.notes.of(FirstRanks)
     if noted.first_rank is not None and noted.first_rank is not entry.first_rank:
         function.first_rank = "job" if noted.first_rank.scope == BARRIER else noted.first_rank.scope
-    elif noted.meets:
+    elif noted.has_barrier:
         function.first_rank = "job"
-    frame.engine.noted(FirstRanks, function, function.first_rank)
+    frame.engine.note_stored(FirstRanks, function, function.first_rank)
 
 
 def first_rank_key(control: Control) -> Hashable:

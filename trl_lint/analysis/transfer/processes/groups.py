@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.kinds import GpuGroup, LikeAllRanks, is_none
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.backends import OWN_GROUP_BACKEND
+from trl_lint.knowledge.backends import NEW_GROUP_BACKEND
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 def groups_of(row: Collective, args: Arguments) -> list[Value]:
     """The process groups that a collective is passed."""
-    given = (args.get(*parameter) for parameter in row.groups)
-    return [group for group in given if group is not None]
+    groups = (args.get(*parameter) for parameter in row.groups)
+    return [group for group in groups if group is not None]
 
 
-def own_group(group: Value, args: Arguments) -> Value:
+def new_group(group: Value, args: Arguments) -> Value:
     """The result of `new_group`, with what is known of its backend."""
-    backend = args.get(*OWN_GROUP_BACKEND)
+    backend = args.get(*NEW_GROUP_BACKEND)
     if is_none(backend):
         return group.as_a(LikeAllRanks)
     return group.as_a(GpuGroup) if is_for_gpus(backend) else group

@@ -20,7 +20,7 @@ from trl_lint.analysis.program.definitions.objects import FunctionValue
 from trl_lint.analysis.program.syntax import ancestors, ends_outside, identifiers, last_name, of_class
 from trl_lint.domain.constants import MISSING, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.heuristics import ASKS_FOR_GPUS, TELLS_OF_THE_JOB
+from trl_lint.knowledge.heuristics import ASKS_FOR_GPUS, JOB_SETTING
 from trl_lint.knowledge.process_starts import ASK_FOR_GROUP, START_GROUP, START_PROCESSES
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def note_start(frame: Frame, node: cst.CSTNode) -> None:
     """The process group is started here."""
     if frame.function is not None:
         frame.engine.job_flags.starters.add(frame.function)
-        frame.engine.noted("starts", frame.function)
+        frame.engine.note_stored("starts", frame.function)
     _note_conditions(frame, node)
 
 
@@ -50,13 +50,13 @@ def note_call(frame: Frame, function: FunctionInfo, node: cst.CSTNode, before: i
         _note_conditions(frame, node)
 
 
-def note_asked(frame: Frame, node: cst.If) -> None:
+def note_decided(frame: Frame, node: cst.If) -> None:
     """Only one branch of a decided condition is run: the group may be started in the other one."""
     if starts_once(frame, node):
         note_start(frame, node)
 
 
-def is_for_the_first_time(frame: Frame, node: cst.If, known: bool) -> bool:
+def runs_before_group(frame: Frame, node: cst.If, is_true: bool) -> bool:
     """Whether all ranks reach the branch that the analysis takes to be dead, because it runs before there is a group.
 
     if not is_initialized():              if is_initialized():
@@ -65,7 +65,7 @@ def is_for_the_first_time(frame: Frame, node: cst.If, known: bool) -> bool:
     """
     if not starts_once(frame, node):
         return False
-    other = node.orelse if known else node.body
+    other = node.orelse if is_true else node.body
     if other is None:
         return ends_outside(node.body) and not _starts(frame, node)
     return _starts(frame, other)
@@ -77,13 +77,13 @@ def starts_once(frame: Frame, node: cst.If) -> bool:
     The walk assumes that there is a group, and so does not reach the start. In a function, the start may also come
     after the condition, if that leaves. A group of one process is for tests.
     """
-    asked = (last_name(call.func) for call in of_class(node.test, cst.Call))
-    if not any(name in ASK_FOR_GROUP for name in asked):
+    names = (last_name(call.func) for call in of_class(node.test, cst.Call))
+    if not any(name in ASK_FOR_GROUP for name in names):
         return False
     return any(_starts(frame, code) for code in (node, frame.root) if not isinstance(code, cst.Module))
 
 
-def sets_up(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> bool:
+def is_only_for_several(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> bool:
     """Whether a call of a function that starts the group is only under conditions for several processes.
 
     If there is another branch, or processes are started, the called function may be the program itself.
@@ -92,46 +92,49 @@ def sets_up(frame: Frame, function: FunctionInfo, node: cst.CSTNode) -> bool:
         return False
     path = (*ancestors(frame.root, node), node)
     conditions = [(outer, inner) for outer, inner in pairwise(path) if isinstance(outer, cst.If)]
-    if not all(outer.orelse is None and outer.body is inner and _tells(frame, outer) for outer, inner in conditions):
+    if not all(
+        outer.orelse is None and outer.body is inner and _is_about_processes(frame, outer)
+        for outer, inner in conditions
+    ):
         return False
     return not any(last_name(call.func) in START_PROCESSES for call in of_class(frame.root, cst.Call))
 
 
-def asks_for_job(test: cst.BaseExpression) -> bool:
+def mentions_job(test: cst.BaseExpression) -> bool:
     """Whether the names in a condition refer to how the job is run: `args.distributed`."""
-    return any(map(TELLS_OF_THE_JOB.fits, identifiers(test)))
+    return any(map(JOB_SETTING.fits, identifiers(test)))
 
 
-def _tells(frame: Frame, node: cst.If) -> bool:
+def _is_about_processes(frame: Frame, node: cst.If) -> bool:
     """Whether a condition asks if there are several processes; `world_size is None` asks for one."""
     if any(isinstance(each.operator, cst.Is) for each in of_class(node.test, cst.ComparisonTarget)):
         return False
     value = frame.node_values.get(id(node.test))
-    return (value is not None and isinstance(value.const, World)) or asks_for_job(node.test)
+    return (value is not None and isinstance(value.const, World)) or mentions_job(node.test)
 
 
 def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
     path = (*ancestors(frame.root, node), node)
     for outer, inner in pairwise(path):
         if isinstance(outer, cst.If) and outer.body is inner and not _starts(frame, outer.orelse):
-            for asked in _telling(outer.test):
-                _note_flag(frame, asked)
+            for part in _parts_about_processes(outer.test):
+                _note_flag(frame, part)
 
 
-def _note_flag(frame: Frame, asked: cst.BaseExpression) -> None:
+def _note_flag(frame: Frame, part: cst.BaseExpression) -> None:
     flags = frame.engine.job_flags
-    if isinstance(asked, cst.Attribute):
-        flags.attributes.add(asked.attr.value)
-        frame.engine.noted("asked", asked.attr.value)
-    elif isinstance(asked, cst.Name):
-        flags.names.add((frame.function, asked.value))
-        frame.engine.noted("asked", frame.function, asked.value)
-    elif isinstance(asked, cst.Comparison) and (count := _counted(asked)):
+    if isinstance(part, cst.Attribute):
+        flags.attributes.add(part.attr.value)
+        frame.engine.note_stored("asked", part.attr.value)
+    elif isinstance(part, cst.Name):
+        flags.names.add((frame.function, part.value))
+        frame.engine.note_stored("asked", frame.function, part.value)
+    elif isinstance(part, cst.Comparison) and (count := _counted(part)):
         flags.counts.add(count)
-        frame.engine.noted("counted", count)
+        frame.engine.note_stored("counted", count)
 
 
-def _telling(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+def _parts_about_processes(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """The parts of a condition that show whether there are several processes.
 
     Each part of `fsdp or ddp` does. Of parts that must all be true, only those with a matching name do:
@@ -140,28 +143,28 @@ def _telling(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     if not isinstance(test, cst.BooleanOperation):
         yield test
         return
-    parts = (*_telling(test.left), *_telling(test.right))
+    parts = (*_parts_about_processes(test.left), *_parts_about_processes(test.right))
     is_any = isinstance(test.operator, cst.Or)
     yield from (part for part in parts if is_any or any(map(_is_of_the_job, identifiers(part))))
 
 
 def _is_of_the_job(name: str) -> bool:
-    return TELLS_OF_THE_JOB.fits(name) or ASKS_FOR_GPUS.fits(name)
+    return JOB_SETTING.fits(name) or ASKS_FOR_GPUS.fits(name)
 
 
 def _counted(test: cst.Comparison) -> str:
     """The attribute that is greater than one if `test` is true: `gpus` of `args.gpus > 1`."""
-    asked = test.comparisons[0]
-    is_several = len(test.comparisons) == 1 and isinstance(asked.operator, (cst.GreaterThan, cst.NotEqual))
+    comparison = test.comparisons[0]
+    is_several = len(test.comparisons) == 1 and isinstance(comparison.operator, (cst.GreaterThan, cst.NotEqual))
     name = test.left.attr.value if isinstance(test.left, cst.Attribute) else ""
-    is_one = isinstance(asked.comparator, cst.Integer) and asked.comparator.value == "1"
+    is_one = isinstance(comparison.comparator, cst.Integer) and comparison.comparator.value == "1"
     return name if is_several and is_one and ASKS_FOR_GPUS.fits(name) else ""
 
 
 def _starts(frame: Frame, code: cst.CSTNode | None) -> bool:
     """Whether a piece of code starts the group, for example the other branch with another backend."""
     calls = of_class(code, cst.Call) if code is not None else ()
-    return any(_is_start(frame, each.func) and not _of_one(each) for each in calls)
+    return any(_is_start(frame, each.func) and not _is_of_one_process(each) for each in calls)
 
 
 def _is_start(frame: Frame, called: cst.BaseExpression) -> bool:
@@ -171,19 +174,19 @@ def _is_start(frame: Frame, called: cst.BaseExpression) -> bool:
         return True
     known = frame.engine.lookup(frame, name) if isinstance(called, cst.Name) else None
     settled = frame.engine.settle(known) if known is not None else None
-    meant = settled.function if isinstance(settled, FunctionValue) else None
+    function = settled.function if isinstance(settled, FunctionValue) else None
     of_name = (each for each in frame.engine.job_flags.starters if each.name == name)
-    return any(each is meant or (meant is None and each.module is frame.module) for each in of_name)
+    return any(each is function or (function is None and each.module is frame.module) for each in of_name)
 
 
-def _of_one(call: cst.Call) -> bool:
+def _is_of_one_process(call: cst.Call) -> bool:
     """`init_process_group("gloo", world_size=1, rank=0)`."""
-    given = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
-    size = given.get("world_size")
+    keywords = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
+    size = keywords.get("world_size")
     return isinstance(size, cst.Integer) and size.value == "1"
 
 
-def told(frame: Frame, node: cst.Attribute | cst.Name, value: Value) -> Value:
+def with_job_flags(frame: Frame, node: cst.Attribute | cst.Name, value: Value) -> Value:
     """The value of a name or an attribute, with what is known of it as a job setting."""
     flags = frame.engine.job_flags
     if value.rank.differs or value.kind not in _SETTINGS:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import WAYS_OUT, alternatives, branch_of, ways_out
+from trl_lint.analysis.program.idioms.path_conditions import EXITS, alternatives, branch_of, exits_in
 from trl_lint.analysis.program.syntax import ancestors, below, last_name, of_class, operands
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
@@ -38,7 +38,7 @@ def is_no_guard(condition: Control) -> bool:
     if condition.uniformity is not Uniformity.UNKNOWN or place is None:
         return False
     root = condition.provenance.module.tree
-    if _goes_round(root, place):
+    if _controls_loop(root, place):
         return Origin.RANK not in condition.rank.origins
     if isinstance(place, (cst.Try, cst.TryStar)):
         return not any(isinstance(each, (cst.FunctionDef, *_LOOPS)) for each in ancestors(root, place))
@@ -46,7 +46,7 @@ def is_no_guard(condition: Control) -> bool:
     return branch is not None and branch.orelse is None and _only_breaks(branch)
 
 
-def _goes_round(root: cst.CSTNode, place: cst.CSTNode) -> bool:
+def _controls_loop(root: cst.CSTNode, place: cst.CSTNode) -> bool:
     """Whether a place is the iterable or the test of a loop."""
     around = next(reversed(ancestors(root, place)), None)
     return place is (
@@ -54,7 +54,7 @@ def _goes_round(root: cst.CSTNode, place: cst.CSTNode) -> bool:
     )
 
 
-def leaves_for_more(condition: Control, control: Control, node: cst.CSTNode) -> bool:
+def exits_for_other_reasons(condition: Control, control: Control, node: cst.CSTNode) -> bool:
     """Whether ranks that a condition admits leave under another condition, not on the rank, and else reach a node.
 
     `if is_main_process: if os.path.exists(path): return -1`: all continue if the path does not exist.
@@ -63,25 +63,25 @@ def leaves_for_more(condition: Control, control: Control, node: cst.CSTNode) -> 
     branch = branch_of(condition.provenance.module.tree, test) if test is not None else None
     if branch is None or branch.orelse is not None or any(each is branch for each in ancestors(branch, node)):
         return False
-    inner = [each for each in of_class(branch.body, cst.If) if ways_out(each)]
-    if not inner or any(map(_leaves_anyway, inner)) or _leaves_at_once(branch, inner):
+    inner = [each for each in of_class(branch.body, cst.If) if exits_in(each)]
+    if not inner or any(map(_both_branches_exit, inner)) or _exits_directly(branch, inner):
         return False
-    asked = (each for each in control.conditions if any(place_of(each) is one.test for one in inner))
-    return not any(Origin.RANK in each.rank.origins for each in asked)
+    conditions = (each for each in control.conditions if any(place_of(each) is one.test for one in inner))
+    return not any(Origin.RANK in each.rank.origins for each in conditions)
 
 
-def _leaves_anyway(branch: cst.If) -> bool:
+def _both_branches_exit(branch: cst.If) -> bool:
     """Whether both branches of a test may leave."""
-    is_left = [any(isinstance(each, WAYS_OUT) for each in below(arm)) for arm in (branch.body, branch.orelse) if arm]
-    return len(is_left) > 1 and all(is_left)
+    exits = [any(isinstance(each, EXITS) for each in below(arm)) for arm in (branch.body, branch.orelse) if arm]
+    return len(exits) > 1 and all(exits)
 
 
-def _leaves_at_once(branch: cst.If, inner: list[cst.If]) -> bool:
+def _exits_directly(branch: cst.If, inner: list[cst.If]) -> bool:
     """Whether an exit of a branch is in none of the inner ones."""
-    return any(not any(way is each for one in inner for each in ways_out(one)) for way in ways_out(branch))
+    return any(not any(exit_ is each for one in inner for each in exits_in(one)) for exit_ in exits_in(branch))
 
 
-def is_of_own_data(condition: Control) -> bool:
+def is_of_rank_local_data(condition: Control) -> bool:
     """Whether a condition depends on rank-local data or draws, so that it may admit any of the ranks, or several."""
     place, by_data = place_of(condition), Origin.DATA | Origin.RNG
     origins = condition.rank.origins
@@ -90,10 +90,10 @@ def is_of_own_data(condition: Control) -> bool:
     if origins & ~(by_data | Origin.IO):
         return False
     root = condition.provenance.module.tree
-    return branch_of(root, place) is not None or _goes_round(root, place)
+    return branch_of(root, place) is not None or _controls_loop(root, place)
 
 
-def asked_around(condition: Control, node: cst.CSTNode) -> str:
+def code_of_condition(condition: Control, node: cst.CSTNode) -> str:
     """The code of a condition, if it is the test of an `if` statement whose body contains the node."""
     test = place_of(condition)
     branch = branch_of(condition.provenance.module.tree, test) if test is not None else None
@@ -104,10 +104,10 @@ def asked_around(condition: Control, node: cst.CSTNode) -> str:
 def _only_breaks(branch: cst.If) -> bool:
     last = branch.body.body[-1] if branch.body.body else None
     ends = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Break)
-    return ends and all(isinstance(each, cst.Break) for each in ways_out(branch))
+    return ends and all(isinstance(each, cst.Break) for each in exits_in(branch))
 
 
-def widened(frame: Frame, condition: Control) -> str:
+def part_for_all_ranks(frame: Frame, condition: Control) -> str:
     """The part of a condition that admits all ranks if it is true: the second of `is_main_process or use_deepspeed`.
 
     Code that checks for the engine in addition to the rank lets all ranks in, for a collective; another check there may
@@ -119,7 +119,7 @@ def widened(frame: Frame, condition: Control) -> str:
     tree = condition.provenance.module.tree
     by_rank = condition.uniformity is Uniformity.DIVERGENT
     wide = next((each for each in alternatives(test) if _is_wide(frame, each, tree.code_for_node(each), by_rank)), None)
-    return tree.code_for_node(wide) if wide is not None and _is_entered(tree, test) else ""
+    return tree.code_for_node(wide) if wide is not None and _has_no_exit(tree, test) else ""
 
 
 def _is_wide(frame: Frame, part: cst.CSTNode, code: str, by_rank: bool) -> bool:
@@ -129,30 +129,30 @@ def _is_wide(frame: Frame, part: cst.CSTNode, code: str, by_rank: bool) -> bool:
     return value is not None and value.rank == ranks.SETTING
 
 
-def _is_entered(root: cst.Module, test: cst.BooleanOperation) -> bool:
+def _has_no_exit(root: cst.Module, test: cst.BooleanOperation) -> bool:
     """Whether a test only decides on its own body: there is no `else`, and no exit in the body."""
     branch = branch_of(root, test)
-    return branch is not None and branch.orelse is None and not ways_out(branch)
+    return branch is not None and branch.orelse is None and not exits_in(branch)
 
 
-def asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
+def tests_tracker_run(frame: Frame, test: cst.CSTNode) -> bool:
     """Whether a condition checks for the run of a tracker, which does not depend on the rank."""
     match test:
         case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=cst.Name(value="None"))]):
-            return asks_for_run(frame, left)
+            return tests_tracker_run(frame, left)
         case cst.UnaryOperation(operator=cst.Not(), expression=negated):
-            return asks_for_run(frame, negated)
+            return tests_tracker_run(frame, negated)
         case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
             # The other parts may be the same on all ranks.
-            asked = [asks_for_run(frame, part) for part in (left, right)]
-            return any(asked) and all(
-                asks or _is_same(frame, part) for asks, part in zip(asked, (left, right), strict=True)
+            tests = [tests_tracker_run(frame, part) for part in (left, right)]
+            return any(tests) and all(
+                is_test or _is_same(frame, part) for is_test, part in zip(tests, (left, right), strict=True)
             )
     value = frame.node_values.get(id(test))
     return isinstance(value, LibraryInstance) and value.name in RUNS
 
 
-def counts(frame: Frame, condition: Control) -> bool:
+def depends_on_progress(frame: Frame, condition: Control) -> bool:
     """Whether a condition depends on the progress of the training: `global_step % args.log_every == 0`.
 
     A resumed program reads the counter from a checkpoint's folder name or file: it is not known to be the same

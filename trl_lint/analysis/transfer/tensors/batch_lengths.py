@@ -4,8 +4,8 @@
     OwnTrainer(model, data_collator=collate)     the batches that the hooks of the class get
     data.map(tokenize)                           a data set of such samples
 
-The guesses are on files (`heuristics.FIXED_LENGTHS`, `OWN_LENGTHS`): this module decides which files create a batch. If
-none of them shows that it is padded to its own longest sample, its length is unknown.
+The guesses are on files (`heuristics.FIXED_LENGTHS`, `RANK_LOCAL_LENGTHS`): this module decides which files create a
+batch. If none of them shows that it is padded to its own longest sample, its length is unknown.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _OF_TRAINERS = frozenset({"data_collator", "eval_dataset", "train_dataset"})
 # The position of `collate_fn` among the arguments of torch's `DataLoader`.
 _COLLATOR = 6
 # What files show, and the shape of the batches that they create. If a file shows both, the first counts.
-_PADDINGS = ((heuristics.FIXED_LENGTHS, ONE_LENGTH), (heuristics.OWN_LENGTHS, OWN_LENGTH))
+_PADDINGS = ((heuristics.FIXED_LENGTHS, ONE_LENGTH), (heuristics.RANK_LOCAL_LENGTHS, OWN_LENGTH))
 
 
-class _GivenOneLength:
+class _TrainersOfOneLength:
     """A note on a file: its trainer classes that get batches of a fixed length somewhere."""
 
     def __init__(self) -> None:
@@ -54,9 +54,9 @@ def may_have_one_length(frame: Frame, batch: Value) -> bool:
     if batch.shape is ONE_LENGTH or frame.module.shows(heuristics.FIXED_LENGTHS):
         return True
     cls = frame.cls
-    if cls is not None and cls.name in cls.module.notes.of(_GivenOneLength).classes:
+    if cls is not None and cls.name in cls.module.notes.of(_TrainersOfOneLength).classes:
         return True
-    is_padded = batch.shape is OWN_LENGTH or frame.module.shows(heuristics.OWN_LENGTHS)
+    is_padded = batch.shape is OWN_LENGTH or frame.module.shows(heuristics.RANK_LOCAL_LENGTHS)
     return not is_padded and (cls is None or not frame.engine.is_entry_class(cls))
 
 
@@ -65,10 +65,10 @@ def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
     if not isinstance(loader, LoaderValue) or loader.batch is None:
         return loader
     if _stacks_rows(args) and class_of(loader) is None:
-        return loader.having(loader.batch.replace(shape=ONE_LENGTH))
+        return loader.with_parts(loader.batch.replace(shape=ONE_LENGTH))
     for guess, shape in _PADDINGS:
-        if _is_made_so(frame, args, _OF_LOADERS, guess):
-            return loader.having(loader.batch.replace(shape=shape))
+        if _has_lengths(frame, args, _OF_LOADERS, guess):
+            return loader.with_parts(loader.batch.replace(shape=shape))
     return loader
 
 
@@ -80,14 +80,14 @@ def _stacks_rows(args: Arguments) -> bool:
     return size is not None and size.kind is not Kind.NONE and size.const != 1
 
 
-def given(frame: Frame, args: Arguments, made: Value) -> None:
+def note_lengths(frame: Frame, args: Arguments, trainer: Value) -> None:
     """A trainer was just created: its hooks get the batches that its arguments produce."""
-    cls = class_of(made)
-    if cls is None or not frame.engine.is_entry_class(cls) or not _is_made_so(frame, args, _OF_TRAINERS):
+    cls = class_of(trainer)
+    if cls is None or not frame.engine.is_entry_class(cls) or not _has_lengths(frame, args, _OF_TRAINERS):
         return
     for each in cls.in_sight():
-        each.module.notes.of(_GivenOneLength).classes.add(each.name)
-        frame.engine.noted(_GivenOneLength, each)
+        each.module.notes.of(_TrainersOfOneLength).classes.add(each.name)
+        frame.engine.note_stored(_TrainersOfOneLength, each)
 
 
 def mapped(frame: Frame, receiver: Value | None, args: Arguments, value: Value) -> Value:
@@ -95,36 +95,36 @@ def mapped(frame: Frame, receiver: Value | None, args: Arguments, value: Value) 
     if not is_dataset(value):
         return value
     for guess, shape in _PADDINGS:
-        if (receiver is not None and receiver.shape is shape) or _has_some(frame, args.all(), guess):
+        if (receiver is not None and receiver.shape is shape) or _any_is_padded_by(frame, args.all(), guess):
             return value.replace(shape=shape)
     return value
 
 
-def _is_made_so(frame: Frame, args: Arguments, names: frozenset[str], guess: Guess = heuristics.FIXED_LENGTHS) -> bool:
+def _has_lengths(frame: Frame, args: Arguments, names: frozenset[str], guess: Guess = heuristics.FIXED_LENGTHS) -> bool:
     """Whether the arguments of the current call produce batches of these lengths."""
     if frame.module.shows(guess):
         return True
     named = {**dict(zip(("",), args.positional, strict=False)), **args.keywords}
     values = (value for name, value in named.items() if name in names)
-    return _has_some(frame, values, guess) or _has_some(frame, _makers(frame, names), guess)
+    return _any_is_padded_by(frame, values, guess) or _any_is_padded_by(frame, _makers(frame, names), guess)
 
 
-def _has_some(frame: Frame, values: Iterable[Value], guess: Guess) -> bool:
-    return any(_comes_from(frame, each, guess) for each in values)
+def _any_is_padded_by(frame: Frame, values: Iterable[Value], guess: Guess) -> bool:
+    return any(_is_padded_by(frame, each, guess) for each in values)
 
 
-def _comes_from(frame: Frame, value: Value, guess: Guess) -> bool:
+def _is_padded_by(frame: Frame, value: Value, guess: Guess) -> bool:
     """Whether a collator, a data set, or a factory of one, comes from a file that pads in this way."""
     if value.shape is ONE_LENGTH or value.shape is OWN_LENGTH:
         return (value.shape is ONE_LENGTH) is (guess is heuristics.FIXED_LENGTHS)
     value = frame.engine.settle(value)
     if isinstance(value, PartialCall):
-        return _comes_from(frame, value.callee, guess)
+        return _is_padded_by(frame, value.callee, guess)
     source = value.function if isinstance(value, FunctionValue) else class_of(value)
     return source is not None and source.module.shows(guess)
 
 
-def _makers(frame: Frame, handed: frozenset[str]) -> Iterator[Value]:
+def _makers(frame: Frame, names_passed: frozenset[str]) -> Iterator[Value]:
     """The functions and classes of the project that have created the current statement's arguments, by its text.
 
     `data = make_data(); loader = DataLoader(data["train"], collate_fn=data["collator"])`: nothing else is known of an
@@ -132,7 +132,7 @@ def _makers(frame: Frame, handed: frozenset[str]) -> Iterator[Value]:
     """
     if frame.statement is None:
         return
-    arguments = [each for call in of_class(frame.statement, cst.Call) for each in _handed_over(call, handed)]
+    arguments = [each for call in of_class(frame.statement, cst.Call) for each in _arguments_passed(call, names_passed)]
     for each in arguments:
         yield from _called(frame, each)
     names = set().union(*map(used_names, arguments))
@@ -148,7 +148,7 @@ def _makers(frame: Frame, handed: frozenset[str]) -> Iterator[Value]:
             yield from _called(frame, statement.value)
 
 
-def _handed_over(call: cst.Call, names: frozenset[str]) -> Iterator[cst.BaseExpression]:
+def _arguments_passed(call: cst.Call, names: frozenset[str]) -> Iterator[cst.BaseExpression]:
     for place, arg in enumerate(call.args):
         name = arg.keyword.value if arg.keyword is not None else ""
         if arg.star == "**" or (name in names and (name or not place)):

@@ -70,9 +70,9 @@ def generated(output: Value, args: Arguments) -> Value:
 
 def of_logits(frame: Frame, model: Value, args: Arguments) -> Shape | None:
     """The shape of the logits of a model: one row per token, if it is known to be a model of tokens."""
-    given = [value for value in args.all() if varies(value)]
-    known = [shape for shape in map(shape_of, given) if shape is not None and not shape.open]
-    if not given or any(may_have_one_length(frame, value) for value in given):
+    inputs = [value for value in args.all() if varies(value)]
+    known = [shape for shape in map(shape_of, inputs) if shape is not None and not shape.open]
+    if not inputs or any(may_have_one_length(frame, value) for value in inputs):
         return None
     if known and not any(shape.is_ragged for shape in known):
         return None

@@ -31,14 +31,14 @@ def is_number(value: Value) -> bool:
     return value.kind is Kind.NUMBER
 
 
-def given(value: Value | None) -> Value | None:
+def unless_none(value: Value | None) -> Value | None:
     """An argument; None if it only repeats the default None."""
     return None if is_none(value) else value
 
 
 def dimensions_of(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:
     """The argument with the dimensions of a reduction; None if it reduces over all."""
-    return given(keywords.get("dim", keywords.get("axis", args[0] if args else None)))
+    return unless_none(keywords.get("dim", keywords.get("axis", args[0] if args else None)))
 
 
 def items_of(value: Value) -> Sequence[Value]:

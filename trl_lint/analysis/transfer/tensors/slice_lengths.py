@@ -15,10 +15,10 @@ def factors_of_length(index: cst.Slice) -> Sequence[cst.BaseExpression]:
     """The factors of the length of a slice; empty if its bounds don't show it."""
     if index.lower is None or index.upper is None or index.step is not None:
         return ()
-    return _apart(index.lower, index.upper)
+    return _distance(index.lower, index.upper)
 
 
-def _apart(lower: cst.BaseExpression, upper: cst.BaseExpression) -> Sequence[cst.BaseExpression]:
+def _distance(lower: cst.BaseExpression, upper: cst.BaseExpression) -> Sequence[cst.BaseExpression]:
     if not isinstance(upper, cst.BinaryOperation):
         return ()
     if isinstance(upper.operator, cst.Add):
@@ -27,7 +27,7 @@ def _apart(lower: cst.BaseExpression, upper: cst.BaseExpression) -> Sequence[cst
         return ()
     if not isinstance(lower.operator, cst.Multiply) or not _are_equal(lower.right, upper.right):
         return ()
-    found = _apart(lower.left, upper.left)
+    found = _distance(lower.left, upper.left)
     return [*found, upper.right] if found else ()
 
 

@@ -42,7 +42,7 @@ def subscripted(frame: Frame, container: Value, value: Value, node: cst.Subscrip
         role_of(value) is BatchRole.FIELD and value.shape is None
     )
     if not is_field and container.kind is Kind.UNKNOWN and container.rank.state is State.UNKNOWN:
-        return _picked_of_unknown(frame, container, value, node)
+        return _selected_of_unknown(frame, container, value, node)
     if not is_field and (container.kind not in TENSORS or not container.rank.differs):
         return value
     if is_field:
@@ -56,7 +56,7 @@ def subscripted(frame: Frame, container: Value, value: Value, node: cst.Subscrip
     return sized(value, container.shape, shape) if isinstance(container, SizesValue) else shaped(value, shape)
 
 
-def _picked_of_unknown(frame: Frame, container: Value, value: Value, node: cst.Subscript) -> Value:
+def _selected_of_unknown(frame: Frame, container: Value, value: Value, node: cst.Subscript) -> Value:
     """The elements selected from an unknown value: if their number is rank-local, it differs between ranks."""
     shape = of_subscript(frame, container, node)
     if shape is None or not shape.is_ragged:
@@ -77,7 +77,7 @@ def of_subscript(frame: Frame, container: Value, node: cst.Subscript) -> Shape |
         shape = Shape((), open=True)
     walk = _Walk(frame, shape)
     for number, index in enumerate(indices):
-        if not walk.take(index, len(indices) - number - 1):
+        if not walk.consume(index, len(indices) - number - 1):
             return None
     return walk.result()
 
@@ -109,13 +109,13 @@ class _Walk:
     def __init__(self, frame: Frame, shape: Shape) -> None:
         self.frame = frame
         self.shape = shape
-        self.left = list(shape.dims)
+        self.remaining = list(shape.dims)
         self.dims: list[Dim] = []
         self.reason = shape.reason
         self.beyond = 0  # the number of unknown dimensions of an open shape that were used
         self.is_cut = False  # to a length that is not known to be rank-local
 
-    def take(self, index: cst.BaseSlice, behind: int) -> bool:
+    def consume(self, index: cst.BaseSlice, behind: int) -> bool:
         """Process one index, with `behind` more after it; False if the result is unknown."""
         if isinstance(index, cst.Slice):
             self.dims.append(self._cut(index, self._next(behind)))
@@ -125,11 +125,11 @@ class _Walk:
         if isinstance(index.value, cst.Ellipsis):
             return self._skip(behind)
         value = _value(self.frame, index.value)
-        take = _BY_KIND.get(value.kind)
-        return take is not None and take(self, value, behind)
+        consume = _BY_KIND.get(value.kind)
+        return consume is not None and consume(self, value, behind)
 
     def result(self) -> Shape | None:
-        dims = [*self.dims, *self.left]
+        dims = [*self.dims, *self.remaining]
         if self.shape.open and RAGGED not in dims and not self.shape.tokens and not self.is_cut:
             return None
         # Code that slices the tokens has addressed all dimensions.
@@ -138,8 +138,8 @@ class _Walk:
 
     def _next(self, behind: int) -> Dim | None:
         """The next dimension; None if it is an unknown one of an open shape."""
-        if self.left:
-            return self.left.pop(0)
+        if self.remaining:
+            return self.remaining.pop(0)
         self.beyond += 1
         return None
 
@@ -150,11 +150,11 @@ class _Walk:
             # `logits[..., :-1, :]`: all dimensions but the last two are the samples.
             if not self.shape.tokens or behind > 2:
                 return False
-            self.dims, self.left = [SAME], []
+            self.dims, self.remaining = [SAME], []
             self.beyond = 1
             return True
-        while len(self.left) > behind:
-            self.dims.append(self.left.pop(0))
+        while len(self.remaining) > behind:
+            self.dims.append(self.remaining.pop(0))
         return True
 
     def _cut(self, index: cst.Slice, dim: Dim | None) -> Dim:
@@ -225,7 +225,7 @@ class _Walk:
         self.dims.append(RAGGED)
         self.reason = MASK_REASON
         if shape is None or shape.open:
-            self.left = []
+            self.remaining = []
             self.shape = Shape((), open=True)
         else:
             for _ in shape.dims:

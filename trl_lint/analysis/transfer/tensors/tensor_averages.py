@@ -46,7 +46,7 @@ _OPERATORS: Mapping[type[cst.CSTNode], AveragingTransfer] = {
     cst.Divide: AveragingTransfer.DIVIDES, cst.DivideAssign: AveragingTransfer.DIVIDES,
 }  # fmt: skip
 # Methods that are relevant for any receiver.
-_ALWAYS_LOOKED_AT = frozenset({
+_ALWAYS_EXAMINED = frozenset({
     AveragingTransfer.ADDS, AveragingTransfer.DIVIDES, AveragingTransfer.MEAN_OF_NUMBERS,
     AveragingTransfer.MULTIPLIES, AveragingTransfer.SELECTS, AveragingTransfer.SUM, AveragingTransfer.TRAINS,
 })  # fmt: skip
@@ -62,11 +62,11 @@ _IGNORING = "ignore_index"
 def of_method(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
     """What `receiver.name(…)` is a mean or a count of."""
     row = torch_ops.of_method(name)
-    given = args.all()
-    if receiver.averaging is None and row.averages not in _ALWAYS_LOOKED_AT and not any(map(_averaging_of, given)):
+    arguments = args.all()
+    if receiver.averaging is None and row.averages not in _ALWAYS_EXAMINED and not any(map(_averaging_of, arguments)):
         return result
     if row.averages is AveragingTransfer.TRAINS:
-        trained(receiver, *given)
+        trained(receiver, *arguments)
         return result
     if receiver.kind not in _DATA:
         return result
@@ -87,7 +87,7 @@ def of_function(frame: Frame, row: Operation, args: Arguments, node: cst.CSTNode
     if row.averages is AveragingTransfer.JOINS:
         return _with(result, _joined(args.all()))
     if _IGNORING in args.keywords and result.rank.differs and result.rank.how == "mean":
-        return _with(result, _made(frame, node, MeanForm.LOSS, result))
+        return _with(result, _new_mean(frame, node, MeanForm.LOSS, result))
     return _with(result, _called(frame, _Call(row, subject, others, args.keywords, node, result)))
 
 
@@ -96,16 +96,16 @@ def of_builtin(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, resu
     if not args.positional or (name not in _HOST and name not in ("len", "max", "min", "sum")):
         return result
     subject, *others = args.positional
-    own = subject.averaging or NOTHING
+    fact = subject.averaging or NOTHING
     if name in _HOST:
         return _with(result, subject.averaging)
     if name in ("max", "min"):
-        return _with(result, _bounded(own, others))
+        return _with(result, _bounded(fact, others))
     element = containers.iterate(frame, subject)[0] if subject.kind in (Kind.CONTAINER, Kind.ITERABLE) else subject
     if element.averaging is not None and element.averaging.stage is Stage.GATHERED:
         return _with(result, RANKS if name == "len" else element.averaging._replace(stage=Stage.SUMMED))
     if name == "len":
-        return _with(result, TOTAL if own.selected and result.rank.differs else None)
+        return _with(result, TOTAL if fact.selected and result.rank.differs else None)
     return _with(result, TOTAL if _is_of_data(result) and (result.scalar or is_number(result)) else None)
 
 
@@ -129,18 +129,18 @@ def of_index(frame: Frame, container: Value, node: cst.Subscript, result: Value)
     """`x[mask]` has the number of elements that the mask selects; one of several means is a mean."""
     if not is_data(container):
         return result
-    own = container.averaging or NOTHING
+    fact = container.averaging or NOTHING
     indices = list(_indices(node))
     if any(_selects(frame, index) for index in indices):
-        own = own._replace(selected=True)
-    elif own.selected and len(indices) == 1 and isinstance(indices[0], cst.Integer):
-        own = own._replace(selected=False)
-    return _with(result, own._replace(total=False))
+        fact = fact._replace(selected=True)
+    elif fact.selected and len(indices) == 1 and isinstance(indices[0], cst.Integer):
+        fact = fact._replace(selected=False)
+    return _with(result, fact._replace(total=False))
 
 
-def of_comprehension(taken: ranks.Rank, result: Value) -> Value:
+def of_comprehension(selected: ranks.Rank, result: Value) -> Value:
     """`[x for x in data if test]`: the number of elements depends on the data."""
-    return _with(result, SELECTED) if taken.differs and Origin.DATA in taken.origins else result
+    return _with(result, SELECTED) if selected.differs and Origin.DATA in selected.origins else result
 
 
 # --- collectives ----------------------------------------------------------------------------------------
@@ -148,30 +148,34 @@ def of_comprehension(taken: ranks.Rank, result: Value) -> Value:
 
 def collected(frame: Frame, value: Value, node: cst.CSTNode, how: str) -> AveragingFact | None:
     """The fact of a mean after a collective that gathers it ("gathered"), or reduces it ("sum", "mean", …)."""
-    own = value.averaging
-    if own is None or not own.means:
+    fact = value.averaging
+    if fact is None or not fact.means:
         return None
-    if how == "mean" or (how == "sum" and own.stage is Stage.SHARED):
-        _tell(frame, own, node)
+    if how == "mean" or (how == "sum" and fact.stage is Stage.SHARED):
+        _report(frame, fact, node)
         return None
     stage = {"gathered": Stage.GATHERED, "sum": Stage.SUMMED}.get(how)
     return (
-        None if stage is None or own.stage is not Stage.LOCAL else own._replace(stage=stage, terms=averaging.NO_MEANS)
+        None if stage is None or fact.stage is not Stage.LOCAL else fact._replace(stage=stage, terms=averaging.NO_MEANS)
     )
 
 
-def handed(value: Value, write: Write) -> Value:
+def with_call(value: Value, write: Write) -> Value:
     """A mean passed to a project function: what the function does with it is attributed to the call's statement."""
-    own = value.averaging
-    if own is None or not own.means or own.handed:
+    fact = value.averaging
+    if fact is None or not fact.means or fact.passed_by:
         return value
-    return value.replace(averaging=own._replace(handed=frozenset((write,))))
+    return value.replace(averaging=fact._replace(passed_by=frozenset((write,))))
 
 
 def returned(value: Value) -> Value:
     """A mean that a function returns is attributed to its caller again."""
-    own = value.averaging
-    return value if own is None or not own.handed else value.replace(averaging=own._replace(handed=averaging.NO_CALLS))
+    fact = value.averaging
+    return (
+        value
+        if fact is None or not fact.passed_by
+        else value.replace(averaging=fact._replace(passed_by=averaging.NO_CALLS))
+    )
 
 
 def trained(*values: Value) -> None:
@@ -197,7 +201,7 @@ class _Call(NamedTuple):
     result: Value
 
     @property
-    def own(self) -> AveragingFact:
+    def fact(self) -> AveragingFact:
         return self.subject.averaging or NOTHING
 
     @property
@@ -209,20 +213,20 @@ def _called(frame: Frame, call: _Call) -> AveragingFact | None:
     return _TRANSFERS.get(call.row.averages, _computed)(frame, call)
 
 
-def _handed_on(frame: Frame, call: _Call) -> AveragingFact | None:
+def _unchanged(frame: Frame, call: _Call) -> AveragingFact | None:
     return call.subject.averaging
 
 
 def _within_bounds(frame: Frame, call: _Call) -> AveragingFact | None:
-    return _bounded(call.own, call.others)
+    return _bounded(call.fact, call.others)
 
 
 def _selected(frame: Frame, call: _Call) -> AveragingFact | None:
-    return call.own._replace(selected=True, total=False) if _is_of_data(call.result) else call.own
+    return call.fact._replace(selected=True, total=False) if _is_of_data(call.result) else call.fact
 
 
 def _counted(frame: Frame, call: _Call) -> AveragingFact | None:
-    return RANKS if call.own.stage is Stage.GATHERED else TOTAL if call.own.selected else None
+    return RANKS if call.fact.stage is Stage.GATHERED else TOTAL if call.fact.selected else None
 
 
 def _sized(frame: Frame, call: _Call) -> AveragingFact | None:
@@ -238,35 +242,35 @@ def _combined(frame: Frame, call: _Call) -> AveragingFact | None:
 
 def _computed(frame: Frame, call: _Call) -> AveragingFact | None:
     others = call.others
-    selected = call.own.selected or any(value.averaging is not None and value.averaging.selected for value in others)
+    selected = call.fact.selected or any(value.averaging is not None and value.averaging.selected for value in others)
     return SELECTED if selected and not call.result.scalar else None
 
 
 def _reduced(frame: Frame, call: _Call) -> AveragingFact | None:
     row, subject, args, keywords, node, _ = call
-    own = call.own
+    fact = call.fact
     over = dimensions_of(args, keywords)
     if over is not None and not (type(over.const) is int and over.const == 0):
-        return SELECTED if own.selected else None
+        return SELECTED if fact.selected else None
     is_mean, is_sum = row.averages in _MEANS, row.averages is AveragingTransfer.SUM
-    if own.means and own.stage is Stage.GATHERED:
+    if fact.means and fact.stage is Stage.GATHERED:
         if is_mean and "weights" not in keywords:
-            _tell(frame, own, node)
-        return own._replace(stage=Stage.SUMMED) if is_sum else None
-    if own.means:
-        return own if subject.scalar or is_mean or is_sum else None
+            _report(frame, fact, node)
+        return fact._replace(stage=Stage.SUMMED) if is_sum else None
+    if fact.means:
+        return fact if subject.scalar or is_mean or is_sum else None
     if not _is_of_data(subject):
         return None
     if is_sum:
         return TOTAL if over is None else None
     over_numbers = row.averages is AveragingTransfer.MEAN_OF_NUMBERS and not subject.scalar
-    if is_mean and (own.selected or over_numbers):
-        return _made(frame, node, MeanForm.SELECTED if own.selected else MeanForm.NAN, subject)
+    if is_mean and (fact.selected or over_numbers):
+        return _new_mean(frame, node, MeanForm.SELECTED if fact.selected else MeanForm.NAN, subject)
     return None
 
 
 _TRANSFERS: Mapping[AveragingTransfer, Callable[[Frame, _Call], AveragingFact | None]] = {
-    AveragingTransfer.HANDS_ON: _handed_on,
+    AveragingTransfer.KEEPS: _unchanged,
     AveragingTransfer.BOUNDS: _within_bounds,
     AveragingTransfer.SELECTS: _selected,
     AveragingTransfer.COUNTS: _counted,
@@ -301,28 +305,28 @@ def _operated(
 
 
 def _divided(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> AveragingFact | None:
-    own, below = left.averaging or NOTHING, right.averaging or NOTHING
-    if own.means and own.stage is Stage.SUMMED:
+    fact, below = left.averaging or NOTHING, right.averaging or NOTHING
+    if fact.means and fact.stage is Stage.SUMMED:
         if right.const is WORLD_SIZE or below.stage is Stage.RANKS:
-            _tell(frame, own, node)
+            _report(frame, fact, node)
         return None
-    if own.means and own.stage is Stage.LOCAL and right.const is WORLD_SIZE:
-        return own._replace(stage=Stage.SHARED)
-    one_each = (left.scalar or own.total) and _is_sum(left)
+    if fact.means and fact.stage is Stage.LOCAL and right.const is WORLD_SIZE:
+        return fact._replace(stage=Stage.SHARED)
+    one_each = (left.scalar or fact.total) and _is_sum(left)
     if below.total and one_each and _is_of_data(left) and _is_of_data(right):
-        return _made(frame, node, MeanForm.RATIO, right)
+        return _new_mean(frame, node, MeanForm.RATIO, right)
     return _scaled(left, right)
 
 
 def _scaled(value: Value, factor: Value) -> AveragingFact | None:
     """A mean (or a total) scaled by a factor that is the same on all ranks; gathered means only by a single number."""
-    own = value.averaging
-    if own is None or factor.rank.state is not State.SAME or factor.const is WORLD_SIZE:
+    fact = value.averaging
+    if fact is None or factor.rank.state is not State.SAME or factor.const is WORLD_SIZE:
         return None
-    if own.stage is Stage.LOCAL:
-        return own
+    if fact.stage is Stage.LOCAL:
+        return fact
     is_one = is_number(factor) and factor.rank != ranks.REDUCED
-    return own if own.stage is Stage.GATHERED and is_one else None
+    return fact if fact.stage is Stage.GATHERED and is_one else None
 
 
 def _added(left: Value, right: Value) -> AveragingFact | None:
@@ -330,25 +334,25 @@ def _added(left: Value, right: Value) -> AveragingFact | None:
     if one.means and two.means:
         return averaging.joined(one, two)
     for value, other in ((left, right), (right, left)):
-        own = value.averaging
-        if own is None:
+        fact = value.averaging
+        if fact is None:
             continue
-        if other.rank.state is State.SAME and own.stage in (Stage.LOCAL, Stage.GATHERED):
-            return own
-        if own.means and own.stage is Stage.LOCAL and other.rank.how in ranks.AVERAGES:
-            return own
+        if other.rank.state is State.SAME and fact.stage in (Stage.LOCAL, Stage.GATHERED):
+            return fact
+        if fact.means and fact.stage is Stage.LOCAL and other.rank.how in ranks.AVERAGES:
+            return fact
     return TOTAL if one.total and two.total else None
 
 
-def _bounded(own: AveragingFact, others: Iterable[Value]) -> AveragingFact | None:
-    return own if all(other.rank.state is State.SAME for other in others) else None
+def _bounded(fact: AveragingFact, others: Iterable[Value]) -> AveragingFact | None:
+    return fact if all(other.rank.state is State.SAME for other in others) else None
 
 
 def _joined(values: Iterable[Value]) -> AveragingFact | None:
-    own: AveragingFact | None = None
+    fact: AveragingFact | None = None
     for value in values:
-        own = averaging.joined(own, value.averaging)
-    return None if own is None else own._replace(total=False)
+        fact = averaging.joined(fact, value.averaging)
+    return None if fact is None else fact._replace(total=False)
 
 
 def _is_sum(value: Value) -> bool:
@@ -382,25 +386,25 @@ def _selects(frame: Frame, index: cst.BaseExpression) -> bool:
     return is_mask and is_data(value) and not value.scalar and _is_of_data(value)
 
 
-def _with(result: Value, own: AveragingFact | None) -> Value:
+def _with(result: Value, fact: AveragingFact | None) -> Value:
     """The result with the fact of its operation; the terms of its operands are kept."""
     if result.averaging is not None and result.averaging.terms:
-        own = averaging.joined(averaging.only_terms(result.averaging), own)
+        fact = averaging.joined(averaging.only_terms(result.averaging), fact)
     return (
         result
-        if own is result.averaging or (own == NOTHING and result.averaging is None)
-        else result.replace(averaging=own)
+        if fact is result.averaging or (fact == NOTHING and result.averaging is None)
+        else result.replace(averaging=fact)
     )
 
 
-def _made(frame: Frame, node: cst.CSTNode, form: MeanForm, over: Value) -> AveragingFact:
-    frame.engine.noted("mean", node, form, over.provenance)
+def _new_mean(frame: Frame, node: cst.CSTNode, form: MeanForm, over: Value) -> AveragingFact:
+    frame.engine.note_stored("mean", node, form, over.provenance)
     known = frame.engine.means
     mean = known.get(id(node))
     if mean is None:
         provenance = frame.step(node, _WHY[form], over.provenance)
         mean = known[id(node)] = Mean(frame.module, node, form, provenance, _payload(frame, node, over), len(known))
-    return averaging.made(mean)
+    return averaging.fact_of_mean(mean)
 
 
 def _payload(frame: Frame, node: cst.CSTNode, value: Value) -> Payload:
@@ -409,14 +413,14 @@ def _payload(frame: Frame, node: cst.CSTNode, value: Value) -> Payload:
     return Payload(node, value, frame.node_values, frame.memory.control, frame.function, frame.accelerator(), reducers)
 
 
-def _tell(frame: Frame, own: AveragingFact, node: cst.CSTNode) -> None:
+def _report(frame: Frame, fact: AveragingFact, node: cst.CSTNode) -> None:
     """Report that the means of the ranks are averaged here, or by the statement that passed them on."""
     frame.emit(
         Averaged,
         node,
-        tag=(own.means, own.handed),
-        means=own.means,
-        handed=own.handed or NO_WRITES,
+        tag=(fact.means, fact.passed_by),
+        means=fact.means,
+        handed=fact.passed_by or NO_WRITES,
         statement=frame.statement,
         payload=_payload(frame, node, Value(ranks.REDUCED)),
     )

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.transfer.tensors.operands import SEQUENCES, given
+from trl_lint.analysis.transfer.tensors.operands import SEQUENCES, unless_none
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.devices import GLOBAL_RANK, MAYBE_CPU
@@ -48,7 +48,7 @@ def named(value: Value) -> str:
 def device(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """`torch.device(…)`."""
     kind = keywords.get("type", args[0] if args else None)
-    index = given(keywords.get("index", args[1] if len(args) > 1 else None))
+    index = unless_none(keywords.get("index", args[1] if len(args) > 1 else None))
     if any(each is not None and each.rank.state is not State.SAME for each in (kind, index)):
         return OWN_DEVICE
     if kind is None or (index is not None and not isinstance(kind.const, str)):
@@ -58,26 +58,26 @@ def device(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     return DeviceValue(ranks.SAME, device=f"{kind.const}:{index.const}" if type(index.const) is int else "")
 
 
-def made(row: Operation, name: str, args: Arguments, value: Value) -> Value:
+def created(row: Operation, name: str, args: Arguments, value: Value) -> Value:
     """The result of a function of torch, with the device where it is created."""
     if name == "torch.device":
         return device(args.positional, args.keywords)
-    if row.device not in _MADE:
+    if row.device not in _CREATING:
         return value
-    asked = args.keywords.get("device")
-    if asked is not None:
-        return value.replace(device=named(asked))
+    device_argument = args.keywords.get("device")
+    if device_argument is not None:
+        return value.replace(device=named(device_argument))
     source = next(iter(args.all()), None)
     if args.double is not None or args.star is not None or source is None:
         return value.replace(device="")
-    if row.device is DeviceTransfer.MADE_BESIDE and source.kind not in _MADE_OF_NUMBERS:
+    if row.device is DeviceTransfer.CREATED_LIKE and source.kind not in _HOST_KINDS:
         return value.replace(device=source.device if source.kind is Kind.TENSOR else "")
     return value.replace(device="cpu")
 
 
-_MADE = frozenset({DeviceTransfer.MADE, DeviceTransfer.MADE_BESIDE})
+_CREATING = frozenset({DeviceTransfer.CREATED, DeviceTransfer.CREATED_LIKE})
 # Kinds that are certainly no tensor: from these, and from any list, a new tensor is created on the CPU.
-_MADE_OF_NUMBERS = _NUMBERS | SEQUENCES
+_HOST_KINDS = _NUMBERS | SEQUENCES
 
 
 def moved(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
@@ -89,7 +89,7 @@ def moved(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapp
     return receiver.device if move is None else move(receiver, args, keywords)
 
 
-def _to_given(receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
+def _to_argument(receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
     target = _target(args, keywords)
     if target is None:
         return receiver.device if "dtype" in keywords else ""
@@ -98,7 +98,7 @@ def _to_given(receiver: Value, args: Sequence[Value], keywords: Mapping[str, Val
     return receiver.device if target.kind is Kind.MODULE else named(target)  # a dtype moves nothing
 
 
-def _beside(receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
+def _like_other(receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
     target = _target(args, keywords)
     return named(target) if target is not None and target.kind is Kind.TENSOR else ""
 
@@ -118,8 +118,8 @@ _FIXED_PLACES: Mapping[DeviceTransfer, str] = {
     DeviceTransfer.ACCELERATOR: "",
 }
 _MOVES: Mapping[DeviceTransfer, Callable[[Value, Sequence[Value], Mapping[str, Value]], str]] = {
-    DeviceTransfer.GIVEN: _to_given,
-    DeviceTransfer.BESIDE: _beside,
+    DeviceTransfer.ARGUMENT: _to_argument,
+    DeviceTransfer.LIKE_OTHER: _like_other,
     DeviceTransfer.CUDA: _to_gpu,
 }
 

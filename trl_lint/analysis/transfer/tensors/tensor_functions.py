@@ -25,7 +25,7 @@ from trl_lint.analysis.transfer.tensors.operands import dimensions_of, is_data, 
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.derived import derived
-from trl_lint.domain.kinds import NumberValue, TensorValue, read_out_of
+from trl_lint.domain.kinds import NumberValue, TensorValue, with_source
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import library
@@ -99,7 +99,7 @@ def _full(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) 
 
 
 _MAKERS: Mapping[RankTransfer, Callable[[Operation, Sequence[Value], Mapping[str, Value]], Value]] = {
-    RankTransfer.MAKES: tensors.made,
+    RankTransfer.CREATES: tensors.as_tensor,
     RankTransfer.FILLS: _filled,
     RankTransfer.ZEROS: _filled,
     RankTransfer.FULL: _full,
@@ -126,9 +126,9 @@ def builtin(name: str, args: Sequence[Value]) -> Value:
     if name in table.HOST_BUILTINS:
         source = args[0] if args else Value(ranks.SAME)
         const = _converted(source.const)
-        kept = rank if name != "bool" else ranks.nonlinear(rank)
-        made = derived(
-            kept,
+        kept_rank = rank if name != "bool" else ranks.nonlinear(rank)
+        number = derived(
+            kept_rank,
             Kind.NUMBER,
             source,
             scalar=True,
@@ -137,11 +137,11 @@ def builtin(name: str, args: Sequence[Value]) -> Value:
             const=const,
             pending=source.pending,
         )
-        return read_out_of(source, made)
+        return with_source(source, number)
     if name == "round":
         source = args[0] if args else NumberValue(ranks.SAME)
-        kept = source.rank if all(value.rank.state is State.SAME for value in args[1:]) else rank
-        return derived(kept, source.kind, source, scalar=True, dtype=source.dtype)
+        kept_rank = source.rank if all(value.rank.state is State.SAME for value in args[1:]) else rank
+        return derived(kept_rank, source.kind, source, scalar=True, dtype=source.dtype)
     return derived(ranks.nonlinear(rank), Kind.UNKNOWN, *args)
 
 

@@ -36,7 +36,7 @@ from trl_lint.analysis.transfer.tensors.tensor_sizes import (
     PICKED_REASON,
     TENSORS,
     elements,
-    is_own,
+    is_rank_local,
     shaped,
     size_along,
     varies,
@@ -92,7 +92,7 @@ def of_in_place(row: Operation, receiver: Value) -> Shape | None:
     return receiver.shape if row.shape is ShapeTransfer.KEEPS else None
 
 
-def _picked(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
+def _of_masked(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
     mask = keywords.get("mask", args[0] if args else None)
     deciding = mask if row.shape is ShapeTransfer.PICKS_BY_MASK and mask is not None else receiver
     if not varies(deciding) or (set(keywords) & {"as_tuple", "return_inverse", "return_counts", "dim"}):
@@ -138,14 +138,14 @@ def _viewed(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) 
     if not args or shape.open:
         return None
     dims = [RAGGED if each.const == -1 and type(each.const) is int else size_of(each) for each in args]
-    rest = [each for each in args if each.const != -1]
-    if len(rest) == len(args):
+    known = [each for each in args if each.const != -1]
+    if len(known) == len(args):
         return shape.replace(dims)
-    left = shapes.flattened(shape)
-    if rest and left is RAGGED and any(size_of(each) is not SAME for each in rest):
-        left = UNKNOWN
+    flattened = shapes.flattened(shape)
+    if known and flattened is RAGGED and any(size_of(each) is not SAME for each in known):
+        flattened = UNKNOWN
     return shape.replace(
-        left if type(each.const) is int and each.const == -1 else dim for each, dim in zip(args, dims, strict=True)
+        flattened if type(each.const) is int and each.const == -1 else dim for each, dim in zip(args, dims, strict=True)
     )
 
 
@@ -162,10 +162,10 @@ def _squeezed(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]
 
 
 def _unsqueezed(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
-    where = keywords.get("dim", args[0] if args else None)
-    if where is None or type(where.const) is not int or (where.const < 0 and shape.open):
+    dim = keywords.get("dim", args[0] if args else None)
+    if dim is None or type(dim.const) is not int or (dim.const < 0 and shape.open):
         return None
-    place = where.const + len(shape.dims) + 1 if where.const < 0 else where.const
+    place = dim.const + len(shape.dims) + 1 if dim.const < 0 else dim.const
     return shape.replace((*shape.dims[:place], SAME, *shape.dims[place:])) if place <= len(shape.dims) else None
 
 
@@ -204,11 +204,11 @@ def _selected(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]
     over = keywords.get("dim", args[0] if args else None)
     index = keywords.get("index", args[1] if len(args) > 1 else None)
     place = None if over is None else shapes.position(shape, over.const)
-    picked = None if index is None else shape_of(index)
+    index_shape = None if index is None else shape_of(index)
     if place is None:
         return None
-    size = picked.dims[0] if picked is not None and len(picked.dims) == 1 else UNKNOWN
-    reason = picked.reason if picked is not None and size is RAGGED else shape.reason
+    size = index_shape.dims[0] if index_shape is not None and len(index_shape.dims) == 1 else UNKNOWN
+    reason = index_shape.reason if index_shape is not None and size is RAGGED else shape.reason
     dims = (size if at == place else dim for at, dim in enumerate(shape.dims))
     return Shape(dims, reason, open=shape.open)
 
@@ -216,9 +216,9 @@ def _selected(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]
 _OF_RECEIVER: Mapping[
     ShapeTransfer, Callable[[Operation, Value, Sequence[Value], Mapping[str, Value]], Shape | None]
 ] = {
-    ShapeTransfer.PICKS: _picked,
-    ShapeTransfer.PICKS_BY_MASK: _picked,
-    ShapeTransfer.PICKS_POSITIONS: _picked,
+    ShapeTransfer.PICKS: _of_masked,
+    ShapeTransfer.PICKS_BY_MASK: _of_masked,
+    ShapeTransfer.PICKS_POSITIONS: _of_masked,
     ShapeTransfer.REDUCES: _reduced,
     ShapeTransfer.REDUCES_WITH_INDICES: _reduced,
     ShapeTransfer.SIZE: _sized,
@@ -289,8 +289,8 @@ def _of_target(frame: Frame, args: Arguments) -> Shape | None:
 def _listed(args: Arguments) -> Value | None:
     """The list of tensors that a function joins along one dimension; None if the list or the dimension is unknown."""
     items, dim = args.positional[0], args.get(1, "dim")
-    is_known = items.kind in SEQUENCES and (dim is None or type(dim.const) is int)
-    return items if is_known else None
+    is_supported = items.kind in SEQUENCES and (dim is None or type(dim.const) is int)
+    return items if is_supported else None
 
 
 def _stacked(frame: Frame, args: Arguments) -> Shape | None:
@@ -342,9 +342,9 @@ def padded_list(frame: Frame, args: Arguments, parameter: tuple[int, str]) -> Sh
     if items.kind in SEQUENCES:
         found, _ = elements(frame, items)
         element = containers.iterate(frame, items)[0]
-        if not is_own(element) or any(shape is not None and not shape.is_ragged for shape in found):
+        if not is_rank_local(element) or any(shape is not None and not shape.is_ragged for shape in found):
             return None
-    elif not is_own(items):
+    elif not is_rank_local(items):
         return None
     first = args.keywords.get("batch_first")
     if parameter[1] == "sequences" and (first is None or first.const is not True):
@@ -352,7 +352,7 @@ def padded_list(frame: Frame, args: Arguments, parameter: tuple[int, str]) -> Sh
     return Shape((SAME, RAGGED), _PADDED_REASON)
 
 
-def _made(frame: Frame, args: Arguments) -> Shape | None:
+def _of_source(frame: Frame, args: Arguments) -> Shape | None:
     """`torch.tensor(x)`."""
     source = args.positional[0]
     if is_number(source):
@@ -390,7 +390,7 @@ _FUNCTIONS: Mapping[ShapeTransfer, Callable[[Frame, Arguments], Shape | None]] =
     ShapeTransfer.CHOOSES: _chosen,
     ShapeTransfer.CONCATENATES: _concatenated,
     ShapeTransfer.COUNTS_UP: _counted_up,
-    ShapeTransfer.MADE: _made,
+    ShapeTransfer.OF_SOURCE: _of_source,
     ShapeTransfer.OF_TARGET: _of_target,
     ShapeTransfer.SIZES: _filled,
     ShapeTransfer.SIZES_IN_A_TUPLE: _filled_to,
@@ -403,10 +403,10 @@ def padded(frame: Frame, operand: Value, args: Arguments, node: cst.CSTNode) -> 
     over = args.get(1, "dim")
     dim = 0 if over is None else over.const
 
-    def renewed(cell: Cell, entries: dict[Hashable, Value], rest: Value | None) -> Cell:
+    def rebuild(cell: Cell, entries: dict[Hashable, Value], rest: Value | None) -> Cell:
         return cell.holding(entries, rest)
 
     def changed(value: Value, _: object) -> Value:
         return shaped(value, shapes.padded(shape_of(value), dim))
 
-    return containers.each(frame, operand, node, changed, renewed)
+    return containers.map_items(frame, operand, node, changed, rebuild)

@@ -32,7 +32,7 @@ def varies(value: Value) -> bool:
     return value.rank.differs and Origin.DATA in value.rank.origins
 
 
-def is_own(value: Value) -> bool:
+def is_rank_local(value: Value) -> bool:
     """Whether the value is rank-local: its own data, or its slice of common data."""
     return value.rank.differs and bool((Origin.DATA | Origin.RANK) & value.rank.origins)
 

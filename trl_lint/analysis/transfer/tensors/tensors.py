@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.transfer.tensors import tensor_devices
-from trl_lint.analysis.transfer.tensors.operands import dimensions_of, given, is_data, is_number, items_of
+from trl_lint.analysis.transfer.tensors.operands import dimensions_of, is_data, is_number, items_of, unless_none
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import (
@@ -31,8 +31,8 @@ from trl_lint.domain.kinds import (
     NumberValue,
     SizesValue,
     TensorValue,
-    read_out_of,
     role_of,
+    with_source,
 )
 from trl_lint.domain.provenance import FullBatches, Step
 from trl_lint.domain.ranks import Rank, State
@@ -95,14 +95,14 @@ def attribute(value: Value, name: str) -> Value | None:
     return None if row is None or transfer is None else transfer(row, value)
 
 
-def _told_attribute(row: Operation, value: Value) -> Value:
-    if row.name in _TOLD_OF_CPU and value.device.startswith("cpu"):
-        return NumberValue(ranks.SAME, const=_TOLD_OF_CPU[row.name], scalar=True, dtype="bool")
+def _uniform_attribute(row: Operation, value: Value) -> Value:
+    if row.name in _ON_CPU and value.device.startswith("cpu"):
+        return NumberValue(ranks.SAME, const=_ON_CPU[row.name], scalar=True, dtype="bool")
     return Value(ranks.SAME, device=value.device if row.name == "device" else "")
 
 
 # Not in torch_ops: the values of these attributes for a tensor on the CPU.
-_TOLD_OF_CPU = {"is_cpu": True, "is_cuda": False}
+_ON_CPU = {"is_cpu": True, "is_cuda": False}
 
 
 def _counted_attribute(row: Operation, value: Value) -> Value:
@@ -114,7 +114,7 @@ def _kept_attribute(row: Operation, value: Value) -> Value:
 
 
 _ATTRIBUTES: Mapping[RankTransfer, Callable[[Operation, Value], Value]] = {
-    RankTransfer.TOLD: _told_attribute,
+    RankTransfer.UNIFORM: _uniform_attribute,
     RankTransfer.SHAPE: lambda _, value: _shape(value),
     RankTransfer.COUNT: _counted_attribute,
     RankTransfer.SIZE: _counted_attribute,
@@ -170,13 +170,13 @@ def method(row: Operation, receiver: Value, args: Sequence[Value], keywords: Map
     return _METHODS.get(row.rank, _computed)(row, receiver, args, keywords)
 
 
-def _told(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+def _uniform(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     return Value(ranks.SAME)
 
 
 def _sized(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     shape = _shape(receiver)
-    over = given(keywords.get("dim", args[0] if args else None))
+    over = unless_none(keywords.get("dim", args[0] if args else None))
     sized = shape if over is None else dimension(shape, over)
     return sized if row.rank is RankTransfer.SIZE else sized.replace(rank=collapsed(sized.rank))
 
@@ -188,8 +188,8 @@ def _counted(row: Operation, receiver: Value, args: Sequence[Value], keywords: M
 def _to_host(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     is_one = row.rank is RankTransfer.TO_NUMBER or receiver.scalar
     kind = Kind.NUMBER if is_one else Kind.NUMBER_LIST
-    made = derived(receiver.rank, kind, receiver, scalar=is_one, dtype=receiver.dtype, pending=receiver.pending)
-    return read_out_of(receiver, made)
+    result = derived(receiver.rank, kind, receiver, scalar=is_one, dtype=receiver.dtype, pending=receiver.pending)
+    return with_source(receiver, result)
 
 
 def kept(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
@@ -199,26 +199,26 @@ def kept(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mappi
     if row.takes_batches and not is_field:
         kind = _TAKEN_WHOLE.get(receiver.kind, kind)
     is_test = row.rank is RankTransfer.IS_TRUE and receiver.dtype != "bool"
-    made = derived(
+    result = derived(
         ranks.nonlinear(receiver.rank) if is_test else receiver.rank,
         kind,
         receiver,
         scalar=receiver.scalar and not row.grows,
-        dtype=_dtype_asked(args) or row.dtype.of(receiver.dtype),
+        dtype=_dtype_passed(args) or row.dtype.of(receiver.dtype),
         pending=receiver.pending,
         device=tensor_devices.moved(row, receiver, args, keywords),
         grad=receiver.grad and not row.detaches,
     )
-    return receiver.with_facts_of(made) if made.kind is receiver.kind and not is_field else made
+    return receiver.with_facts_of(result) if result.kind is receiver.kind and not is_field else result
 
 
-def _dtype_asked(args: Sequence[Value]) -> str:
+def _dtype_passed(args: Sequence[Value]) -> str:
     """The dtype that is passed, as in `x.to(torch.float32)`."""
-    asked = ""
+    dtype = ""
     for arg in args:
         if isinstance(arg, LibraryName) and arg.name.startswith("torch."):
-            asked = table.DTYPE_NAMES.get(arg.name[6:], asked)
-    return asked
+            dtype = table.DTYPE_NAMES.get(arg.name[6:], dtype)
+    return dtype
 
 
 def reduced(row: Operation, value: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
@@ -261,7 +261,7 @@ def summed(value: Value) -> Value:
     return reduced(_SUM, value, (), {})
 
 
-def made(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+def as_tensor(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """`torch.tensor(x)`: the same facts, as a tensor."""
     if not args:
         return TensorValue(ranks.SAME)
@@ -276,8 +276,8 @@ def made(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -
     )
 
 
-def _made_beside(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
-    return made(row, args, keywords).replace(device=receiver.device)
+def _created_like(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    return as_tensor(row, args, keywords).replace(device=receiver.device)
 
 
 def filled_like(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
@@ -291,9 +291,9 @@ def drawn(row: Operation, values: Sequence[Value]) -> Value:
     """Random numbers: from the distribution and sizes passed, or only shaped like the argument."""
     if row.rank is RankTransfer.DRAWS_NEW:
         return TensorValue(ranks.RNG_LOCAL)
-    given = values if row.rank is RankTransfer.DRAWS else ()
-    rank = ranks.combine_all([ranks.RNG_LOCAL, *(ranks.nonlinear(value.rank) for value in given)])
-    return derived(rank, Kind.TENSOR, *given)
+    operands = values if row.rank is RankTransfer.DRAWS else ()
+    rank = ranks.combine_all([ranks.RNG_LOCAL, *(ranks.nonlinear(value.rank) for value in operands)])
+    return derived(rank, Kind.TENSOR, *operands)
 
 
 def _drawn_of(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
@@ -333,12 +333,12 @@ _METHODS: Mapping[RankTransfer, MethodTransfer] = {
     RankTransfer.INDEX: _indexed,
     RankTransfer.TO_NUMBER: _to_host,
     RankTransfer.TO_LIST: _to_host,
-    RankTransfer.TOLD: _told,
+    RankTransfer.UNIFORM: _uniform,
     RankTransfer.SHAPE: _counted,
     RankTransfer.SIZE: _sized,
     RankTransfer.STRIDE: _sized,
     RankTransfer.COUNT: _counted,
-    RankTransfer.MAKES_BESIDE: _made_beside,
+    RankTransfer.CREATES_LIKE: _created_like,
     RankTransfer.FILLS_LIKE: filled_like,
     RankTransfer.FULL_LIKE: filled_like,
     RankTransfer.DRAWS: _drawn_of,
@@ -350,16 +350,16 @@ TO_HOST = frozenset({RankTransfer.TO_NUMBER, RankTransfer.TO_LIST})
 
 def in_place(row: Operation, receiver: Value, args: Arguments) -> Value:
     """The tensor after an in-place operation such as `x.add_(y)`."""
-    given = args.rank()
+    argument = args.rank()
     match row.in_place:
         case InPlace.REPLACES:
-            rank = given
+            rank = argument
         case InPlace.DRAWS:
             rank = ranks.RNG_LOCAL
         case InPlace.ADDS:
-            rank = ranks.combine_linear(receiver.rank, given)
+            rank = ranks.combine_linear(receiver.rank, argument)
         case InPlace.SCALES:
-            rank = ranks.combine_scaling(receiver.rank, given)
+            rank = ranks.combine_scaling(receiver.rank, argument)
         case _:
-            rank = ranks.nonlinear(ranks.combine(receiver.rank, given))
+            rank = ranks.nonlinear(ranks.combine(receiver.rank, argument))
     return derived(rank, receiver.kind, receiver, *args.all(), scalar=receiver.scalar, dtype=receiver.dtype)

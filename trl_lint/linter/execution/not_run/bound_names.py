@@ -17,7 +17,7 @@ _BINDS_ANY = (
 
 def names_bound(module: Module) -> frozenset[str] | None:
     """The names; None if they can't be determined."""
-    return module.notes.worked_out(names_bound, lambda: _names_bound(module))
+    return module.notes.cached(names_bound, lambda: _names_bound(module))
 
 
 def _names_bound(module: Module) -> frozenset[str] | None:

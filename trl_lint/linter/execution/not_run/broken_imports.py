@@ -19,7 +19,7 @@ from trl_lint.linter.execution.not_run.bound_names import names_bound
 
 def cannot_be_imported(project: Project, module: Module, node: cst.CSTNode) -> bool:
     """Whether the node's file has such an import; imports inside `try` or under a condition do not count."""
-    return module.notes.worked_out(cannot_be_imported, lambda: _lacks_import(project, module))
+    return module.notes.cached(cannot_be_imported, lambda: _lacks_import(project, module))
 
 
 def _lacks_import(project: Project, module: Module) -> bool:

@@ -54,12 +54,12 @@ def is_of_copied_library(project: Project, module: Module, node: cst.CSTNode) ->
 
     There must be programs outside the copy; otherwise the library itself may be what is linted.
     """
-    copy = module.notes.worked_out(is_of_copied_library, lambda: _copy_around(project, module))
+    copy = module.notes.cached(is_of_copied_library, lambda: _copy_around(project, module))
     top = next(iter(definitions_around(module.tree, node)), None)
     if copy is None or top is None:
         return False
     key = (is_of_copied_library, module.path, top.name.value)
-    return project.notes.worked_out(key, lambda: not _is_in_use(project, copy, module, top.name.value))
+    return project.notes.cached(key, lambda: not _is_in_use(project, copy, module, top.name.value))
 
 
 def _is_in_use(project: Project, copy: Copy, module: Module, name: str) -> bool:
@@ -95,7 +95,7 @@ def _users(project: Project, copy: Copy, module: Module, name: str) -> list[tupl
 def _words(module: Module) -> list[tuple[str, frozenset[str]]]:
     """The definitions at the top of a file, "" for other statements than imports, each with the words in its text."""
     statements = (each for each in module.tree.body if not _is_import(each))
-    return module.notes.worked_out(
+    return module.notes.cached(
         _words,
         lambda: [(_name(each), frozenset(_WORD.findall(module.tree.code_for_node(each)))) for each in statements],
     )

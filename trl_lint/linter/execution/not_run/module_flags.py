@@ -13,7 +13,7 @@ import re
 
 import libcst as cst
 
-from trl_lint.analysis.program.idioms.path_conditions import conditions_around, conditions_behind
+from trl_lint.analysis.program.idioms.path_conditions import conditions_after_exits, conditions_around
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.fixes.support.scope import bound_targets, is_before
@@ -25,10 +25,10 @@ _BINDS_ANY = rb"\bexec\(|\bglobals\(|\bvars\(\s*\)"
 
 def is_switched_off(project: Project, module: Module, node: cst.CSTNode) -> bool:
     """Whether a node is reached only if a flag of the module has a value that it never has."""
-    flags = module.notes.worked_out(is_switched_off, lambda: _flags(module.tree))
+    flags = module.notes.cached(is_switched_off, lambda: _flags(module.tree))
     if not flags or module.mentions(_BINDS_ANY):
         return False
-    conditions = (*conditions_around(module.tree, node), *conditions_behind(module.tree, node))
+    conditions = (*conditions_around(module.tree, node), *conditions_after_exits(module.tree, node))
     return any(
         isinstance(asked, cst.Name)
         and flags.get(asked.value, holds) is not holds

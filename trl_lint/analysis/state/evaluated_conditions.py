@@ -5,12 +5,12 @@ from __future__ import annotations
 import libcst as cst
 
 
-class ConditionsMet:
-    """first: the first one. ask_anything: whether one may read anything. settings: those that the others read."""
+class EvaluatedConditions:
+    """first: the first one. reads_anything: whether one may read anything. settings: those that the others read."""
 
-    __slots__ = ("ask_anything", "first", "settings")
+    __slots__ = ("first", "reads_anything", "settings")
 
     def __init__(self) -> None:
         self.first: cst.CSTNode | None = None
-        self.ask_anything = False
+        self.reads_anything = False
         self.settings: set[str] = set()

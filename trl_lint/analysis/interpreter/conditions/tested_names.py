@@ -14,7 +14,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from trl_lint.analysis.interpreter.objects.attributes import ENVIRON
-from trl_lint.analysis.program.idioms.path_conditions import beside_none
+from trl_lint.analysis.program.idioms.path_conditions import none_test_operand
 from trl_lint.analysis.program.syntax import below, loop_targets, names_in, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.kinds import library_name_of
@@ -28,30 +28,30 @@ _BUILTINS = frozenset(vars(builtins))
 _FOLLOWED = 2
 
 
-def names_asked(frame: Frame, test: cst.BaseExpression) -> frozenset[str]:
+def names_tested(frame: Frame, test: cst.BaseExpression) -> frozenset[str]:
     """The names that a test asks for, and those from which they were computed in this function.
 
     The rank is not among them: it distinguishes the processes of one run, which wrap a model on all of them or on none.
     """
-    return frozenset(map(_own, _all_asked(frame, test)))
+    return frozenset(map(_last_part, _all_tested(frame, test)))
 
 
-def _all_asked(frame: Frame, test: cst.BaseExpression) -> list[_Asked]:
-    found = [each for each in _asked(frame, test) if not is_of_rank(frame, each)]
-    if beside_none(test) is not None:
+def _all_tested(frame: Frame, test: cst.BaseExpression) -> list[_Tested]:
+    found = [each for each in _tested(frame, test) if not is_of_rank(frame, each)]
+    if none_test_operand(test) is not None:
         return found  # whether it is None does not depend on what it was computed from
-    made = assigned(frame)
+    assignments = assigned(frame)
     for _ in range(_FOLLOWED):
-        names = set(map(_own, found))
-        found += [each for target, value in made if target in names for each in _made_of(frame, value)]
+        names = set(map(_last_part, found))
+        found += [each for target, value in assignments if target in names for each in _tested_in_value(frame, value)]
     return found
 
 
-def asks_for(frame: Frame, test: cst.BaseExpression, key: str | tuple[Hashable, str]) -> bool:
+def tests_model(frame: Frame, test: cst.BaseExpression, key: str | tuple[Hashable, str]) -> bool:
     """Whether a test asks for a model itself: `args.model` is not the name `model`."""
     if not isinstance(key, str):
-        return key[1] in names_asked(frame, test)
-    return any(isinstance(each, cst.Name) and each.value == key for each in _all_asked(frame, test))
+        return key[1] in names_tested(frame, test)
+    return any(isinstance(each, cst.Name) and each.value == key for each in _all_tested(frame, test))
 
 
 class Assigned:
@@ -73,16 +73,16 @@ def assigned(frame: Frame) -> tuple[tuple[str, cst.BaseExpression], ...]:
     return known.pairs
 
 
-_Asked: TypeAlias = cst.Attribute | cst.Name | cst.SimpleString
+_Tested: TypeAlias = cst.Attribute | cst.Name | cst.SimpleString
 
 
-def _made_of(frame: Frame, value: cst.BaseExpression) -> Iterator[_Asked]:
+def _tested_in_value(frame: Frame, value: cst.BaseExpression) -> Iterator[_Tested]:
     """The names in the expression assigned to a name; the method is not one: not the `get` of `args.get("ddp")`."""
     methods = {id(each.func) for each in below(value) if isinstance(each, cst.Call) and each.args}
-    return (each for each in _asked(frame, value) if isinstance(each, cst.Name) or id(each) not in methods)
+    return (each for each in _tested(frame, value) if isinstance(each, cst.Name) or id(each) not in methods)
 
 
-def _asked(frame: Frame, node: cst.CSTNode) -> Iterator[_Asked]:
+def _tested(frame: Frame, node: cst.CSTNode) -> Iterator[_Tested]:
     """The names in an expression, without the objects whose attributes they are: `ddp` for `args.ddp`.
 
     String literals count as names: `DDP` alone for `os.environ.get("DDP")`.
@@ -103,57 +103,61 @@ def _asked(frame: Frame, node: cst.CSTNode) -> Iterator[_Asked]:
 _CONSTANTS = frozenset({"False", "None", "True"})
 
 
-def _own(asked: _Asked) -> str:
-    match asked:
+def _last_part(tested: _Tested) -> str:
+    match tested:
         case cst.Attribute():
-            return asked.attr.value
+            return tested.attr.value
         case cst.SimpleString():
-            return asked.raw_value
-    return asked.value
+            return tested.raw_value
+    return tested.value
 
 
 def _is_environment(frame: Frame, node: cst.CSTNode) -> bool:
     return library_name_of(frame.node_values.get(id(node))) == ENVIRON
 
 
-def is_of_rank(frame: Frame, asked: cst.CSTNode) -> bool:
-    value = frame.node_values.get(id(asked), UNKNOWN)
+def is_of_rank(frame: Frame, tested: cst.CSTNode) -> bool:
+    value = frame.node_values.get(id(tested), UNKNOWN)
     return value.rank.differs and value.rank.origins == Origin.RANK
 
 
-def is_alike(frame: Frame, asked: cst.CSTNode) -> bool:
-    return frame.node_values.get(id(asked), UNKNOWN).rank.is_alike
+def is_uniform(frame: Frame, tested: cst.CSTNode) -> bool:
+    return frame.node_values.get(id(tested), UNKNOWN).rank.is_alike
 
 
-def settings_asked(frame: Frame, test: cst.BaseExpression) -> frozenset[str] | None:
+def settings_tested(frame: Frame, test: cst.BaseExpression) -> frozenset[str] | None:
     """The names in a test, without loop variables and parts that depend on the rank; None if one may be anything.
 
     A parameter `n` may be the number of processes. `epoch` is not, nor is a container in which a key is looked up, nor
     the batch of a loop.
     """
     names: set[str] = set()
-    for part in _questions(frame, test):
-        if any(_may_be_anything(frame, part, each) for each in _asked(frame, part) if not _is_of_texts(part, each)):
+    for part in _parts_without_rank(frame, test):
+        if any(
+            _may_be_anything(frame, part, each)
+            for each in _tested(frame, part)
+            if not _is_compared_with_text(part, each)
+        ):
             return None
-        names |= names_asked(frame, part)
+        names |= names_tested(frame, part)
     return frozenset(names - loop_targets(frame.root))
 
 
-def _may_be_anything(frame: Frame, part: cst.BaseExpression, asked: _Asked) -> bool:
-    if not isinstance(asked, cst.Name) or asked.value in _BUILTINS or COUNTER.fits(asked.value):
+def _may_be_anything(frame: Frame, part: cst.BaseExpression, tested: _Tested) -> bool:
+    if not isinstance(tested, cst.Name) or tested.value in _BUILTINS or COUNTER.fits(tested.value):
         return False
-    if _asks_for_any(part, asked) and _holds_several(frame, asked.value):
+    if _tests_kind_or_emptiness(part, tested) and _holds_several(frame, tested.value):
         return False
-    is_unknown = frame.node_values.get(id(asked), UNKNOWN).kind is Kind.UNKNOWN
-    return is_unknown and asked.value not in loop_targets(frame.root)
+    is_unknown = frame.node_values.get(id(tested), UNKNOWN).kind is Kind.UNKNOWN
+    return is_unknown and tested.value not in loop_targets(frame.root)
 
 
-def _asks_for_any(part: cst.BaseExpression, asked: cst.Name) -> bool:
+def _tests_kind_or_emptiness(part: cst.BaseExpression, tested: cst.Name) -> bool:
     """Whether a test asks whether this name's value is empty, or of which type it is."""
     match part:
         case cst.Call(func=cst.Name(value="isinstance"), args=[cst.Arg(value=subject), _]):
-            return subject is asked
-    return part is asked
+            return subject is tested
+    return part is tested
 
 
 def _holds_several(frame: Frame, name: str) -> bool:
@@ -166,27 +170,27 @@ def _holds_several(frame: Frame, name: str) -> bool:
     if any(isinstance(each, cst.Name) and each.value == name for each in looped):
         return True
     parameters = frame.function.parameters if frame.function is not None else ()
-    said = next((each.annotation for each in parameters if each.name == name and not each.star), None)
-    return said is not None and not _CONTAINERS.isdisjoint(names_in(said))
+    annotation = next((each.annotation for each in parameters if each.name == name and not each.star), None)
+    return annotation is not None and not _CONTAINERS.isdisjoint(names_in(annotation))
 
 
 _CONTAINERS = frozenset({"Dict", "Iterable", "List", "Mapping", "Sequence", "Tensor", "dict", "list", "str"})
 
 
-def _is_of_texts(part: cst.BaseExpression, asked: _Asked) -> bool:
+def _is_compared_with_text(part: cst.BaseExpression, tested: _Tested) -> bool:
     """Whether a test asks whether something is in what a name stands for, `"val" in data`, which text it stands for,
     `method == "beam"`, or for what it has under a key, which is a name as well: `options["pretrained"]`.
     """
-    subscripts = (each for each in below(part) if isinstance(each, cst.Subscript) and each.value is asked)
+    subscripts = (each for each in below(part) if isinstance(each, cst.Subscript) and each.value is tested)
     if any(isinstance(text, cst.SimpleString) for each in subscripts for text in _keys(each)):
         return True
     match part:
         case cst.Comparison(comparisons=[cst.ComparisonTarget(operator=cst.In() | cst.NotIn(), comparator=listed)]) if (
-            listed is asked
+            listed is tested
         ):
             return True
-        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=other)]) if left is asked:
-            return all(isinstance(each, cst.SimpleString) for each in _listed(other))
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=other)]) if left is tested:
+            return all(isinstance(each, cst.SimpleString) for each in _elements_of(other))
     return False
 
 
@@ -194,19 +198,19 @@ def _keys(node: cst.Subscript) -> Iterator[cst.BaseExpression]:
     return (each.slice.value for each in node.slice if isinstance(each.slice, cst.Index))
 
 
-def _listed(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+def _elements_of(node: cst.BaseExpression) -> list[cst.BaseExpression]:
     """What a list, a tuple or a set is written with; all else by itself."""
     if isinstance(node, (cst.List, cst.Tuple, cst.Set)):
         return [each.value for each in node.elements] or [node]
     return [node]
 
 
-def _questions(frame: Frame, test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+def _parts_without_rank(frame: Frame, test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """The parts of a test that do not depend on the rank."""
     if isinstance(test, cst.BooleanOperation):
-        yield from _questions(frame, test.left)
-        yield from _questions(frame, test.right)
+        yield from _parts_without_rank(frame, test.left)
+        yield from _parts_without_rank(frame, test.right)
     elif isinstance(test, cst.UnaryOperation):
-        yield from _questions(frame, test.expression)
+        yield from _parts_without_rank(frame, test.expression)
     elif not is_of_rank(frame, test):
         yield test
