@@ -69,7 +69,7 @@ class Rank(NamedTuple):
         return self.state >= State.SHARD
 
     @property
-    def is_alike(self) -> bool:
+    def is_uniform(self) -> bool:
         """Whether it is the same on all ranks, or depends on settings only, which are the same."""
         return self.state is State.SAME or (self.state is State.UNKNOWN and self.how == "setting")
 
@@ -137,7 +137,7 @@ def _join(a: Rank, b: Rank) -> Rank:
 
 def _is_setting(a: Rank, b: Rank) -> bool:
     """Whether one of two facts is that of a setting, and the other cannot differ between ranks."""
-    return a.is_alike and b.is_alike
+    return a.is_uniform and b.is_uniform
 
 
 def combine(a: Rank, b: Rank) -> Rank:

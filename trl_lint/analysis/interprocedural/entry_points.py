@@ -213,7 +213,7 @@ class Engine(Runs):
         if cls.state != "new":
             return
         cls.state = "running"
-        for base in cls.in_sight():
+        for base in cls.project_lineage():
             if base is not cls:
                 self.load(base.module)
                 self.analyse_class(base)
@@ -355,7 +355,7 @@ class Engine(Runs):
 
     def _called_by_bases(self, cls: ClassInfo, method: FunctionInfo) -> Iterator[Summary]:
         """Run an override in the contexts in which the class it comes from calls it on `self`."""
-        for base in cls.in_sight():
+        for base in cls.project_lineage():
             if base is cls or base.find(method.name) is None:
                 continue
             contexts = list(base.calls.get(method.name, {}).values())
@@ -402,7 +402,7 @@ def _inherited_with_wrapped(cls: ClassInfo) -> Iterator[FunctionInfo]:
     wrapped = {name for name in cls.certain_attributes() if is_wrapped(cls.attributes.get(name, UNKNOWN))}
     if not wrapped:
         return
-    for base in cls.in_sight()[1:]:
+    for base in cls.project_lineage()[1:]:
         for name, method in base.methods.items():
             if name == "__init__" or method.is_open or cls.find(name) is not method:
                 continue

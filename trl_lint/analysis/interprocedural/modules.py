@@ -270,7 +270,7 @@ class Names(Tables):
 
     def class_variable(self, cls: ClassInfo, name: str) -> Value | None:
         """A name assigned in the body of the class or of a base whose source is available."""
-        for each in cls.in_sight():
+        for each in cls.project_lineage():
             found = each.variables.get(name)
             if found is UNKNOWN and name in each.annotations:
                 frame = Frame(self, each.module)

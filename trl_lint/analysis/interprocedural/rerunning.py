@@ -189,7 +189,7 @@ class RerunEngine(Engine):
                 cls.node = node
                 self._classes[id(node)] = cls.origin
                 cls._assigned = cls._certain_attributes = None
-            for by_writer in cls._left.values():
+            for by_writer in cls._assigned_values.values():
                 for writer in list(by_writer):
                     if isinstance(writer, tuple) and writer[0] == id(function.node):
                         by_writer[(id(change.new), *writer[1:])] = by_writer.pop(writer)

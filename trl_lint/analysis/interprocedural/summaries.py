@@ -347,7 +347,7 @@ class Runs(Definitions):
     def _claim(self, frame: Frame, cls: ClassInfo | None, inputs: Iterable[Identity]) -> None:
         """Containers that are passed may belong to an object: writes to them are writes to that object."""
         if isinstance(cls, ClassInfo):
-            for each in cls.in_sight():
+            for each in cls.project_lineage():
                 for identity in inputs:
                     if identity in each.heap:
                         frame.objects.class_cells[identity] = cls
@@ -396,7 +396,7 @@ class Runs(Definitions):
 
     def _report_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         before = len(frame.sync_points)
-        for observe in frame.observers.call_in_sight:
+        for observe in frame.observers.project_call:
             observe(frame, function, run, node)
         first_rank.note_waits(frame, frame.sync_points[before:])
 
@@ -411,7 +411,7 @@ class Runs(Definitions):
 
     def _is_on_object(self, frame: Frame, identity: Identity) -> bool:
         cls = frame.cls
-        if cls is not None and any(identity in each.heap for each in cls.in_sight()):
+        if cls is not None and any(identity in each.heap for each in cls.project_lineage()):
             frame.objects.class_cells[identity] = cls
             return True
         return False

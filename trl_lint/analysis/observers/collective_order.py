@@ -49,20 +49,27 @@ class CollectiveOrder(Observer["Frame"]):
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
-        own = name.rpartition(".")[2]
-        if isinstance(row, Hook) and own in LOSSES and _runs_a_wrapper(args):
-            _note(frame, node, own, "forward")
-        meets = None if row is None or _is_local(frame, row, args, node) else row.synchronises
-        if meets is not None:
-            _note(frame, node, own, meets.kind, engines=meets.engines, symmetric=meets.symmetric)
+        last = name.rpartition(".")[2]
+        if isinstance(row, Hook) and last in LOSSES and _runs_a_wrapper(args):
+            _note(frame, node, last, "forward")
+        synchronisation = None if row is None or _is_local(frame, row, args, node) else row.synchronises
+        if synchronisation is not None:
+            _note(
+                frame,
+                node,
+                last,
+                synchronisation.kind,
+                engines=synchronisation.engines,
+                symmetric=synchronisation.symmetric,
+            )
         if isinstance(row, Function) and row.returns == Transfer.PREPARED and _wraps(row, args):
-            _note(frame, node, own, WRAP.kind)
+            _note(frame, node, last, WRAP.kind)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
-        own = row.name.rpartition(".")[2]
+        last = row.name.rpartition(".")[2]
         subgroup = any(group.kind is not Kind.NONE for group in groups_of(row, args))
         symmetric = row.into is None and not subgroup
-        _note(frame, node, own, row.result or own, subgroup=subgroup, symmetric=symmetric)
+        _note(frame, node, last, row.result or last, subgroup=subgroup, symmetric=symmetric)
 
     def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
         """DDP broadcasts its buffers and prepares the reduction of its gradients."""
@@ -86,17 +93,17 @@ class CollectiveOrder(Observer["Frame"]):
         if name in POINT_TO_POINT:
             _note(frame, node, name, SENT)
 
-    def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+    def on_unknown_call(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         func = node.func if isinstance(node, cst.Call) else None
         name = func.attr if isinstance(func, cst.Attribute) else func
         if isinstance(name, cst.Name) and MAY_SYNCHRONISE.fits(name.value):
             _note(frame, node, name.value, HIDDEN)
         for value in args.all():
-            given = _function_of(value)
-            if given is not None and _has_collectives(given):
-                _note(frame, node, given.name, HIDDEN)
+            function = _function_of(value)
+            if function is not None and _has_collectives(function):
+                _note(frame, node, function.name, HIDDEN)
 
-    def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+    def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         fills = bool(run.sync_points) and _fills_cache(frame, node)
         for point in run.sync_points[:_MAX_PASSED]:
             copy = _note(
@@ -108,14 +115,14 @@ class CollectiveOrder(Observer["Frame"]):
                 subgroup=point.subgroup,
                 symmetric=point.symmetric,
             )
-            asked = _own(point.control, run.entry)
+            inner = _inner_conditions(point.control, run.entry)
             copy.grad = point.grad
-            copy.certain = point.certain and not asked and not point.control.engine and not fills
+            copy.certain = point.certain and not inner and not point.control.engine and not fills
             known = (point.certain or point.by_settings) and (run.entry.engine or not point.control.engine)
             copy.by_settings = (
                 not (copy.certain or fills)
                 and known
-                and all(_is_loop(function, each) or _is_apart(frame, each, node) for each in asked)
+                and all(_is_loop(function, each) or _is_on_untested_settings(frame, each, node) for each in inner)
             )
             text = f"`{point.name}` is called in `{function.name}`" if point.via is None else f"in `{function.name}`"
             copy.via = Step(function.module, point.node, text, point.via)
@@ -135,10 +142,10 @@ def _fills_cache(frame: Frame, node: cst.CSTNode) -> bool:
         if (name := self_attribute(target.target))
     }
     tests = (each.test for each in around if isinstance(each, cst.If))
-    return bool(targets) and any(_asks_whether_none(test) in targets for test in tests)
+    return bool(targets) and any(_attribute_tested_for_none(test) in targets for test in tests)
 
 
-def _asks_whether_none(test: cst.BaseExpression) -> str:
+def _attribute_tested_for_none(test: cst.BaseExpression) -> str:
     """The attribute that a condition tests for None, or for being empty; "" if there is none."""
     match test:
         case cst.Comparison(left, [cst.ComparisonTarget(cst.Is(), cst.Name("None"))]):
@@ -238,13 +245,13 @@ def _note(
     return point
 
 
-def _own(control: Control, entry: Control) -> list[Control]:
+def _inner_conditions(control: Control, entry: Control) -> list[Control]:
     """The conditions that are inside the function itself."""
     outer = {id(place_of(each)) for each in entry.conditions}
     return [each for each in control.conditions if id(place_of(each)) not in outer]
 
 
-def _is_apart(frame: Frame, condition: Control, node: cst.CSTNode) -> bool:
+def _is_on_untested_settings(frame: Frame, condition: Control, node: cst.CSTNode) -> bool:
     """Whether a callee's condition tests settings that nothing tests on the path to its call.
 
     Then it has the same result on all ranks, and may be true, whichever of them make the call.
@@ -252,7 +259,7 @@ def _is_apart(frame: Frame, condition: Control, node: cst.CSTNode) -> bool:
     test = place_of(condition)
     if test is None or condition.rank != ranks.SETTING:
         return False
-    return names_in(test).isdisjoint(_asked_before(frame, node))
+    return names_in(test).isdisjoint(_tested_before(frame, node))
 
 
 def _is_loop(function: FunctionInfo, condition: Control) -> bool:
@@ -263,7 +270,7 @@ def _is_loop(function: FunctionInfo, condition: Control) -> bool:
     return any(loop.iter is test for loop in of_class(function.node, cst.For))
 
 
-def _asked_before(frame: Frame, node: cst.CSTNode) -> set[str]:
+def _tested_before(frame: Frame, node: cst.CSTNode) -> set[str]:
     """The names tested on the path to a place, without the objects that hold them (`lora` of `a.lora`)."""
     around = [each.test for each in ancestors(frame.root, node) if isinstance(each, (cst.If, cst.IfExp))]
     tests = [*around, *(place for each in frame.memory.control.conditions if (place := place_of(each)) is not None)]

@@ -38,23 +38,23 @@ class DeviceChoice(Observer["Frame"]):
     emits = frozenset({DeviceChosen})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        _look_at_keywords(frame, args, node)
-        _look_at_positions(frame, name.rpartition(".")[2], args, node)
+        _check_keywords(frame, args, node)
+        _check_positions(frame, name.rpartition(".")[2], args, node)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name in table.TAKE_A_DEVICE:
-            _look_at_keywords(frame, args, node)
-            _look_at_positions(frame, name, args, node)
+            _check_keywords(frame, args, node)
+            _check_positions(frame, name, args, node)
 
-    def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
-        _look_at_keywords(frame, args, node)
+    def on_unknown_call(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+        _check_keywords(frame, args, node)
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
         """A function that returns the name of a device chooses it, wherever the name is used."""
         for value, _ in frame.returned:
             provenance = getattr(value.device, "provenance", None)
             if value.kind is Kind.STRING and provenance is not None and not _counts_devices(frame):
-                _look_at(frame, value, provenance.node)
+                _check(frame, value, provenance.node)
 
 
 def _counts_devices(frame: Frame) -> bool:
@@ -62,21 +62,21 @@ def _counts_devices(frame: Frame) -> bool:
     return frame.function is not None and "device_count" in names_in(frame.function.node)
 
 
-def _look_at_keywords(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+def _check_keywords(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     for key in _KEYWORDS:
         value = args.keywords.get(key)
         if value is not None:
             for each in _elements(frame, value):
-                _look_at(frame, each, node)
+                _check(frame, each, node)
 
 
-def _look_at_positions(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+def _check_positions(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
     if name in table.TAKE_A_DEVICE:
         for value in args.positional[: 2 if name == "device" else 1]:
-            _look_at(frame, value, node)
+            _check(frame, value, node)
 
 
-def _look_at(frame: Frame, value: Value, node: cst.CSTNode) -> None:
+def _check(frame: Frame, value: Value, node: cst.CSTNode) -> None:
     """Emit an event if the value that chooses a device is the global rank."""
     if value.device != GLOBAL_RANK:
         return

@@ -41,8 +41,8 @@ class LackedValues(Observer["Frame"]):
 
     def on_lacked(self, frame: Frame, node: cst.CSTNode, absence: Absence) -> None:
         conditions = frame.memory.control.conditions
-        is_told = all(_lets_all_in(frame, each, absence) for each in conditions)
-        if is_told and not (_is_caught(frame.root, node) or _is_asked_for(frame.root, node)):
+        is_told = all(_lets_all_ranks_in(frame, each, absence) for each in conditions)
+        if is_told and not (_is_caught(frame.root, node) or _is_tested(frame.root, node)):
             is_here = absence.owner is (frame.function or frame.module)
             frame.emit(ValueLacked, node, absence=absence, is_here=is_here, accelerator=frame.accelerator())
 
@@ -53,7 +53,7 @@ class LackedValues(Observer["Frame"]):
         return replace(event, called=reached.called) if reached.launched else None
 
 
-def _lets_all_in(frame: Frame, condition: Control, absence: Absence) -> bool:
+def _lets_all_ranks_in(frame: Frame, condition: Control, absence: Absence) -> bool:
     """Whether ranks that lack something come past a condition as those do that have it."""
     if Origin.RANK in condition.rank.origins:
         return False
@@ -73,7 +73,7 @@ def _is_caught(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     )
 
 
-def _is_asked_for(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+def _is_tested(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a test around a place asks something of what is used there, whatever that is: `if usable(writer):`."""
     kind = type(node)
     return any(

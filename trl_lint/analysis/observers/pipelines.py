@@ -45,7 +45,7 @@ class Pipelines(Observer["Frame"]):
 
 def _is_pipeline(cls: ClassInfo) -> bool:
     """Whether a class of the project is a pipeline of Diffusers, or derives from one."""
-    names = (f"{each.module.name}.{each.name}" for each in cls.in_sight())
+    names = (f"{each.module.name}.{each.name}" for each in cls.project_lineage())
     return any(map(PIPELINE.fits, (*names, *cls.library_bases())))
 
 

@@ -71,7 +71,7 @@ class ProgramStarts(Observer["Frame"]):
         reached = {id(each.node) for run in runs for each in run.events.values()}
         return [_marked_as_started(each) if id(each.node) in reached else each for each in events]
 
-    def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+    def on_unknown_call(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         """Any call may load the model: `BUILDERS[name](path, device_map="auto")`."""
         _record(frame, one_process=_spreads_model(frame, args))
 

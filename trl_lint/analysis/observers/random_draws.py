@@ -54,12 +54,12 @@ class RandomDraws(Observer["Frame"]):
         _note_seeding(frame, name, args, node)
         _note_run(frame, name, args)
 
-    def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+    def on_unknown_call(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         func = node.func if isinstance(node, cst.Call) else None
         if _may_seed(frame, func, args):
             frame.trace.notes.of(Seeding).add(table.ALL)
 
-    def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+    def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         if run.trace is frame.trace:
             return
         seeding = frame.trace.notes.of(Seeding)

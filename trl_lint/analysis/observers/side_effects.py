@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
 
 
-class OwnRuns:
+class RunsPerRank:
     """Whether all ranks are known to start a tracker's run correctly: then each rank logs to its own run."""
 
     def __init__(self) -> None:
@@ -95,10 +95,10 @@ class SideEffects(Observer["Frame"]):
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
-        is_told = name not in ASKS_FOR_RUN or _is_given_its_run(frame)
-        if row is not None and row.effect is not None and is_told and not _hands_on(frame, row):
-            own = name.rpartition(".")[2] if isinstance(row, (Class, Hook)) else name
-            _tell(frame, row.effect, own, args, node)
+        is_relevant = name not in ASKS_FOR_RUN or _gets_run_from_library(frame)
+        if row is not None and row.effect is not None and is_relevant and not _delegates(frame, row):
+            last = name.rpartition(".")[2] if isinstance(row, (Class, Hook)) else name
+            _emit(frame, row.effect, last, args, node)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """A method of a model that is not wrapped, of an object loaded with it, or one recognised by its name."""
@@ -107,14 +107,14 @@ class SideEffects(Observer["Frame"]):
             _on_path(frame, receiver, name, args, node)
             return
         if isinstance(receiver, LibraryInstance) and receiver.name == RUN_OF_TRACKER:
-            _tell(frame, OF_TRACKER, name, args, node)
+            _emit(frame, OF_TRACKER, name, args, node)
         effects = OF_MODELS if is_bare else OF_LOADED if isinstance(receiver, LoadedFiles) else METHODS
         effect = effects.get(name) or (SAVES_PICTURE if _saves_picture(frame, receiver, name, args) else None)
         effect = effect or (SAVES_SCRIPT if name == SAVES and _is_scripted(frame, node) else None)
         effect = effect or (OF_NAMED.get(name) if _is_tokenizer_by_name(receiver, node) else None)
         is_in_sight = receiver.kind is Kind.INSTANCE and not isinstance(receiver, LibraryInstance)
         if effect is not None and not is_in_sight:
-            _tell(frame, effect, name, args, node)
+            _emit(frame, effect, name, args, node)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
         """Each rank runs a collective of all ranks, or the others would wait for ever."""
@@ -124,10 +124,10 @@ class SideEffects(Observer["Frame"]):
 
     def on_branch(self, frame: Frame, branch: Branch) -> None:
         """Code that tests the rank is run by several processes."""
-        if _tells_ranks_apart(frame, branch):
+        if _tests_rank(frame, branch):
             _note_all_ranks(frame, branch.provenance)
 
-    def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+    def on_project_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         """A caller of a helper that starts the program's processes unconditionally is run by each of them.
 
         So is a method that calls another one of its class in which all ranks synchronise, or that only some may enter.
@@ -153,41 +153,41 @@ class SideEffects(Observer["Frame"]):
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """If each process starts its own run, it logs to that run: only the start, if anything, has to be fixed."""
-        told = [each for each in events if isinstance(each, SideEffect)]
-        starters = [each.function for each in told if each.name == STARTS_RUN]
-        are_right = any(each.notes.of(OwnRuns).started for each in called_traces(program))
+        effects = [each for each in events if isinstance(each, SideEffect)]
+        starters = [each.function for each in effects if each.name == STARTS_RUN]
+        are_right = any(each.notes.of(RunsPerRank).started for each in called_traces(program))
 
-        def logs_to_its_own(event: Event) -> bool:
+        def logs_to_own_run(event: Event) -> bool:
             if not isinstance(event, (Logged, SideEffect)) or _logged_to(event) not in LOGS_TO_RUN:
                 return False
-            if are_right or event.module.notes.of(OwnRuns).started:
+            if are_right or event.module.notes.of(RunsPerRank).started:
                 return True
             return isinstance(event, SideEffect) and event.function in starters
 
-        return [each for each in events if not logs_to_its_own(each)]
+        return [each for each in events if not logs_to_own_run(each)]
 
 
 def _logged_to(event: Logged | SideEffect) -> str:
     return event.sink if isinstance(event, Logged) else event.name
 
 
-def _hands_on(frame: Frame, row: Row) -> bool:
+def _delegates(frame: Frame, row: Row) -> bool:
     """Whether an override just delegates: `super()._save(folder)` in `_save`, whose callers decide who saves."""
-    own = row.name.rpartition(".")[2]
-    return isinstance(row, Hook) and frame.function is not None and frame.function.name == own
+    last = row.name.rpartition(".")[2]
+    return isinstance(row, Hook) and frame.function is not None and frame.function.name == last
 
 
-def _note_all_ranks(frame: Frame, asked: Step | None = None) -> None:
+def _note_all_ranks(frame: Frame, test: Step | None = None) -> None:
     """All ranks synchronise here, or a condition tests the rank: each runs this function, unless only some get here.
 
-    asked: the condition that tests the rank, which has already excluded some of them.
+    test: the condition that tests the rank, which has already excluded some of them.
     """
-    conditions = (each for each in frame.memory.control.conditions if asked is None or each.provenance is not asked)
+    conditions = (each for each in frame.memory.control.conditions if test is None or each.provenance is not test)
     if not any(map(_divides_ranks, conditions)):
         frame.trace.of_all_ranks = True
 
 
-def _tells_ranks_apart(frame: Frame, branch: Branch) -> bool:
+def _tests_rank(frame: Frame, branch: Branch) -> bool:
     """Whether a condition tests the rank of this process in a job of several.
 
     The process id is no rank, and a program that passes its work to Ray may be one process, as may one that sets its
@@ -240,28 +240,28 @@ def _is_scripted(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether a method is called on what TorchScript has made: `net = torch.jit.script(model)`, `net.save(path)`."""
     match node:
         case cst.Call(func=cst.Attribute(value=cst.Name(name))):
-            made = assigned_once(frame.root, name)
-            if isinstance(made, cst.Call) and isinstance(made.func, cst.Attribute):
-                return made.func.attr.value in MAKE_SCRIPTS and last_name(made.func.value) == "jit"
+            value = assigned_once(frame.root, name)
+            if isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute):
+                return value.func.attr.value in MAKE_SCRIPTS and last_name(value.func.value) == "jit"
     return False
 
 
 def _on_path(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
     effect = _of_mode(args.get(0, "mode")) if name == "open" else OF_PATHS.get(name)
     if effect is not None:
-        _tell(frame, effect, name, args, node, receiver)
+        _emit(frame, effect, name, args, node, receiver)
 
 
 def _opened(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
     effect = _of_mode(args.get(1, "mode"))
     if name == "builtins.open":
-        if effect is not None and not (effect is APPENDED and _is_kept_nowhere(frame, node)):
-            _tell(frame, effect, "open", args, node)
+        if effect is not None and not (effect is APPENDED and _is_only_created(frame, node)):
+            _emit(frame, effect, "open", args, node)
     elif effect is OPENED:
-        _tell(frame, effect._replace(path=OPENERS[name]), name, args, node)
+        _emit(frame, effect._replace(path=OPENERS[name]), name, args, node)
 
 
-def _is_kept_nowhere(frame: Frame, node: cst.CSTNode) -> bool:
+def _is_only_created(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether nothing here writes to the opened file: `with open(path, "a"): os.utime(path)` only creates it.
 
     If an object keeps the file (`self.log = open(path, "a")`), its methods are checked instead.
@@ -313,7 +313,7 @@ def _is_main_guard(test: cst.BaseExpression) -> bool:
     return isinstance(test, cst.Comparison) and isinstance(test.left, cst.Name) and test.left.value == "__name__"
 
 
-def _tell(
+def _emit(
     frame: Frame, effect: Effect, name: str, args: Arguments, node: cst.CSTNode, place: Value | None = None
 ) -> None:
     """Emit an event for an effect, unless it is a different one on each rank. place: the path itself, if known."""
@@ -321,10 +321,10 @@ def _tell(
     if not _is_everywhere(frame, effect, on_disk, node):
         return
     path = place if place is not None or effect.path is None else args.get(*effect.path)
-    is_right = any(_makes_right(args, keyword) for keyword in effect.unless) or not _is_the_same(effect, args, path)
+    is_right = any(_makes_correct(args, keyword) for keyword in effect.unless) or not _is_the_same(effect, args, path)
     if is_right and name == STARTS_RUN:
-        _note_own_run(frame)
-    if is_right or args.double is not None or not _is_done(frame, effect, args):
+        _note_run_per_rank(frame)
+    if is_right or args.double is not None or not _takes_effect(frame, effect, args):
         return
     conditions = frame.memory.control.conditions
     frame.emit(
@@ -334,53 +334,55 @@ def _tell(
         effect=effect,
         accelerator=frame.accelerator(),
         by_clock=path is not None and path.rank.differs and Origin.CLOCK in path.rank.origins,
-        where=next((part for each in conditions if (part := _asked(frame, each, node))), ""),
+        where=next((part for each in conditions if (part := _required_condition(frame, each, node))), ""),
         looked=effect.makes and any(each.rank.origins == Origin.IO for each in conditions),
-        has_run=any(_asks_for_run(frame, each) for each in conditions),
+        has_run=any(_tests_run(frame, each) for each in conditions),
     )
 
 
-def _asked(frame: Frame, condition: Control, node: cst.CSTNode) -> str:
+def _required_condition(frame: Frame, condition: Control, node: cst.CSTNode) -> str:
     """The condition that a rank needs for the effect, if its result is not the same on all of them."""
-    of_own_data = wide_conditions.is_of_rank_local_data(condition)
+    is_of_rank_data = wide_conditions.is_of_rank_local_data(condition)
     return (
         wide_conditions.code_of_condition(condition, node)
-        if of_own_data
+        if is_of_rank_data
         else wide_conditions.part_for_all_ranks(frame, condition)
     )
 
 
-def _note_own_run(frame: Frame) -> None:
+def _note_run_per_rank(frame: Frame) -> None:
     for notes in (frame.module.notes, frame.trace.notes):
-        notes.of(OwnRuns).started = True
-    frame.engine.note_stored(OwnRuns, frame.module)
+        notes.of(RunsPerRank).started = True
+    frame.engine.note_stored(RunsPerRank, frame.module)
 
 
-def _is_done(frame: Frame, effect: Effect, args: Arguments) -> bool:
+def _takes_effect(frame: Frame, effect: Effect, args: Arguments) -> bool:
     """Whether a call does what it may do: it is told to, and finds that nobody has done so."""
-    given = args.keywords.get(effect.given)
-    is_told = not effect.given or (given is not None and given.const is True)
-    return is_told and not (effect.looks and frame.memory.control.first_rank is not None)
+    argument = args.keywords.get(effect.given)
+    is_relevant = not effect.given or (argument is not None and argument.const is True)
+    return is_relevant and not (effect.looks and frame.memory.control.first_rank is not None)
 
 
-def _makes_right(args: Arguments, keyword: str | Parameter) -> bool:
+def _makes_correct(args: Arguments, keyword: str | Parameter) -> bool:
     """Whether the argument makes it correct on all ranks: a group has one run per rank, unless a run is named, too."""
-    return _is_given(args, keyword) and not (keyword == GROUPS_RUN and any(_names(args, each) for each in NAMES_RUN))
+    return _is_passed(args, keyword) and not (
+        keyword == GROUPS_RUN and any(_names_run(args, each) for each in NAMES_RUN)
+    )
 
 
-def _names(args: Arguments, keyword: str) -> bool:
-    given = args.keywords.get(keyword)
-    return given is not None and given.kind is not Kind.NONE and given.rank.is_alike
+def _names_run(args: Arguments, keyword: str) -> bool:
+    argument = args.keywords.get(keyword)
+    return argument is not None and argument.kind is not Kind.NONE and argument.rank.is_uniform
 
 
-def _is_given(args: Arguments, keyword: str | Parameter) -> bool:
-    given = args.keywords.get(keyword) if isinstance(keyword, str) else args.get(*keyword)
-    return given is not None and given.const is not False and given.const not in KEEP_RUN
+def _is_passed(args: Arguments, keyword: str | Parameter) -> bool:
+    argument = args.keywords.get(keyword) if isinstance(keyword, str) else args.get(*keyword)
+    return argument is not None and argument.const is not False and argument.const not in KEEP_RUN
 
 
 def _is_the_same(effect: Effect, args: Arguments, path: Value | None) -> bool:
     """Whether the arguments are the same on all ranks, as far as known."""
-    if effect.apart and not all(map(_is_shared, _telling(args))):
+    if effect.apart and not all(map(_is_shared, _identifying_arguments(args))):
         return False
     if path is None and effect.path is None:
         return True
@@ -389,7 +391,7 @@ def _is_the_same(effect: Effect, args: Arguments, path: Value | None) -> bool:
     return _is_shared(path)
 
 
-def _telling(args: Arguments) -> list[Value]:
+def _identifying_arguments(args: Arguments) -> list[Value]:
     """The arguments that may distinguish runs: a run's name and place, not its description."""
     named = {key: value for key, value in args.keywords.items() if key not in DESCRIBE_RUN}
     return [*args.positional, *(value for key, value in named.items() if key not in PLACES_RUN or value.rank.differs)]
@@ -400,7 +402,7 @@ def _is_shared(path: Value) -> bool:
     if path.kind is Kind.MODULE or path.const == NOWHERE:
         return False
     by_disk_or_clock = path.rank.differs and not path.rank.origins & ~(Origin.IO | Origin.CLOCK)
-    return path.rank.is_alike or (by_disk_or_clock and isinstance(source_step(path.provenance), SharedName))
+    return path.rank.is_uniform or (by_disk_or_clock and isinstance(source_step(path.provenance), SharedName))
 
 
 def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNode) -> bool:
@@ -410,15 +412,15 @@ def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNod
     """
     control = frame.memory.control
     if on_disk and control.uniformity is not Uniformity.UNIFORM:
-        here = (each for each in frame.sync_points if not are_in_opposite_branches(frame.root, each.node, node))
-        control = control_after(control, (*frame.engine.earlier_points, *here))
+        points = (each for each in frame.sync_points if not are_in_opposite_branches(frame.root, each.node, node))
+        control = control_after(control, (*frame.engine.earlier_points, *points))
     return all(
-        _lets_all_in(frame, each, effect) or wide_conditions.exits_for_other_reasons(each, control, node)
+        _lets_all_ranks_in(frame, each, effect) or wide_conditions.exits_for_other_reasons(each, control, node)
         for each in control.conditions
     )
 
 
-def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
+def _lets_all_ranks_in(frame: Frame, condition: Control, effect: Effect) -> bool:
     if isinstance(condition.provenance, OneByOne):
         return effect.fails or effect.in_turn  # the ranks that come later do what has been done
     if wide_conditions.part_for_all_ranks(frame, condition) or wide_conditions.is_no_guard(condition):
@@ -426,7 +428,7 @@ def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
     if wide_conditions.depends_on_progress(frame, condition) or wide_conditions.is_of_rank_local_data(condition):
         return True
     if condition.uniformity is Uniformity.UNKNOWN:
-        return condition.rank == ranks.SETTING or (_is_given_its_run(frame) and _asks_for_run(frame, condition))
+        return condition.rank == ranks.SETTING or (_gets_run_from_library(frame) and _tests_run(frame, condition))
     if condition.rank.origins != Origin.IO or frame.memory.control.first_rank is not None:
         return False
     if not effect.fails and not of_class(place_of(condition) or cst.Pass(), cst.Call):
@@ -435,12 +437,12 @@ def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
     return not isinstance(source_step(condition.provenance), RankLocalFile)
 
 
-def _asks_for_run(frame: Frame, condition: Control) -> bool:
+def _tests_run(frame: Frame, condition: Control) -> bool:
     test = condition.provenance and condition.provenance.node
     return test is not None and wide_conditions.tests_tracker_run(frame, test)
 
 
-def _is_given_its_run(frame: Frame) -> bool:
+def _gets_run_from_library(frame: Frame) -> bool:
     """Whether a library starts the tracker's run: other code starts it itself, on the rank that logs."""
     return bool(frame.accelerator() or (frame.cls is not None and frame.cls.library_bases()))
 

@@ -280,14 +280,16 @@ class Frame:
     def note_hooks_called(self, cls: ClassInfo) -> None:
         """A library has called methods of this class: take over what they may have left in its attributes."""
         self.flush(self.memory)
-        lineage = cls.in_sight()
+        lineage = cls.project_lineage()
         cells = {each for each, owner in self.objects.class_cells.items() if owner in lineage}
         for identity in cells:
             self.objects.dependencies[(cls, identity)] = cls.version(identity)
         names = {name for _, name in self.memory.attributes}
-        self.forget({(each, name) for each in lineage for name in names if self._is_left_by_others(each, name)}, cells)
+        self.forget(
+            {(each, name) for each in lineage for name in names if self._is_assigned_by_others(each, name)}, cells
+        )
 
-    def _is_left_by_others(self, cls: ClassInfo, name: str) -> bool:
+    def _is_assigned_by_others(self, cls: ClassInfo, name: str) -> bool:
         return self.function is not None and cls.is_assigned_by_others(name, self.function)
 
     # --- what a fix may use here ---
@@ -380,13 +382,13 @@ class Frame:
         if value.writes or value.kind not in NUMERIC | {Kind.UNKNOWN}:
             return value
         if not value.rank.differs:
-            return self._kept_from_others(value, what)
+            return self._written_on_some_ranks(value, what)
         if value.pending:
             self.pending_used = True
             return value.replace(writes=value.pending, pending=NO_WRITES)
         return value.replace(writes=frozenset((self.write_here(value, what, expression),)))
 
-    def _kept_from_others(self, value: Value, what: str) -> Value:
+    def _written_on_some_ranks(self, value: Value, what: str) -> Value:
         """A value that is the same on all ranks; if only some of them store it, the stored one differs."""
         control = self.memory.control
         if (
@@ -429,7 +431,7 @@ def _other_accelerator(value: Value) -> str:
     """The other attribute under which an object of the project keeps its Accelerator: `self.accelerate`."""
     if not isinstance(value, ProjectInstance):
         return ""
-    attributes = (item for cls in value.cls.in_sight() for item in cls.attributes.items())
+    attributes = (item for cls in value.cls.project_lineage() for item in cls.attributes.items())
     return next((name for name, attribute in attributes if name != "accelerator" and _is_accelerator(attribute)), "")
 
 

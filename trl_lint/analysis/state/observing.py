@@ -143,10 +143,10 @@ class Observer(Generic[FrameT]):
     def on_method_call(self, frame: FrameT, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """`receiver.name(...)`, before the callee is resolved."""
 
-    def on_call_out_of_sight(self, frame: FrameT, args: Arguments, node: cst.CSTNode) -> None:
+    def on_unknown_call(self, frame: FrameT, args: Arguments, node: cst.CSTNode) -> None:
         """Code of unknown effect is called."""
 
-    def on_call_in_sight(self, frame: FrameT, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+    def on_project_call(self, frame: FrameT, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         """A function of the project was called; `run` is the result."""
 
     def on_argument(self, frame: FrameT, value: Value, call: cst.Call) -> None:
@@ -214,8 +214,8 @@ class Observers(Generic[FrameT]):
         self.library_call = self._of(Observer.on_library_call)
         self.row = self._of(Observer.on_row)
         self.method_call = self._of(Observer.on_method_call)
-        self.call_out_of_sight = self._of(Observer.on_call_out_of_sight)
-        self.call_in_sight = self._of(Observer.on_call_in_sight)
+        self.unknown_call = self._of(Observer.on_unknown_call)
+        self.project_call = self._of(Observer.on_project_call)
         self.argument = self._of(Observer.on_argument)
         self.collective = self._of(Observer.on_collective)
         self.model_call = self._of(Observer.on_model_call)

@@ -36,9 +36,9 @@ _BASES = frozenset({TUPLE, "pydantic.BaseModel"})
 
 def fields_of(cls: ClassInfo) -> list[str]:
     """The names of the fields of a class, those of its bases first; empty if it is no record."""
-    if not any(map(_is_dataclass, cls.in_sight())) and _BASES.isdisjoint(cls.library_bases()):
+    if not any(map(_is_dataclass, cls.project_lineage())) and _BASES.isdisjoint(cls.library_bases()):
         return []
-    found = (name for each in reversed(cls.in_sight()) for name in _annotated(each.node))
+    found = (name for each in reversed(cls.project_lineage()) for name in _annotated(each.node))
     return list(dict.fromkeys(found))
 
 

@@ -84,7 +84,7 @@ def _may_change_config(constructor: FunctionInfo, model: str) -> bool:
 
 def _constructors(cls: ClassInfo) -> Iterator[tuple[FunctionInfo, ConstructorCall]]:
     """The `__init__` of a class and of its bases whose source is available, with the call that runs the next one."""
-    for each in cls.in_sight():
+    for each in cls.project_lineage():
         constructor = each.methods.get("__init__")
         if constructor is not None and (call := constructor_call(constructor)) is not None:
             yield constructor, call
@@ -92,13 +92,13 @@ def _constructors(cls: ClassInfo) -> Iterator[tuple[FunctionInfo, ConstructorCal
 
 def _family(home: ClassInfo, cls: ClassInfo) -> tuple[ClassInfo, ...]:
     """The class that defines a method, the one that it was analysed for, and their subclasses in the same file."""
-    below = (each for each in home.module.classes if home in each.in_sight())
+    below = (each for each in home.module.classes if home in each.project_lineage())
     return tuple(dict.fromkeys((home, cls, *below)))
 
 
 def _lineages(family: Iterable[ClassInfo]) -> tuple[ClassInfo, ...]:
     """These classes and their bases, as far as the source is available."""
-    return tuple(dict.fromkeys(base for cls in family for base in cls.in_sight()))
+    return tuple(dict.fromkeys(base for cls in family for base in cls.project_lineage()))
 
 
 # --- the model ------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def _is_constructor_call(node: cst.CSTNode, own_class: str) -> bool:
 
 def _passes_through(cls: ClassInfo, method: str) -> bool:
     """Whether creating the class runs each known `__init__`, and the method runs only after Trainer's `__init__`."""
-    for each in cls.in_sight():
+    for each in cls.project_lineage():
         constructor = each.methods.get("__init__")
         if constructor is None:
             continue

@@ -55,7 +55,7 @@ def _is_store(place: LogSite, base: cst.Attribute) -> bool:
     cls = place.payload.function.cls if place.payload.function is not None else None
     if cls is None or not isinstance(base.value, cst.Name):
         return False
-    bases = (name for each in cls.in_sight() for name in each.library_bases())
+    bases = (name for each in cls.project_lineage() for name in each.library_bases())
     return any(base.attr.value in library.stores(name, library.NO_VERSIONS) for name in bases)
 
 

@@ -57,4 +57,6 @@ def _add_double(frame: Frame, args: Arguments, value: Value) -> None:
         element = value.as_a(BatchValue)
         args.double = element if args.double is None else join(args.double, element)
     elif value.kind is not Kind.NONE:
-        args.double = SAME if value.rank.state is State.SAME else Value(value.rank) if value.rank.is_alike else UNKNOWN
+        args.double = (
+            SAME if value.rank.state is State.SAME else Value(value.rank) if value.rank.is_uniform else UNKNOWN
+        )

@@ -191,7 +191,7 @@ def unresolved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     shown = keyword_calls.result(frame, args, node)
     if shown is not None:
         return shown
-    for observe in frame.observers.call_out_of_sight:
+    for observe in frame.observers.unknown_call:
         observe(frame, args, node)
     for value in args.all():
         if isinstance(value, ContainerValue) and not frame.is_stored(value):

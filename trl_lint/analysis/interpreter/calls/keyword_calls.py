@@ -29,7 +29,7 @@ def result(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value | None:
         return generated(frame, args)
     if not any(map(heuristics.REWARDED.fits, args.keywords)) or not _are_rank_local_samples(frame, args):
         return None
-    for observe in frame.observers.call_out_of_sight:
+    for observe in frame.observers.unknown_call:
         observe(frame, args, node)
     return BatchValue(ranks.SHARD, BatchRole.FIELD, provenance=frame.step(node, "`{}` rewards this rank's own samples"))
 

@@ -188,7 +188,7 @@ def _reads_settings(frame: Frame, receiver: Value, args: Arguments, node: cst.CS
     func = node.func if isinstance(node, cst.Call) else None
     expression = func.value if isinstance(func, cst.Attribute) else None
     key, *others = args.all() or (UNKNOWN,)
-    return all(each.rank.is_alike for each in others) and settings.is_uniform_item(frame, expression, receiver, key)
+    return all(each.rank.is_uniform for each in others) and settings.is_uniform_item(frame, expression, receiver, key)
 
 
 _NO_KIND = frozenset({Kind.INSTANCE, Kind.NONE, Kind.UNKNOWN})

@@ -87,7 +87,7 @@ def _notes_of(frame: Frame, name: str) -> Iterator[Notes]:
     """The notes of the current method's class, with a dependency: it is run again if another method registers more."""
     if frame.cls is not None:
         frame.objects.dependencies[(frame.cls, name)] = frame.cls.version(name)
-        yield from (cls.notes for cls in frame.cls.in_sight())
+        yield from (cls.notes for cls in frame.cls.project_lineage())
 
 
 def _arguments_of_hook(frame: Frame, node: cst.CSTNode, elements: tuple[Value, ...]) -> Arguments:

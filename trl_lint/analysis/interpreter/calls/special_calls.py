@@ -45,7 +45,7 @@ def _rank_in_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 def _import_module(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """A module named by a setting: unknown, but the same on all ranks."""
     frame.engine.unresolved(frame, args, node)
-    return settings.SETTING if args.rank().is_alike else UNKNOWN
+    return settings.SETTING if args.rank().is_uniform else UNKNOWN
 
 
 def _getenv(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

@@ -122,7 +122,7 @@ def is_of_rank(frame: Frame, tested: cst.CSTNode) -> bool:
 
 
 def is_uniform(frame: Frame, tested: cst.CSTNode) -> bool:
-    return frame.node_values.get(id(tested), UNKNOWN).rank.is_alike
+    return frame.node_values.get(id(tested), UNKNOWN).rank.is_uniform
 
 
 def settings_tested(frame: Frame, test: cst.BaseExpression) -> frozenset[str] | None:

@@ -54,7 +54,7 @@ def _is_shared_text(value: Value) -> bool:
     """Whether a value is a path or name shared by all ranks, or one that each rank derives from the time by itself."""
     if value.kind not in _MAY_BE_TEXT or value.rank.state is State.BOTTOM:
         return False
-    return value.rank.is_alike or isinstance(source_step(value.provenance), SharedName)
+    return value.rank.is_uniform or isinstance(source_step(value.provenance), SharedName)
 
 
 def read(frame: Frame, node: cst.CSTNode) -> Value | None:

@@ -41,7 +41,7 @@ def settings_of(cls: ClassInfo, args: Arguments) -> Value | None:
 
 
 def _is_alike(value: Value) -> bool:
-    return value.rank.is_alike and value.kind in _PLAIN
+    return value.rank.is_uniform and value.kind in _PLAIN
 
 
 def _holds_what_it_is_given(cls: ClassInfo) -> bool:

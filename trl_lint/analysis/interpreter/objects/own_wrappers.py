@@ -46,7 +46,9 @@ def wrapped_by_project_class(frame: Frame, cls: ClassInfo, args: Arguments, node
     wrapped = frame.engine.call_value(frame, LibraryName(base), args, node)
     if wrapped.kind is not Kind.MODEL:
         return None
-    names = frozenset[str]().union(*({*each.methods, *each.variables, *each.assigned()} for each in cls.in_sight()))
+    names = frozenset[str]().union(
+        *({*each.methods, *each.variables, *each.assigned()} for each in cls.project_lineage())
+    )
     return wrapped.replace(
         provenance=WrappedByProjectClass(frame.module, node, "it is wrapped here", wrapped.provenance, names)
     )
@@ -77,7 +79,7 @@ def _is_unknown_test(frame: Frame, test: cst.BaseExpression, expression: cst.Bas
 
 def _is_transparent(cls: ClassInfo) -> bool:
     """Whether all attributes of its objects are known statically, and it wraps its first argument."""
-    classes = cls.in_sight()
+    classes = cls.project_lineage()
     if any(base is None for each in classes for base in each.bases):
         return False
     return not any(_ANY_ATTRIBUTE & set(names_in(each.node)) for each in classes) and all(

@@ -45,7 +45,7 @@ def of_attribute(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cs
         return value.replace(absence=None)
     if absence.is_none:
         return value
-    beside = cls.left_beside(name, frame.key)
+    beside = cls.values_assigned_by_others(name, frame.key)
     frame.objects.dependencies[(cls, name)] = cls.version(name)
     others = [each for each in (beside, frame.engine.class_variable(cls, name)) if each is not None]
     others = [each for each in others if each.rank.state is not State.BOTTOM and not _is_of(each.absence, absence)]
@@ -80,7 +80,7 @@ def _may_have(cls: ClassInfo, name: str) -> bool:
         return True
     if not BASES_WITHOUT_ATTRIBUTES.issuperset(cls.library_bases()):
         return True
-    return any(not _SETS_ATTRIBUTES.isdisjoint(names_in(each.node)) for each in cls.in_sight())
+    return any(not _SETS_ATTRIBUTES.isdisjoint(names_in(each.node)) for each in cls.project_lineage())
 
 
 # By these an object gets attributes that the text does not name.

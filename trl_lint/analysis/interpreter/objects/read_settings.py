@@ -31,7 +31,7 @@ def opened(args: Arguments) -> Value:
     """`open(path)`: all ranks read the same content. A file opened for writing is unknown."""
     path, mode = args.get(0, "file"), args.get(1, "mode")
     reads = mode is None or (isinstance(mode.const, str) and mode.const.startswith("r"))
-    return settings.SETTING if reads and path is not None and path.rank.is_alike else UNKNOWN
+    return settings.SETTING if reads and path is not None and path.rank.is_uniform else UNKNOWN
 
 
 def _command_line(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -49,7 +49,7 @@ def _read(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`json.load(file)`."""
     frame.engine.unresolved(frame, args, node)
     source = next(iter(args.all()), UNKNOWN)
-    return settings.SETTING if source.rank.is_alike else UNKNOWN
+    return settings.SETTING if source.rank.is_uniform else UNKNOWN
 
 
 def _settings_object(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -65,7 +65,7 @@ def _dict_of_attributes(name: str, frame: Frame, args: Arguments, node: cst.CSTN
 
 
 def _are_uniform(args: Arguments) -> bool:
-    return all(each.rank.is_alike for each in args.all())
+    return all(each.rank.is_uniform for each in args.all())
 
 
 HANDLERS: dict[str, Callable[[Frame, Arguments, cst.CSTNode], Value]] = {

@@ -37,7 +37,7 @@ def wrapped_value(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Valu
     if not same_facts(value, frame.from_other_scope(cls.attribute(name, built=True) or value)):
         return value  # this method has assigned or tested it itself
     for method, assigned in _assigned_in(cls, name):
-        assigned_values = cls.left_in(name, method)
+        assigned_values = cls.values_assigned_in(name, method)
         if method is reader or not assigned_values or not all(map(_is_wrapped, assigned_values)):
             continue
         if any(each.node is reader.node for each in _methods_after(cls.origin, method, assigned)):
@@ -59,7 +59,7 @@ def _is_wrapped(value: Value) -> bool:
 
 def _assigned_in(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Assign]]:
     """The methods of a class, except `__init__`, that assign `self.name` once, with that assignment."""
-    for base in cls.in_sight():
+    for base in cls.project_lineage():
         for method in base.methods.values():
             assigned = _assignments(method).get(name, ())
             if method.name != "__init__" and len(assigned) == 1:

@@ -84,7 +84,7 @@ def of_record(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         fields = of_fields(frame, record, node)
         if fields is not None:
             return fields
-        if record.kind is Kind.UNKNOWN and record.rank.is_alike:
+        if record.kind is Kind.UNKNOWN and record.rank.is_uniform:
             return settings.SETTING
     return frame.engine.unresolved(frame, args, node)
 

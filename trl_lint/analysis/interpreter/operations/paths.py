@@ -74,7 +74,7 @@ def _listed(frame: Frame, receiver: Value, node: cst.CSTNode) -> Value:
     text = "each rank lists the same folder here"
     provenance = (
         SharedName(frame.module, node, text)
-        if receiver.rank.is_alike
+        if receiver.rank.is_uniform
         else frame.step(node, "it depends on this rank's disk")
     )
     return IterableValue(
@@ -92,7 +92,7 @@ def _existence_of(frame: Frame, path: Value, expression: cst.BaseExpression | No
     if path.rank == ranks.REDUCED:
         return SAME
     agreed = any(point.kind == "broadcast" for point in frame.sync_points)
-    outside = path.rank.is_alike or _is_from_caller(frame, expression) or _is_new(frame, expression, node)
+    outside = path.rank.is_uniform or _is_from_caller(frame, expression) or _is_new(frame, expression, node)
     if agreed or outside or not (path.rank.differs or _is_touched(frame, expression, node)):
         provenance = frame.step(node, "it depends on this rank's disk")
     else:

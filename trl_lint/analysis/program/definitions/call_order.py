@@ -101,7 +101,7 @@ def _may_run_after(root: cst.CSTNode, place: cst.CSTNode, call: cst.Call) -> boo
 
 
 def _methods(cls: ClassInfo) -> Iterator[FunctionInfo]:
-    for each in cls.in_sight():
+    for each in cls.project_lineage():
         yield from each.methods.values()
 
 

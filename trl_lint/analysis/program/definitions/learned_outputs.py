@@ -54,7 +54,7 @@ def _learned_parts(cls: ClassInfo) -> Parts:
 def _parameters(cls: ClassInfo) -> set[str]:
     """The attributes that are an `nn.Parameter` in every assignment."""
     found: dict[str, bool] = {}
-    for each in cls.in_sight():
+    for each in cls.project_lineage():
         for assign in of_class(each.node, cst.Assign):
             is_made = isinstance(assign.value, cst.Call) and last_name(assign.value.func) == "Parameter"
             for target in assign.targets:

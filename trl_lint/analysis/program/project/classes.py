@@ -159,7 +159,7 @@ class ClassInfo:
         self.bases = tuple(bases)
         self.methods: dict[str, FunctionInfo] = {}
         self.attributes: dict[str, Value] = {}
-        self._left: dict[str, dict[Hashable, Value]] = {}
+        self._assigned_values: dict[str, dict[Hashable, Value]] = {}
         self.heap: dict[Identity, Cell] = {}
         self._versions: dict[str | Identity, int] = {}
         self._heirs: list[ClassInfo] = []  # subclasses, whose version totals include changes noted here
@@ -175,7 +175,7 @@ class ClassInfo:
         self.state = "new"
         self._assigned: frozenset[str] | None = None
         self._certain_attributes: frozenset[str] | None = None
-        self._in_sight: tuple[ClassInfo, ...] | None = None
+        self._project_lineage: tuple[ClassInfo, ...] | None = None
         self._library_bases: tuple[str, ...] | None = None
         # The library class that this class is, if the linted project is transformers itself: its loop is too dynamic to
         # show how it calls its hooks.
@@ -200,11 +200,11 @@ class ClassInfo:
                 if item.canonical:
                     todo.append(item.canonical)
 
-    def in_sight(self) -> tuple[ClassInfo, ...]:
+    def project_lineage(self) -> tuple[ClassInfo, ...]:
         """The class and its bases that are part of the project."""
-        if self._in_sight is None:
-            self._in_sight = tuple(item for item in self.lineage() if isinstance(item, ClassInfo))
-        return self._in_sight
+        if self._project_lineage is None:
+            self._project_lineage = tuple(item for item in self.lineage() if isinstance(item, ClassInfo))
+        return self._project_lineage
 
     def library_bases(self) -> tuple[str, ...]:
         """The canonical names of its bases (or of itself) that the knowledge tables may contain."""
@@ -214,14 +214,14 @@ class ClassInfo:
 
     def find(self, name: str) -> FunctionInfo | None:
         """The method of this name in the class or its bases in the project."""
-        for cls in self.in_sight():
+        for cls in self.project_lineage():
             if name in cls.methods:
                 return cls.methods[name]
         return None
 
     def find_above(self, name: str, base: ClassInfo | None = None) -> FunctionInfo | None:
         """The method that `super().name` means in `base` (or this class), if its source is available."""
-        classes = self.in_sight()
+        classes = self.project_lineage()
         first = classes.index(base) if base in classes else 0
         return next((cls.methods[name] for cls in classes[first + 1 :] if name in cls.methods), None)
 
@@ -236,8 +236,8 @@ class ClassInfo:
         known = self._allocated.get(site)
         if known is None and len(self._allocated) < MAX_ALLOCATION_SITES:
             known = self._allocated[site] = copy.copy(self)
-            known.attributes, known._left, known.heap = {}, {}, {}
-            known._versions, known._heirs, known._totals, known._in_sight = {}, [], None, None
+            known.attributes, known._assigned_values, known.heap = {}, {}, {}
+            known._versions, known._heirs, known._totals, known._project_lineage = {}, [], None, None
         return known or self
 
     def with_allocation_sites(self) -> tuple[ClassInfo, ...]:
@@ -255,9 +255,9 @@ class ClassInfo:
         """
         found: list[Value] = []
         replaced = False
-        for cls in self.in_sight():
+        for cls in self.project_lineage():
             if name in cls.attributes:
-                value = cls._left_by_others(name) if replaced else cls.attributes[name]
+                value = cls._assigned_by_others(name) if replaced else cls.attributes[name]
                 if value.rank.state is not ranks.State.BOTTOM:
                     found.append(value)
             replaced = replaced or (built and name in cls.attributes and cls._replaces(name))
@@ -266,11 +266,11 @@ class ClassInfo:
             for value in found[1:]:
                 result = join(result, value)
             return result
-        return BOTTOM if any(name in cls.assigned() for cls in self.in_sight()) else None
+        return BOTTOM if any(name in cls.assigned() for cls in self.project_lineage()) else None
 
     def contents(self) -> dict[Identity, Cell]:
         """The heap of its instances, joined over the bases in the project."""
-        layers = [cls.heap for cls in self.in_sight() if cls.heap]
+        layers = [cls.heap for cls in self.project_lineage() if cls.heap]
         if len(layers) == 1:
             return layers[0]
         merged: dict[Identity, Cell] = {}
@@ -286,7 +286,7 @@ class ClassInfo:
         """
         if self.origin is not self:
             self.origin.flush(name, value, writer, heap)
-        by_writer = self._left.setdefault(name, {})
+        by_writer = self._assigned_values.setdefault(name, {})
         if _may_be_wrapped(value) and not (writer in by_writer and _may_be_wrapped(by_writer[writer])):
             self.count(name)
         by_writer[writer] = _without_plain_constant(value)
@@ -316,7 +316,7 @@ class ClassInfo:
         if name in self.certain_attributes():
             return True
         body = self._init_body()
-        values = self._left_by(name, init=True)
+        values = self._assigned_by(name, init=True)
         is_wrapped = bool(values) and all(map(_may_be_wrapped, values))
         return is_wrapped and body is not None and is_assigned_behind_base(body, name)
 
@@ -324,42 +324,42 @@ class ClassInfo:
         init = self.methods.get("__init__")
         return init.node.body if init is not None and isinstance(init.node, cst.FunctionDef) else None
 
-    def _left_by_others(self, name: str) -> Value:
+    def _assigned_by_others(self, name: str) -> Value:
         """The join of what methods other than `__init__` have left in `self.name`."""
         merged: Value = BOTTOM
-        for value in self._left_by(name, init=False):
+        for value in self._assigned_by(name, init=False):
             merged = join(merged, value)
         return merged
 
     def is_assigned_by_others(self, name: str, method: FunctionInfo) -> bool:
         """Whether methods other than this one and `__init__` have left something in `self.name`."""
         mine = {id(each.node) for each in (method, self.methods.get("__init__")) if each is not None}
-        return any(not (isinstance(by, tuple) and by[0] in mine) for by in self._left.get(name, {}))
+        return any(not (isinstance(by, tuple) and by[0] in mine) for by in self._assigned_values.get(name, {}))
 
-    def left_in(self, name: str, method: FunctionInfo) -> list[Value]:
+    def values_assigned_in(self, name: str, method: FunctionInfo) -> list[Value]:
         """The values that runs of a method have left in `self.name`."""
         return [
             value
-            for cls in self.in_sight()
-            for by, value in cls._left.get(name, {}).items()
+            for cls in self.project_lineage()
+            for by, value in cls._assigned_values.get(name, {}).items()
             if isinstance(by, tuple) and by[0] == id(method.node)
         ]
 
-    def left_beside(self, name: str, writer: Hashable) -> Value:
+    def values_assigned_by_others(self, name: str, writer: Hashable) -> Value:
         """What runs of other methods than this one (writer: its run) have left in `self.name`; BOTTOM: nothing."""
         own = writer[0] if isinstance(writer, tuple) else writer
         merged: Value = BOTTOM
-        for cls in self.in_sight():
-            for by, value in cls._left.get(name, {}).items():
+        for cls in self.project_lineage():
+            for by, value in cls._assigned_values.get(name, {}).items():
                 if (by[0] if isinstance(by, tuple) else by) != own:
                     merged = join(merged, value)
         return merged
 
-    def _left_by(self, name: str, *, init: bool) -> list[Value]:
+    def _assigned_by(self, name: str, *, init: bool) -> list[Value]:
         """The values that runs of its `__init__`, or of its other methods, have left in `self.name`."""
         method = self.methods.get("__init__")
         key = None if method is None else id(method.node)
-        by_writer = self._left.get(name, {})
+        by_writer = self._assigned_values.get(name, {})
         return [value for by, value in by_writer.items() if init is (isinstance(by, tuple) and by[0] == key)]
 
     def certain_attributes(self) -> frozenset[str]:
@@ -380,7 +380,7 @@ class ClassInfo:
         """How often the value of an attribute or a container has changed, here and in the bases in the project."""
         if self._totals is None:
             self._totals = {}
-            for cls in self.in_sight():
+            for cls in self.project_lineage():
                 cls._heirs.append(self)
                 for each, count in cls._versions.items():
                     self._totals[each] = self._totals.get(each, 0) + count

@@ -186,7 +186,7 @@ def _is_reached_by_all(frame: Frame) -> bool:
     A setting (`if args.eval_size > 0:`) is the same on all of them.
     """
     return all(
-        isinstance(each.provenance, OneByOne) or each.rank.is_alike or _is_choice(frame, each)
+        isinstance(each.provenance, OneByOne) or each.rank.is_uniform or _is_choice(frame, each)
         for each in frame.memory.control.conditions
     )
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 class NameDomain(Domain["Frame"]):
     def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
-        if call.name in LISTINGS and call.args.rank().is_alike:
+        if call.name in LISTINGS and call.args.rank().is_uniform:
             return value.replace(provenance=SharedName(frame.module, call.node, "each rank lists the same folder here"))
         return _stamped(frame, call.args, call.node, value) if call.name in STAMPS else value
 

@@ -176,9 +176,9 @@ def _is_count(frame: Frame, node: cst.CSTNode) -> bool:
 
 def _is_settled(frame: Frame, node: cst.CSTNode) -> bool:
     value = frame.node_values.get(id(node))
-    return value is not None and (value.rank.is_alike or value.rank == ranks.SETTING)
+    return value is not None and (value.rank.is_uniform or value.rank == ranks.SETTING)
 
 
 def _is_same(frame: Frame, node: cst.CSTNode) -> bool:
     value = frame.node_values.get(id(node))
-    return value is not None and value.rank.is_alike
+    return value is not None and value.rank.is_uniform

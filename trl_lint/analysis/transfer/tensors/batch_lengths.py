@@ -85,7 +85,7 @@ def note_lengths(frame: Frame, args: Arguments, trainer: Value) -> None:
     cls = class_of(trainer)
     if cls is None or not frame.engine.is_entry_class(cls) or not _has_lengths(frame, args, _OF_TRAINERS):
         return
-    for each in cls.in_sight():
+    for each in cls.project_lineage():
         each.module.notes.of(_TrainersOfOneLength).classes.add(each.name)
         frame.engine.note_stored(_TrainersOfOneLength, each)
 
