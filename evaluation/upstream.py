@@ -16,7 +16,7 @@ from pathlib import Path
 from evaluation.common import FAILED, PASSED, run, symbols
 from evaluation.history import load, project
 from trl_lint.knowledge import upstream as table
-from trl_lint.knowledge.upstream import Mended
+from trl_lint.knowledge.upstream import FixedBug
 from trl_lint.linter.upstream import digest
 
 # Releases in which functions are looked up; older trainers have been rewritten since.
@@ -28,7 +28,7 @@ _RELEASES = """
 RELEASES = tuple(_RELEASES.split())
 
 
-def mended_functions() -> Iterator[Mended]:
+def mended_functions() -> Iterator[FixedBug]:
     """A row for each function of the history whose bug a rule sees and a release fixed."""
     for case in load("trl_cases.json"):
         if case["static"] == "no" or not case["buggy_release"] or not case["rule"].startswith("TRL"):
@@ -37,7 +37,7 @@ def mended_functions() -> Iterator[Mended]:
             found = dict.fromkeys(_digests(case["rule"], file, symbol, case["buggy_release"]))
             if found:
                 fixed = case["fixed_release"].split()[0]
-                yield Mended(case["rule"], symbol, case["buggy_release"], fixed, case["pr"], tuple(found))
+                yield FixedBug(case["rule"], symbol, case["buggy_release"], fixed, case["pr"], tuple(found))
 
 
 def _digests(rule: str, file: str, symbol: str, last: str) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _number(release: str) -> tuple[int, ...]:
     return tuple(map(int, release.split(".")))
 
 
-def written(rows: Sequence[Mended]) -> str:
+def written(rows: Sequence[FixedBug]) -> str:
     """The table as it is in the module."""
     lines = ["# fmt: off", "ROWS: tuple[Mended, ...] = ("]
     for row in rows:

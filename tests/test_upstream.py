@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trl_lint.analysis.program.project.reparsing import reparsed
-from trl_lint.knowledge.upstream import ROWS, Mended
+from trl_lint.knowledge.upstream import ROWS, FixedBug
 from trl_lint.linter import upstream
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.live_linter import LiveLinter
@@ -35,7 +35,7 @@ METHOD = TRAINER.splitlines()[4:10]
 
 @pytest.fixture
 def known(monkeypatch):
-    row = Mended("TRL003", "SomeTrainer.compute_loss", "0.1.0", "0.2.0", "#7", (upstream.digest(METHOD),))
+    row = FixedBug("TRL003", "SomeTrainer.compute_loss", "0.1.0", "0.2.0", "#7", (upstream.digest(METHOD),))
     monkeypatch.setattr(upstream, "ROWS", (row,))
     upstream._by_digest.cache_clear()
     yield row

@@ -9,12 +9,12 @@ import pytest
 
 from evaluation.releases import IndexUnreachable, Release, fetch
 from evaluation.upstream import written
-from trl_lint.knowledge.upstream import Mended
+from trl_lint.knowledge.upstream import FixedBug
 
 
 def test_the_table_is_python():
-    row = Mended("TRL003", "SomeTrainer.log", "0.1.0", "0.2.0", "#7", ("a", "b"))
-    names = {"Mended": Mended}
+    row = FixedBug("TRL003", "SomeTrainer.log", "0.1.0", "0.2.0", "#7", ("a", "b"))
+    names = {"Mended": FixedBug}
     exec(written([row]), names)
     assert names["ROWS"] == (row,)
 

@@ -87,6 +87,6 @@ def joined(a: Absence | None, a_is_none: bool, b: Absence | None, b_is_none: boo
     return b if b.is_none else a
 
 
-def alike(a: Absence | None, b: Absence | None) -> bool:
+def same_absence(a: Absence | None, b: Absence | None) -> bool:
     """Whether ranks lack two values alike."""
     return a is b or (a is not None and b is not None and a.key == b.key)

@@ -49,7 +49,7 @@ def same_facts(a: Value, b: Value) -> bool:
         and a.shape == b.shape
         and a.averaging == b.averaging
         and a.device == b.device
-        and absence.alike(a.absence, b.absence)
+        and absence.same_absence(a.absence, b.absence)
         and (a.const is b.const or a.const == b.const)
         and _same_parts(a, b)
     )

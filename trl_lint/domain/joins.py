@@ -197,8 +197,8 @@ def join_elements(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
     if merged.rank.state is State.UNKNOWN:
         for value in (a, b):
             if value.rank.differs:
-                kept = value.with_facts_of(merged) if merged.kind is Kind.UNKNOWN else merged
-                return kept.replace(
+                differing = value.with_facts_of(merged) if merged.kind is Kind.UNKNOWN else merged
+                return differing.replace(
                     rank=value.rank, provenance=value.provenance, writes=value.writes, averaging=value.averaging
                 )
     return merged

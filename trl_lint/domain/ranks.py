@@ -203,14 +203,14 @@ HELD = "held"
 METRIC = "metric"
 
 
-def picked(length: Rank, test: Rank) -> Rank:
+def filtered(length: Rank, test: Rank) -> Rank:
     """The length of an iterable after its elements were filtered by a test."""
     if length.how == HELD:
         return length
-    both = combine(length, test)
+    combined = combine(length, test)
     if test.differs:
-        return Rank(State.LOCAL, both.origins, PICKED)
-    return length if length.how == "count" else both
+        return Rank(State.LOCAL, combined.origins, PICKED)
+    return length if length.how == "count" else combined
 
 
 def of_counts(rank: Rank, facts: Iterable[Rank]) -> Rank:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Mended(NamedTuple):
+class FixedBug(NamedTuple):
     """A function of a release, the bug it had, and the release that fixed it.
 
     Attributes:
@@ -27,8 +27,8 @@ class Mended(NamedTuple):
 
 
 # fmt: off
-ROWS: tuple[Mended, ...] = (
-    Mended("TRL002", "DPOTrainer._compute_loss_liger", "1.8.0", "1.9.0", "#6372", (
+ROWS: tuple[FixedBug, ...] = (
+    FixedBug("TRL002", "DPOTrainer._compute_loss_liger", "1.8.0", "1.9.0", "#6372", (
         "1d5e876ebca6",
         "67aab5c50b9e",
         "e8b9af30c144",
@@ -36,19 +36,19 @@ ROWS: tuple[Mended, ...] = (
         "204e3fe55a9f",
         "dcce52ab6f47",
     )),
-    Mended("TRL002", "OnlineDPOTrainer._generate", "0.16.1", "0.17.0", "#3225", (
+    FixedBug("TRL002", "OnlineDPOTrainer._generate", "0.16.1", "0.17.0", "#3225", (
         "3d6dfbaf680a",
     )),
-    Mended("TRL002", "PPOTrainer._save_pretrained", "0.2.1", "0.3.0", "#157", (
+    FixedBug("TRL002", "PPOTrainer._save_pretrained", "0.2.1", "0.3.0", "#157", (
         "0a6889a3ce47",
     )),
-    Mended("TRL003", "CPOTrainer.get_batch_loss_metrics", "0.13.0", "0.14.0", "#2474", (
+    FixedBug("TRL003", "CPOTrainer.get_batch_loss_metrics", "0.13.0", "0.14.0", "#2474", (
         "04e52e8dcd24",
         "14700c27ec61",
         "346d3d8a855e",
         "4393508646b7",
     )),
-    Mended("TRL003", "DPOTrainer.get_batch_loss_metrics", "0.13.0", "0.14.0", "#2474", (
+    FixedBug("TRL003", "DPOTrainer.get_batch_loss_metrics", "0.13.0", "0.14.0", "#2474", (
         "26f95452af10",
         "5b6c30f0038b",
         "e35e32f53210",
@@ -57,40 +57,40 @@ ROWS: tuple[Mended, ...] = (
         "a298f87cfc03",
         "9dc971f895da",
     )),
-    Mended("TRL003", "ORPOTrainer.get_batch_loss_metrics", "0.13.0", "0.14.0", "#2474", (
+    FixedBug("TRL003", "ORPOTrainer.get_batch_loss_metrics", "0.13.0", "0.14.0", "#2474", (
         "184f1eb7624e",
         "7c7ce1cad6ee",
         "c210b5f55bef",
         "1fedf50b79fd",
         "118da6e8233e",
     )),
-    Mended("TRL005", "CPOTrainer.get_batch_loss_metrics", "0.16.1", "0.17.0", "#3069", (
+    FixedBug("TRL005", "CPOTrainer.get_batch_loss_metrics", "0.16.1", "0.17.0", "#3069", (
         "127d0c17c908",
     )),
-    Mended("TRL005", "GRPOTrainer.get_high_entropy_mask", "0.22.2", "0.23.0", "#3964", (
+    FixedBug("TRL005", "GRPOTrainer.get_high_entropy_mask", "0.22.2", "0.23.0", "#3964", (
         "f16182834e84",
         "e188149c0206",
     )),
-    Mended("TRL005", "ORPOTrainer.get_batch_loss_metrics", "0.16.1", "0.17.0", "#3069", (
+    FixedBug("TRL005", "ORPOTrainer.get_batch_loss_metrics", "0.16.1", "0.17.0", "#3069", (
         "25f955f3b06e",
     )),
-    Mended("TRL006", "DPOTrainer._precompute_ref_logps", "1.8.0", "1.9.0", "#6403", (
+    FixedBug("TRL006", "DPOTrainer._precompute_ref_logps", "1.8.0", "1.9.0", "#6403", (
         "dd2fbe30c8ac",
         "589c3d365617",
         "2140140e9ce3",
     )),
-    Mended("TRL006", "GRPOTrainer.get_high_entropy_mask", "0.23.0", "0.23.1", "#4041", (
+    FixedBug("TRL006", "GRPOTrainer.get_high_entropy_mask", "0.23.0", "0.23.1", "#4041", (
         "ac00d71b72f5",
         "f16182834e84",
         "e188149c0206",
     )),
-    Mended("TRL006", "KTOTrainer._precompute_ref_logps", "1.8.0", "1.9.0", "#6403", (
+    FixedBug("TRL006", "KTOTrainer._precompute_ref_logps", "1.8.0", "1.9.0", "#6403", (
         "7331450367b7",
     )),
-    Mended("TRL007", "GMPOTrainer._compute_loss", "1.8.0", "1.9.0", "#6380", (
+    FixedBug("TRL007", "GMPOTrainer._compute_loss", "1.8.0", "1.9.0", "#6380", (
         "1ec9b335f481",
     )),
-    Mended("TRL007", "GRPOTrainer._compute_loss", "1.8.0", "1.9.0", "#6380", (
+    FixedBug("TRL007", "GRPOTrainer._compute_loss", "1.8.0", "1.9.0", "#6380", (
         "15b9d96e50e0",
         "e5ad53279720",
         "bb04b57f259b",
@@ -107,78 +107,78 @@ ROWS: tuple[Mended, ...] = (
         "76798815adf2",
         "113d042bb0ff",
     )),
-    Mended("TRL007", "GRPOTrainer._compute_loss", "1.8.0", "1.9.0", "#6380", (
+    FixedBug("TRL007", "GRPOTrainer._compute_loss", "1.8.0", "1.9.0", "#6380", (
         "7b2775b77bda",
         "ccaa1cf0d138",
         "a661c7129885",
     )),
-    Mended("TRL007", "KTOTrainer.get_batch_loss_metrics", "0.8.1", "0.8.2", "#1499", (
+    FixedBug("TRL007", "KTOTrainer.get_batch_loss_metrics", "0.8.1", "0.8.2", "#1499", (
         "eaf8fc286fc1",
     )),
-    Mended("TRL007", "RLOOTrainer._compute_loss", "1.8.0", "1.9.0", "#6380", (
+    FixedBug("TRL007", "RLOOTrainer._compute_loss", "1.8.0", "1.9.0", "#6380", (
         "c5bc364bb668",
         "1bcb31ab5d81",
         "acb82daf1101",
         "2856c1ab7f39",
         "18f6a4108571",
     )),
-    Mended("TRL007", "RLOOTrainer._generate_and_score_completions", "1.8.0", "1.9.0", "#6380", (
+    FixedBug("TRL007", "RLOOTrainer._generate_and_score_completions", "1.8.0", "1.9.0", "#6380", (
         "cb1594b2432e",
         "4be6a7a59af4",
         "dc1295b853be",
         "d2b9b1499cd3",
         "aa058c688a97",
     )),
-    Mended("TRL008", "PPOv2Trainer.generate_completions", "0.9.6", "0.10.1", "#1951", (
+    FixedBug("TRL008", "PPOv2Trainer.generate_completions", "0.9.6", "0.10.1", "#1951", (
         "f378909ef6f5",
     )),
-    Mended("TRL008", "RLOOTrainer.generate_completions", "0.9.6", "0.10.1", "#1951", (
+    FixedBug("TRL008", "RLOOTrainer.generate_completions", "0.9.6", "0.10.1", "#1951", (
         "c41be28a6d3c",
     )),
-    Mended("TRL009", "DPOTrainer._compute_loss_liger", "0.24.0", "0.29.0", "#6372", (
+    FixedBug("TRL009", "DPOTrainer._compute_loss_liger", "0.24.0", "0.29.0", "#6372", (
         "aecd299e7c6d",
         "11eb9df52eca",
         "28a1f2586263",
         "c4db1667fbb2",
     )),
-    Mended("TRL009", "DistillationTrainer._compute_liger_loss", "1.5.1", "1.6.0", "#5934", (
+    FixedBug("TRL009", "DistillationTrainer._compute_liger_loss", "1.5.1", "1.6.0", "#5934", (
         "7f7e5e64a2be",
     )),
-    Mended("TRL009", "GKDTrainer.compute_loss", "1.5.1", "1.6.0", "#5934", (
+    FixedBug("TRL009", "GKDTrainer.compute_loss", "1.5.1", "1.6.0", "#5934", (
         "121508710d5c",
         "390071b8babc",
     )),
-    Mended("TRL009", "GOLDTrainer.compute_loss", "1.5.1", "1.6.0", "#5934", (
+    FixedBug("TRL009", "GOLDTrainer.compute_loss", "1.5.1", "1.6.0", "#5934", (
         "d45d219eb01d",
         "6e8e1e50d373",
     )),
-    Mended("TRL009", "KTOTrainer._compute_loss_liger", "0.24.0", "0.29.0", "#6372", (
+    FixedBug("TRL009", "KTOTrainer._compute_loss_liger", "0.24.0", "0.29.0", "#6372", (
         "60e362e8bb50",
     )),
-    Mended("TRL010", "GRPOTrainer._move_model_to_vllm", "0.15.2", "0.16.0", "#2871", (
+    FixedBug("TRL010", "GRPOTrainer._move_model_to_vllm", "0.15.2", "0.16.0", "#2871", (
         "010ddd713e31",
         "6845ccb2ef8b",
     )),
-    Mended("TRL010", "GRPOTrainer._prepare_inputs", "0.15.2", "0.16.0", "#2871", (
+    FixedBug("TRL010", "GRPOTrainer._prepare_inputs", "0.15.2", "0.16.0", "#2871", (
         "450c3bd1bbbb",
     )),
-    Mended("TRL011", "PreTrainedModelWrapper._get_current_device", "0.4.7", "0.5.0", "#515", (
+    FixedBug("TRL011", "PreTrainedModelWrapper._get_current_device", "0.4.7", "0.5.0", "#515", (
         "d6c3d566b79c",
     )),
-    Mended("TRL011", "RewardTrainer.prediction_step", "0.4.7", "0.5.0", "#513", (
+    FixedBug("TRL011", "RewardTrainer.prediction_step", "0.4.7", "0.5.0", "#513", (
         "7bc943b964ae",
     )),
-    Mended("TRL011", "SFTTrainer.compute_loss", "0.16.1", "0.17.0", "#3245", (
+    FixedBug("TRL011", "SFTTrainer.compute_loss", "0.16.1", "0.17.0", "#3245", (
         "f482de163f2d",
     )),
-    Mended("TRL012", "BCOTrainer.__init__", "0.15.2", "0.16.0", "#3106", (
+    FixedBug("TRL012", "BCOTrainer.__init__", "0.15.2", "0.16.0", "#3106", (
         "4c287f9d87f7",
         "60a1ac71ad60",
         "90277fb42f76",
         "a075bef47956",
         "9485b0268229",
     )),
-    Mended("TRL012", "CPOTrainer.__init__", "0.15.2", "0.16.0", "#3106", (
+    FixedBug("TRL012", "CPOTrainer.__init__", "0.15.2", "0.16.0", "#3106", (
         "26474c98e3eb",
         "9ad02e9bb266",
         "34c8e80c6972",
@@ -187,13 +187,13 @@ ROWS: tuple[Mended, ...] = (
         "0cddb511a925",
         "56472de704c8",
     )),
-    Mended("TRL012", "DPOTrainer.__init__", "0.7.10", "0.7.11", "#1291", (
+    FixedBug("TRL012", "DPOTrainer.__init__", "0.7.10", "0.7.11", "#1291", (
         "523346f7ba55",
     )),
-    Mended("TRL012", "DPOTrainer._prepare_dataset", "0.15.2", "0.16.0", "#3106", (
+    FixedBug("TRL012", "DPOTrainer._prepare_dataset", "0.15.2", "0.16.0", "#3106", (
         "e51d57823ec3",
     )),
-    Mended("TRL012", "KTOTrainer.__init__", "0.15.2", "0.16.0", "#3106", (
+    FixedBug("TRL012", "KTOTrainer.__init__", "0.15.2", "0.16.0", "#3106", (
         "24041b275706",
         "87ee675ecaa7",
         "cc036d9fd12b",
@@ -203,7 +203,7 @@ ROWS: tuple[Mended, ...] = (
         "7935f081ed76",
         "9217393820ae",
     )),
-    Mended("TRL012", "ORPOTrainer.__init__", "0.15.2", "0.16.0", "#3106", (
+    FixedBug("TRL012", "ORPOTrainer.__init__", "0.15.2", "0.16.0", "#3106", (
         "d8f1b6cbd63c",
         "c6fd11198680",
         "6c2182cbf84f",
@@ -211,20 +211,20 @@ ROWS: tuple[Mended, ...] = (
         "10be7e492b35",
         "7eb80516a11f",
     )),
-    Mended("TRL012", "PRMTrainer.__init__", "0.15.2", "0.16.0", "#3106", (
+    FixedBug("TRL012", "PRMTrainer.__init__", "0.15.2", "0.16.0", "#3106", (
         "9c03226237ff",
         "5be77dda65ef",
     )),
-    Mended("TRL012", "RewardTrainer.__init__", "0.15.2", "0.16.0", "#3106", (
+    FixedBug("TRL012", "RewardTrainer.__init__", "0.15.2", "0.16.0", "#3106", (
         "718987200c4b",
         "c3f42756b217",
         "b1f349f75249",
     )),
-    Mended("TRL012", "SFTTrainer._prepare_dataset", "0.15.2", "0.16.0", "#3106", (
+    FixedBug("TRL012", "SFTTrainer._prepare_dataset", "0.15.2", "0.16.0", "#3106", (
         "250a7b0096ca",
         "194fbaf997dd",
     )),
-    Mended("TRL013", "GRPOTrainer.compute_liger_loss", "1.5.1", "1.6.0", "#5891", (
+    FixedBug("TRL013", "GRPOTrainer.compute_liger_loss", "1.5.1", "1.6.0", "#5891", (
         "2cddf7a7d7c2",
         "484537db783c",
         "b0164d8ed3d3",

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable
 from functools import cache, lru_cache
 
-from trl_lint.knowledge.upstream import ROWS, Mended
+from trl_lint.knowledge.upstream import ROWS, FixedBug
 
 LENGTH = 12
 
@@ -27,7 +27,7 @@ def concerns(code: str) -> bool:
     return code in _by_digest()
 
 
-def fixed_release(code: str, text: str, functions: Iterable[tuple[int, int]], line: int) -> Mended | None:
+def fixed_release(code: str, text: str, functions: Iterable[tuple[int, int]], line: int) -> FixedBug | None:
     """The row about a function around this line, if it is that of a release which had a bug of this rule.
 
     text: that of the file. functions: the line of each one's `def`, and its last one.
@@ -44,8 +44,8 @@ def _digest_of(text: str, first: int, last: int) -> str:
 
 
 @cache
-def _by_digest() -> dict[str, dict[str, Mended]]:
-    found: dict[str, dict[str, Mended]] = {}
+def _by_digest() -> dict[str, dict[str, FixedBug]]:
+    found: dict[str, dict[str, FixedBug]] = {}
     for row in ROWS:
         found.setdefault(row.rule, {}).update(dict.fromkeys(row.digests, row))
     return found

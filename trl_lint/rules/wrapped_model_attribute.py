@@ -117,9 +117,9 @@ def _is_handed_on(event: AttributeRead, *, likely: bool = False) -> bool:
 
 def _is_engines_own(event: AttributeRead) -> bool:
     """Whether code reads a setting of DeepSpeed, which the engine has and the model has not."""
-    from trl_lint.analysis.program.idioms.engine_settings import asks_for_setting
+    from trl_lint.analysis.program.idioms.engine_settings import reads_setting
 
-    return asks_for_setting(event.function.node if event.function is not None else event.module.tree, event.node)
+    return reads_setting(event.function.node if event.function is not None else event.module.tree, event.node)
 
 
 def _is_asked_first(event: AttributeRead) -> bool:

@@ -95,10 +95,10 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
     frame.memory.names = saved
     aliases.write_back_all(frame, node.for_in.iter, iterable, agreed)
     if isinstance(node, cst.GeneratorExp):
-        created: Value = IterableValue(ranks.SAME, element, ranks.picked(length, selected))
+        created: Value = IterableValue(ranks.SAME, element, ranks.filtered(length, selected))
     else:
         shape = "list" if isinstance(node, cst.ListComp) else "set"
-        created = frame.allocate(node, Cell(shape, rest=element, length=ranks.picked(length, selected)))
+        created = frame.allocate(node, Cell(shape, rest=element, length=ranks.filtered(length, selected)))
     for refine in frame.domains.comprehension:
         created = refine(frame, selected, created)
     return created
@@ -179,7 +179,7 @@ def _bind_comprehension(frame: Frame, loop: cst.CompFor, iterable: Value) -> tup
     for test in loop.ifs:
         selected = ranks.combine(selected, frame.engine.evaluate(frame, test.test).rank)
         narrow(frame, test.test, True)
-        present_on_some.there(frame, test.test)
+        present_on_some.note_presence(frame, test.test)
     if loop.inner_for_in is not None:
         inner = loop.inner_for_in
         inner_length, inner_selected = _bind_comprehension(frame, inner, frame.engine.evaluate(frame, inner.iter))

@@ -15,7 +15,7 @@ from trl_lint.analysis.interpreter.conditions.conditions import (
     as_condition,
     choose,
     control_of_condition,
-    engine_arm,
+    engine_outcome,
     narrow,
     narrow_further,
     on_single_process,
@@ -291,7 +291,7 @@ def _is_combined_with_engine(frame: Frame, link: cst.BooleanOperation, left: Val
     """Whether one side depends on the rank, and the other asks for the engine, which is the same on all ranks."""
     sides = ((left, right, link.right), (right, left, link.left))
     return any(
-        rank_test.rank == ranks.RANK_LOCAL and not other.rank.origins and engine_arm(frame, part) is not None
+        rank_test.rank == ranks.RANK_LOCAL and not other.rank.origins and engine_outcome(frame, part) is not None
         for rank_test, other, part in sides
     )
 

@@ -71,7 +71,7 @@ class Engine(Runs):
         self._asked = events
         self._entered: list[tuple[FunctionInfo, Mapping[str, Value], ClassInfo | None]] = []
 
-    def asks_for(self, kind: type[Event]) -> bool:
+    def needs_event(self, kind: type[Event]) -> bool:
         """Whether any rule needs events of this type."""
         return self._asked is None or kind in self._asked
 
@@ -322,7 +322,7 @@ class Engine(Runs):
         """Emit an event for what a hook returns, if a library's base class passes it to collectives unchanged."""
         if not isinstance(summary.result, TupleValue) or not isinstance(method.node, cst.FunctionDef):
             return
-        if not self.asks_for(StepReturned):
+        if not self.needs_event(StepReturned):
             return
         frame = Frame(self, method.module, method, cls)
         frame.memory.names = dict(summary.names)

@@ -41,8 +41,8 @@ class LackedValues(Observer["Frame"]):
 
     def on_lacked(self, frame: Frame, node: cst.CSTNode, absence: Absence) -> None:
         conditions = frame.memory.control.conditions
-        is_told = all(_lets_all_ranks_in(frame, each, absence) for each in conditions)
-        if is_told and not (_is_caught(frame.root, node) or _is_tested(frame.root, node)):
+        is_certain = all(_lets_all_ranks_in(frame, each, absence) for each in conditions)
+        if is_certain and not (_is_caught(frame.root, node) or _is_tested(frame.root, node)):
             is_here = absence.owner is (frame.function or frame.module)
             frame.emit(ValueLacked, node, absence=absence, is_here=is_here, accelerator=frame.accelerator())
 

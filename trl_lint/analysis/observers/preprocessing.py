@@ -112,8 +112,8 @@ def _emit(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, re
 def _differs(args: Arguments) -> bool:
     """Whether ranks pass different arguments that are part of the name of the cache file."""
     named = (value for name, value in args.named() if name not in SAYS_ONLY)
-    given = (value for value in (*named, args.double) if value is not None and value.kind is not Kind.CONTAINER)
-    return any(value.rank.differs for value in given)
+    arguments = (value for value in (*named, args.double) if value is not None and value.kind is not Kind.CONTAINER)
+    return any(value.rank.differs for value in arguments)
 
 
 def _is_without_cache(project: Project) -> bool:

@@ -197,7 +197,7 @@ def _mismatch(frame: Frame, branch_points: BranchPoints) -> Mismatch | None:
     branch = branch_points.branch
     inside = {id(point) for arm in branch_points.arms for point in arm}
     points = branch.points_after(frame.sync_points)
-    rest = [each for each in points if id(each) not in inside and _comes_after(each, branch_points)]
+    rest = [each for each in points if id(each) not in inside and _is_after(each, branch_points)]
     sequences = [list(arm) for arm in branch_points.arms]
     if branch.may_leave[branch.continuing ^ 1] and any(branch.through):
         # A branch that leaves lacks what comes after; one that may leave is treated as if it did.
@@ -232,14 +232,14 @@ def _also_missing(
     inside = {id(point) for arm in branch_points.arms for point in arm}
     firsts = (
         first_unmatched(mine, theirs, branch_points.branch)
-        for here, there in ((one, other), (other, one))
-        for mine in here
-        for theirs in there
+        for mine_paths, other_paths in ((one, other), (other, one))
+        for mine in mine_paths
+        for theirs in other_paths
     )
     known = {found.node: found}
     limited = (point for arm in branch_points.arms for point in conditional_points_before(found, arm))
-    both = (*firsts, *limited)
-    known.update((point.node, point) for point in both if point is not None and id(point) in inside)
+    first_points = (*firsts, *limited)
+    known.update((point.node, point) for point in first_points if point is not None and id(point) in inside)
     return tuple(known.values())[1:]
 
 
@@ -423,10 +423,10 @@ def _missing(frame: Frame, mismatch: Mismatch) -> tuple[SyncPoint, ...]:
     arms = tuple(point for arm in branch_points.arms for point in arm)
     if not any(branch_points.branch.may_leave):
         return arms
-    return (*arms, *(each for each in frame.sync_points if each not in arms and _comes_after(each, branch_points)))
+    return (*arms, *(each for each in frame.sync_points if each not in arms and _is_after(each, branch_points)))
 
 
-def _comes_after(point: SyncPoint, branch_points: BranchPoints) -> bool:
+def _is_after(point: SyncPoint, branch_points: BranchPoints) -> bool:
     """Whether a point is after the condition: the condition is one of those under which it is reached."""
     if point.unroll_index[: len(branch_points.unroll_index)] != branch_points.unroll_index:
         return False

@@ -43,7 +43,7 @@ class Arguments:
         arg = self.nodes.get(key)
         return None if arg is None else arg.value
 
-    def behind_first(self) -> Arguments:
+    def without_first(self) -> Arguments:
         """The arguments of `method(…)` in `Class.method(self, …)`."""
         rest = Arguments(self.positional[1:], self.keywords)
         rest.star, rest.double = self.star, self.double

@@ -367,7 +367,7 @@ class Frame:
 
     def emit(self, kind: type[Event], node: cst.CSTNode, tag: Hashable = None, **fields: Any) -> None:
         """Record an event for the rules, if any needs it; `tag` distinguishes events of one kind at one node."""
-        if not self.engine.asks_for(kind):
+        if not self.engine.needs_event(kind):
             return
         self.trace.events[(id(node), kind, tag, self.unroll_index)] = kind(
             module=self.module, node=node, control=self.memory.control, function=self.function, **fields

@@ -32,7 +32,7 @@ class Interpreter(Protocol):
     """What the lower layers may use of the interpreter.
 
     Attributes:
-        engine_arms: By condition, which of its branches is for an engine that shards (None: neither).
+        engine_outcomes: By condition, which of its branches is for an engine that shards (None: neither).
         means: By the expression that computes it, each mean over a rank-local count.
         job_flags: The settings that show whether there are several ranks.
         earlier_points: The points at which all ranks have synchronised in the callers of the current run.
@@ -40,7 +40,7 @@ class Interpreter(Protocol):
         wraps_on_one_path: Whether a model was seen that is wrapped on one path and unwrapped on another.
     """
 
-    engine_arms: dict[int, bool | None]
+    engine_outcomes: dict[int, bool | None]
     means: dict[int, Mean]
     custom: Mapping[str, tuple[Row, ...]]
     domains: Domains[Frame]
@@ -52,7 +52,7 @@ class Interpreter(Protocol):
     versions: Mapping[str, str]
     wraps_on_one_path: bool
 
-    def asks_for(self, kind: type[Event]) -> bool:
+    def needs_event(self, kind: type[Event]) -> bool:
         """Whether any rule needs events of this kind."""
         ...
 

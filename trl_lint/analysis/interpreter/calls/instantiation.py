@@ -88,14 +88,14 @@ def call_factory(frame: Frame, factory: Value | None, key: Hashable) -> Value:
         return UNKNOWN
     name = factory.name if isinstance(factory, LibraryName) else ""
     identity = frame.container_at(key)
-    made = ContainerValue(ranks.SAME, frozenset((identity,)))
+    container = ContainerValue(ranks.SAME, frozenset((identity,)))
     if isinstance(factory, StoreFactory):
         frame.memory.heap[identity] = Cell("dict", factory=factory)
-        return made
+        return container
     if name in ("builtins.list", "builtins.dict", "builtins.set", "collections.deque"):
         shape = "dict" if name.endswith("dict") else "list"
         frame.memory.heap[identity] = Cell(shape)
-        return made
+        return container
     if name in ("builtins.int", "builtins.float"):
         return NumberValue(ranks.SAME, scalar=True, dtype=name[9:])
     if isinstance(factory, FunctionValue) and isinstance(factory.function.node, cst.Lambda):

@@ -142,7 +142,7 @@ def call_through_class(
     found = frame.engine.library_method(cls, name)
     if found is None or name == "__init__":
         return None
-    value = apply(frame, found[1], args.behind_first(), node, this)
+    value = apply(frame, found[1], args.without_first(), node, this)
     if name in CALLS_HOOKS:
         frame.note_hooks_called(this.cls)
     return value

@@ -241,8 +241,10 @@ def call_method(
     if method.is_open and not frame.engine.custom_rows(method):
         method.reached = True
         return frame.engine.unresolved(frame, args, node)
-    is_own = method.cls in (None, cls.origin) or method.shows or frame.engine.is_mixed_in(method.cls, cls)
-    runs_as = cls if is_own or method.cls is None else method.cls
+    runs_on_receiver_class = (
+        method.cls in (None, cls.origin) or method.shows or frame.engine.is_mixed_in(method.cls, cls)
+    )
+    runs_as = cls if runs_on_receiver_class or method.cls is None else method.cls
     receiver = receiver if runs_as is cls else ProjectInstance(runs_as)
     return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
 
@@ -273,8 +275,8 @@ def _prepared_result(frame: Frame, receiver: Value, name: str, value: Value, arg
 def _call_on_class(frame: Frame, receiver: ClassValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     method = receiver.cls.find(name)
     if method is not None:
-        is_given = "classmethod" in method.decorators and not method.is_static
-        return frame.engine.call(frame, method, args, node, receiver if is_given else None)
+        is_class_method = "classmethod" in method.decorators and not method.is_static
+        return frame.engine.call(frame, method, args, node, receiver if is_class_method else None)
     if name in ("from_pretrained", "from_config"):
         return instantiation.instance_of(receiver.cls)
     return frame.engine.unresolved(frame, args, node)

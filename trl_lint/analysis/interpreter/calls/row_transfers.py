@@ -180,9 +180,9 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED, provenance=provenance)
     if isinstance(value, InstanceValue) and not isinstance(value, PreparedObject):
         return value
-    is_left = value.device == MAYBE_FROZEN and wrapped_models.may_stay_unwrapped(frame, value, node)
+    stays_unwrapped = value.device == MAYBE_FROZEN and wrapped_models.may_stay_unwrapped(frame, value, node)
     return PreparedObject(
-        ranks.SAME, provenance=Prepared(frame.module, node, _PREPARED), grad=value.grad and not is_left
+        ranks.SAME, provenance=Prepared(frame.module, node, _PREPARED), grad=value.grad and not stays_unwrapped
     )
 
 

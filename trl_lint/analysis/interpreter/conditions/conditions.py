@@ -374,19 +374,19 @@ def choose(frame: Frame, test: cst.BaseExpression, value: Value, marks: tuple[in
 # --- narrowing ------------------------------------------------------------------------------------------
 
 
-def engine_arm(frame: Frame, test: cst.CSTNode) -> bool | None:
+def engine_outcome(frame: Frame, test: cst.CSTNode) -> bool | None:
     """The outcome of a test under which DeepSpeed or FSDP wraps the model; None if it does not ask for an engine."""
-    known = frame.engine.engine_arms
+    known = frame.engine.engine_outcomes
     if id(test) not in known:
-        known[id(test)] = _engine_arm(test)
+        known[id(test)] = _engine_outcome(test)
     arm = known[id(test)]
     frame.asks_for_engine |= arm is not None
     return arm
 
 
-def _engine_arm(test: cst.CSTNode) -> bool | None:
+def _engine_outcome(test: cst.CSTNode) -> bool | None:
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        inner = _engine_arm(test.expression)
+        inner = _engine_outcome(test.expression)
         return None if inner is None else not inner
     if not any(map(heuristics.NAMES_ENGINE.fits, identifiers(test))):
         return None
@@ -395,7 +395,7 @@ def _engine_arm(test: cst.CSTNode) -> bool | None:
 
 def narrow(frame: Frame, test: cst.BaseExpression, outcome: bool) -> None:
     """Refine what is known of names under the assumption that `test` has this outcome."""
-    if engine_arm(frame, test) is outcome:
+    if engine_outcome(frame, test) is outcome:
         _under_engine(frame)
     wrapping_tests.narrow(frame, test, outcome)
     _narrow(frame, test, outcome)
@@ -407,9 +407,9 @@ def narrow_further(frame: Frame, part: cst.BaseExpression, outcome: bool, earlie
     earlier: whether an earlier part asks for an engine; None for the first part. Returns whether any part so far asks
     for one.
     """
-    arm = engine_arm(frame, part)
-    mentioned = bool(earlier) or arm is not None
-    if arm is outcome if earlier is None else mentioned and outcome:
+    engine = engine_outcome(frame, part)
+    mentioned = bool(earlier) or engine is not None
+    if engine is outcome if earlier is None else mentioned and outcome:
         _under_engine(frame)
     wrapping_tests.narrow(frame, part, outcome)
     _narrow(frame, part, outcome)

@@ -19,7 +19,7 @@ from trl_lint.knowledge.heuristics import NAMES_ENGINE
 
 def exclude_plugin_test(frame: Frame, node: cst.If | cst.IfExp) -> None:
     """Do not treat this test as one for an engine if its branches only create the engine's settings."""
-    known = frame.engine.engine_arms
+    known = frame.engine.engine_outcomes
     if id(node.test) in known or not any(map(NAMES_ENGINE.fits, identifiers(node.test))):
         return
     if _only_creates_settings(node):
@@ -27,14 +27,14 @@ def exclude_plugin_test(frame: Frame, node: cst.If | cst.IfExp) -> None:
 
 
 def _only_creates_settings(node: cst.If | cst.IfExp) -> bool:
-    arms = (node.body, node.orelse) if isinstance(node, cst.IfExp) else tuple(_arms(node))
+    arms = (node.body, node.orelse) if isinstance(node, cst.IfExp) else tuple(_branches(node))
     return any(map(_creates_settings, arms)) and all(map(_is_simple, arms))
 
 
-def _arms(node: cst.If) -> Iterator[cst.CSTNode]:
+def _branches(node: cst.If) -> Iterator[cst.CSTNode]:
     yield node.body
     if isinstance(node.orelse, cst.If):
-        yield from _arms(node.orelse)
+        yield from _branches(node.orelse)
     elif node.orelse is not None:
         yield node.orelse.body
 

@@ -10,7 +10,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter.conditions import engine_plugins, lists_of_models, wrapping_tests
 from trl_lint.analysis.interpreter.conditions.conditions import (
     control_of_condition,
-    engine_arm,
+    engine_outcome,
     narrow,
     other_ranks,
     truth,
@@ -37,7 +37,7 @@ def run_body(frame: Frame, body: cst.BaseSuite) -> bool:
 
 
 @dataclass
-class Arm:
+class BranchEnd:
     """A branch of an `if`: its state at the end, and whether that is reached.
 
     Attributes:
@@ -66,11 +66,11 @@ def run_if(frame: Frame, node: cst.If) -> bool:
         return _decided(frame, node, known)
     before, exits, start = frame.memory, len(frame.exits), len(frame.sync_points)
     division = control_of_condition(frame, node.test, test)
-    engine = engine_arm(frame, node.test)
+    engine = engine_outcome(frame, node.test)
     inside = before.control.under(division)
     is_other = [engine is taken or is_on_tpu(frame, node.test, taken) for taken in (True, False)]
-    taken = _arm(frame, node, before, division, inside.under_engine() if is_other[0] else inside, True)
-    skipped = _arm(frame, node, before, division, inside.under_engine() if is_other[1] else inside, False)
+    taken = _run_branch(frame, node, before, division, inside.under_engine() if is_other[0] else inside, True)
+    skipped = _run_branch(frame, node, before, division, inside.under_engine() if is_other[1] else inside, False)
     both_end = taken.through and skipped.through
     if both_end:
         _widen_both(before, node, taken, skipped)
@@ -83,12 +83,12 @@ def run_if(frame: Frame, node: cst.If) -> bool:
         for note in frame.observers.fork:
             note(frame, node.test, (start, taken.end, skipped.end), (taken.through, skipped.through))
     arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))
-    lacking = absences.behind(frame, node, before, arms, division)
+    lacking = absences.lacking_after(frame, node, before, arms, division)
     of_some_ranks = _of_some_ranks(before, taken, skipped, division) if both_end else {}
     absent = _none_on_some_ranks(taken.memory, skipped.memory, division) if both_end else ()
     unknown_names = _reduced_on_one_branch(node, taken.memory, skipped.memory, test, division) if both_end else ()
     after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
-    is_reached = joined_arms(frame, arms, inside, after, test.rank)
+    is_reached = join_branches(frame, arms, inside, after, test.rank)
     frame.memory.names.update({name: frame.memory.names[name].replace(rank=ranks.UNKNOWN) for name in unknown_names})
     frame.memory.names.update({**of_some_ranks, **wrapped_on_one[0]})
     _note_absent(frame, node, absent, division)
@@ -113,7 +113,9 @@ def _note_leader(
     frame.memory.control = frame.memory.control.with_first_rank(leader)
 
 
-def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: Control, is_true: bool) -> Arm:
+def _run_branch(
+    frame: Frame, node: cst.If, before: Memory, division: Control, inside: Control, is_true: bool
+) -> BranchEnd:
     """Run one branch of an `if`."""
     frame.memory = before.fork()
     frame.memory.control = inside
@@ -131,7 +133,7 @@ def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: 
     frame.objects.merge(written)
     end = (len(frame.exits), len(frame.sync_points))
     _widen(before, frame.memory, shown_wrapped)
-    return Arm(through, frame.memory, *end, narrowed, sets, only_raises=not through and start == end)
+    return BranchEnd(through, frame.memory, *end, narrowed, sets, only_raises=not through and start == end)
 
 
 def _is_by_rank(division: Control) -> bool:
@@ -228,7 +230,7 @@ def _wrapped_on_one_branch(
     return names, wrapping_tests.divided(frame, node.test, taken.attributes, skipped.attributes)
 
 
-def _of_some_ranks(before: Memory, taken: Arm, skipped: Arm, division: Control) -> dict[str, Value]:
+def _of_some_ranks(before: Memory, taken: BranchEnd, skipped: BranchEnd, division: Control) -> dict[str, Value]:
     arms = ((taken.memory, taken.data_sets), (skipped.memory, skipped.data_sets))
     return data_sets.of_some_ranks(before, arms, division)
 
@@ -255,13 +257,13 @@ def _narrowed(before: Memory, memory: Memory) -> dict[str, Value]:
     return {name: value for name, value in memory.names.items() if before.names.get(name) is not value}
 
 
-def _widen_both(before: Memory, node: cst.If, taken: Arm, skipped: Arm) -> None:
+def _widen_both(before: Memory, node: cst.If, taken: BranchEnd, skipped: BranchEnd) -> None:
     narrowed = _only_narrowed(taken, skipped, node.orelse), _only_narrowed(skipped, taken, node.body)
     _widen(before, taken.memory, narrowed[0])
     _widen(before, skipped.memory, narrowed[1])
 
 
-def _only_narrowed(arm: Arm, other: Arm, code: cst.CSTNode | None) -> dict[str, Value]:
+def _only_narrowed(arm: BranchEnd, other: BranchEnd, code: cst.CSTNode | None) -> dict[str, Value]:
     """The names narrowed by the condition of a branch, except models that the other branch unwraps.
 
     For these the narrowing still matters: after `if args.distributed: model = model.module` neither branch has a
@@ -284,7 +286,7 @@ def _widen(before: Memory, memory: Memory, narrowed: dict[str, Value]) -> None:
             del memory.names[name]
 
 
-def joined_arms(
+def join_branches(
     frame: Frame, arms: tuple[tuple[bool, Memory], ...], inside: Control, after: Control, divided: Rank
 ) -> bool:
     """Set the state after a branch: the join of the branches whose end is reached. Returns whether there is one."""
@@ -329,4 +331,4 @@ def run_match(frame: Frame, node: cst.Match) -> bool:
     frame.memory = before.fork()
     arms.append((True, frame.memory))
     after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
-    return joined_arms(frame, tuple(arms), inside, after, subject.rank)
+    return join_branches(frame, tuple(arms), inside, after, subject.rank)

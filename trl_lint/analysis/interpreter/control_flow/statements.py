@@ -158,7 +158,7 @@ def _assert(frame: Frame, node: cst.Assert) -> bool:
     """
     value = evaluate(frame, node.test)
     narrow(frame, node.test, True)
-    present_on_some.there(frame, node.test)
+    present_on_some.note_presence(frame, node.test)
     if not isinstance(value.const, World) or truth(frame, value) is not False:
         return True
     called = (syntax.last_name(each.func) for each in syntax.below(node.test) if isinstance(each, cst.Call))

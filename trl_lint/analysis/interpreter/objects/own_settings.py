@@ -33,22 +33,22 @@ _PLAIN = frozenset({Kind.NUMBER, Kind.STRING, Kind.TENSOR, Kind.UNKNOWN})
 
 def settings_of(cls: ClassInfo, args: Arguments) -> Value | None:
     """What such a class makes of settings alone; None of all else."""
-    given = args.all()
-    if not any(each.rank == ranks.SETTING for each in given) or not all(map(_is_alike, given)):
+    arguments = args.all()
+    if not any(each.rank == ranks.SETTING for each in arguments) or not all(map(_is_plain_and_uniform, arguments)):
         return None
-    holds = cls.notes.cached(settings_of, partial(_holds_what_it_is_given, cls))
+    holds = cls.notes.cached(settings_of, partial(_holds_its_arguments, cls))
     return LibraryInstance(DICTS_OF_ATTRIBUTES[0], ranks.SETTING) if holds else None
 
 
-def _is_alike(value: Value) -> bool:
+def _is_plain_and_uniform(value: Value) -> bool:
     return value.rank.is_uniform and value.kind in _PLAIN
 
 
-def _holds_what_it_is_given(cls: ClassInfo) -> bool:
+def _holds_its_arguments(cls: ClassInfo) -> bool:
     if not all(_is_special(name) or name in _OF_DICTS for name in cls.methods):
         return False
     if any(last_name(each.value) == "dict" for each in cls.node.bases):
-        return "__getattr__" in cls.methods or "__getattr__" in cls.variables or _is_its_own_dict(cls)
+        return "__getattr__" in cls.methods or "__getattr__" in cls.variables or _is_attribute_dict(cls)
     init = cls.methods.get("__init__")
     return not cls.bases and init is not None and _sets_each(init.node)
 
@@ -57,7 +57,7 @@ def _is_special(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
 
-def _is_its_own_dict(cls: ClassInfo) -> bool:
+def _is_attribute_dict(cls: ClassInfo) -> bool:
     """`self.__dict__ = self`."""
     return any(
         isinstance(each.value, cst.Name) and each.value.value == _SELF and last_name(target.target) == "__dict__"

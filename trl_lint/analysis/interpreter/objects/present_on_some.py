@@ -26,12 +26,12 @@ def of_name(frame: Frame, node: cst.Name, value: Value) -> Value:
     absence = value.absence
     if absence is None or absence.is_none:
         return value
-    if node.value in frame.memory.names or (frame.outer is None and _is_left_by_module(frame, node.value)):
-        _tell(frame, node, absence)
+    if node.value in frame.memory.names or (frame.outer is None and _is_bound_by_module_only(frame, node.value)):
+        _emit(frame, node, absence)
     return _plain(value)
 
 
-def _is_left_by_module(frame: Frame, name: str) -> bool:
+def _is_bound_by_module_only(frame: Frame, name: str) -> bool:
     """Whether a global name is bound by the body of the module alone."""
     return not frame.module.mentions(rb"(?m)^\s+global\s[^\n]*\b" + name.encode() + rb"\b")
 
@@ -41,18 +41,18 @@ def of_attribute(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cs
     absence = value.absence
     if absence is None:
         return value
-    if _is_set_elsewhere(cls, name):
+    if _is_set_outside_class(cls, name):
         return value.replace(absence=None)
     if absence.is_none:
         return value
-    beside = cls.values_assigned_by_others(name, frame.key)
+    of_others = cls.values_assigned_by_others(name, frame.key)
     frame.objects.dependencies[(cls, name)] = cls.version(name)
-    others = [each for each in (beside, frame.engine.class_variable(cls, name)) if each is not None]
+    others = [each for each in (of_others, frame.engine.class_variable(cls, name)) if each is not None]
     others = [each for each in others if each.rank.state is not State.BOTTOM and not _is_of(each.absence, absence)]
     if others and all(map(_is_none_on_some, others)):
         return value.replace(absence=absence.as_none())
     if not others and not _may_have(cls, name) and isinstance(node, cst.Attribute):
-        _tell(frame, node, absence)
+        _emit(frame, node, absence)
     return value.replace(absence=None)
 
 
@@ -66,12 +66,12 @@ def _is_of(one: Absence | None, other: Absence) -> bool:
     return one is not None and not one.is_none and one.is_as(other.test, other.holds)
 
 
-def _is_set_elsewhere(cls: ClassInfo, name: str) -> bool:
+def _is_set_outside_class(cls: ClassInfo, name: str) -> bool:
     """Whether code outside of a class, in its file, gives its objects an attribute: `trainer.writer = writer`."""
-    own = name.encode()
-    return cls.module.mentions(rb"(?m)^\s*(?!self\.)[\w.]+\." + own + rb"\s*(?::[^=\n]+)?=[^=]") or cls.module.mentions(
-        rb"setattr\(\s*\w+\s*,\s*[\"']" + own + rb"[\"']"
-    )
+    field = name.encode()
+    return cls.module.mentions(
+        rb"(?m)^\s*(?!self\.)[\w.]+\." + field + rb"\s*(?::[^=\n]+)?=[^=]"
+    ) or cls.module.mentions(rb"setattr\(\s*\w+\s*,\s*[\"']" + field + rb"[\"']")
 
 
 def _may_have(cls: ClassInfo, name: str) -> bool:
@@ -94,24 +94,24 @@ def used(frame: Frame, node: cst.CSTNode, value: Value) -> Value:
     """
     if value.absence is None or not value.absence.is_none:
         return value
-    _tell(frame, node, value.absence)
+    _emit(frame, node, value.absence)
     return _plain(value)
 
 
-def there(frame: Frame, test: cst.BaseExpression) -> None:
+def note_presence(frame: Frame, test: cst.BaseExpression) -> None:
     """A test has come out true: what it asks for is there from here on."""
-    for asked in map(_asked, parts_of(test)):
-        value = frame.node_values.get(id(asked), UNKNOWN)
+    for expression in map(_present_if_true, parts_of(test)):
+        value = frame.node_values.get(id(expression), UNKNOWN)
         if value.absence is None:
             continue
-        if isinstance(asked, cst.Name):
-            frame.memory.names[asked.value] = value.replace(absence=None)
-        for key, known in frame.memory.attributes.items():
-            if known is value and self_attribute(asked) == key[1]:
+        if isinstance(expression, cst.Name):
+            frame.memory.names[expression.value] = value.replace(absence=None)
+        for key, attribute in frame.memory.attributes.items():
+            if attribute is value and self_attribute(expression) == key[1]:
                 frame.memory.attributes[key] = value.replace(absence=None)
 
 
-def _asked(part: cst.CSTNode) -> cst.CSTNode:
+def _present_if_true(part: cst.CSTNode) -> cst.CSTNode:
     """What is there, and not None, where a part of a test is true: of `x is not None`, and of `x`, what `x` is."""
     match part:
         case cst.Comparison(
@@ -123,7 +123,7 @@ def _asked(part: cst.CSTNode) -> cst.CSTNode:
     return part
 
 
-def _tell(frame: Frame, node: cst.CSTNode, absence: Absence) -> None:
+def _emit(frame: Frame, node: cst.CSTNode, absence: Absence) -> None:
     for observe in frame.observers.lacked:
         observe(frame, node, absence)
 

@@ -12,7 +12,7 @@ from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.knowledge.engines import DEEPSPEED_SETTINGS
 
 
-def asks_for_setting(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+def reads_setting(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether one of DeepSpeed's settings is read from the value of a node.
 
     root: the function (or module) of the node. node: a node that reads the value (`x.config`).

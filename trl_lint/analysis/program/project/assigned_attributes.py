@@ -31,7 +31,7 @@ def always_assigned(init: cst.BaseSuite) -> frozenset[str]:
     return frozenset(found)
 
 
-def is_assigned_behind_base(init: cst.BaseSuite, name: str) -> bool:
+def is_assigned_after_base(init: cst.BaseSuite, name: str) -> bool:
     """Whether an `__init__` calls those of the bases, and assigns `self.name` only after that."""
     is_behind = False
     before: set[str] = set()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from trl_lint.analysis.program.project.assigned_attributes import always_assigned, assigned_in, is_assigned_behind_base
+from trl_lint.analysis.program.project.assigned_attributes import always_assigned, assigned_in, is_assigned_after_base
 from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.analysis.program.syntax import is_blank, of_class
 from trl_lint.domain import ranks
@@ -318,7 +318,7 @@ class ClassInfo:
         body = self._init_body()
         values = self._assigned_by(name, init=True)
         is_wrapped = bool(values) and all(map(_may_be_wrapped, values))
-        return is_wrapped and body is not None and is_assigned_behind_base(body, name)
+        return is_wrapped and body is not None and is_assigned_after_base(body, name)
 
     def _init_body(self) -> cst.BaseSuite | None:
         init = self.methods.get("__init__")

@@ -125,7 +125,7 @@ class WaitingBlock(cst.IndentedBlock):
                 object.__setattr__(self, "is_read", False)
         return bool(known.get("is_read", True))
 
-    def take(self, other: WaitingBlock) -> None:
+    def share_statements(self, other: WaitingBlock) -> None:
         """Use the statements of another block with the same text, if that one is parsed."""
         if "is_read" in vars(other) and other.is_readable():
             leading = self.first.leading_lines
@@ -135,7 +135,7 @@ class WaitingBlock(cst.IndentedBlock):
             object.__setattr__(self, "body", [first, *others])
             object.__setattr__(self, "is_read", True)
 
-    def keep(self, body: Sequence[cst.BaseStatement]) -> None:
+    def set_statements(self, body: Sequence[cst.BaseStatement]) -> None:
         """Use these statements, which have the same text, instead of its own."""
         object.__setattr__(self, "body", list(body))
 

@@ -51,7 +51,7 @@ def reparsed(text: str, before: cst.Module | None) -> cst.Module | None:
     for block in _blocks(tree):
         same = known.get(_read_of(block))
         if same:  # each only once, as a tree may not contain a node twice
-            block.take(same.pop())
+            block.share_statements(same.pop())
     return tree if is_whole(tree) else None
 
 
@@ -100,7 +100,7 @@ class ChangedBody:
         block = WaitingBlock.at(before, new[start:new_end], before.default_indent)
         if not block.is_readable():
             return None
-        block.keep(with_old_nodes(before.body, block.body))
+        block.set_statements(with_old_nodes(before.body, block.body))
         return cls._with(module.tree, matching[0], matching[0].with_changes(body=block))
 
     def keeps_writes(self) -> bool:

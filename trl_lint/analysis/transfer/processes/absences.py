@@ -80,13 +80,13 @@ def _divisions(frame: Frame, test: cst.BaseExpression, condition: Control, aroun
     """
     if condition.uniformity is not Uniformity.DIVERGENT or condition.rank.origins != Origin.RANK:
         return []
-    asked = [each for each in alternatives(test) if not _is_of_job(frame, each)]
-    if len(asked) != 1 or not any(_asks_rank(frame, each) for each in parts_of(asked[0])):
+    tested = [each for each in alternatives(test) if not _is_of_job(frame, each)]
+    if len(tested) != 1 or not any(_tests_rank(frame, each) for each in parts_of(tested[0])):
         return []
-    if any(isinstance(each.operator, cst.Or) for each in of_class(asked[0], cst.BooleanOperation)):
+    if any(isinstance(each.operator, cst.Or) for each in of_class(tested[0], cst.BooleanOperation)):
         return []
-    ways = (True,) if isinstance(asked[0], cst.BooleanOperation) else (True, False)
-    return [Division(frame, test, holds, condition.provenance, around) for holds in ways]
+    outcomes = (True,) if isinstance(tested[0], cst.BooleanOperation) else (True, False)
+    return [Division(frame, test, holds, condition.provenance, around) for holds in outcomes]
 
 
 def _is_of_job(frame: Frame, part: cst.CSTNode) -> bool:
@@ -97,7 +97,7 @@ def _is_of_job(frame: Frame, part: cst.CSTNode) -> bool:
     return is_denied and any(JOB_SETTING.fits(each) or NAMES_ENGINE.fits(each) for each in identifiers(part))
 
 
-def _asks_rank(frame: Frame, part: cst.CSTNode) -> bool:
+def _tests_rank(frame: Frame, part: cst.CSTNode) -> bool:
     """Whether a part of a test asks for ranks that it names: `rank in (0, 4)`, and not `rank in group`."""
     value = frame.node_values.get(id(part), UNKNOWN)
     if isinstance(part, cst.Comparison) and sum(not _names_ranks(frame, each) for each in _sides(part)) > 1:
@@ -133,7 +133,7 @@ class Lacking(NamedTuple):
             memory.attributes[key] = memory.attributes[key].replace(absence=absence)
 
 
-def behind(
+def lacking_after(
     frame: Frame, node: cst.If, before: Memory, arms: tuple[tuple[bool, Memory], ...], condition: Control
 ) -> Lacking:
     """What some ranks lack behind an `if`, whose test holds in the first arm; of each, whether its end is reached."""
@@ -208,9 +208,9 @@ def _is_called(node: cst.CSTNode, name: object, key: Hashable) -> bool:
     return isinstance(node, cst.Name) and node.value == name
 
 
-def of_choice(frame: Frame, node: cst.IfExp, condition: Control, ways: tuple[Value, Value], joined: Value) -> Value:
+def of_choice(frame: Frame, node: cst.IfExp, condition: Control, values: tuple[Value, Value], joined: Value) -> Value:
     """`x if test else None`, with what some ranks lack of it."""
-    is_none = [way.kind is Kind.NONE for way in ways]
+    is_none = [way.kind is Kind.NONE for way in values]
     if is_none[0] is is_none[1]:
         return joined
     for division in _divisions(frame, node.test, condition, frame.memory.control):
@@ -231,9 +231,9 @@ def of_returned(frame: Frame, entry: Control, result: Value) -> Value:
     known = {id(each.provenance) for each in entry.conditions}
     shared = set.intersection(*({id(each.provenance) for each in control.conditions} for control in others))
     for control in nones:
-        own = [each for each in control.conditions if id(each.provenance) not in known]
-        if len(own) == 1 and id(own[0].provenance) in shared:
-            absence = _of_returns(frame, own[0], entry)
+        inner = [each for each in control.conditions if id(each.provenance) not in known]
+        if len(inner) == 1 and id(inner[0].provenance) in shared:
+            absence = _of_returns(frame, inner[0], entry)
             if absence is not None:
                 return result.replace(absence=absence)
     return result
@@ -243,13 +243,15 @@ def _of_returns(frame: Frame, condition: Control, entry: Control) -> Absence | N
     """What those ranks lack that a function gives None to, where a condition decides on that."""
     test = place_of(condition)
     branch = branch_of(frame.root, test) if test is not None else None
-    given = [each for each in of_class(frame.root, cst.Return) if each.value is not None and not _is_none(each.value)]
-    if branch is None or not given:
+    returned = [
+        each for each in of_class(frame.root, cst.Return) if each.value is not None and not _is_none(each.value)
+    ]
+    if branch is None or not returned:
         return None
-    inside = [each for each in of_class(branch.body, cst.Return) if any(each is one for one in given)]
+    inside = [each for each in of_class(branch.body, cst.Return) if any(each is one for one in returned)]
     for division in _divisions(frame, branch.test, condition, entry):
         if division.holds is bool(inside):
-            return division.absence((inside or given)[0], is_none=True)
+            return division.absence((inside or returned)[0], is_none=True)
     return None
 
 
