@@ -82,8 +82,8 @@ def _findings(paths: list[Path], settings: Settings) -> list[Finding]:
         include=settings.extend_include,
         launches=linter.looks_for_launches,
     )
-    asked_for = {Path(os.path.abspath(path)) for path in paths if not os.path.isdir(path)}
-    results = list(runner.run(files, linter, runner.check, asked_for))
+    named_files = {Path(os.path.abspath(path)) for path in paths if not os.path.isdir(path)}
+    results = list(runner.run(files, linter, runner.check, named_files))
     if settings.baseline:
         from trl_lint.linter.suppression.baseline import without_known
 

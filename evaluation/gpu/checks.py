@@ -90,7 +90,7 @@ def _nccl_of_one(bench: Bench) -> Iterator[Row]:
 
 def _refused(bench: Bench) -> tuple[str, bool]:
     (rank,) = bench.judged("cpu_tensor", nproc=1, backend="nccl").run.ranks
-    said = rank.end.said if rank.end else f"exit {rank.exit}"
+    said = rank.end.message if rank.end else f"exit {rank.exit}"
     return said, said.startswith(WORDS)
 
 
@@ -192,7 +192,7 @@ def hangs(judged: Judged) -> tuple[str, bool]:
     """Where the ranks wait, and whether that is reported as a hang, with the marked line of each."""
     end = judged.verdict(termination.ORACLE)
     seen = failures(judged) or "nothing fails"
-    if end is None or end.way != "hang":
+    if end is None or end.kind != "hang":
         return seen, False
     wanted = places(PROGRAMS / "hangs.py", "waits").items()
     return seen, all(any(_names(each, rank, line) for each in end.evidence) for rank, line in wanted)

@@ -123,7 +123,7 @@ def decisive(column: Column, verdict: Verdict) -> str:
     lines = evidence(column, verdict)
     place = next((found for line in lines if (found := re.search(r"[\w/]+\.py:\d+", line))), None)
     at = f" at `{place[0]}`" if place else ""
-    match verdict.way:
+    match verdict.kind:
         case "metric":
             return f"{len(verdict.data['metrics'])} metrics differ between the ranks"
         case "value":

@@ -72,4 +72,4 @@ def test_a_loss_that_is_divided_by_the_number_of_gpus():
 def test_rows_that_no_gpu_got():
     single = Run([RankRecord(0, losses=[2.6], end=End(0, 0))])
     verdict = true_value.judge_bare(Run([RankRecord(0, losses=[2.6], scattered=(4, 2), end=End(0, 0))]), single, 2)
-    assert (verdict.way, verdict.data) == ("rows", {"given": 4, "kept": 2})
+    assert (verdict.kind, verdict.data) == ("rows", {"given": 4, "kept": 2})

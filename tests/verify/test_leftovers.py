@@ -55,7 +55,7 @@ def test_each_run_finds_what_the_first_one_found(launch, server, project):
     runs = judged(launch, server, project)
     assert there(project) == before
     assert (project / "data" / "mine.txt").read_text() == "minemoremore"  # existing files are never touched
-    first, second = ({*leftovers._outermost({path for rank in run.ranks for path in rank.made})} for run in runs)
+    first, second = ({*leftovers._outermost({path for rank in run.ranks for path in rank.created})} for run in runs)
     assert first == second and str(project / "out") in first  # if it were left, the second run would not create it
     folders = {rank.output.split()[-1] for run in runs for rank in run.ranks}
     assert len(folders) == 2 and not any(map(os.path.exists, folders))
@@ -85,7 +85,7 @@ def test_all_stays_where_that_is_wanted(launch, server, project):
 
 def test_a_rank_may_remove_what_another_one_has_made(tmp_path):
     (tmp_path / "out").mkdir()
-    first, second = RankRecord(0, made=[str(tmp_path / "out")]), RankRecord(1, took=[str(tmp_path / "out" / "x")])
+    first, second = RankRecord(0, created=[str(tmp_path / "out")]), RankRecord(1, removed=[str(tmp_path / "out" / "x")])
     leftovers.remove_created(Run([first, second]), None)
     assert not (tmp_path / "out").exists()
 
@@ -94,5 +94,5 @@ def test_links_are_not_followed(tmp_path):
     (tmp_path / "users").mkdir()
     (tmp_path / "users" / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path / "users")
-    leftovers.remove_created(Run([RankRecord(0, made=[str(tmp_path / "link")])]), None)
+    leftovers.remove_created(Run([RankRecord(0, created=[str(tmp_path / "link")])]), None)
     assert there(tmp_path) == ["users", "users/file"]

@@ -110,7 +110,7 @@ class TestTheRecorders:
         torch_with(monkeypatch, SimpleNamespace(**dumps))
         told = []
         monkeypatch.setattr(trace, "current", SimpleNamespace(write=lambda kind, **fields: told.append((kind, fields))))
-        flight_recorder.tell(JOB)
+        flight_recorder.record(JOB)
         return told
 
     @staticmethod

@@ -132,14 +132,14 @@ def test_of_a_launch_file_nothing_more_is_started(tmp_path):
 @pytest.mark.parametrize("way", ["hang", "left early"])
 def test_a_hang_is_no_failure_of_one_process(tmp_path, way):
     started = Runs({"on one process": [[failed(0, 14)]]})
-    assert session(tmp_path, started).alone(SUBJECT, termination.failed("ends", way, "they wait")) is None
+    assert session(tmp_path, started).end_on_one_process(SUBJECT, termination.failed("ends", way, "they wait")) is None
     assert started.asked == []
 
 
 def test_a_launch_may_set_variables_of_a_group_itself(tmp_path):
     started = Runs({"on one process": [[failed(0, 14)]]})
     subject = replace(SUBJECT, launcher=BARE, environment=(("MASTER_PORT", "1"), ("STEPS", "2")))
-    session(tmp_path, started).alone(subject, termination.judge(Run([failed(0, 14)])))
+    session(tmp_path, started).end_on_one_process(subject, termination.judge(Run([failed(0, 14)])))
     given = dict(started.launches[0].environment)
     assert given["STEPS"] == "2" and given["MASTER_PORT"] != "1"
 

@@ -92,7 +92,7 @@ def test_groups_are_compared_each_by_itself():
 
 def test_ddps_own_collectives_are_compared_where_nobody_was_cut_short():
     run = Run([rank(0, native=[NativeCall("all_reduce", [[4]])]), rank(1, native=[NativeCall("all_reduce", [[5]])])])
-    assert sequence.judge(run).way == "sequence"
+    assert sequence.judge(run).kind == "sequence"
     assert sequence.judge(run, cut_short=True).outcome is Outcome.PASSED
     run.ranks[1].native = [*run.ranks[0].native]
     assert sequence.judge(run).outcome is Outcome.PASSED
@@ -120,7 +120,7 @@ def test_ddps_own_collectives_are_compared_where_nobody_was_cut_short():
 )
 def test_the_first_cause(ranks, way, named):
     verdict = termination.judge(Run(ranks))
-    assert (verdict.way, verdict.data.get("ranks")) == (way, named)
+    assert (verdict.kind, verdict.data.get("ranks")) == (way, named)
 
 
 def test_a_rank_outside_of_the_group_that_waits_has_not_left_early():
@@ -128,7 +128,7 @@ def test_a_rank_outside_of_the_group_that_waits_has_not_left_early():
     for each in waiting:
         each.calls = [call(group=(1, 2))]
         each.done = set()
-    assert termination.judge(Run([rank(0), *waiting])).way == "hang"
+    assert termination.judge(Run([rank(0), *waiting])).kind == "hang"
 
 
 def test_a_watchdog_of_nccl_that_aborts_is_a_hang():
@@ -139,7 +139,7 @@ def test_a_watchdog_of_nccl_that_aborts_is_a_hang():
         "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=3, OpType=ALLREDUCE)\n"
     )
     gave_up = RankRecord(0, output=said, calls=[call()], exit=-6, exit_time=1)
-    assert termination.judge(Run([gave_up, RankRecord(1, exit=-9, asked_to_stop=True)])).way == "hang"
+    assert termination.judge(Run([gave_up, RankRecord(1, exit=-9, asked_to_stop=True)])).kind == "hang"
 
 
 def test_what_a_script_printed_before_it_aborted_is_no_hang():
@@ -150,7 +150,7 @@ def test_what_a_script_printed_before_it_aborted_is_no_hang():
     assert (
         termination.judge(
             Run([RankRecord(0, output=said, exit=-6, exit_time=1), RankRecord(1, exit=-9, asked_to_stop=True)])
-        ).way
+        ).kind
         == "abort"
     )
 
@@ -179,13 +179,13 @@ def test_what_the_clock_says_may_differ(name):
 
 @pytest.mark.parametrize("name", ["loss", "times_clipped", "speedup", "rewards/timeliness", "memorised"])
 def test_names_that_look_like_a_clocks_are_compared(name):
-    assert metrics.judge(Run([logging(0, {name: 1.0}), logging(1, {name: 2.0})])).way == "metric"
+    assert metrics.judge(Run([logging(0, {name: 1.0}), logging(1, {name: 2.0})])).kind == "metric"
 
 
 def test_a_run_with_moved_shares_that_failed_tells_nothing():
     run = Run([logging(0, {"loss": 1.0}), logging(1)])
     moved = Run([logging(0, {"loss": 2.0}, moved=True), logging(1, moved=True)])
-    assert metrics.judge(run, moved).way == "metric"
+    assert metrics.judge(run, moved).kind == "metric"
     moved.ranks[1].end = None
     verdict = metrics.judge(run, moved)
     assert verdict.outcome is Outcome.UNKNOWN
@@ -196,7 +196,7 @@ def test_moved_shares_are_those_of_the_same_training():
     """Dropout on other rows, or a script that is not reproducible, changes the losses as well."""
     run = Run([logging(0, {"x": 1.0}, losses=[1.0]), logging(1, losses=[2.0])])
     moved = Run([logging(0, {"x": 2.0}, losses=[2.0], moved=True), logging(1, losses=[1.0], moved=True)])
-    assert metrics.judge(run, moved).way == "metric"
+    assert metrics.judge(run, moved).kind == "metric"
     moved.ranks[0].losses = [2.1]
     assert metrics.judge(run, moved).outcome is Outcome.UNKNOWN
 
@@ -242,7 +242,7 @@ def test_where_training_does_not_repeat_the_ranks_must_differ_by_more(first, sec
 
 def test_what_is_not_the_same_twice_fails_nothing_and_is_named():
     run = Run([logging(0, {"dt": 1.0, "loss": 1.0}), logging(1, {"dt": 2.0, "loss": 1.0})])
-    assert metrics.judge(run).way == "metric"
+    assert metrics.judge(run).kind == "metric"
     run.unsteady = frozenset({("wandb.log", "dt")})
     verdict = metrics.judge(run)
     assert (verdict.outcome, verdict.data["metrics"]) == (Outcome.PASSED, ["loss"])
@@ -270,7 +270,7 @@ def test_a_value_that_says_whose_it_is_may_differ(name):
 
 def test_infinities_have_no_mean():
     verdict = metrics.judge(Run([logging(0, {"x": inf}), logging(1, {"x": -inf})]))
-    assert verdict.way == "metric" and "the mean is nan" in verdict.evidence[0]
+    assert verdict.kind == "metric" and "the mean is nan" in verdict.evidence[0]
 
 
 def test_a_scripts_own_runtime_error_is_its_own_whatever_it_says():
@@ -286,7 +286,7 @@ def test_an_end_without_words_is_told_in_the_last_that_was_printed():
 
 def test_beyond_what_the_flight_recorder_keeps_nothing_is_compared():
     ranks = [rank(number, call(), native=[NativeCall("all_reduce", [[number]])]) for number in (0, 1)]
-    assert sequence.judge(Run(ranks)).way == "sequence"
+    assert sequence.judge(Run(ranks)).kind == "sequence"
     for each in ranks:
         each.native_total = sequence.MOST_KEPT
     assert sequence.judge(Run(ranks)).outcome is Outcome.PASSED
@@ -315,7 +315,7 @@ def test_ranks_train_the_same_weights():
     run = Run([trained(0), trained(1)])
     assert training.judge_ranks(run).outcome is Outcome.PASSED
     run.ranks[1].weights = [[1.0, 2.001]]
-    assert training.judge_ranks(run).way == "weights"
+    assert training.judge_ranks(run).kind == "weights"
     run.ranks[1].replicated = False
     assert training.judge_ranks(run).outcome is Outcome.UNKNOWN
 

@@ -38,12 +38,12 @@ def run_of(*ranks, passes=1):
 )
 def test_rows_of_the_first_pass(ranks, outcome, way):
     verdict = own_share.judge(run_of(*ranks))
-    assert (verdict.outcome, verdict.way) == (outcome, way)
+    assert (verdict.outcome, verdict.kind) == (outcome, way)
 
 
 def test_where_one_pass_ends_is_not_always_known():
     assert own_share.judge(run_of("abcde fghij xy", "cbkld mfgno zw", passes=0)).outcome is Outcome.UNKNOWN
-    assert own_share.judge(run_of("ab cd ef", "ab cd ef", passes=0)).way == "same rows"
+    assert own_share.judge(run_of("ab cd ef", "ab cd ef", passes=0)).kind == "same rows"
 
 
 @pytest.mark.torch
@@ -52,5 +52,5 @@ def test_where_one_pass_ends_is_not_always_known():
 )
 def test_what_goes_into_a_model(judged, how, way):
     verdict = judged("shares", how).verdict(own_share.ORACLE)
-    assert (verdict.failed, verdict.way) == (bool(way), way), verdict
+    assert (verdict.failed, verdict.kind) == (bool(way), way), verdict
     assert how != "shared out" or verdict.outcome is Outcome.PASSED

@@ -55,7 +55,7 @@ def copying(logged: dict[int, list[float]], copies: dict[int, list[CopyRead]]) -
 )
 def test_parts_are_put_together_as_the_tensor_would(how, values, whole):
     verdict = whole_parameters.judge(reading(*([number(value, how)] for value in values)))
-    assert (verdict.outcome, verdict.way, verdict.at) == (Outcome.FAILED, "part", ("train.py:3 (main)",))
+    assert (verdict.outcome, verdict.kind, verdict.at) == (Outcome.FAILED, "part", ("train.py:3 (main)",))
     assert f"of the whole it is {whole:g} [train.py:3 (main)]" in verdict.evidence[0]
     right = whole_parameters.judge(reading(*([number(whole, how, ())] for _ in values)))
     assert right.outcome is Outcome.PASSED
@@ -140,7 +140,7 @@ def _parts():
 @pytest.mark.torch
 def test_each_wrong_read_is_told_with_its_line(judged):
     verdict = judged("sharded_wrong_reads").verdict(whole_parameters.ORACLE)
-    assert verdict.way == "part"
+    assert verdict.kind == "part"
     told = {int(each) for line in verdict.evidence for each in re.findall(r"\[sharded_wrong_reads.py:(\d+) ", line)}
     assert told == set(_parts().values())
 
@@ -171,7 +171,7 @@ def test_what_not_all_ranks_gather_is_told_with_its_lines(judged, program):
     found = judged(program)
     assert found.verdict("ends").failed
     verdict = found.verdict(sequence.ORACLE)
-    assert verdict.way == "sequence"
+    assert verdict.kind == "sequence"
     for rank in (0, 1):
         assert line(program, "waits", rank) in verdict.evidence[rank], verdict.evidence
 

@@ -21,7 +21,7 @@ def rank(number: int, *files: str) -> RankRecord:
 
 def test_a_file_of_two_ranks_fails_and_says_where():
     verdict = single_writer.judge(Run([rank(0, "/c/one.arrow", "/c/two.arrow"), rank(1, "/c/two.arrow"), rank(2)]))
-    assert (verdict.outcome, verdict.way) == (Outcome.FAILED, "double write")
+    assert (verdict.outcome, verdict.kind) == (Outcome.FAILED, "double write")
     assert verdict.summary == "2 ranks wrote the same file, two.arrow"
     assert verdict.evidence == ("rank 0: at train.py:3 (main)", "rank 1: at train.py:3 (main)")
 

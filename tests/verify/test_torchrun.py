@@ -44,7 +44,7 @@ def judge(launch, folder, program, *args):
 )
 def test_the_cause_is_told_from_its_echo(torchrun, tmp_path, program, way, word, rank):
     verdict = judge(torchrun, tmp_path, program).verdict("ends")
-    assert (verdict.outcome, verdict.way) == (Outcome.FAILED, way), verdict
+    assert (verdict.outcome, verdict.kind) == (Outcome.FAILED, way), verdict
     assert any(line(program, word, rank) in each for each in verdict.evidence), verdict.evidence
 
 
@@ -52,7 +52,7 @@ def test_the_cause_is_told_from_its_echo(torchrun, tmp_path, program, way, word,
 def test_a_hang_is_told_in_time_and_leaves_no_process(torchrun, tmp_path):
     judged = judge(torchrun, tmp_path, "starts_helper", str(tmp_path))
     verdict = judged.verdict("ends")
-    assert verdict.way == "hang"
+    assert verdict.kind == "hang"
     for rank in (0, 1):
         assert line("starts_helper", "waits", rank) in verdict.evidence[rank]
     # Rank 1 has not left its sleep before it was asked to.
@@ -91,7 +91,7 @@ def test_a_run_is_stopped_at_its_limit(torchrun, tmp_path, monkeypatch):
     monkeypatch.setattr(launcher, "time", Clock(asleep(tmp_path, {0: "call", 1: "group"})))
     judged = judge(replace(torchrun, timeout=3600, limit=3600), tmp_path, "sleeps")
     verdict = judged.verdict("ends")
-    assert (verdict.way, verdict.summary) == ("stopped", "the run was stopped after 3600 s")
+    assert (verdict.kind, verdict.summary) == ("stopped", "the run was stopped after 3600 s")
     for rank in (0, 1):
         assert line("sleeps", "waits", rank) in verdict.evidence[rank]
     assert judged.verdict("same sequence").outcome is Outcome.PASSED
@@ -100,7 +100,7 @@ def test_a_run_is_stopped_at_its_limit(torchrun, tmp_path, monkeypatch):
 @pytest.mark.slow  # runs in forks in every run of the tests (test_verdicts.py)
 def test_shares_are_moved(torchrun, tmp_path):
     verdict = judge(torchrun, tmp_path, "logs", "share on main").verdict("same metric")
-    assert verdict.way == "metric"
+    assert verdict.kind == "metric"
     assert "rank 0 with the next rank's share" in verdict.evidence[0]
 
 
@@ -134,4 +134,4 @@ ARGUMENTS = {
 def test_every_program_ends_as_in_a_fork(torchrun, judged, tmp_path, program):
     args = {**ARGUMENTS, "starts_helper": (str(tmp_path),)}.get(program, ())
     here, there = judge(torchrun, tmp_path, program, *args), judged(program, *args)
-    assert [(each.oracle, each.way) for each in here.verdicts] == [(each.oracle, each.way) for each in there.verdicts]
+    assert [(each.oracle, each.kind) for each in here.verdicts] == [(each.oracle, each.kind) for each in there.verdicts]

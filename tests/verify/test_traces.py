@@ -43,7 +43,7 @@ def test_records_are_read_back(trace, tmp_path):
     assert rank.pending.at == (SourcePlace("/project/train.py", 3, "main"),)
     assert (rank.world_size, rank.losses, rank.grad_norms, rank.moved) == (4, [1.5], [None], True)
     assert rank.logs[0].values["loss"] != rank.logs[0].values["loss"]
-    assert (rank.end.status, rank.end.error, rank.end.said) == (1, "ValueError", "no")
+    assert (rank.end.status, rank.end.error, rank.end.message) == (1, "ValueError", "no")
     assert str(rank.end.at[0]) == "train.py:4 (main)"
     assert (rank.exit, rank.asked_to_stop, rank.ended_well) == (-6, True, False)
     assert rank.native == [NativeCall("gloo:all_reduce", [[2]])]

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.torch
 def ends(judged, way):
     """The verdict on a run that ended in this way."""
     verdict = judged.verdict("ends")
-    assert (verdict.outcome, verdict.way) == (Outcome.FAILED, way), verdict
+    assert (verdict.outcome, verdict.kind) == (Outcome.FAILED, way), verdict
     return verdict
 
 
@@ -68,7 +68,7 @@ def test_an_abort_in_cpp_has_its_place_and_both_shapes(judged):
     at = line("aborts", "cause")
     assert verdict.evidence[0].startswith(f"at {at}")
     parted = both.verdict("same sequence")
-    assert (parted.way, parted.data["index"]) == ("sequence", 1)
+    assert (parted.kind, parted.data["index"]) == ("sequence", 1)
     assert parted.data["calls"] == {0: "all_gather float32[2]", 1: "all_gather float32[3]"}
     assert [f"rank {rank}: all_gather float32[{2 + rank}] at {at}(<module>)" for rank in (0, 1)] == [*parted.evidence]
 
@@ -91,7 +91,7 @@ def test_a_rank_that_is_through_leaves_the_others(judged, program, args, count):
     assert evidence_of(verdict, 1).startswith(f"rank 1: ended after {count} collectives")
     assert f"all_reduce float32[1] at {line(program, 'waits', 0)}" in evidence_of(verdict, 0)
     parted = judged(program, *args).verdict("same sequence")
-    assert (parted.way, parted.data["index"]) == ("sequence", count)
+    assert (parted.kind, parted.data["index"]) == ("sequence", count)
     assert "never gets there" in evidence_of(parted, 1)
 
 
@@ -101,7 +101,7 @@ def test_a_rank_that_is_through_leaves_the_others_in_ddp(judged):
     assert verdict.data["ranks"] == [1]
     assert line("fewer_batches", "waits", 0) in evidence_of(verdict, 0)
     parted = both.verdict("same sequence")
-    assert parted.way == "sequence"
+    assert parted.kind == "sequence"
     assert parted.data["calls"][0] > parted.data["calls"][1]
 
 
@@ -175,7 +175,7 @@ def test_a_metric_is_that_of_all_ranks(judged, how, way, name):
     both = judged("logs", how)
     assert both.ended_well
     verdict = both.verdict("same metric")
-    assert (verdict.way, verdict.outcome) == (way, Outcome.FAILED if way else Outcome.PASSED), verdict
+    assert (verdict.kind, verdict.outcome) == (way, Outcome.FAILED if way else Outcome.PASSED), verdict
     assert both.passed == (not way)
     if way:
         assert [*verdict.data["metrics"]] == [name]
@@ -198,7 +198,7 @@ def test_what_trainer_itself_logs_last_is_of_one_rank(judged, how, way):
     assert last[0].values["train_loss"] != last[1].values["train_loss"]
     assert all(log.of_one_rank == ("train_loss",) for log in last)
     verdict = both.verdict("same metric")
-    assert verdict.way == way, verdict
+    assert verdict.kind == way, verdict
     assert [*verdict.data["metrics"]] == (["train_loss"] if way else [*verdict.data["metrics"]])
     assert both.passed == (not way)
 
@@ -250,7 +250,7 @@ def test_a_right_training_loop_passes_all(judged):
 def test_weights_that_ddp_does_not_keep_the_same_are_told(judged):
     both = judged("unsynchronised", "with DDP")
     verdict = both.verdict("same training")
-    assert (verdict.outcome, verdict.way) == (Outcome.FAILED, "weights")
+    assert (verdict.outcome, verdict.kind) == (Outcome.FAILED, "weights")
     assert [verdict.oracle for verdict in both.verdicts if verdict.failed] == ["same training"]
     assert all("norm of all weights" in evidence_of(verdict, rank) for rank in (0, 1))
 

@@ -47,12 +47,12 @@ def test_ranks_meet_that_are_all_in_the_same_collective(ranks, meet):
 def test_a_run_that_was_stuck_is_a_hang_unless_a_rank_is_through():
     run = Run([waiting(0), RankRecord(1, synchronises=True, asked_to_stop=True)], stuck=True)
     verdict = termination.judge(run)
-    assert verdict.way == "hang"
+    assert verdict.kind == "hang"
     assert not any("--timeout" in each for each in verdict.evidence)
     run.ranks[1].synchronises = False
     assert "if rank 1 was at work there, --timeout was too short for it" in termination.judge(run).evidence
     run.ranks[1] = RankRecord(1, end=End(1.0, 0), exit=0)
-    assert termination.judge(run).way == "left early"
+    assert termination.judge(run).kind == "left early"
 
 
 @needs_proc
@@ -86,7 +86,7 @@ def test_a_rank_that_does_nothing_is_waited_for_as_long_as_was_asked_for(launch,
     for seconds, timeout, way in (("2", 120.0, ""), ("600", 1.0, "hang")):
         session = Session(replace(launch, timeout=timeout), tmp_path / seconds, start=server)
         verdict = session.judge(subject("prepares", "sleeps", seconds), "as it is").verdict("ends")
-        assert verdict.way == way, verdict
+        assert verdict.kind == way, verdict
     assert line("prepares", "waits", 1) in verdict.evidence[1]
     assert "--timeout was too short" in verdict.evidence[2]
 
@@ -95,7 +95,7 @@ def test_a_rank_that_does_nothing_is_waited_for_as_long_as_was_asked_for(launch,
 @pytest.mark.parametrize("program", ["other_branch", "other_order", "hangs_in_ddp"])
 def test_what_can_not_meet_is_told_of_however_long_was_asked_for(launch, server, tmp_path, program):
     session = Session(replace(launch, timeout=3600.0), tmp_path, start=server)
-    assert session.judge(subject(program), "as it is").verdict("ends").way == "hang"
+    assert session.judge(subject(program), "as it is").verdict("ends").kind == "hang"
 
 
 @pytest.mark.torch

@@ -89,7 +89,7 @@ class WrappedModelAttributeFix(RuleFix[AttributeRead]):
         if found is not None:
             return _from_cache(read, found)
         if not read.accelerator:
-            return NoFix(NO_ACCELERATOR, _kept_before(read))
+            return NoFix(NO_ACCELERATOR, _advice(read))
         if is_too_early(event, read.accelerator, read.whole):
             return NoFix(TOO_EARLY)
         return _before_loop(read) or _in_place(read)
@@ -152,7 +152,7 @@ def _is_written_near(read: _Read) -> bool:
     return bool(chain) and any(dotted(target) == chain for target in bound_targets(read.root))
 
 
-def _kept_before(read: _Read) -> str:
+def _advice(read: _Read) -> str:
     name = read.event.attribute
     return f"read it before the model is wrapped (`{name} = model.{name}`), and use that here"
 

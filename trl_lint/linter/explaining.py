@@ -68,8 +68,8 @@ def facts_at(
 
     module = linter.parsed(path, source)
     places = _places(module)
-    asked = _asked(module, places, line)
-    module.asked = {id(statement): tuple(nodes) for statement, nodes in asked.values()}
+    nodes_at_line = _nodes_with_values(module, places, line)
+    module.asked = {id(statement): tuple(nodes) for statement, nodes in nodes_at_line.values()}
     beside = {name: code for other in others for name, code in linter.modules(*other).items()}
     linter.analyse({**({path: source} if linter.may_matter(source) else {}), **beside})
     events = linter.known(path, source)
@@ -80,7 +80,7 @@ def facts_at(
         for node, value in event.values:
             if tells(value):
                 found[id(node)][_fact(value)] = None
-    nodes = (node for _, each in asked.values() for node in each)
+    nodes = (node for _, each in nodes_at_line.values() for node in each)
     names = (_named(module, places, node, found[id(node)]) for node in nodes if id(node) in found)
     return LineFacts(tuple(reached), tuple(sorted(names, key=lambda each: (each.start, each.end))))
 
@@ -151,7 +151,7 @@ def _because(provenance: Step | None) -> tuple[Note, ...]:
 # --- which expressions -------------------------------------------------------------------------------------
 
 
-def _asked(
+def _nodes_with_values(
     module: Module, places: Mapping[cst.CSTNode, CodeRange], line: int
 ) -> dict[int, tuple[cst.CSTNode, list[cst.CSTNode]]]:
     """The expressions that start on a line, grouped by the statement that has to run for them to have a value."""

@@ -96,8 +96,8 @@ class Linter(CodeLinter):
     def launches_in(self, path: Path, source: bytes) -> LaunchOutcome:
         """The findings about the launch commands in a file of any kind."""
         found = self.check_launches(path, source)
-        asked_for = tuple(each.finding for each in found.launches)
-        return LaunchOutcome(asked_for, tuple(self.comments.unasked_launches[path]), found.remark)
+        selected = tuple(each.finding for each in found.launches)
+        return LaunchOutcome(selected, tuple(self.comments.unasked_launches[path]), found.remark)
 
     def check_launches(self, path: Path, source: bytes) -> Checked:
         """What is wrong with the launch commands in a file of any kind, with what is needed to fix it."""

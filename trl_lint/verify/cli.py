@@ -350,8 +350,8 @@ def _script_proof(options: VerifyOptions) -> Iterator[Proof]:
     if subject.is_module and not environment.has_module(options.python, subject.script):
         raise Unusable(f"no module named {subject.script}")
     with _session(options, options.launch, bare=options.bare) as runner:
-        asked = {"one_process": options.one_process, "bare": options.bare}
-        proof = proofs.of_script(subject, runner, settings, options.include, **asked)
+        options_of_proof = {"one_process": options.one_process, "bare": options.bare}
+        proof = proofs.of_script(subject, runner, settings, options.include, **options_of_proof)
         proof.command = _fix_command(options, proof.to_fix) if proof.to_fix else ""
         yield proof
 
@@ -446,5 +446,5 @@ def _session(
     from trl_lint.verify import running
 
     gpus = environment.gpus(options.python) if bare else 0
-    asked = {"forks": options.fork_server, "tidies": options.tidy}
-    return running.session(launch, options.keep, gpus=gpus, subjects=subjects, **asked)
+    options_of_session = {"forks": options.fork_server, "tidies": options.tidy}
+    return running.session(launch, options.keep, gpus=gpus, subjects=subjects, **options_of_session)

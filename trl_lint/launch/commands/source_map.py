@@ -85,7 +85,7 @@ def _next(file: str, place: int, end: int, character: str, before: str) -> tuple
         if current == "\\" and (coded := _coded(file, place, end, character)):
             return coded, place
         if current == character:
-            return _behind(file, place, character), place
+            return _end_of_character(file, place, character), place
         if character in " \n" and current in " \t\r\n":
             return place + 1, place
         # Indentation, the backslash of an escape, and the second of two quotes correspond to no character.
@@ -107,7 +107,7 @@ def _coded(file: str, place: int, end: int, character: str) -> int | None:
     return place + 2 + len(digits) if int(digits, 16) == ord(character) else None
 
 
-def _behind(file: str, place: int, character: str) -> int:
+def _end_of_character(file: str, place: int, character: str) -> int:
     escaped_backslash = character == "\\" and file[place + 1 : place + 2] == "\\"
     return place + 2 if escaped_backslash else place + 1
 

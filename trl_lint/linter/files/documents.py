@@ -26,7 +26,7 @@ class Documents:
         self._settings = settings
         self._prefilter = prefilter
         self._read: dict[Path, CodeDocument] = {}
-        self._asked_for: dict[Path, bool] = {}
+        self._included: dict[Path, bool] = {}
 
     def of(self, path: Path, source: bytes, may_matter: Callable[[bytes], bool]) -> CodeDocument | None:
         """The parts of a file, with those marked that may matter; None for a file without parts."""
@@ -79,6 +79,6 @@ class Documents:
         front = front_end(path)
         if front == NOTEBOOK or front not in DOCUMENTATION:
             return front == NOTEBOOK
-        if path not in self._asked_for:
-            self._asked_for[path] = is_included(path, self._settings.root, self._settings.extend_include)
-        return self._asked_for[path]
+        if path not in self._included:
+            self._included[path] = is_included(path, self._settings.root, self._settings.extend_include)
+        return self._included[path]

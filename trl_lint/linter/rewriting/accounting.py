@@ -72,11 +72,11 @@ def still_withheld(withheld: Sequence[Withheld], remaining: Sequence[Finding]) -
 def _still_there(before: Sequence[Counted], after: Sequence[Counted], lines: _Lines) -> dict[int, int]:
     """For the number of each finding that remains, the number of what it is now."""
     found: dict[int, int] = {}
-    taken: set[int] = set()
+    matched: set[int] = set()
     for _, first, second in sorted(_candidates(before, after, lines)):
-        if first not in found and second not in taken:
+        if first not in found and second not in matched:
             found[first] = second
-            taken.add(second)
+            matched.add(second)
     return found
 
 

@@ -16,26 +16,26 @@ class ContentCache:
         self._name = name
         loaded = cache.load(name)
         self._known: dict[str, object] = loaded if isinstance(loaded, dict) else {}
-        self._asked: dict[str, object] = {}
+        self._used: dict[str, object] = {}
         self._changed = False
 
     def of(self, content: bytes) -> object:
         """What is known of a content; None if nothing is."""
         name = _short(content)
-        known = self._asked.get(name, self._known.get(name))
+        known = self._used.get(name, self._known.get(name))
         if known is not None:
-            self._asked[name] = known
+            self._used[name] = known
         return known
 
     def add(self, content: bytes, answer: object) -> None:
-        self._asked[_short(content)] = answer
+        self._used[_short(content)] = answer
         self._changed = True
 
     def save(self) -> None:
         """Store what was added."""
         if self._changed:
-            unused = {name: known for name, known in self._known.items() if name not in self._asked}
-            self._cache.save(self._name, dict([*unused.items(), *self._asked.items()][-MOST:]))
+            unused = {name: known for name, known in self._known.items() if name not in self._used}
+            self._cache.save(self._name, dict([*unused.items(), *self._used.items()][-MOST:]))
             self._changed = False
 
 

@@ -70,7 +70,7 @@ def is_small(path: str, limit: int) -> bool:
     return files.size(path) <= limit
 
 
-def kinds_of(asked: Mapping[Path, bool], read: Iterable[Path]) -> dict[str, str] | None:
+def kinds_of(checked_paths: Mapping[Path, bool], read: Iterable[Path]) -> dict[str, str] | None:
     """What is at the paths for which the analysis asked whether a file exists; None if that has changed.
 
     If nothing is there, the highest missing folder represents everything that would be in it. A path that was `read`
@@ -78,7 +78,7 @@ def kinds_of(asked: Mapping[Path, bool], read: Iterable[Path]) -> dict[str, str]
     """
     look = cache(kind_of)
     kinds: dict[str, str] = {}
-    for path, is_file in asked.items():
+    for path, is_file in checked_paths.items():
         kind = look(str(path))
         if (kind == FILE) is not is_file:
             return None

@@ -201,7 +201,7 @@ def _guard(row: GuardRow) -> Guard:
 
 def _fix(row: FixRow) -> Fix:
     edits = row["edits"]
-    build = _not_kept if edits is None else partial(tuple, [_edit(each) for each in edits])
+    build = _edits_not_stored if edits is None else partial(tuple, [_edit(each) for each in edits])
     conditions = tuple(map(_note, row["conditions"]))
     return Fix(Applicability(row["applicability"]), row["title"], build, row["reason"], conditions)
 
@@ -214,5 +214,5 @@ def _edit(row: EditRow) -> Edit:
     return Edit(Position(**row["start"]), Position(**row["end"]), row["content"])
 
 
-def _not_kept() -> tuple[Edit, ...]:
+def _edits_not_stored() -> tuple[Edit, ...]:
     raise LookupError("this run was not asked to keep the edits of its fixes")

@@ -40,7 +40,7 @@ def not_comparable(run: Run, single: Run) -> str:
     """Why the one process is not comparable with all ranks ("" if it is)."""
     if not single.ranks or not single.ranks[0].ended_well:
         end = single.ranks[0].end if single.ranks else None
-        error = f": {end.error}: {end.said}" if end is not None and end.error else ""
+        error = f": {end.error}: {end.message}" if end is not None and end.error else ""
         return f"it does not run to its end{error}"
     if single.ranks[0].data_sets != run.ranks[0].data_sets:
         return "it has other data"

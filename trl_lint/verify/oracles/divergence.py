@@ -207,7 +207,7 @@ class _Comparison:
         counts = {rank: len(each) for rank, each in iterations.items()}
         if len(set(counts.values())) < 2:
             return self._of_parts(items, "orelse")
-        branches = [RankBranch(ranks, _rounds(counts, ranks)) for ranks in _grouped(counts)]
+        branches = [RankBranch(ranks, _iterations_in_words(counts, ranks)) for ranks in _grouped(counts)]
         return self._divergence("loop", items, "at", sorted(branches, key=lambda way: counts[way.ranks[0]]))
 
     def _of_try(self, items: Mapping[int, Executing]) -> RankDivergence | None:
@@ -328,7 +328,7 @@ def _go(ranks: Sequence[int]) -> str:
     return "goes" if len(ranks) == 1 else "go"
 
 
-def _rounds(counts: Mapping[int, int], ranks: Sequence[int]) -> str:
+def _iterations_in_words(counts: Mapping[int, int], ranks: Sequence[int]) -> str:
     count = counts[ranks[0]]
     if count == max(counts.values()):
         return f"{_go(ranks)} on"

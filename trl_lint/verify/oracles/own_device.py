@@ -32,7 +32,7 @@ def reason_not_needed(run: Run) -> str:
 
 def judge(emulated: Run) -> Verdict:
     """Whether all tensors in collectives are where they should be. emulated: a run with a device for each process."""
-    refusing = [rank for rank in emulated.ranks if rank.end is not None and REFUSED in rank.end.said]
+    refusing = [rank for rank in emulated.ranks if rank.end is not None and REFUSED in rank.end.message]
     if refusing:
         at = [str(place) for place in refusing[0].end.at] if refusing[0].end else []
         call = refusing[0].pending

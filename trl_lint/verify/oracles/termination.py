@@ -76,7 +76,7 @@ def _kind_of_end(rank: RankRecord) -> str:
 def _message(rank: RankRecord) -> str:
     """The reason why a rank died, in one line."""
     if rank.end is not None:
-        text = rank.end.said or ("" if rank.end.error else last_line(rank.output)[:300])
+        text = rank.end.message or ("" if rank.end.error else last_line(rank.output)[:300])
         return ": ".join(filter(None, (rank.end.error or f"exit status {rank.end.status}", text)))
     if rank.aborted is not None:
         return f"abort in C++ (exit {rank.exit}), no Python traceback: {rank.aborted[0]}: {rank.aborted[1]}"
@@ -98,7 +98,7 @@ def _group_words(rank: RankRecord) -> str:
     """The message of a rank's process group when the rank ended."""
     if rank.end is not None:
         is_groups = rank.pending is not None and rank.end.error in GROUP_ERRORS
-        return rank.end.said if is_groups else rank.end.group
+        return rank.end.message if is_groups else rank.end.group
     if rank.aborted is not None:
         return " ".join(rank.aborted)
     return rank.output[-20_000:] if rank.exit == -signal.SIGABRT else ""

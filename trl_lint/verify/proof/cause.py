@@ -40,20 +40,20 @@ def evidence_for_fixes(
     failure = next(verdict for verdict in before.verdicts if verdict.failed)
     if not was_reached_before(before.run, failure, fixes):
         at = f" at {', '.join(failure.at)}" if failure.at else ""
-        return _nothing(f"the failure{at} is not at or behind what was mended ({_named(fixes)})")
+        return _inconclusive(f"the failure{at} is not at or behind what was mended ({_named(fixes)})")
     if runner.launch.has_several_nodes:  # the other machines can't know about the additional run
-        return _nothing("on several machines it is not run again as it is, to see whether the failure repeats")
+        return _inconclusive("on several machines it is not run again as it is, to see whether the failure repeats")
     again = runner.judge(subject, f"{before.label}, again", single, before)
     if again.passed:
-        return _nothing("unchanged it passed the second time: the failure does not repeat")
+        return _inconclusive("unchanged it passed the second time: the failure does not repeat")
     other = again.verdict(failure.oracle) or failure
     if not failures.is_same(failure, other):
         second = next(verdict for verdict in again.verdicts if verdict.failed)
-        return _nothing(f"unchanged it failed in another way the second time ({second.summary})")
+        return _inconclusive(f"unchanged it failed in another way the second time ({second.summary})")
     return passed(ORACLE, "it fails before and after as it is, at or behind what was mended")
 
 
-def _nothing(reason: str) -> Verdict:
+def _inconclusive(reason: str) -> Verdict:
     return unknown(ORACLE, f"{reason}, so nothing is shown of the fix")
 
 
@@ -62,7 +62,7 @@ def was_reached_before(run: Run, failure: Verdict, fixes: Sequence[Finding]) -> 
 
     The rank that fails by itself has reached it, or another rank had before their last common collective.
     """
-    if failure.oracle != termination.ORACLE or failure.way not in OF_RANKS:
+    if failure.oracle != termination.ORACLE or failure.kind not in OF_RANKS:
         return any(reached(rank, fixes) for rank in run.ranks)
     failing = [rank for rank in run.ranks if rank.number in failure.ranks]
     if any(reached(rank, fixes) or rank.native for rank in failing):  # the synchronisation points of DDP are unknown

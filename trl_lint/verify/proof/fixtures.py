@@ -155,7 +155,7 @@ def fails_as_expected(fixture: Fixture, judged: Judged) -> bool:
     expected = expected_failures()[fixture.rule]
     oracle, word = expected.of(fixture)
     verdict = judged.verdict(oracle)
-    if verdict is None or verdict.way != word or fixture.broken is None:
+    if verdict is None or verdict.kind != word or fixture.broken is None:
         return False
     if not expected.names_line or fixture.broken.stem in expected.fails_elsewhere:
         return True

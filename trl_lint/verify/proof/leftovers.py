@@ -17,8 +17,8 @@ from trl_lint.verify.record.traces import Run
 
 def remove_created(run: Run, target: Path | None) -> None:
     """Remove what a run has created, or move it to a folder."""
-    created = {path for rank in run.ranks for path in rank.made}
-    if all(_is_below(path, created) for rank in run.ranks for path in rank.took):
+    created = {path for rank in run.ranks for path in rank.created}
+    if all(_is_below(path, created) for rank in run.ranks for path in rank.removed):
         for path in _outermost(created):
             with suppress(OSError):  # if this fails, it stays as it would without us
                 _remove_or_move(path, target)

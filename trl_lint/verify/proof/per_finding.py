@@ -233,7 +233,7 @@ def _is_at_divergence(run: Run, failure: Verdict, finding: Finding) -> bool:
     divergence_found = divergence.divergence_of(run)
     if divergence_found is not None and divergence_found.file == finding.path and divergence_found.line in lines:
         return True
-    waits = [place for rank in run.ranks if rank.pending for place in rank.pending.at] if failure.way == "hang" else []
+    waits = [place for rank in run.ranks if rank.pending for place in rank.pending.at] if failure.kind == "hang" else []
     return any(os.path.realpath(each.file) == finding.path and each.line in lines for each in waits)
 
 
@@ -270,10 +270,10 @@ def _contradiction(runs: BothRuns, finding: Finding, before: Times, *, is_fixed:
         return ""
     for failure in (each for each in runs.before.verdicts if each.failed):
         again = runs.after.verdict(failure.oracle)
-        if again is None or not again.failed or again.way != failure.way:
+        if again is None or not again.failed or again.kind != failure.kind:
             continue
         if failure.oracle == termination.ORACLE and cause.is_at(run, failure, [finding]):
-            if _fails_there(runs, again, finding) and failures.is_same(_nowhere(failure), _nowhere(again)):
+            if _fails_there(runs, again, finding) and failures.is_same(_without_place(failure), _without_place(again)):
                 return "fixed it fails there in the same way"
         elif failure.oracle in OF_METRICS and _is_of_metric(run, failure, finding):
             both = _metrics(failure) & _metrics(again)
@@ -292,10 +292,10 @@ def _metrics(verdict: Verdict) -> set[str]:
     return {str(name) for name in found} if isinstance(found, Mapping) else set()
 
 
-def _nowhere(verdict: Verdict) -> Verdict:
+def _without_place(verdict: Verdict) -> Verdict:
     """A verdict without its place, which is on another line in a fixed text."""
     data = {key: value for key, value in verdict.data.items() if key != "at"}
-    return Verdict(verdict.oracle, verdict.outcome, verdict.summary, verdict.evidence, verdict.way, data)
+    return Verdict(verdict.oracle, verdict.outcome, verdict.summary, verdict.evidence, verdict.kind, data)
 
 
 def _fails_there(runs: BothRuns, again: Verdict, finding: Finding) -> bool:

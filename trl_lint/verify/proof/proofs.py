@@ -199,7 +199,7 @@ def _end_on_one_process(runner: Session, subject: Subject, proof: Proof, wanted:
     (end,) = (verdict for verdict in judged.verdicts if verdict.oracle == termination.ORACLE)
     if not wanted or not end.failed or cause.is_at(judged.run, end, proof.fixes):
         return None
-    return runner.alone(subject, end)
+    return runner.end_on_one_process(subject, end)
 
 
 def of_launch(launch: JudgedLaunch, settings: Settings, runner: Session, *, one_process: bool) -> Proof:

@@ -174,7 +174,7 @@ class Session:
         """
         self.partial = None
         try:
-            run = self._again(subject, first.label) if first else self._as_asked(subject, label)
+            run = self._again(subject, first.label) if first else self._run_as_configured(subject, label)
         except RunInterrupted as error:
             self.partial = _partly(label, error.run) if error.run else None
             raise
@@ -243,10 +243,10 @@ class Session:
         key = (subject.name, subject.launcher, label)
         if key not in self._second:
             of_same = {other: run for other, run in self._second.items() if other[0] == subject.name}
-            self._second = {**of_same, key: self._as_asked(subject, f"{label}, again")}
+            self._second = {**of_same, key: self._run_as_configured(subject, f"{label}, again")}
         return self._second[key]
 
-    def _as_asked(self, subject: Subject, label: str) -> Run:
+    def _run_as_configured(self, subject: Subject, label: str) -> Run:
         """The subject on all ranks, or with `BARE` as one process that sees as many GPUs.
 
         The latter is the effect of `python script.py`: Trainer wraps the model in `nn.DataParallel`.
@@ -288,7 +288,7 @@ class Session:
 
         return run
 
-    def alone(self, subject: Subject, end: Verdict) -> Verdict | None:
+    def end_on_one_process(self, subject: Subject, end: Verdict) -> Verdict | None:
         """How the subject ends on one process, if it fails there in the same way; None if it does not.
 
         end: the verdict on the run that failed. It is tried as `python script.py` first, then in a group of one, as a
@@ -297,7 +297,7 @@ class Session:
         One process waits for no other, so it is not tried if ranks did; nor if they were stopped at the limit, as it
         would take as long; nor on several machines: the others can't know that it is needed.
         """
-        if self.launch.has_several_nodes or end.way in (*WAITING, "stopped"):
+        if self.launch.has_several_nodes or end.kind in (*WAITING, "stopped"):
             return None
         for grouped in (True,) if subject.launcher == BARE else (False, True):
             run = self._run(subject, "on one process", plain=True, grouped=grouped)
@@ -405,7 +405,7 @@ def _rows(run: Run, end: Verdict, values: Sequence[Verdict], devices: Callable[[
         values: The verdicts on its metrics.
         devices: Returns the verdict on its devices, which takes a separate run.
     """
-    cut_short = run.stopped == INTERRUPTED or (end.failed and end.way not in WAITING)
+    cut_short = run.stopped == INTERRUPTED or (end.failed and end.kind not in WAITING)
     return [
         end,
         sequence.judge(run, cut_short=cut_short),

@@ -91,22 +91,24 @@ def _recorded(c10d: ModuleType, job: Job, name: str, payload: str) -> Wrapper:
     return make
 
 
-def begin(job: Job, name: str, group: list[int] | None, op: object, given: object) -> None:
+def begin(job: Job, name: str, group: list[int] | None, op: object, arguments: object) -> None:
     """Record that a collective is about to start, and its tensors."""
     at = call_stack.current(job.user_files)
     number = next(_calls)
-    payload = _payload(given)
+    payload = _payload(arguments)
     if trace.current is not None:
         trace.current.call(_head(name, group, str(op or ""), at, payload), number, payload.shape)
     executing.collective(number)
-    placement.refuse(given)
+    placement.refuse(arguments)
 
 
 # The common beginnings of the records of collectives, by their fields: a program has only few of these places.
 _heads: dict[tuple[object, ...], str] = {}
 
 
-def _head(name: str, group: list[int] | None, op: str, at: list[call_stack.StackFrame], payload: GivenTensors) -> str:
+def _head(
+    name: str, group: list[int] | None, op: str, at: list[call_stack.StackFrame], payload: CollectiveTensors
+) -> str:
     """The common beginning of the records of a collective."""
     key = (name, op, *at, payload.dtype, payload.device, None if group is None else tuple(group))
     known = _heads.get(key)
@@ -128,7 +130,7 @@ def ranks(c10d: ModuleType, group: object) -> list[int] | None:
     return None if len(members) == int(os.environ.get("WORLD_SIZE", "1")) else members
 
 
-class GivenTensors(NamedTuple):
+class CollectiveTensors(NamedTuple):
     """The tensors of a collective: for several, a list of shapes, and the data type and device of the first one."""
 
     dtype: object = None
@@ -136,16 +138,16 @@ class GivenTensors(NamedTuple):
     device: object = None
 
 
-_NOTHING = GivenTensors()
+_NOTHING = CollectiveTensors()
 
 
-def _payload(given: object) -> GivenTensors:
-    tensors = [each for each in listed(given) if is_tensor(each)]
-    if not tensors or len(tensors) < len(listed(given)):
+def _payload(arguments: object) -> CollectiveTensors:
+    tensors = [each for each in listed(arguments) if is_tensor(each)]
+    if not tensors or len(tensors) < len(listed(arguments)):
         return _NOTHING
     shapes = [list(each.shape) for each in tensors]
-    shape = shapes if isinstance(given, (list, tuple)) else shapes[0]
-    return GivenTensors(tensors[0].dtype, shape, tensors[0].device)
+    shape = shapes if isinstance(arguments, (list, tuple)) else shapes[0]
+    return CollectiveTensors(tensors[0].dtype, shape, tensors[0].device)
 
 
 def _word(value: object) -> str | None:
@@ -169,7 +171,7 @@ def _started(c10d: ModuleType, job: Job) -> Wrapper:
                 result = original(**kwargs)
             _groups.append(c10d._get_default_group())
             trace.write("group", backend=backend, world_size=int(os.environ.get("WORLD_SIZE", "1")))
-            imported.tell()
+            imported.record()
             return result
 
         return started

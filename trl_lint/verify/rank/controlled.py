@@ -98,7 +98,7 @@ def go_on_with(seed: int) -> None:
 
 
 def _without_dropout(functional: ModuleType) -> None:
-    _tell_of_attention(functional)
+    _record_unmasked_attention(functional)
     for name, parameter, place in _DROPS:
         wrapping.replace(functional, name, _with_zero(parameter, place))
 
@@ -121,7 +121,7 @@ def _patch_mixing(module: ModuleType) -> None:
     def make(original: Function) -> Function:
         def forward(self: Module, *args: object, **kwargs: object) -> object:
             if self.training and not any(type(each).__name__ == "PackedSequence" for each in args):
-                _tell_once("mixes_rows")
+                _record_once("mixes_rows")
             return original(self, *args, **kwargs)
 
         return forward
@@ -130,7 +130,7 @@ def _patch_mixing(module: ModuleType) -> None:
         wrapping.replace(getattr(module, name), "forward", make)
 
 
-def _tell_of_attention(functional: ModuleType) -> None:
+def _record_unmasked_attention(functional: ModuleType) -> None:
     """Record attention without a mask, which includes padded positions."""
 
     def make(original: Function) -> Function:
@@ -138,7 +138,7 @@ def _tell_of_attention(functional: ModuleType) -> None:
 
         def attention(*args: object, **kwargs: object) -> object:
             if pick(args, kwargs, "attn_mask") is None and not pick(args, kwargs, "is_causal"):
-                _tell_once("mixes_rows")
+                _record_once("mixes_rows")
             return original(*args, **kwargs)
 
         return attention
@@ -150,7 +150,7 @@ def _patch_autocast(module: ModuleType) -> None:
     def make(original: Function) -> Function:
         def enter(self: autocast) -> object:
             if self._enabled:
-                _tell_once("low_precision")
+                _record_once("low_precision")
             return original(self)
 
         return enter
@@ -175,7 +175,7 @@ def _patch_clipping(module: ModuleType) -> None:
 
 
 @cache
-def _tell_once(kind: str) -> None:
+def _record_once(kind: str) -> None:
     trace.write(kind)
 
 
@@ -207,7 +207,7 @@ def _move(optimizer: Optimizer) -> None:
     number = _steps[id(optimizer)] = _steps.get(id(optimizer), 0) + 1
     trained = parameters_of(optimizer)
     if any(each.element_size() < 4 for each in trained):
-        _tell_once("low_precision")
+        _record_once("low_precision")
     if any(map(is_sharded, trained)) or sum(each.numel() for each in trained) > MAX_WEIGHTS:
         return
     generator = torch.Generator().manual_seed(number)

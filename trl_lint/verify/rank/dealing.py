@@ -43,8 +43,8 @@ _last: list[object] = []
 
 def patches(job: Job) -> Mapping[str, Patch]:
     """The patches by module. In a run that is not controlled only the passes are counted."""
-    told = {"torch._tensor": _patch_tensor} if job.controlled else {}
-    return {"torch.utils.data.dataloader": _patch_loader(job), **told}
+    of_tensor = {"torch._tensor": _patch_tensor} if job.controlled else {}
+    return {"torch.utils.data.dataloader": _patch_loader(job), **of_tensor}
 
 
 def passes() -> int:
@@ -68,7 +68,7 @@ def _patch_loader(job: Job) -> Patch:
 
     def patch(module: ModuleType) -> None:
         for name in ("__init__", "_reset"):
-            wrapping.replace(module._BaseDataLoaderIter, name, _makes_rows(job, dealt))
+            wrapping.replace(module._BaseDataLoaderIter, name, _record_rows(job, dealt))
 
     return patch
 
@@ -81,16 +81,16 @@ def _of_rank(rows: str, rank: int) -> Dealt:
     return by_rank[rank] if rank < len(by_rank) else {}
 
 
-def _makes_rows(job: Job, dealt: Callable[[], Dealt]) -> wrapping.Wrapper:
+def _record_rows(job: Job, dealt: Callable[[], Dealt]) -> wrapping.Wrapper:
     """Wrap a method that starts a loader's rows: record those of each batch, or replace them by those of the job."""
 
     def make(original: Function) -> Function:
-        def made(self: _BaseDataLoaderIter, loader: DataLoader[object], *args: object, **kwargs: object) -> None:
+        def recorded(self: _BaseDataLoaderIter, loader: DataLoader[object], *args: object, **kwargs: object) -> None:
             original(self, loader, *args, **kwargs)
             is_asked = job.controlled and loader._dataset_kind == _BY_INDEX and loader._auto_collation
             self._sampler_iter = _counted(self._sampler_iter, loader.dataset, dealt if is_asked else None, job.seed)
 
-        return made
+        return recorded
 
     return make
 

@@ -47,7 +47,7 @@ class RecordedCollective(TypedDict, total=False):
     frames: list[RecordedFrame]
 
 
-def tell(job: Job) -> None:
+def record(job: Job) -> None:
     """Record the collectives that were not called from Python, such as gradient synchronisation.
 
     For each: its name, the shapes of its tensors, the members of its group (None for the world), and its lines.

@@ -32,9 +32,9 @@ _private: list[int] = []
 def main() -> None:
     """Import the requested modules, then answer requests until there are no more."""
     requests, answers = _take_streams()
-    asked = json.loads(requests.readline())
+    setup = json.loads(requests.readline())
     sys.path[0] = os.path.join(sys.path[0], "none")  # the script's folder is not known yet
-    imported = Imported(asked["modules"])
+    imported = Imported(setup["modules"])
     gc.collect()
     gc.freeze()  # garbage collection in a rank would copy the memory that it shares with the others
     huge_pages.collapse()
@@ -43,8 +43,8 @@ def main() -> None:
     while line := requests.readline():
         request = json.loads(line)
         job, environments = Job.load(request["job"]), request["environments"]
-        unfit = (imported.unfit(job, each, frozenset(asked["launchers"])) for each in environments)
-        _say(answers, next(filter(None, unfit), ""))
+        unfit = (imported.unfit(job, each, frozenset(setup["launchers"])) for each in environments)
+        _send(answers, next(filter(None, unfit), ""))
         if json.loads(requests.readline()):
             _run_all(answers, job, request["folder"], environments)
 
@@ -67,11 +67,11 @@ def _run_all(answers: int, job: Job, folder: str, environments: Sequence[Mapping
         child, status = os.wait()
         if child in _children:
             _children.remove(child)
-            _say(answers, status)
+            _send(answers, status)
 
 
-def _say(answers: int, told: str | int) -> None:
-    os.write(answers, f"{json.dumps(told)}\n".encode())
+def _send(answers: int, message: str | int) -> None:
+    os.write(answers, f"{json.dumps(message)}\n".encode())
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
@@ -89,11 +89,11 @@ def _run(job: Job, folder: str, environment: Mapping[str, str]) -> NoReturn:
     os.environ.clear()
     os.environ.update(environment)
     tempfile.tempdir = None
-    _seed_anew()
+    _reseed()
     supervisor.supervise(job, int(environment.get("RANK", "0")))
 
 
-def _seed_anew() -> None:
+def _reseed() -> None:
     """Seed generators again, as separate processes draw differently; Python's own generator does so itself."""
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed()

@@ -25,7 +25,7 @@ def watch(job: Job) -> None:
     _wanted = job if job.records_imports else None
 
 
-def tell() -> None:
+def record() -> None:
     """Record the installed modules in the order of their import, and whether there is an accelerator."""
     if _wanted is not None:
         trace.write("imported", modules=list(_installed(_wanted)), accelerator=has_accelerator())

@@ -23,16 +23,16 @@ def patch_cuda(job: Job) -> Patch:
     """Make `torch.cuda` record that the user's own code asks for GPUs."""
 
     @cache
-    def asked() -> None:
+    def record_request() -> None:
         trace.write("asks_for_gpus")
 
     def make(original: Function) -> Function:
-        def answered() -> object:
+        def recording() -> object:
             if sys._getframe(1).f_code.co_filename in job.user_files:
-                asked()
+                record_request()
             return original()
 
-        return answered
+        return recording
 
     def patch(module: ModuleType) -> None:
         for name in _ASKS:
@@ -41,7 +41,7 @@ def patch_cuda(job: Job) -> Patch:
     return patch
 
 
-def tell() -> None:
+def record() -> None:
     """Record the machine, after the script has ended."""
     torch = sys.modules.get("torch")
     state = getattr(sys.modules.get("accelerate.state"), "PartialState", None)

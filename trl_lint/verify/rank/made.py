@@ -33,15 +33,15 @@ class _Watch:
     def __init__(self, job: Job) -> None:
         self._below = tuple(os.path.join(each, "") for each in job.fresh)
         self._others = tuple(os.path.join(each, "") for each in (os.path.dirname(job.traces), *_caches()))
-        self._made: set[str] = set()
+        self._created: set[str] = set()
         self._on: Mapping[str, Callable[[tuple[object, ...]], None]] = {
             "open": lambda args: self._opened(args[0], args[2]),
-            "os.mkdir": lambda args: self.makes(_path(args[0], args[2])),
-            "os.symlink": lambda args: self.makes(_path(args[1], args[2])),
-            "os.link": lambda args: self.makes(_path(args[1], args[3])),
+            "os.mkdir": lambda args: self.creates(_path(args[0], args[2])),
+            "os.symlink": lambda args: self.creates(_path(args[1], args[2])),
+            "os.link": lambda args: self.creates(_path(args[1], args[3])),
             "os.rename": lambda args: self._moved(_path(args[0], args[2]), _path(args[1], args[3])),
-            "os.remove": lambda args: self._takes(_path(args[0], args[1])),
-            "os.rmdir": lambda args: self._takes(_path(args[0], args[1])),
+            "os.remove": lambda args: self._removes(_path(args[0], args[1])),
+            "os.rmdir": lambda args: self._removes(_path(args[0], args[1])),
         }
 
     def on_event(self, event: str, args: tuple[object, ...]) -> None:
@@ -49,22 +49,22 @@ class _Watch:
         if on is not None and trace.current is not None:
             on(args)
 
-    def makes(self, path: str) -> None:
+    def creates(self, path: str) -> None:
         """A file or folder is about to be created."""
-        if self._is_ours(path) and not self._is_made(path) and not os.path.lexists(path):
-            self._made.add(path)
+        if self._is_ours(path) and not self._is_created(path) and not os.path.lexists(path):
+            self._created.add(path)
             trace.write("path", path=path, is_made=True)
 
     def _opened(self, path: object, flags: object) -> None:
         if isinstance(flags, int) and flags & os.O_CREAT:
-            self.makes(_path(path, -1))
+            self.creates(_path(path, -1))
 
     def _moved(self, source: str, target: str) -> None:
-        self._takes(source)
-        self.makes(target)
+        self._removes(source)
+        self.creates(target)
 
-    def _takes(self, path: str) -> None:
-        if self._is_ours(path) and not self._is_made(path) and os.path.lexists(path):
+    def _removes(self, path: str) -> None:
+        if self._is_ours(path) and not self._is_created(path) and os.path.lexists(path):
             trace.write("path", path=path, is_made=False)
 
     def _is_ours(self, path: str) -> bool:
@@ -72,9 +72,9 @@ class _Watch:
             return False
         return not any(name in path.split(os.sep) for name in _SHARED)
 
-    def _is_made(self, path: str) -> bool:
+    def _is_created(self, path: str) -> bool:
         """Whether this process has created a path, or a folder that contains it."""
-        while path not in self._made:
+        while path not in self._created:
             above = os.path.dirname(path)
             if above == path:
                 return False
@@ -106,7 +106,7 @@ def _patch(module: ModuleType, name: str, parameter: str) -> None:
             file = pick(args, kwargs, parameter)
             writes.opens(file)
             if _watch is not None and trace.current is not None and isinstance(file, (str, os.PathLike)):
-                _watch.makes(_path(file, -1))
+                _watch.creates(_path(file, -1))
             return original(*args, **kwargs)
 
         return saved

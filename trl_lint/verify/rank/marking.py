@@ -93,10 +93,10 @@ def _keep(marked: CodeType, code: CodeType) -> None:
 def _mark(found: list[tuple[ast.AST, str, Block, int]], first: int) -> None:
     """Put a mark before each statement; the last ones first, so that indices stay valid."""
     for number, (_, _, block, index) in reversed(list(enumerate(found, first))):
-        block.insert(index, _made(executing.entry(number), block[index]))
+        block.insert(index, _mark_of(executing.entry(number), block[index]))
 
 
-def _made(entry: bytes, before: ast.stmt) -> ast.stmt:
+def _mark_of(entry: bytes, before: ast.stmt) -> ast.stmt:
     """The mark of a statement, with the line in which the statement begins."""
     (mark,) = ast.parse(_MARK).body
     line = min([before.lineno, *(each.lineno for each in getattr(before, "decorator_list", ()))])

@@ -57,18 +57,18 @@ def patches(job: Job) -> Mapping[str, Patch]:
     return {"accelerate.state": _patch_state}
 
 
-def is_missing(given: object) -> bool:
+def is_missing(tensors: object) -> bool:
     """Whether a collective gets a tensor that is known not to be on the process's own device."""
-    return _active and any(_is_there(each) is False for each in listed(given))
+    return _active and any(_is_on_own_device(each) is False for each in listed(tensors))
 
 
-def refuse(given: object) -> None:
+def refuse(tensors: object) -> None:
     """Raise what nccl raises for a tensor on the CPU.
 
     Raises:
         RuntimeError: the tensor would not be on the process's own device.
     """
-    if is_missing(given) and not _comes_from(_RANDOM):
+    if is_missing(tensors) and not _comes_from(_RANDOM):
         raise RuntimeError(REFUSED)
 
 
@@ -115,19 +115,19 @@ def _placed(func: Function, args: Arguments, kwargs: Keywords, result: object) -
     import torch
 
     name = getattr(func, "__name__", "")
-    if name == "__get__" and args and _is_there(args[0]) is not False and isinstance(result, torch.device):
+    if name == "__get__" and args and _is_on_own_device(args[0]) is not False and isinstance(result, torch.device):
         return torch.device(OWN) if result.type == "cpu" and isinstance(args[0], torch.Tensor) else result
     if name == "__set__" and len(args) > 1:
-        _mark(args[0], _together(args[1:]))
+        _mark(args[0], _common_device(args[1:]))
         return result
-    asked = _asked(name, args, kwargs)
-    inside = asked if asked is not None else _together(_flat((args, tuple(kwargs.values()))))
+    asked = _requests_own_device(name, args, kwargs)
+    inside = asked if asked is not None else _common_device(_flat((args, tuple(kwargs.values()))))
     for each in _flat((result,)):
-        if not isinstance(each, torch.Tensor) or _is_there(each) is inside:
+        if not isinstance(each, torch.Tensor) or _is_on_own_device(each) is inside:
             continue
         if any(each is other for other in _flat((args,))):
             if inside or name not in (_LEAVES | _MOVES):
-                _mark(each, inside or _is_there(each))
+                _mark(each, inside or _is_on_own_device(each))
                 continue
             with overrides_off():
                 return _marked(each.view_as(each), inside)  # the same numbers in a tensor off the device
@@ -135,9 +135,9 @@ def _placed(func: Function, args: Arguments, kwargs: Keywords, result: object) -
     return result
 
 
-def _together(values: Iterable[object]) -> bool | None:
+def _common_device(values: Iterable[object]) -> bool | None:
     """Whether the result of some values is on the device: if any tensor is, or else if all are known not to be."""
-    known = {_is_there(each) for each in values if hasattr(each, "untyped_storage")}
+    known = {_is_on_own_device(each) for each in values if hasattr(each, "untyped_storage")}
     return True if True in known else None if None in known else False
 
 
@@ -147,7 +147,7 @@ def overrides_off() -> AbstractContextManager[None]:
     return torch._C.DisableTorchFunction()
 
 
-def _asked(name: str, args: Arguments, kwargs: Keywords) -> bool | None:
+def _requests_own_device(name: str, args: Arguments, kwargs: Keywords) -> bool | None:
     """Whether a call requests the process's own device; None if it requests no device."""
     import torch
 
@@ -158,10 +158,10 @@ def _asked(name: str, args: Arguments, kwargs: Keywords) -> bool | None:
         device = next((each for each in args[1:] if isinstance(each, (str, torch.device, torch.Tensor))), None)
     if device is None:
         return None
-    return _is_there(device) if isinstance(device, torch.Tensor) else str(device) == OWN
+    return _is_on_own_device(device) if isinstance(device, torch.Tensor) else str(device) == OWN
 
 
-def _is_there(tensor: object) -> bool | None:
+def _is_on_own_device(tensor: object) -> bool | None:
     """Whether a tensor would be on the process's own device; None if its creation was not seen."""
     found: bool | None = getattr(tensor, _MARK, None)
     return found

@@ -18,6 +18,6 @@ def patch_arguments(module: ModuleType) -> None:
     """Make a machine without a GPU appear as one that supports bfloat16."""
     import torch
 
-    asked = getattr(module, CHECK, None)
-    if asked is not None:
-        setattr(module, CHECK, lambda: asked() or not torch.cuda.is_available())
+    original = getattr(module, CHECK, None)
+    if original is not None:
+        setattr(module, CHECK, lambda: original() or not torch.cuda.is_available())

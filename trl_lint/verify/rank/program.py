@@ -109,9 +109,9 @@ def run(job: Job, rank: int) -> NoReturn:
     finder = imports.install(patches(job))
     finder.sources.update(job.sources)
     finder.marked = job.user_files
-    end_process = _tell_of_exit(job)
+    end_process = _record_exit(job)
     status = _run_to_end(job)
-    _give_last_seconds(status, end_process)
+    _limit_exit_handlers(status, end_process)
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -121,7 +121,7 @@ def run(job: Job, rank: int) -> NoReturn:
     end_process(status)
 
 
-def _tell_of_exit(job: Job) -> Callable[[int], NoReturn]:
+def _record_exit(job: Job) -> Callable[[int], NoReturn]:
     """Make `os._exit`, which scripts also use to end, record that first; return the original."""
     original, process = os._exit, os.getpid()
 
@@ -134,7 +134,7 @@ def _tell_of_exit(job: Job) -> Callable[[int], NoReturn]:
     return original
 
 
-def _give_last_seconds(status: int, end_process: Callable[[int], NoReturn]) -> None:
+def _limit_exit_handlers(status: int, end_process: Callable[[int], NoReturn]) -> None:
     """End in time whatever exit handlers do, with the script's own status: it has done its work."""
     timer = threading.Timer(LAST_SECONDS, end_process, (status,))
     timer.daemon = True
@@ -163,12 +163,12 @@ def _run_to_end(job: Job) -> int:
             traceback.print_exc()
         status = 1
         how = {"error": type(error).__name__, **_how(job, error, str(error))}
-    flight_recorder.tell(job)
-    imported.tell()
-    machine.tell()
+    flight_recorder.record(job)
+    imported.record()
+    machine.record()
     trace.write("end", status=status, **how)
     if status == 0:
-        training.tell()
+        training.record()
     return status
 
 

@@ -22,18 +22,18 @@ Pieces: TypeAlias = tuple[Sequence[Sequence[object]], Sequence[Mapping[str, obje
 
 def patch_data_parallel(module: ModuleType) -> None:
     """Record the first batch of which rows are lost."""
-    told = False
+    is_recorded = False
 
     def make(original: Callable[..., Pieces]) -> Function:
         def scatter(
             self: object, inputs: Sequence[object], kwargs: Mapping[str, object] | None, device_ids: object
         ) -> Pieces:
-            nonlocal told
+            nonlocal is_recorded
             scattered = original(self, inputs, kwargs, device_ids)
             given = _rows(inputs, kwargs or {})
             kept = sum(_rows(*pieces) for pieces in zip(*scattered, strict=False))
-            if kept < given and not told:
-                told = True
+            if kept < given and not is_recorded:
+                is_recorded = True
                 trace.write("scattered", given=given, kept=kept)
             return scattered
 

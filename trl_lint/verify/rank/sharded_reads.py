@@ -40,20 +40,20 @@ def patch(job: Job) -> Patch:
         if NUMBERS[0] in vars(cls):  # the older name of a module that is already patched
             return
         for name in NUMBERS:
-            wrapping.replace(cls, name, _told_number(job))
-        wrapping.replace(cls, "to_local", _told_copy(job))
+            wrapping.replace(cls, name, _recording_number(job))
+        wrapping.replace(cls, "to_local", _recording_copy(job))
 
     return patch_module
 
 
-def _told_number(job: Job) -> Wrapper:
+def _recording_number(job: Job) -> Wrapper:
     def make(original: Function) -> Function:
         def read(self: Tensor) -> object:
             number = original(self)
             file = sys._getframe(1).f_code.co_filename
             if trace.current is not None and (file in job.user_files or file == _SINKS):
                 with contextlib.suppress(Exception):
-                    _tell_number(job, self, number)
+                    _record_number(job, self, number)
             return number
 
         return read
@@ -61,7 +61,7 @@ def _told_number(job: Job) -> Wrapper:
     return make
 
 
-def _tell_number(job: Job, tensor: Tensor, number: object) -> None:
+def _record_number(job: Job, tensor: Tensor, number: object) -> None:
     at, how = call_stack.current(job.user_files), parts.together(tensor)
     is_rounded = isinstance(number, bool) and "bool" not in str(tensor.dtype)
     if at and at[0][0] in job.user_files and how is not None and not is_rounded and isinstance(number, (int, float)):
@@ -69,13 +69,13 @@ def _tell_number(job: Job, tensor: Tensor, number: object) -> None:
         trace.write("sharded_number", value=float(number), how=how, group=group, at=at)
 
 
-def _told_copy(job: Job) -> Wrapper:
+def _recording_copy(job: Job) -> Wrapper:
     def make(original: Function) -> Function:
         def copied(self: Tensor, *args: object, **kwargs: object) -> object:
             copy = original(self, *args, **kwargs)
             if trace.current is not None and sys._getframe(1).f_code.co_filename in job.user_files:
                 with contextlib.suppress(Exception):
-                    _tell_copy(job, self)
+                    _record_copy(job, self)
             return copy
 
         return copied
@@ -83,7 +83,7 @@ def _told_copy(job: Job) -> Wrapper:
     return make
 
 
-def _tell_copy(job: Job, tensor: Tensor) -> None:
+def _record_copy(job: Job, tensor: Tensor) -> None:
     group, part = parts.holders(tensor, "is_shard"), parts.local(tensor)
     if group and parts.together(tensor) == "" and part.numel() <= MOST_ELEMENTS:
         exact = part.double()

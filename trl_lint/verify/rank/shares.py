@@ -31,7 +31,7 @@ def patch_ddp(module: ModuleType) -> None:
 
     def make(original: Function) -> Function:
         def forward(self: object, *args: object, **kwargs: object) -> object:
-            _tell(self, args, kwargs)
+            _record(self, args, kwargs)
             return original(self, *args, **kwargs)
 
         return forward
@@ -39,7 +39,7 @@ def patch_ddp(module: ModuleType) -> None:
     wrapping.replace(module.DistributedDataParallel, "forward", make)
 
 
-def _tell(ddp: object, args: Iterable[object], kwargs: Mapping[str, object]) -> None:
+def _record(ddp: object, args: Iterable[object], kwargs: Mapping[str, object]) -> None:
     global _seen
     if _seen >= MAX_BATCHES or trace.current is None or not _trains(ddp):
         return

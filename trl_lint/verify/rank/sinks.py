@@ -81,14 +81,14 @@ def patch(job: Job, module: str) -> Patch:
 def _remembered(original: Function) -> Function:
     """Remember the mapping that becomes Trainer's last log."""
 
-    def made(*args: object, **kwargs: object) -> object:
+    def recording(*args: object, **kwargs: object) -> object:
         global _closing
         metrics = original(*args, **kwargs)
         if _MAKES_CLOSING[2] in (*args[:1], kwargs.get("split")) and isinstance(metrics, Mapping):
             _closing = metrics
         return metrics
 
-    return made
+    return recording
 
 
 def _of_one_rank(name: str, given: object) -> list[str]:

@@ -70,7 +70,7 @@ def patch_ddp(module: ModuleType) -> None:
 
         return constructed
 
-    def make_told(original: Function) -> Function:
+    def make_recording(original: Function) -> Function:
         def synchronising(*args: object, **kwargs: object) -> object:
             with trace.synchronising():
                 return original(*args, **kwargs)
@@ -79,7 +79,7 @@ def patch_ddp(module: ModuleType) -> None:
 
     wrapping.replace(module.DistributedDataParallel, "__init__", make)
     for name in _AROUND_FORWARD:
-        wrapping.replace(module.DistributedDataParallel, name, make_told)
+        wrapping.replace(module.DistributedDataParallel, name, make_recording)
 
 
 def _before_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
@@ -150,7 +150,7 @@ def _is_hidden(tensor: Tensor) -> bool:
     return is_flat or parts.together(tensor) != ""
 
 
-def tell() -> None:
+def record() -> None:
     """Record the weights that were trained, whole ones or this rank's parts of them."""
     parameters = [each for trained in _trained.values() for each in trained]
     with contextlib.suppress(Exception):

@@ -29,7 +29,7 @@ _COMPILERS = ("torchinductor", "triton", "__pycache__")
 _ELSEWHERE = ("/dev/", "/proc/", "/sys/", os.path.join(os.path.expanduser("~"), ".cache", ""))
 _KNOW_RANKS = ("datasets", "deepspeed", "diffusers", "huggingface_hub", "lightning", "peft", "transformers", "trl")
 _job: Job | None = None
-_told: set[str] = set()
+_recorded: set[str] = set()
 
 
 def watch(job: Job) -> None:
@@ -46,22 +46,22 @@ def opens(path: object) -> None:
     if not os.fsdecode(path).startswith(_ELSEWHERE):
         at = call_stack.current(_job.user_files)
         if at and not call_stack.is_of(at[0][0], _KNOW_RANKS):
-            _tell(os.fsdecode(path))
+            _record(os.fsdecode(path))
 
 
 def _on_event(event: str, args: tuple[object, ...]) -> None:
     if event == _RENAMED and isinstance(args[1], (str, os.PathLike)):
-        _tell(os.fspath(args[1]))
+        _record(os.fspath(args[1]))
     elif event == _OPENED and isinstance(args[2], int) and args[2] & _WRITES:
         opens(args[0])
 
 
-def _tell(path: str) -> None:
+def _record(path: str) -> None:
     if _job is None or trace.current is None:
         return
     file = os.path.abspath(path)
     ours = (os.path.join(_job.traces, "rank"), *([os.path.join(_job.cache, ".")] if _job.cache else ()))
     is_shared = file.endswith(_SHARED) or any(name in file for name in _COMPILERS)
-    if not (is_shared or file in _told or file.startswith(ours)):
-        _told.add(file)
+    if not (is_shared or file in _recorded or file.startswith(ours)):
+        _recorded.add(file)
         trace.write("placed", file=file, at=call_stack.current(_job.user_files))

@@ -81,7 +81,7 @@ class Statements:
         for _, _, block, index in found:
             executed.setdefault(id(block), []).append(index)
         self.all = [
-            self._made(number, owner, part, block[index], index, executed[id(block)])
+            self._new_statement(number, owner, part, block[index], index, executed[id(block)])
             for number, (owner, part, block, index) in enumerate(found)
         ]
 
@@ -92,7 +92,7 @@ class Statements:
                 for place, held in enumerate(each if isinstance(each, list) else ()):
                     yield id(held), (self._numbers[id(node)], place)
 
-    def _made(
+    def _new_statement(
         self, number: int, owner: ast.AST, part: str, node: ast.stmt, index: int, executed: list[int]
     ) -> Statement:
         holder, case = self._holders.get(id(owner), (self._numbers.get(id(owner), -1), 0))

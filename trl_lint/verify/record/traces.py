@@ -129,7 +129,7 @@ class End:
     time: float
     status: int
     error: str = ""
-    said: str = ""
+    message: str = ""
     group: str = ""
     at: tuple[SourcePlace, ...] = ()
 
@@ -150,7 +150,7 @@ class RankRecord:
     its own code checks for GPUs. grad_shares: by step, this rank's parts of sharded gradients; weight_shares: by
     parameter, the ranks that have its parts; numbers_read, copies_read: what the script read from DTensors. emulated:
     what ran without the device that it is made for. variables: those that the launcher has set. imported: installed
-    modules; accelerator: there was one. made: new files; took: existing ones that it moved or removed.
+    modules; accelerator: there was one. created: new files; removed: existing ones that it moved or removed.
     """
 
     number: int
@@ -159,8 +159,8 @@ class RankRecord:
     done: set[int] = field(default_factory=set)
     logs: list[Log] = field(default_factory=list)
     placed: list[Placed] = field(default_factory=list)
-    made: list[str] = field(default_factory=list)
-    took: list[str] = field(default_factory=list)
+    created: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
     grad_norms: list[float | None] = field(default_factory=list)
     weights: list[list[float]] | None = None
@@ -250,7 +250,7 @@ def read_run(folder: Path, user_files: call_stack.UserFiles, *, is_over: bool = 
 def _read_rank(folder: str, number: int, user_files: call_stack.UserFiles) -> RankRecord:
     rank = RankRecord(number, output=text(output_path(folder, number)))
     for record in records(trace_path(folder, number)):
-        _READERS.get(record["kind"], _nothing)(rank, record)
+        _READERS.get(record["kind"], _ignore)(rank, record)
     rank.stack = _places(call_stack.relevant(stacks.of_main_thread(text(stacks_path(folder, number))), user_files))
     return rank
 
@@ -325,7 +325,7 @@ def _emulated(rank: RankRecord, record: EmulatedRecord) -> None:
 
 
 def _path(rank: RankRecord, record: PathRecord) -> None:
-    (rank.made if record["is_made"] else rank.took).append(record["path"])
+    (rank.created if record["is_made"] else rank.removed).append(record["path"])
 
 
 def _norm(rank: RankRecord, record: LossRecord) -> None:
@@ -376,7 +376,7 @@ def _end(rank: RankRecord, record: EndRecord) -> None:
         time=record["time"],
         status=record["status"],
         error=record.get("error", ""),
-        said=record.get("said", ""),
+        message=record.get("said", ""),
         group=record.get("group", ""),
         at=_places(record.get("at", ())),
     )
@@ -408,7 +408,7 @@ def _exit(rank: RankRecord, record: ExitRecord) -> None:
     rank.exit, rank.asked_to_stop, rank.exit_time = record["status"], record["asked_to_stop"], record["time"]
 
 
-def _nothing(rank: RankRecord, record: TraceRecord) -> None:
+def _ignore(rank: RankRecord, record: TraceRecord) -> None:
     pass
 
 

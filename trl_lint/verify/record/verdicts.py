@@ -25,14 +25,14 @@ class Outcome(str, Enum):
 class Verdict:
     """The verdict of an oracle: one line, the lines of evidence below it, and the same as data.
 
-    way: how it failed, as a keyword for reports and tests (`exception`, `abort`, `hang`, …).
+    kind: how it failed, as a keyword for reports and tests (`exception`, `abort`, `hang`, …).
     """
 
     oracle: str
     outcome: Outcome
     summary: str
     evidence: tuple[str, ...] = ()
-    way: str = ""
+    kind: str = ""
     data: Mapping[str, Evidence] = field(default_factory=dict)
 
     @property
@@ -56,8 +56,8 @@ def passed(oracle: str, summary: str, evidence: Iterable[str] = (), **data: Evid
     return Verdict(oracle, Outcome.PASSED, summary, tuple(evidence), data=data)
 
 
-def failed(oracle: str, way: str, summary: str, evidence: Iterable[str] = (), **data: Evidence) -> Verdict:
-    return Verdict(oracle, Outcome.FAILED, summary, tuple(evidence), way, data)
+def failed(oracle: str, kind: str, summary: str, evidence: Iterable[str] = (), **data: Evidence) -> Verdict:
+    return Verdict(oracle, Outcome.FAILED, summary, tuple(evidence), kind, data)
 
 
 def unknown(oracle: str, summary: str) -> Verdict:

@@ -90,7 +90,7 @@ def outcome(column: Column) -> str:
     """The result of one run, in a few words."""
     if column.judged.passed:
         return "passes" if not column.wanted else f"passes, but should fail ({column.wanted})"
-    kinds = ", ".join(dict.fromkeys(verdict.way for verdict in column.judged.verdicts if verdict.failed))
+    kinds = ", ".join(dict.fromkeys(verdict.kind for verdict in column.judged.verdicts if verdict.failed))
     if column.wanted:
         return f"fails as it should: {column.wanted}" if column.holds else f"fails, but not by {column.wanted}: {kinds}"
     return f"passes in all that is its own ({kinds} elsewhere)" if column.holds else f"fails: {kinds}"

@@ -92,7 +92,7 @@ def _verdict(verdict: Verdict) -> dict[str, Evidence]:
     return {
         "oracle": verdict.oracle,
         "outcome": verdict.outcome.value,
-        "way": verdict.way or None,
+        "way": verdict.kind or None,
         "summary": verdict.summary,
         "evidence": list(verdict.evidence),
         "data": verdict.data,

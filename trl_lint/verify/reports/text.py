@@ -77,9 +77,9 @@ def _cell(verdict: Verdict | None) -> str | Text:
     if verdict is None:
         return ""
     word, style = MARKS[verdict.outcome]
-    way = f" ({verdict.way})" if verdict.way else ""
+    kind = f" ({verdict.kind})" if verdict.kind else ""
     lines = "".join(f"\n{line}" for line in verdict.evidence)
-    return Text.assemble((f"{word}{way}: ", style), f"{verdict.summary}{lines}\n")
+    return Text.assemble((f"{word}{kind}: ", style), f"{verdict.summary}{lines}\n")
 
 
 def _below(proof: Proof) -> list[str]:
