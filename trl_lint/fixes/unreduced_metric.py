@@ -81,9 +81,9 @@ def _plan(place: LogSite) -> FixPlan | NoFix:
         found = NoFix(reason)
     if isinstance(found, NoFix) or found.is_number or found.moves or found.lines:
         for binding in (binding_of, bound_number):
-            there = _where_bound(place, binding(place))
-            if there is not None:
-                return there
+            bound_plan = _where_bound(place, binding(place))
+            if bound_plan is not None:
+                return bound_plan
     if isinstance(found, NoFix):
         return found
     plan = placed(place, found)

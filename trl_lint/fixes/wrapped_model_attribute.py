@@ -269,8 +269,8 @@ def _loop_around(read: _Read, index: int) -> cst.For | cst.While | None:
 def _free_name(read: _Read, model: str) -> str:
     """A name for the bare model's attribute that the function (or module) does not use otherwise."""
     attribute = read.event.attribute
-    taken = used_names(read.root)
+    used = used_names(read.root)
     first: tuple[str, ...] = (attribute,) if model == "model" else ()
     numbered = (f"bare_{model}_{attribute}_{number}" for number in range(2, 1000))
     candidates = [*first, f"{model}_{attribute}", f"bare_{model}_{attribute}", *numbered]
-    return next(name for name in candidates if name not in taken)
+    return next(name for name in candidates if name not in used)

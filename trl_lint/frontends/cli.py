@@ -197,12 +197,12 @@ def main() -> None:
 @click.option("--no-cache", is_flag=True, help="Do not use or write the cache.")
 @_cache_dir_option
 @click.version_option(__version__, prog_name="trl-lint", message="%(prog)s %(version)s")
-def check(paths: tuple[Path, ...], **given: Any) -> NoReturn:
+def check(paths: tuple[Path, ...], **options_given: Any) -> NoReturn:
     """Lint files and folders (default: the current one); `-` reads standard input.
 
     Exits with 0 if there is nothing to report, 1 if there are findings, and 2 if trl-lint could not do its work.
     """
-    options = Options(paths or (Path("."),), **given)
+    options = Options(paths or (Path("."),), **options_given)
     refuse_clashes(options)
     if options.show_settings or options.show_files:
         from trl_lint.frontends import showing

@@ -342,15 +342,15 @@ class CodeLinter:
         self, path: Path, source: bytes, module: Module, events: Sequence[Event]
     ) -> list[RuleViolation]:
         """The violations that the rules find in the events of a file's analysis; they are recorded as well."""
-        here: list[RuleViolation] = []
+        in_this_file: list[RuleViolation] = []
         for rule, violation in _check_events(self._code_rules, events):
             if violation.module is module:
-                here.append((rule, violation))
+                in_this_file.append((rule, violation))
             else:
                 self._elsewhere.setdefault(violation.module.path, []).append((rule, violation))
                 self.found_from.setdefault(violation.module.path, {})[path] = source
-        self._tools()[0].analysed[path] = (source, module, here, events)
-        return here
+        self._tools()[0].analysed[path] = (source, module, in_this_file, events)
+        return in_this_file
 
     def _tools(self) -> tuple[Project, Any]:
         if self._project is None:

@@ -70,8 +70,8 @@ def facts_at(
     places = _places(module)
     nodes_at_line = _nodes_with_values(module, places, line)
     module.asked = {id(statement): tuple(nodes) for statement, nodes in nodes_at_line.values()}
-    beside = {name: code for other in others for name, code in linter.modules(*other).items()}
-    linter.analyse({**({path: source} if linter.may_matter(source) else {}), **beside})
+    other_modules = {name: code for other in others for name, code in linter.modules(*other).items()}
+    linter.analyse({**({path: source} if linter.may_matter(source) else {}), **other_modules})
     events = linter.known(path, source)
     found: dict[int, dict[Fact, None]] = defaultdict(dict)
     reached: dict[Fact, None] = {}

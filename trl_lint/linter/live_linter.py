@@ -49,12 +49,12 @@ class LiveLinter(Linter):
         change = ChangedBody.between(module, source)
         if change is None:
             return False
-        mentions, shown = module.remembered()
+        mentions, shown_before = module.remembered()
         module.retype(source, change.tree)
         project.trees[path] = (source, change.tree)
         if any(module.mentions(each) != was for each, was in mentions.items()):
             return False
-        if any(module.shows(each) != was for each, was in shown.items()):
+        if any(module.shows(each) != was for each, was in shown_before.items()):
             return False
         events = engine.analyse_again(module, change)
         if events is None:

@@ -122,12 +122,12 @@ def _guard(places: _Places, violation: Violation) -> Guard | None:
         return None
     if step.module not in places:
         places[step.module] = positions(step.module)
-    there = places[step.module]
-    place = there.get(step.node)
+    ranges = places[step.module]
+    place = ranges.get(step.node)
     if place is None:
         return None
     start = Position(place.start.line, place.start.column + 1)
-    return Guard(text_of(step), str(step.module.path), start, _end(there, step.node), violation.here)
+    return Guard(text_of(step), str(step.module.path), start, _end(ranges, step.node), violation.here)
 
 
 def _branches(places: _Ranges, violations: Sequence[Violation]) -> tuple[Position, ...]:

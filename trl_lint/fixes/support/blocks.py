@@ -131,7 +131,9 @@ def _always_binds(statement: cst.CSTNode, name: str) -> bool:
         case cst.If(body=body, orelse=orelse):
             # A branch that leaves does not reach what comes next.
             other = orelse.body if isinstance(orelse, cst.Else) else orelse
-            return other is not None and all(ends_outside(arm) or _block_binds(arm, name) for arm in (body, other))
+            return other is not None and all(
+                ends_outside(branch) or _block_binds(branch, name) for branch in (body, other)
+            )
         case cst.FunctionDef(name=own) | cst.ClassDef(name=own):
             return own.value == name
     return False

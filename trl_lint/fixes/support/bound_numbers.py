@@ -108,10 +108,10 @@ class _Numbers:
 
         `total = 0`, then `total += value`: if `value` is gathered, its sum needs nothing else.
         """
-        makers = [assignment(self.root, each) for each in binders(self.root, [use.value])]
-        added = [each.value for each in makers if isinstance(each, cst.AugAssign)]
-        started = [each.value for each in makers if isinstance(each, cst.Assign)]
-        if len(added) != 1 or len(makers) != len(added) + len(started) or not all(map(_is_constant, started)):
+        assignments = [assignment(self.root, each) for each in binders(self.root, [use.value])]
+        added = [each.value for each in assignments if isinstance(each, cst.AugAssign)]
+        started = [each.value for each in assignments if isinstance(each, cst.Assign)]
+        if len(added) != 1 or len(assignments) != len(added) + len(started) or not all(map(_is_constant, started)):
             return None
         value = added[0]
         bound = self.reaching(value) if isinstance(value, cst.Name) else None

@@ -347,11 +347,11 @@ def _is_assigned_once(name: str, family: Iterable[ClassInfo]) -> bool:
 
 def _free_name(attribute: str, family: Iterable[ClassInfo]) -> str:
     """A name for the new attribute that has no meaning yet on instances of these classes."""
-    taken = _reserved_names(family)
+    reserved = _reserved_names(family)
     plain = attribute.lstrip("_")
     other = plain if plain.startswith("model_") else f"model_{plain}"
     numbered = (f"_{other}_{number}" for number in range(2, 1000))
-    return next(name for name in (attribute, other, f"_{other}", *numbered) if name not in taken)
+    return next(name for name in (attribute, other, f"_{other}", *numbered) if name not in reserved)
 
 
 def _spelled(tree: cst.Module) -> set[str]:
@@ -363,18 +363,18 @@ def _spelled(tree: cst.Module) -> set[str]:
 
 def _reserved_names(family: Iterable[ClassInfo]) -> set[str]:
     """All names that have a meaning on `self`, in the known classes and in the tables of their bases."""
-    taken = set(TRAINER_NAMES)
+    reserved = set(TRAINER_NAMES)
     for tree in dict.fromkeys(cls.module.tree for cls in _lineages(family)):
-        taken |= _spelled(tree)
+        reserved |= _spelled(tree)
     for cls in _lineages(family):
-        taken |= {*cls.methods, *cls.assigned()}
+        reserved |= {*cls.methods, *cls.assigned()}
         for statement in cls.node.body.body:
             if not isinstance(statement, cst.FunctionDef):
-                taken |= bound_names(statement)
+                reserved |= bound_names(statement)
         for method in cls.methods.values():
-            taken |= _own_attributes([method.node.body], method)
+            reserved |= _own_attributes([method.node.body], method)
         for base in cls.library_bases():
-            taken |= library.members(base)
+            reserved |= library.members(base)
             if not base.startswith("transformers."):
-                taken |= CONFIG_NAMES_IN_TRAINERS
-    return taken
+                reserved |= CONFIG_NAMES_IN_TRAINERS
+    return reserved

@@ -65,8 +65,8 @@ def inputs_of(region: DivergentRegion, index: int, call: cst.Call) -> Inputs:
 
 def check_bound(region: DivergentRegion, names: set[str]) -> None:
     """Check that these names have a value before the condition on every rank, once the moved lines are there."""
-    made = {name for line in region.moved for name in bound_names(line)}
-    for name in names - made - {"self"}:
+    moved_names = {name for line in region.moved for name in bound_names(line)}
+    for name in names - moved_names - {"self"}:
         if not certainly_bound(region.root, name, region.guard) or may_be_none(region.root, name):
             raise LeftToAuthor("an argument may have no value on some ranks")
 

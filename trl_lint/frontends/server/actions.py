@@ -82,13 +82,17 @@ def rewriting_edit(version: Version, text: str, versioned: bool) -> types.Worksp
 
 def workspace_edit(changes: Iterable[tuple[Version, Sequence[Edit]]], versioned: bool) -> types.WorkspaceEdit:
     """Edits by document. versioned: whether the editor supports edits for a given version of a document."""
-    edits = [(each, [each.coordinates.text_edit(edit) for edit in own]) for each, own in changes]
+    edits = [
+        (each, [each.coordinates.text_edit(edit) for edit in edits_of_document]) for each, edits_of_document in changes
+    ]
     if not versioned:
-        return types.WorkspaceEdit(changes={each.uri: own for each, own in edits})
+        return types.WorkspaceEdit(changes={each.uri: edits_of_document for each, edits_of_document in edits})
     return types.WorkspaceEdit(
         document_changes=[
-            types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(each.uri, each.number), list(own))
-            for each, own in edits
+            types.TextDocumentEdit(
+                types.OptionalVersionedTextDocumentIdentifier(each.uri, each.number), list(edits_of_document)
+            )
+            for each, edits_of_document in edits
         ]
     )
 

@@ -76,8 +76,8 @@ def _outside(part: CodePart, known: NameFacts) -> NameFacts:
     """The facts about a name in a part of a file, with positions in the file."""
 
     def noted(note: Note) -> Note:
-        own = note.path == str(part.path)
-        return replace(note, path=str(part.file), start=part.to_file(note.start)) if own else note
+        is_in_part = note.path == str(part.path)
+        return replace(note, path=str(part.file), start=part.to_file(note.start)) if is_in_part else note
 
     facts = tuple(replace(each, because=tuple(map(noted, each.because))) for each in known.facts)
     return replace(known, start=part.to_file(known.start), end=part.to_file(known.end), facts=facts)

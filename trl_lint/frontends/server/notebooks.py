@@ -61,8 +61,8 @@ class NotebookVersion(Version):
 
 def _edited(text: str, edits: Iterable[Edit]) -> str:
     """The text of a cell after edits, which assume a final line end; it is removed again if there was none."""
-    own = [Edit(replace(each.start, cell=0), replace(each.end, cell=0), each.content) for each in edits]
-    new = edited("".join(lines_with_ends(text)), own)
+    edits_in_cell = [Edit(replace(each.start, cell=0), replace(each.end, cell=0), each.content) for each in edits]
+    new = edited("".join(lines_with_ends(text)), edits_in_cell)
     return new if not text or text[-1] in "\r\n" else new.removesuffix("\n").removesuffix("\r")
 
 

@@ -197,10 +197,12 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
     if path.suffix == JSON:
         return FileEngines(_in_order(_of_deepspeed_configuration(data)), drops_last=drops_last)
     launches, bare = _shown_starts(path, data) if starts or LAUNCHES.search(data) else ((), frozenset())
-    beside = _in_order(_signs(IN_CONFIGURATION, data))
+    outside_launches = _in_order(_signs(IN_CONFIGURATION, data))
     named = frozenset(match[1].decode("utf-8", "replace") for match in _DEEPSPEED_FILE.finditer(data))
-    shown = FileEngines(beside, launches, bare=bare, one_process=one_process, drops_last=drops_last, names=named)
-    return replace(shown, built=built)
+    found = FileEngines(
+        outside_launches, launches, bare=bare, one_process=one_process, drops_last=drops_last, names=named
+    )
+    return replace(found, built=built)
 
 
 def _built(data: bytes) -> frozenset[str]:

@@ -133,17 +133,17 @@ def _add_class(file: File, node: ast.ClassDef) -> None:
     """Add the units of a class: the code run to create it or an object, and each method that has to be called."""
     methods = {each.name: each for each in node.body if _is_called_by_name(each)}
     units = {name: _unit([method]) for name, method in methods.items()}
-    own = _unit(each for each in node.body if not _is_called_by_name(each))
-    own.bases = tuple(name for base in node.bases if (name := dotted(base)))
-    own.methods = tuple(methods)
+    class_unit = _unit(each for each in node.body if not _is_called_by_name(each))
+    class_unit.bases = tuple(name for base in node.bases if (name := dotted(base)))
+    class_unit.methods = tuple(methods)
     of_objects: dict[str, set[str]] = {}
-    for unit in (own, *units.values()):
-        for name, makers in unit.constructors.items():
+    for unit in (class_unit, *units.values()):
+        for name, constructors in unit.constructors.items():
             if name.startswith("self."):
-                of_objects.setdefault(name, set()).update(makers)
-    for unit in (own, *units.values()):
+                of_objects.setdefault(name, set()).update(constructors)
+    for unit in (class_unit, *units.values()):
         unit.constructors |= of_objects
-    file.units[node.name] = own
+    file.units[node.name] = class_unit
     file.units |= {f"{node.name}.{name}": unit for name, unit in units.items()}
 
 

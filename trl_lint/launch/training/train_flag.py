@@ -24,8 +24,8 @@ class TrainFlag:
     @property
     def is_asked_only(self) -> bool:
         """Whether a file reads the flag and never sets it: it trains only if its arguments say so."""
-        own = self._own_option and self._reads_own and not self._sets_own
-        return own or (self._asked and not self._set)
+        uses_own_flag = self._own_option and self._reads_own and not self._sets_own
+        return uses_own_flag or (self._asked and not self._set)
 
     def visit(self, node: ast.AST) -> None:
         self._visit_own(node)

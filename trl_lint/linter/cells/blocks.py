@@ -87,8 +87,8 @@ def _restructured(text: str) -> Iterator[tuple[list[_BlockLine], bool]]:
         _rows(block) for language, _, block in blocks(Passage.whole(text), _DIRECTIVE) if language in _PYTHON | _RUN
     ]
     code = [each for each in rows if not any(map(_is_first, each))]
-    taken = {row.number for each in code for row in each}
-    free = [_BlockLine(number, "", line) for number, line in enumerate(lines_of(text), 1) if number not in taken]
+    used_lines = {row.number for each in code for row in each}
+    free = [_BlockLine(number, "", line) for number, line in enumerate(lines_of(text), 1) if number not in used_lines]
     found = [*((each, False) for each in code), *((each, True) for each in _sessions(free))]
     yield from sorted(found, key=lambda each: each[0][0].number)
 

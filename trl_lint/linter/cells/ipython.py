@@ -82,15 +82,15 @@ def _body(lines: Sequence[str]) -> Iterator[CodeLine]:
         prefix = found[0] if found else ""
         text = line[len(prefix) :]
         if joined:
-            made = _comment(text)
+            code_line = _comment(text)
         elif reading.is_at_start and _may_be_magic(text):
-            made = _translated(text)
+            code_line = _translated(text)
         else:
-            made = CodeLine(text)
-        joined = made.own is False and _continues(text)
-        if made.own or not made.text.lstrip().startswith("#"):
-            reading.scan(made.text)
-        yield CodeLine(made.text, prefix + made.prefix, made.own)
+            code_line = CodeLine(text)
+        joined = code_line.own is False and _continues(text)
+        if code_line.own or not code_line.text.lstrip().startswith("#"):
+            reading.scan(code_line.text)
+        yield CodeLine(code_line.text, prefix + code_line.prefix, code_line.own)
 
 
 def _may_be_magic(text: str) -> bool:

@@ -77,9 +77,9 @@ def cell_of(part: CodePart, number: int) -> tuple[str, int]:
 def _written(text: str, cells: Sequence[CodeCell], has_mark: bool, changes: Sequence[Change]) -> bytes:
     """The JSON with changed lines. has_mark: whether it begins with a byte order mark."""
     for cell in reversed(cells):
-        own = [each for each in changes if each.cell == cell.number]
-        if own:
-            text = text[: cell.start] + _source(text, cell, own) + text[cell.end :]
+        changes_of_cell = [each for each in changes if each.cell == cell.number]
+        if changes_of_cell:
+            text = text[: cell.start] + _source(text, cell, changes_of_cell) + text[cell.end :]
     return BOM_UTF8 * has_mark + text.encode("utf-8", "surrogatepass")
 
 

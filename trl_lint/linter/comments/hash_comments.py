@@ -49,7 +49,9 @@ def hash_comments(lines: Iterable[str]) -> Iterator[tuple[int, int, str]]:
 
 def _comment_in(line: str, quote: str) -> tuple[int | None, str]:
     """Where a comment begins in a line, and which quote is open after the line. quote: the one open before it."""
-    own = ""  # the open quote if none was before: a quote in prose must not turn the following strings into code
+    quote_in_line = (
+        ""  # the open quote if none was before: a quote in prose must not turn the following strings into code
+    )
     escaped = False
     for place, letter in enumerate(line):
         if escaped:
@@ -57,8 +59,8 @@ def _comment_in(line: str, quote: str) -> tuple[int | None, str]:
         elif letter == "\\":
             escaped = quote != "'"
         elif letter in _QUOTES:
-            quote, own = _after(quote, letter), _after(own, letter)
-        elif letter == "#" and not quote and not own and line[max(place - 1, 0) : place] in _BLANKS:
+            quote, quote_in_line = _after(quote, letter), _after(quote_in_line, letter)
+        elif letter == "#" and not quote and not quote_in_line and line[max(place - 1, 0) : place] in _BLANKS:
             return place, quote
     return None, quote
 

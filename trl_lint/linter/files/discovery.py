@@ -249,9 +249,9 @@ class _Walker:
 
     def walk(self, start: Path) -> Iterator[Path | PathProblem]:
         """Everything below a folder that the user named; no pattern can hide the folder itself."""
-        here = Path(os.path.abspath(start))
-        excludes = tuple(layer.without(here) for layer in self.excludes)
-        above = tuple(layer.without(here) for layer in self._gitignores_above(here))
+        absolute = Path(os.path.abspath(start))
+        excludes = tuple(layer.without(absolute) for layer in self.excludes)
+        above = tuple(layer.without(absolute) for layer in self._gitignores_above(absolute))
         # A stack, because folders may be nested deeper than calls can be.
         waiting: list[tuple[Path, bool, tuple[_Layer, ...]]] = [(start, True, above)]
         while waiting:
@@ -271,16 +271,16 @@ class _Walker:
 
     def would_skip(self, path: Path, root: Path) -> bool:
         """Whether a walk from `root` would skip a path, because of itself or a folder that contains it."""
-        here = Path(os.path.abspath(path))
-        if any(map(is_passed_over, _folders(here, root))):
+        absolute = Path(os.path.abspath(path))
+        if any(map(is_passed_over, _folders(absolute, root))):
             return True
-        if any(layer.hides(here) for layer in self.excludes):
+        if any(layer.hides(absolute) for layer in self.excludes):
             return True
-        top = next((parent for parent in here.parents if os.path.exists(parent / ".git")), root)
-        inside = [parent for parent in reversed(here.parents) if parent == top or top in parent.parents]
+        top = next((parent for parent in absolute.parents if os.path.exists(parent / ".git")), root)
+        inside = [parent for parent in reversed(absolute.parents) if parent == top or top in parent.parents]
         gitignores = tuple(layer for folder in inside for layer in self._gitignore(folder))
-        folders = _folders(here, top)
-        return any(_hidden(each, each in folders, (), gitignores) for each in {*folders, here})
+        folders = _folders(absolute, top)
+        return any(_hidden(each, each in folders, (), gitignores) for each in {*folders, absolute})
 
     def _listed(
         self, folder: Path, excludes: tuple[_Layer, ...], gitignores: tuple[_Layer, ...]
@@ -380,10 +380,10 @@ def _hidden(path: Path, is_dir: bool, excludes: tuple[_Layer, ...], gitignores: 
     """Whether patterns exclude a path. Of the .gitignore files, the one nearest to the path decides."""
     if not excludes and not gitignores:
         return False
-    here = Path(os.path.abspath(path))
-    if any(layer.verdict(here, is_dir) for layer in excludes):
+    absolute = Path(os.path.abspath(path))
+    if any(layer.verdict(absolute, is_dir) for layer in excludes):
         return True
-    verdicts = (layer.verdict(here, is_dir) for layer in reversed(gitignores))
+    verdicts = (layer.verdict(absolute, is_dir) for layer in reversed(gitignores))
     return bool(next((verdict for verdict in verdicts if verdict is not None), False))
 
 

@@ -70,8 +70,8 @@ def _linear(pattern: _Pattern) -> _Pattern:
     if pattern.regex is None:
         return pattern
     text = pattern.regex.pattern
-    made = linear(text)
-    return pattern if made == text else type(pattern)(re.compile(made), pattern.include)
+    rewritten = linear(text)
+    return pattern if rewritten == text else type(pattern)(re.compile(rewritten), pattern.include)
 
 
 def linear(regex: str) -> str:

@@ -44,12 +44,14 @@ def account(before: Sequence[Counted], after: Sequence[Counted], old: bytes, new
     """Compare the findings of a text before and after fixes. Findings that comments silence are not counted."""
     left = _still_there(before, after, _Lines(old, new))
     counted = set(suppressions.split([each.finding for each in before], old)[0])
-    shown = set(suppressions.split([each.finding for each in after], new)[0])
+    not_silenced = set(suppressions.split([each.finding for each in after], new)[0])
     pairs = list(enumerate(before))
-    gone = (each.finding for place, each in pairs if place not in left)
+    fixed = (each.finding for place, each in pairs if place not in left)
     less = (each.finding for place, each in pairs if place in left and each.named - after[left[place]].named)
-    new_ones = [each for place, each in enumerate(after) if place not in set(left.values()) and each.finding in shown]
-    return Account(_in_order(gone, counted), _in_order(less, counted), len(new_ones))
+    new_ones = [
+        each for place, each in enumerate(after) if place not in set(left.values()) and each.finding in not_silenced
+    ]
+    return Account(_in_order(fixed, counted), _in_order(less, counted), len(new_ones))
 
 
 def _in_order(found: Iterable[Finding], counted: set[Finding]) -> tuple[Finding, ...]:

@@ -48,13 +48,13 @@ class _FileText:
 
     def by_all_rules(self, path: Path) -> Sequence[LocatedViolation]:
         if self.by_all is None:
-            asked = self.linter.rules
+            reported_rules = self.linter.rules
             if self.linter.selection is not None:
-                asked = ()  # selected rules may have findings that are not wanted
+                reported_rules = ()  # selected rules may have findings that are not wanted
             rules = all_rules(self.linter.settings.plugins)
-            others = [rule for rule in rules if rule not in asked and isinstance(rule, Rule)]
+            others = [rule for rule in rules if rule not in reported_rules and isinstance(rule, Rule)]
             by_others = self.linter.report_by(others, path, self.source)
-            self.by_all = [*self.found, *by_others] if asked else by_others
+            self.by_all = [*self.found, *by_others] if reported_rules else by_others
         return self.by_all
 
 

@@ -38,13 +38,13 @@ _TAG = (
 )
 
 
-def folder_of(settings: Settings, given: Path | None = None) -> Path:
+def folder_of(settings: Settings, from_command_line: Path | None = None) -> Path:
     """Where the results of a project are stored.
 
-    given: the value from the command line. It overrides TRL_LINT_CACHE_DIR, which overrides the settings.
+    from_command_line: the value from the command line. It overrides TRL_LINT_CACHE_DIR, which overrides the settings.
     """
     root = settings.root or Path.cwd()
-    named = given or os.environ.get("TRL_LINT_CACHE_DIR")
+    named = from_command_line or os.environ.get("TRL_LINT_CACHE_DIR")
     if named:
         return Path(os.path.abspath(os.path.expanduser(named)))
     return Path(os.path.abspath(root / os.path.expanduser(settings.cache_dir or FOLDER)))
@@ -60,13 +60,13 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def of(settings: Settings, given: Path | None = None) -> Cache | None:
+def of(settings: Settings, from_command_line: Path | None = None) -> Cache | None:
     """The stored results of a project; None if its cache folder is a link to somewhere else.
 
     A folder that the user named (`given`, TRL_LINT_CACHE_DIR) may be anywhere.
     """
-    folder = folder_of(settings, given)
-    if given or os.environ.get("TRL_LINT_CACHE_DIR"):
+    folder = folder_of(settings, from_command_line)
+    if from_command_line or os.environ.get("TRL_LINT_CACHE_DIR"):
         return Cache(folder)
     return None if _is_link_outside(folder, settings.root or Path.cwd()) else Cache(folder)
 

@@ -133,8 +133,8 @@ def _read(source: bytes) -> tuple[list[_Statement], list[str]]:
 
 
 def _statement(tokens: list[tokenize.TokenInfo], comments: list[tuple[bool, str]]) -> _Statement:
-    shown = [each for each in tokens if each.type not in _NOT_SHOWN]
-    first, last = (shown[0].start[0], shown[-1].end[0]) if shown else (1, 0)
+    significant = [each for each in tokens if each.type not in _NOT_SHOWN]
+    first, last = (significant[0].start[0], significant[-1].end[0]) if significant else (1, 0)
     above = tuple(text for is_behind, text in comments if not is_behind)
     behind = "".join(text for is_behind, text in comments if is_behind)
     return _Statement(tuple(_token(each, first) for each in tokens), first, last, above, behind)

@@ -44,7 +44,7 @@ class Dependencies:
             and all(is_small(path, self.limit) == small for path, small in self.small.items())
             and all(content_of(path) == content for path, content in self.contents.items())
             and all(installed(name) == release for name, release in self.releases.items())
-            and all(engines_of(path) == shown for path, shown in self.engines.items())
+            and all(engines_of(path) == answer for path, answer in self.engines.items())
             and callers() == self.callers
         )
 

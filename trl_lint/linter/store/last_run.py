@@ -108,10 +108,10 @@ class LastRun:
             return None
         lines: dict[str, MovedLines] = {}
         for path, text in changed.items():
-            here = lines_moved(before[path], text)
-            if here is None:
+            moved_lines = lines_moved(before[path], text)
+            if moved_lines is None:
                 return None
-            lines[path] = here
+            lines[path] = moved_lines
         return ChangedLines(lines, changed)
 
 

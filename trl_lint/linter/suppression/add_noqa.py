@@ -85,15 +85,15 @@ def _with_comments_in_cells(
 
     part = comments.cells
     assert part is not None
-    own = {comments.inside(each): each for each in found if comments.is_own(comments.span_of(each)[1])}
-    new, withheld = with_noqa_comments(path.with_suffix(".py"), part.source, list(own))
-    left = [(own[each], reason) for each, reason in withheld]
+    original_of = {comments.inside(each): each for each in found if comments.is_own(comments.span_of(each)[1])}
+    new, withheld = with_noqa_comments(path.with_suffix(".py"), part.source, list(original_of))
+    left = [(original_of[each], reason) for each, reason in withheld]
     try:
         current = read_notebook(path, source).changed(part.changes(new.decode("utf-8", "surrogatepass")))
     except NotInside as error:
-        current, left = source, [(each, str(error)) for each in own.values()]
+        current, left = source, [(each, str(error)) for each in original_of.values()]
     for each in found:
-        if each not in own.values():
+        if each not in original_of.values():
             current, reason = _with_comment_in_command(path, current, each)
             left += [(each, reason)] * bool(reason)
     return current, left

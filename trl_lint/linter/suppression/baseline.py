@@ -288,14 +288,14 @@ def _may_be_gone(baseline: Baseline, entry: Entry, by_path: Mapping[Path, FileRe
 
 
 def _without(results: Sequence[FileResult], found: Sequence[_Found], hidden: set[int]) -> list[FileResult]:
-    shown = []
+    remaining = []
     known: dict[int, set[int]] = {}
     for place in hidden:
         known.setdefault(found[place].number, set()).add(id(found[place].finding))
     for number, result in enumerate(results):
         kept = tuple(each for each in result.findings if id(each) not in known.get(number, ()))
-        shown.append(replace(result, findings=kept, hidden=len(result.findings) - len(kept)))
-    return shown
+        remaining.append(replace(result, findings=kept, hidden=len(result.findings) - len(kept)))
+    return remaining
 
 
 # --- writing --------------------------------------------------------------------------------------------

@@ -207,9 +207,11 @@ def _finding(path: Path, comment: Directive, message: str, fix: Fix) -> Finding:
 # --- edits ----------------------------------------------------------------------------------------------
 
 
-def _edits(comment: Directive, line: str, gone: frozenset[RuleWord], instead: dict[RuleWord, str]) -> tuple[Edit, ...]:
+def _edits(
+    comment: Directive, line: str, removed: frozenset[RuleWord], instead: dict[RuleWord, str]
+) -> tuple[Edit, ...]:
     """The edit that removes some words of a comment, or replaces them; without words left, the comment is removed."""
-    left = [word for word in comment.words if word not in gone]
+    left = [word for word in comment.words if word not in removed]
     if not left:
         return (_removal(comment, line),)
     text = line[comment.start : comment.words[0].start]

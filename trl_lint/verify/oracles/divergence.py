@@ -186,7 +186,7 @@ class _Comparison:
     def _of_branches(self, items: Mapping[int, Executing]) -> RankDivergence | None:
         groups = _grouped({rank: item.branch.name if item.branch else None for rank, item in items.items()})
         for ranks in groups:
-            blocks = {rank: arm for rank in ranks if (arm := items[rank].branch)}
+            blocks = {rank: chosen for rank in ranks if (chosen := items[rank].branch)}
             differ = len({self._effect(rank, block, block.exit()) for rank, block in blocks.items()}) > 1
             found = self.of_blocks(blocks) if differ else None
             if found is not None:

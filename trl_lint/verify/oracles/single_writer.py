@@ -20,15 +20,15 @@ def judge(run: Run) -> Verdict:
     """Whether each file that was written, or moved to its final name, was so by one rank."""
     if len(run.ranks) < 2:
         return unknown(ORACLE, "there is one rank only")
-    makers: dict[str, dict[int, Placed]] = defaultdict(dict)
+    writers: dict[str, dict[int, Placed]] = defaultdict(dict)
     for rank in run.ranks:
         for placed in rank.placed:
-            makers[placed.file].setdefault(rank.number, placed)
-    if not makers:
+            writers[placed.file].setdefault(rank.number, placed)
+    if not writers:
         return unknown(ORACLE, "no rank wrote a file")
-    several = {file: by for file, by in makers.items() if len(by) > 1}
+    several = {file: by for file, by in writers.items() if len(by) > 1}
     if not several:
-        return passed(ORACLE, f"{len(makers)} files, each written by one rank")
+        return passed(ORACLE, f"{len(writers)} files, each written by one rank")
     file, by = next(iter(several.items()))
     more = f", and {len(several) - 1} more" if len(several) > 1 else ""
     return failed(

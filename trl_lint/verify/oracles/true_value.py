@@ -46,8 +46,10 @@ def judge(run: Run, single: Run | None, is_own: Callable[[str], bool] = lambda n
         for name, (here, there) in worst.items()
     ]
     if not own:
-        held = len({name for name, _, _ in pairs} - set(worst))
-        return passed(ORACLE, f"{many(held, 'metric')} as one process has them on the same global batch", evidence)
+        same_count = len({name for name, _, _ in pairs} - set(worst))
+        return passed(
+            ORACLE, f"{many(same_count, 'metric')} as one process has them on the same global batch", evidence
+        )
     return failed(
         ORACLE,
         "value",

@@ -312,7 +312,9 @@ def _has_caught(rank: RankRecord) -> bool:
     """Whether a rank has executed an `except` clause, which may hide anything."""
     for file, marked in rank.executed.files.items():
         source = marked.statements
-        arms: Iterable[int] = (each.number for each in source.all if each.block.part == "handlers") if source else ()
-        if any(rank.executed.counts.get(Ran(file, number)) for number in arms):
+        handlers: Iterable[int] = (
+            (each.number for each in source.all if each.block.part == "handlers") if source else ()
+        )
+        if any(rank.executed.counts.get(Ran(file, number)) for number in handlers):
             return True
     return False

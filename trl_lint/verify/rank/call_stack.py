@@ -90,13 +90,13 @@ class UserFiles:
 
 def relevant(stack: Iterable[StackFrame], user_files: UserFiles) -> list[StackFrame]:
     """The relevant lines of a stack (innermost first): the line that asked, and the user's innermost one."""
-    asked: StackFrame | None = None
+    caller: StackFrame | None = None
     for place in stack:
-        if asked is None and (place[0] in user_files or not is_carrier(place[0])):
-            asked = place
+        if caller is None and (place[0] in user_files or not is_carrier(place[0])):
+            caller = place
         if place[0] in user_files:
-            return [asked, place] if asked and asked != place else [place]
-    return [asked] if asked else []
+            return [caller, place] if caller and caller != place else [place]
+    return [caller] if caller else []
 
 
 def of_error(traceback: TracebackType | None) -> list[StackFrame]:
@@ -110,18 +110,18 @@ def of_error(traceback: TracebackType | None) -> list[StackFrame]:
 
 def current(user_files: UserFiles, depth: int = 2) -> list[StackFrame]:
     """The relevant lines of the caller's caller, as in `relevant`. Runs at every collective, therefore a plain loop."""
-    asked: StackFrame | None = None
+    caller: StackFrame | None = None
     carriers = user_files.carriers
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None:
         file = frame.f_code.co_filename
         if file not in carriers and not _carries(file, user_files):
             place = (file, frame.f_lineno, frame.f_code.co_name)
-            asked = asked or place
+            caller = caller or place
             if file in user_files:
-                return [asked, place] if asked != place else [place]
+                return [caller, place] if caller != place else [place]
         frame = frame.f_back
-    return [asked] if asked else []
+    return [caller] if caller else []
 
 
 def _carries(file: str, user_files: UserFiles) -> bool:

@@ -121,12 +121,12 @@ def _caches() -> list[str]:
     return [os.path.abspath(each) for each in (os.path.join(home, ".cache"), *named) if each]
 
 
-def _path(given: object, folder: object) -> str:
+def _path(argument: object, folder: object) -> str:
     """The absolute path; "" if unknown. folder: the descriptor of the folder that the path is relative to."""
-    if not isinstance(given, (str, bytes, os.PathLike)):
+    if not isinstance(argument, (str, bytes, os.PathLike)):
         return ""
     try:
-        path = os.fsdecode(given)
+        path = os.fsdecode(argument)
         if isinstance(folder, int) and folder >= 0:
             path = os.path.join(os.readlink(f"/proc/self/fd/{folder}"), path)
         return os.path.abspath(path)

@@ -120,8 +120,8 @@ def _placed(func: Function, args: Arguments, kwargs: Keywords, result: object) -
     if name == "__set__" and len(args) > 1:
         _mark(args[0], _common_device(args[1:]))
         return result
-    asked = _requests_own_device(name, args, kwargs)
-    inside = asked if asked is not None else _common_device(_flat((args, tuple(kwargs.values()))))
+    is_requested = _requests_own_device(name, args, kwargs)
+    inside = is_requested if is_requested is not None else _common_device(_flat((args, tuple(kwargs.values()))))
     for each in _flat((result,)):
         if not isinstance(each, torch.Tensor) or _is_on_own_device(each) is inside:
             continue

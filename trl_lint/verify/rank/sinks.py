@@ -91,11 +91,11 @@ def _remembered(original: Function) -> Function:
     return recording
 
 
-def _of_one_rank(name: str, given: object) -> list[str]:
+def _of_one_rank(name: str, values: object) -> list[str]:
     """The metrics of a log that Trainer computed from one rank's share: the same objects, not others of that name."""
-    if name != "Trainer.log" or not isinstance(given, Mapping):
+    if name != "Trainer.log" or not isinstance(values, Mapping):
         return []
-    return [each for each in CLOSING if each in given and given[each] is _closing.get(each)]
+    return [each for each in CLOSING if each in values and values[each] is _closing.get(each)]
 
 
 def _recorded(job: Job, sink: LogSink) -> Wrapper:

@@ -59,8 +59,8 @@ def put_together(ranks: Sequence[RankRecord]) -> None:
 def _norm(rank: RankRecord, step: int, ranks: Mapping[int, RankRecord]) -> float | None:
     """The norm of all gradients of a step; None if they are not sharded, or a part is missing."""
     squares = 0.0
-    for group, own in rank.grad_shares[step] or ():
-        members = [_share(ranks.get(number), step, group) for number in group] or [own]
+    for group, own_norm in rank.grad_shares[step] or ():
+        members = [_share(ranks.get(number), step, group) for number in group] or [own_norm]
         known = [each for each in members if each is not None]
         if len(known) < len(members):
             return None
