@@ -60,7 +60,7 @@ class Watched:
         self._server.client_register_capability(types.RegistrationParams([registration]))
 
     def register_files(self, paths: Iterable[Path]) -> None:
-        """Ask it to watch these files as well, unless `everywhere` already covers them."""
+        """Ask it to watch these files as well, unless `watchers` already covers them."""
         new = sorted(path for path in {*paths} - self._files if not self._is_covered(path))
         self._files.update(paths)
         capabilities = self._capabilities()

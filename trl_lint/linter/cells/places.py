@@ -1,7 +1,7 @@
 """A Python module that is part of a file: its text, and where each of its lines is in the file.
 
-The linter sees only the text. `CodePart.there` and `CodePart.here` translate positions, `moved` a whole finding, and
-`CodePart.changes` computes what a fixed text changes in the file.
+The linter sees only the text. `CodePart.to_file` and `CodePart.to_module` translate positions, `moved` a whole finding,
+and `CodePart.changes` computes what a fixed text changes in the file.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def digest(content: bytes) -> str:
 def of(settings: Settings, from_command_line: Path | None = None) -> Cache | None:
     """The stored results of a project; None if its cache folder is a link to somewhere else.
 
-    A folder that the user named (`given`, TRL_LINT_CACHE_DIR) may be anywhere.
+    A folder that the user named (`from_command_line`, TRL_LINT_CACHE_DIR) may be anywhere.
     """
     folder = folder_of(settings, from_command_line)
     if from_command_line or os.environ.get("TRL_LINT_CACHE_DIR"):

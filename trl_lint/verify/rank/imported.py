@@ -20,7 +20,7 @@ _wanted: Job | None = None
 
 
 def watch(job: Job) -> None:
-    """Enable `tell`, if the job requests it."""
+    """Enable `record`, if the job requests it."""
     global _wanted
     _wanted = job if job.records_imports else None
 
