@@ -1,4 +1,4 @@
-"""Absence: on some ranks a value is not there, as only the others have got to where it is bound.
+"""Absence: some ranks lack a value, because only the others run the code that binds it.
 
 if is_main_process:
     writer = SummaryWriter()          `writer`: not bound on the other ranks
@@ -6,14 +6,14 @@ run = init() if rank == 0 else None   `run`: None on the other ranks
 run = None
 if rank == 0:
     run = init()                      `run`: None on the other ranks
-run = agreed(run)                     nothing is known
+run = agreed(run)                     unknown
 
 >>> from trl_lint.domain.provenance import Step
 >>> step = Step(None, None, "")
 >>> here = Absence(step, True, step, is_none=False, test="rank == 0")
->>> joined(here, False, None, True).is_none  # with a None on another way
+>>> joined(here, False, None, True).is_none  # None in the other branch
 True
->>> joined(here, False, None, False) is None  # with something that all ranks may have
+>>> joined(here, False, None, False) is None  # a value that all ranks may have
 True
 >>> joined(here, False, here, False) is here
 True
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 class Absence:
-    """What some ranks lack: they have None in its place (`is_none`), or nothing is bound there.
+    """That some ranks lack a value: they have None instead (`is_none`), or it is not bound there.
 
-    condition: what decides on it, at the node of the test, whose code is `test`. holds: how that comes out on the ranks
-    that have the value. bound: where they get it. owner: the function that it was found in. around: the places of the
-    conditions under which both ways were gone.
+    condition: the test that decides which ranks, with its code in `test`. holds: its result on the ranks that have the
+    value. bound: where they bind it. owner: the function (or module) with the test. around: the ids of the test nodes
+    of the conditions around both branches.
     """
 
     __slots__ = ("around", "bound", "condition", "holds", "is_none", "owner", "test")
@@ -59,15 +59,15 @@ class Absence:
 
     @property
     def key(self) -> tuple[Hashable, ...]:
-        """What tells one from another."""
+        """What distinguishes one absence from another."""
         return self.test, self.holds, self.is_none, id(self.bound.node)
 
     def is_as(self, test: str, holds: bool) -> bool:
-        """Whether the ranks that have the value are those on which a test comes out so."""
+        """Whether the ranks that have the value are those on which `test` has the result `holds`."""
         return (self.test, self.holds) == (test, holds)
 
     def as_none(self) -> Absence:
-        """The same, where those that lack it have None."""
+        """The same absence, with None on the ranks that lack the value."""
         if self.is_none:
             return self
         found = Absence(self.condition, self.holds, self.bound, is_none=True, test=self.test)
@@ -76,7 +76,7 @@ class Absence:
 
 
 def joined(a: Absence | None, a_is_none: bool, b: Absence | None, b_is_none: bool) -> Absence | None:
-    """What ranks lack of a value that is one or the other of two. a_is_none, b_is_none: that it is None for all."""
+    """The absence of the join of two values. a_is_none, b_is_none: whether the value is None on all ranks."""
     if a is b:
         return a
     if a is None or b is None:
@@ -88,5 +88,5 @@ def joined(a: Absence | None, a_is_none: bool, b: Absence | None, b_is_none: boo
 
 
 def same_absence(a: Absence | None, b: Absence | None) -> bool:
-    """Whether ranks lack two values alike."""
+    """Whether two absences, or their lack, are the same."""
     return a is b or (a is not None and b is not None and a.key == b.key)

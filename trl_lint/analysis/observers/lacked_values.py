@@ -1,16 +1,16 @@
-"""Values that only some ranks have, used where the others come as well.
+"""Values that only some ranks have, used where the other ranks run as well.
 
-What is told of a program:
+The events of a program:
 
     if rank == 0:
         writer = SummaryWriter()
     writer.add_scalar("loss", loss)        ValueLacked: `writer` is not bound on the others
     log = open("x") if rank == 0 else None
-    print(log)                             nothing: on the others that is None
-    log.write("x")                         ValueLacked: None has nothing of that name
-    if rank == 0: writer.flush()           nothing: one rank alone gets here
-    if log is not None: log.flush()        nothing: nor does any other here
-    if asked(): writer.close()             nothing: what is asked may be true on that rank only
+    print(log)                             nothing: the others print None
+    log.write("x")                         ValueLacked: None has no such attribute
+    if rank == 0: writer.flush()           nothing: only one rank reaches this
+    if log is not None: log.flush()        nothing: only that rank reaches this, too
+    if asked(): writer.close()             nothing: `asked()` may be true on that rank only
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class LackedValues(Observer["Frame"]):
             frame.emit(ValueLacked, node, absence=absence, is_here=is_here, accelerator=frame.accelerator())
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
-        """Who tells ranks apart is run by several; elsewhere each process has to be known to come."""
+        """A function that tests the rank itself runs in several processes; others must be known to be launched so."""
         if not isinstance(event, ValueLacked) or event.is_here:
             return event
         return replace(event, called=reached.called) if reached.launched else None
 
 
 def _lets_all_ranks_in(frame: Frame, condition: Control, absence: Absence) -> bool:
-    """Whether ranks that lack something come past a condition as those do that have it."""
+    """Whether the ranks that lack a value pass a condition just as those that have it."""
     if Origin.RANK in condition.rank.origins:
         return False
     if id(place_of(condition)) in absence.around or condition.rank == ranks.SETTING:
@@ -65,7 +65,7 @@ def _lets_all_ranks_in(frame: Frame, condition: Control, absence: Absence) -> bo
 
 
 def _is_caught(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether a `try` around a place catches what is raised where something is lacking."""
+    """Whether a `try` around a node catches the exception that a lacking value raises."""
     return any(
         inner is outer.body and any(map(_catches, outer.handlers))
         for outer, inner in pairwise((*ancestors(root, node), node))
@@ -74,7 +74,7 @@ def _is_caught(root: cst.CSTNode, node: cst.CSTNode) -> bool:
 
 
 def _is_tested(root: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether a test around a place asks something of what is used there, whatever that is: `if usable(writer):`."""
+    """Whether a test around a node mentions the value that is used there, in whatever form: `if usable(writer):`."""
     kind = type(node)
     return any(
         type(part) is kind and part.deep_equals(node)
@@ -85,7 +85,7 @@ def _is_tested(root: cst.CSTNode, node: cst.CSTNode) -> bool:
 
 
 def _catches(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
-    """Whether an `except` clause catches what is raised where something is lacking."""
+    """Whether an `except` clause catches the exception that a lacking value raises."""
     return handler.type is None or not CATCH_LACK.isdisjoint(identifiers(handler.type))
 
 

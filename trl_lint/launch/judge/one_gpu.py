@@ -1,6 +1,6 @@
-"""Launches that see one GPU, and so start one process, though the number of the GPU is a variable.
+"""Launches that see one GPU, and so start one process, although a variable says which GPU.
 
-PORT=$((29500 + GPU_ID))                                     a variable in arithmetic is one number
+PORT=$((29500 + GPU_ID))                                     a variable in arithmetic is a single number
 CUDA_VISIBLE_DEVICES=$GPU_ID accelerate launch train.py
 
 for gpu in 0 1 2 3; do                                       so is a loop variable over numbers,
@@ -18,7 +18,7 @@ from collections.abc import Collection
 from trl_lint.launch.commands.commands import Command
 from trl_lint.launch.judge.gpus import VISIBLE
 
-# The value may be in quotes, and these may be escaped, as in a command inside a string.
+# The value may be quoted, with escaped quotes in a command inside a string.
 _SET = re.compile(
     rb"""\b(\w+_VISIBLE_DEVICES)=(?:\\?["'])?(\$\{?\w+\}?|\$\{\w+\[[^\]]*\]\}|\d+(?![\w,])|)(?![\w,$\[])"""
 )
@@ -32,7 +32,7 @@ _NAME = re.compile(rb"[A-Za-z_]\w*")
 
 
 def one_gpu_variables(data: bytes) -> frozenset[str]:
-    """The variables for the visible GPUs that a script always sets to one GPU."""
+    """The `*_VISIBLE_DEVICES` variables that a script only ever sets to one GPU."""
     every = {match[1] for match in _ANY.finditer(data)}
     if not every:
         return frozenset()
@@ -44,9 +44,9 @@ def one_gpu_variables(data: bytes) -> frozenset[str]:
 
 
 def sees_one_gpu(command: Command, launcher: str, alone: Collection[str]) -> bool:
-    """Whether a command sees one GPU: `accelerate launch` starts one process per visible GPU.
+    """Whether an `accelerate launch` sees one GPU only: it starts one process per visible GPU.
 
-    alone: the variables that its file sets to one GPU.
+    alone: the variables that its file only sets to one GPU.
     """
     if launcher != "accelerate launch":
         return False
@@ -55,7 +55,7 @@ def sees_one_gpu(command: Command, launcher: str, alone: Collection[str]) -> boo
 
 
 def _single(data: bytes) -> set[bytes]:
-    """The variables, and the elements of arrays as written, that are one number."""
+    """The variables and array elements, as written, that hold a single number."""
     counted = {name for each in _ARITHMETIC.findall(data) for name in _NAME.findall(each)}
     counted |= {match[1] for found in (_LOOP, _COUNTING) for match in found.finditer(data)}
     arrays = {match[1] for match in _ARRAY.finditer(data)}

@@ -1,14 +1,14 @@
-"""Files that name no library, and whose classes inherit from one in another file that wraps a model.
+"""Heirs: files that name no library, but whose classes inherit from one in another file that wraps a model.
 
-    core.py     class Agent:                                  matters: it names the wrapper
+    core.py     class Agent:                                  analysed: it names the wrapper
                     def __init__(self, options):
                         self.model = DistributedDataParallel(self.build())
     t5.py       class T5Agent(Agent):                         an heir: it names no library, but reads from `self.model`,
                     def answer(self, batch):                  which is wrapped
                         return self.model.t5.generate(batch)
 
-They are found by the names of classes alone, and few of them are analysed: only those that read from an attribute of
-`self` that such a base wraps.
+They are found by class names alone. Only those are analysed that read from an attribute of `self` that such a base
+wraps.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from trl_lint.analysis.program.project.source_text import code_of
 from trl_lint.knowledge.library import WRAPPER_ATTRIBUTES
 from trl_lint.knowledge.models import INNER_MODEL
 
-# So many are analysed, of so many bytes each at most.
+# The limits on how many heirs are analysed, and on the size of each.
 MOST_HEIRS = 40
 MOST_BYTES = 400_000
-# A class of an heir's file has at most so many classes between itself and the one that wraps.
+# The longest inheritance chain, in classes, that is followed from the wrapping class.
 MOST_STEPS = 6
 
 _CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)[ \t]*:", re.MULTILINE)
 _OWN = re.compile(rb"\bself\.(\w+)")
 _WRAPS = re.compile(rb"=\s*(?:[\w.]*(?:DataParallel|DDP)|[\w.]*\bprepare)\(")
-# The last name of each base: `metaclass=…` is none.
+# The last name of each base; `metaclass=…` is not one.
 _BASE = re.compile(rb"(\w+)\s*(?:\[[^\]]*\])?\s*(?:,|$)")
-# What is assigned stands that near before the call whose value it gets.
+# The target of an assignment is searched for in so many bytes before the call.
 _NEAR = 200
 
 # The classes of a file, each with the names of its bases.
@@ -48,14 +48,14 @@ def classes_of(source: bytes) -> Classes:
 
 
 class Heirs:
-    """classes: of the files that were passed over. contents: of those of them that are analysed."""
+    """The heirs among the skipped files. classes: of all skipped files. contents: of those that are analysed."""
 
     def __init__(self) -> None:
         self.classes: dict[Path, Classes] = {}
         self.contents: dict[Path, bytes] = {}
 
     def skim(self, path: Path, source: bytes) -> None:
-        """Note the classes of a file that is passed over."""
+        """Note the classes of a skipped file."""
         classes = classes_of(source) if path.suffix == ".py" else ()
         if classes:
             self.classes[path] = classes
@@ -67,7 +67,7 @@ class Heirs:
 
 
 def heirs(matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes]) -> dict[Path, bytes]:
-    """Of the files that were passed over, the heirs of those that matter, with their contents."""
+    """The skipped files that are heirs of the analysed ones, with their contents."""
     wrapping = {path: names for path, source in matter.items() if (names := _wrapped_in(source))}
     if not wrapping or not passed_over:
         return {}
@@ -90,13 +90,13 @@ def heirs(matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes]) -> 
 
 
 def _reads_of(names: Iterable[bytes]) -> re.Pattern[bytes]:
-    """What reads something from these attributes of `self` that a wrapper does not have."""
+    """A pattern for reads from these attributes of `self` of something that a wrapper does not have."""
     harmless = (each.encode() for each in sorted({*WRAPPER_ATTRIBUTES, INNER_MODEL}))
     return re.compile(rb"\bself\.(?:%b)\.(?!(?:%b)\b)\w" % (b"|".join(sorted(names)), b"|".join(harmless)))
 
 
 def _wrapped_in(source: bytes) -> frozenset[bytes]:
-    """The attributes of `self` into which a file puts what it wraps."""
+    """The attributes of `self` to which a file assigns what it wraps."""
     found = set[bytes]()
     for wraps in _WRAPS.finditer(source):
         statement = re.split(rb"\n\s*\n|=", source[max(0, wraps.start() - _NEAR) : wraps.start()])[-1]
@@ -109,7 +109,7 @@ def _defined_in(source: bytes) -> Iterator[bytes]:
 
 
 def _with_heirs(names: set[bytes], classes: Iterable[tuple[bytes, tuple[bytes, ...]]]) -> frozenset[bytes]:
-    """Names of classes, and of those that inherit from them, directly or through others."""
+    """These class names, with those of the classes that inherit from them, directly or indirectly."""
     every = list(classes)
     for _ in range(MOST_STEPS):
         new = {name for name, bases in every if name not in names and not names.isdisjoint(bases)}
@@ -120,7 +120,7 @@ def _with_heirs(names: set[bytes], classes: Iterable[tuple[bytes, tuple[bytes, .
 
 
 def _read(path: Path) -> bytes:
-    """What is in a file; nothing where it can't be read or is too large."""
+    """The content of a file; empty if it cannot be read or is too large."""
     try:
         return files.read(path) if files.size(path) <= MOST_BYTES else b""
     except (OSError, ValueError):

@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 
 def _spawn(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """A function that is run in one process per rank, with the rank as its first argument."""
+    """`spawn`: runs a function in one process per rank, with the rank as its first argument."""
     _enter(frame, args.get(0, "fn"), (_number(frame, node), *_items(args.get(1, "args"))))
     return frame.engine.unresolved(frame, args, node)
 
 
 def _launched(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """A function that is run in one process per rank."""
+    """A launcher: runs a function in one process per rank."""
     _enter(frame, args.get(0, "function"), _items(args.get(1, "args")))
     return frame.engine.unresolved(frame, args, node)
 
 
 def _process(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """One of several processes that a loop starts: a rank if the loop counter is passed to it as one, else a helper."""
+    """`Process`, started in a loop: a rank if the loop counter is passed to it as its rank, otherwise a helper."""
     target, arguments, expression = args.keywords.get("target"), args.keywords.get("args"), args.expression("args")
     elements = [each.value for each in expression.elements] if isinstance(expression, cst.Tuple) else []
     loop = next((each for each in reversed(ancestors(frame.root, node)) if isinstance(each, cst.For)), None)
@@ -105,7 +105,7 @@ def _is_named(node: cst.BaseExpression, name: str) -> bool:
 
 
 def _bound_in(loop: cst.For) -> set[str]:
-    """The names that are bound to another value in each iteration of a loop."""
+    """The names that each iteration of a loop binds again."""
     targets = (each.target for each in of_class(loop, cst.AssignTarget))
     return names_in(loop.target).union(*map(names_in, targets))
 

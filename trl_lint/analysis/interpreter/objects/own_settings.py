@@ -1,4 +1,4 @@
-"""Classes of a project that make attributes of what they are given, as EasyDict does: of settings, settings.
+"""Classes of a project that turn their arguments into attributes, as EasyDict does: settings remain settings.
 
 class AttrDict(dict):
     def __init__(self, *args, **kwargs):
@@ -24,15 +24,15 @@ from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
 
-# Methods that say no more of an object than that it holds what it was given.
+# With only these methods, an object holds nothing but what it was passed.
 _OF_DICTS = frozenset({"copy", "get", "items", "keys", "pop", "to_dict", "update", "values"})
 _SELF = "self"
-# What a function only computes of settings is a tensor, as far as is known: `json.loads(text)`.
+# The result of a function of settings counts as a tensor if nothing more is known: `json.loads(text)`.
 _PLAIN = frozenset({Kind.NUMBER, Kind.STRING, Kind.TENSOR, Kind.UNKNOWN})
 
 
 def settings_of(cls: ClassInfo, args: Arguments) -> Value | None:
-    """What such a class makes of settings alone; None of all else."""
+    """An instance of such a class that is created from settings only; None for other classes or arguments."""
     arguments = args.all()
     if not any(each.rank == ranks.SETTING for each in arguments) or not all(map(_is_plain_and_uniform, arguments)):
         return None

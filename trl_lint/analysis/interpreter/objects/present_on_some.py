@@ -1,9 +1,9 @@
-"""Reading what some ranks lack: a name or an attribute that is not bound there, or None that is used as an object.
+"""Reads of values that some ranks lack: a name or an attribute that is unbound there, or None used as an object.
 
-writer.flush()                   read and used: the ranks without it fail here
-if writer is not None: …         asked for, which is a question for the rank
-assert writer                    from here on it is there
-helper(writer)                   handed on: whether it is used, `helper` says
+writer.flush()                   read and used: the ranks that lack it fail here
+if writer is not None: …         tested: the condition depends on the rank
+assert writer                    from here on, all ranks have it
+helper(writer)                   passed on: `helper` decides whether it is used
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from trl_lint.knowledge.python import BASES_WITHOUT_ATTRIBUTES
 
 
 def of_name(frame: Frame, node: cst.Name, value: Value) -> Value:
-    """What a name stands for, wherever it is bound: on the ranks that lack it, reading it fails."""
+    """The value of a name, once read: reading it fails on the ranks where it is not bound."""
     absence = value.absence
     if absence is None or absence.is_none:
         return value
@@ -32,12 +32,12 @@ def of_name(frame: Frame, node: cst.Name, value: Value) -> Value:
 
 
 def _is_bound_by_module_only(frame: Frame, name: str) -> bool:
-    """Whether a global name is bound by the body of the module alone."""
+    """Whether only the body of the module binds a global name."""
     return not frame.module.mentions(rb"(?m)^\s+global\s[^\n]*\b" + name.encode() + rb"\b")
 
 
 def of_attribute(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cst.CSTNode) -> Value:
-    """What an attribute of an object in sight holds: on the ranks that lack it, reading it fails, or gives None."""
+    """The value of an attribute, once read: on the ranks that lack it, reading it fails or returns None."""
     absence = value.absence
     if absence is None:
         return value
@@ -57,17 +57,17 @@ def of_attribute(frame: Frame, cls: ClassInfo, name: str, value: Value, node: cs
 
 
 def _is_none_on_some(value: Value) -> bool:
-    """Whether a value is None, for all ranks or for some."""
+    """Whether a value is None on all ranks or on some."""
     return value.kind is Kind.NONE or (value.absence is not None and value.absence.is_none)
 
 
 def _is_of(one: Absence | None, other: Absence) -> bool:
-    """Whether one thing is bound where another is, and nowhere else."""
+    """Whether a value is bound on exactly the same ranks as another one."""
     return one is not None and not one.is_none and one.is_as(other.test, other.holds)
 
 
 def _is_set_outside_class(cls: ClassInfo, name: str) -> bool:
-    """Whether code outside of a class, in its file, gives its objects an attribute: `trainer.writer = writer`."""
+    """Whether code in the file, but outside the class, assigns an attribute: `trainer.writer = writer`."""
     field = name.encode()
     return cls.module.mentions(
         rb"(?m)^\s*(?!self\.)[\w.]+\." + field + rb"\s*(?::[^=\n]+)?=[^=]"
@@ -75,7 +75,7 @@ def _is_set_outside_class(cls: ClassInfo, name: str) -> bool:
 
 
 def _may_have(cls: ClassInfo, name: str) -> bool:
-    """Whether an object may have an attribute that no method in sight assigns."""
+    """Whether an object may have an attribute that no known method assigns."""
     if any(base is None for base in cls.lineage()) or cls.find(name) or cls.find("__getattr__"):
         return True
     if not BASES_WITHOUT_ATTRIBUTES.issuperset(cls.library_bases()):
@@ -83,14 +83,14 @@ def _may_have(cls: ClassInfo, name: str) -> bool:
     return any(not _SETS_ATTRIBUTES.isdisjoint(names_in(each.node)) for each in cls.project_lineage())
 
 
-# By these an object gets attributes that the text does not name.
+# These set attributes whose names are not in the code.
 _SETS_ATTRIBUTES = frozenset({"__dict__", "__setattr__", "setattr"})
 
 
 def used(frame: Frame, node: cst.CSTNode, value: Value) -> Value:
-    """A value as what is done with it finds it, which None can't be: its attribute is read, it is called, it is added.
+    """Note a use that fails for None: reading an attribute, a call, an addition. Return the value after it.
 
-    Those that get past this have it.
+    The ranks that get past the use have the value.
     """
     if value.absence is None or not value.absence.is_none:
         return value
@@ -99,7 +99,7 @@ def used(frame: Frame, node: cst.CSTNode, value: Value) -> Value:
 
 
 def note_presence(frame: Frame, test: cst.BaseExpression) -> None:
-    """A test has come out true: what it asks for is there from here on."""
+    """Called where a test is true: from here on, no rank lacks the values that it tests."""
     for expression in map(_present_if_true, parts_of(test)):
         value = frame.node_values.get(id(expression), UNKNOWN)
         if value.absence is None:
@@ -112,7 +112,7 @@ def note_presence(frame: Frame, test: cst.BaseExpression) -> None:
 
 
 def _present_if_true(part: cst.CSTNode) -> cst.CSTNode:
-    """What is there, and not None, where a part of a test is true: of `x is not None`, and of `x`, what `x` is."""
+    """The expression that is not None if this part of a test is true: `x` for `x is not None`, and for `x`."""
     match part:
         case cst.Comparison(
             left=asked, comparisons=[cst.ComparisonTarget(operator=cst.IsNot(), comparator=cst.Name(value="None"))]

@@ -1,4 +1,4 @@
-"""Values that are created only for data of one kind, which is compared with a text.
+"""Values that are created only for one kind of data, which a test compares with a string.
 
 sampler = None
 if distributed and split == "train":        the loader of another split has no sampler
@@ -17,7 +17,7 @@ from trl_lint.analysis.program.syntax import ancestors, of_class
 
 
 def kind_tests(root: cst.CSTNode, name: str) -> Iterator[cst.Comparison]:
-    """The comparisons with a text that decide whether a function (or module) assigns the result of a call to a name."""
+    """The comparisons with a string that decide whether a function (or module) assigns a call's result to a name."""
     for assignment in of_class(root, cst.Assign):
         if any(isinstance(each.target, cst.Name) and each.target.value == name for each in assignment.targets):
             yield from _tests_for(root, assignment)

@@ -1,4 +1,4 @@
-"""What is only done at a stage of ZeRO that leaves the parameters whole: only the third one partitions them.
+"""Conditions on a ZeRO stage that leaves the parameters whole: only stage 3 partitions them.
 
 enabled = is_engine and engine.zero_optimization_stage() == 2
 with GatheredParameters(weights, enabled=enabled): …             nothing is gathered
@@ -14,7 +14,7 @@ _PARTITIONS = 3
 
 
 def leaves_whole(root: cst.CSTNode, test: cst.BaseExpression | None) -> bool:
-    """Whether a condition, or what a name of it is bound to in a function (or module), holds at such a stage only."""
+    """Whether a condition, or the condition that a name is bound to in `root`, is true at such a stage only."""
     match test:
         case cst.Name(value=name):
             bound = [each.value for each in of_class(root, cst.Assign) if _binds(each, name)]

@@ -1,13 +1,13 @@
-"""What only some ranks have: bound on one way of a condition on the rank, and not on the other, or None there.
+"""Values that only some ranks have: bound in one branch of a condition on the rank, unbound or None in the other.
 
 if rank == 0:
     writer = SummaryWriter()       `writer` is bound on the first rank
-    self.run = init()              `self.run`, too, unless other methods assign it
+    self.run = init()              `self.run` as well, unless other methods assign it
 run = init() if main else None     `run` is None on the others
 def start():
     if rank != 0:
         return None
-    return init()                  so is what `start()` gives them
+    return init()                  the result of `start()` is None on the others, too
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _Memories: TypeAlias = tuple[Mapping[_Key, Value], Mapping[_Key, Value], Mapping
 
 
 class Division(NamedTuple):
-    """A condition on the rank, which comes out one way (`holds`) on the ranks that have something.
+    """A condition on the rank, with its result (`holds`) on the ranks that have a value.
 
-    around: the conditions under which it is asked.
+    around: the conditions under which it is evaluated.
     """
 
     frame: Frame
@@ -56,7 +56,7 @@ class Division(NamedTuple):
         return self.frame.module.tree.code_for_node(self.test)
 
     def absence(self, bound: cst.CSTNode, is_none: bool) -> Absence:
-        """What the other ranks lack of what these bind at a node."""
+        """The absence, on the other ranks, of a value that these ranks bind at a node."""
         frame = self.frame
         text = "the other ranks have None instead" if is_none else "only the ranks that get here bind it"
         return Absence(
@@ -71,12 +71,12 @@ class Division(NamedTuple):
 
 
 def _divisions(frame: Frame, test: cst.BaseExpression, condition: Control, around: Control) -> list[Division]:
-    """The ways of a condition that only some ranks go, if it asks which rank this is, and always the same ones.
+    """The branches of a condition on the rank that only some ranks take, and always the same ranks.
 
-    if turn == rank: …             each rank has its turn
-    if rank == 0 or flag: …        lets more in
-    if alone or rank == 0: …       lets no more in, where there are several
-    if flag and rank == 0: …       lets one in at most; who goes the other way is not known
+    if turn == rank: …             none: each rank has its turn
+    if rank == 0 or flag: …        none: more ranks may take it
+    if alone or rank == 0: …       both: with several processes, only rank 0 takes the first one
+    if flag and rank == 0: …       the first: at most rank 0 takes it; which ranks take the other is unknown
     """
     if condition.uniformity is not Uniformity.DIVERGENT or condition.rank.origins != Origin.RANK:
         return []
@@ -90,7 +90,7 @@ def _divisions(frame: Frame, test: cst.BaseExpression, condition: Control, aroun
 
 
 def _is_of_job(frame: Frame, part: cst.CSTNode) -> bool:
-    """Whether a part of a test asks if there is one rank only: `not args.distributed or rank == 0`."""
+    """Whether a part of a test asks if there is only one process: `not args.distributed or rank == 0`."""
     if isinstance(frame.node_values.get(id(part), UNKNOWN).const, World):
         return True
     is_denied = isinstance(part, cst.UnaryOperation) and isinstance(part.operator, cst.Not)
@@ -98,7 +98,7 @@ def _is_of_job(frame: Frame, part: cst.CSTNode) -> bool:
 
 
 def _tests_rank(frame: Frame, part: cst.CSTNode) -> bool:
-    """Whether a part of a test asks for ranks that it names: `rank in (0, 4)`, and not `rank in group`."""
+    """Whether a part of a test compares the rank with fixed ranks: `rank in (0, 4)`, but not `rank in group`."""
     value = frame.node_values.get(id(part), UNKNOWN)
     if isinstance(part, cst.Comparison) and sum(not _names_ranks(frame, each) for each in _sides(part)) > 1:
         return False
@@ -111,22 +111,22 @@ def _sides(part: cst.Comparison) -> list[cst.BaseExpression]:
 
 
 def _names_ranks(frame: Frame, side: cst.BaseExpression) -> bool:
-    """Whether a side of a comparison is the number of a rank, or of some that are written out."""
+    """Whether a side of a comparison is a constant rank, or a display of ranks."""
     known = frame.node_values.get(id(side), UNKNOWN).const
     return type(known) in (bool, int) or isinstance(side, (cst.List, cst.Set, cst.Tuple))
 
 
-# --- where ways meet ------------------------------------------------------------------------------------
+# --- where branches join --------------------------------------------------------------------------------
 
 
 class Lacking(NamedTuple):
-    """What some ranks lack behind a branch, of the names and of the attributes."""
+    """The names and the attributes that some ranks lack after a branch."""
 
     names: dict[str, Absence]
     attributes: dict[_AttributeKey, Absence]
 
     def note(self, memory: Memory) -> None:
-        """Note it in the state behind the branch."""
+        """Note them in the memory after the branch."""
         for name, absence in self.names.items():
             memory.names[name] = memory.names[name].replace(absence=absence)
         for key, absence in self.attributes.items():
@@ -136,7 +136,7 @@ class Lacking(NamedTuple):
 def lacking_after(
     frame: Frame, node: cst.If, before: Memory, arms: tuple[tuple[bool, Memory], ...], condition: Control
 ) -> Lacking:
-    """What some ranks lack behind an `if`, whose test holds in the first arm; of each, whether its end is reached."""
+    """What some ranks lack after an `if`. arms: for each branch, whether its end is reached, and its memory there."""
     found = Lacking({}, {})
     if not all(through for through, _ in arms):
         return found
@@ -158,7 +158,7 @@ def _lacking(
     memories: _Memories[_Key],
     may_be_free: Callable[[Any], bool],
 ) -> dict[_Key, Absence]:
-    """What ranks lack that go the other way. memories: before both, on this way, on the other."""
+    """What the ranks in the other branch lack. memories: before both, in this branch, in the other."""
     before, mine, other = memories
     found = {}
     for key, value in mine.items():
@@ -178,7 +178,7 @@ def _lacking(
 
 
 def _is_free_name(frame: Frame) -> Callable[[str], bool]:
-    """Whether a name that is not bound stands for nothing: of a module, it may be a builtin, or star imports' own."""
+    """A test whether an unassigned name is unbound: in a module, it may be a builtin or come from a star import."""
     if frame.function is not None:
         return lambda name: name not in frame.nonlocals
     has_stars = bool(frame.module.stars or frame.module.library_stars)
@@ -186,7 +186,7 @@ def _is_free_name(frame: Frame) -> Callable[[str], bool]:
 
 
 def _binding(code: cst.CSTNode, key: Hashable) -> cst.CSTNode | None:
-    """Where a piece of code binds a name, or an attribute of an object, first; None where that is not in its text."""
+    """The node where code first binds a name, or an attribute of an object; None if its text does not show one."""
     name = key[1] if isinstance(key, tuple) else key
     for node in below(code):
         match node:
@@ -209,7 +209,7 @@ def _is_called(node: cst.CSTNode, name: object, key: Hashable) -> bool:
 
 
 def of_choice(frame: Frame, node: cst.IfExp, condition: Control, values: tuple[Value, Value], joined: Value) -> Value:
-    """`x if test else None`, with what some ranks lack of it."""
+    """The value of `x if test else None`, with its absence on some ranks."""
     is_none = [way.kind is Kind.NONE for way in values]
     if is_none[0] is is_none[1]:
         return joined
@@ -220,9 +220,9 @@ def of_choice(frame: Frame, node: cst.IfExp, condition: Control, values: tuple[V
 
 
 def of_returned(frame: Frame, entry: Control, result: Value) -> Value:
-    """What a function gives back, if it gives None to some ranks, and to others what it is for.
+    """The result of a function, with its absence if the function returns None on some ranks only.
 
-    entry: how it was entered.
+    entry: the path condition at its entry.
     """
     nones = [memory.control for value, memory in frame.returned if value.kind is Kind.NONE]
     others = [memory.control for value, memory in frame.returned if value.kind is not Kind.NONE]
@@ -240,7 +240,7 @@ def of_returned(frame: Frame, entry: Control, result: Value) -> Value:
 
 
 def _of_returns(frame: Frame, condition: Control, entry: Control) -> Absence | None:
-    """What those ranks lack that a function gives None to, where a condition decides on that."""
+    """The absence on the ranks for which a function returns None, if this condition decides which ranks those are."""
     test = place_of(condition)
     branch = branch_of(frame.root, test) if test is not None else None
     returned = [
