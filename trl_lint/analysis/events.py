@@ -377,11 +377,10 @@ class SideEffect(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueLacked(Event):
-    """What only some ranks have is used where others come as well, which fail there.
+    """A value that only some ranks have is used where other ranks run as well, which fail there.
 
-    absence: what those lack, and why. is_here: whether this function tells the ranks apart that have it. called: the
-    call in another file by which they come here, if that is how. accelerator: the text by which the Accelerator is
-    reached there, or "".
+    absence: which ranks lack it, and why. is_here: whether this function tests the rank itself. called: the call in
+    another file through which the others get here, if there is one.
     """
 
     mentions = (mentions.STARTED, mentions.TELLS_RANKS_APART)

@@ -67,7 +67,7 @@ def _written_before(written: Sequence[frozenset[Write]]) -> frozenset[Write]:
 
 
 def presence_of(value: Value) -> NumberValue | None:
-    """The answer to a question for a value itself, of which some ranks have None in its place; None for all else."""
+    """The truth of a value that is None on some ranks only: it differs between ranks. None for other values."""
     absence = value.absence
     if absence is None or not absence.is_none:
         return None

@@ -96,7 +96,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
 
 
 def _with_absence(found: Value, a: Value, b: Value) -> Value:
-    """The join of two values, with what some ranks lack of both."""
+    """`found`, the join of `a` and `b`, with the join of their absences."""
     lacking = absence.joined(a.absence, a.kind is Kind.NONE, b.absence, b.kind is Kind.NONE)
     return found if found.absence is lacking else found.replace(absence=lacking)
 

@@ -62,9 +62,9 @@ class Evaluated(Step):
 
 
 class Prepared(Step):
-    """`prepare` returns a wrapped model, or a loader: which of them shows in its use.
+    """`prepare` returns a wrapped model or a loader, which only its use shows.
 
-    as_model, as_loader: the same place once it has, one step each, as chains are compared by identity.
+    as_model, as_loader: the step once this is known. Each is created only once, as chains are compared by identity.
     """
 
     __slots__ = ("_as_loader", "_as_model")
@@ -232,14 +232,14 @@ def alternatives_of(step: Step) -> tuple[Step, ...]:
 
 
 def source_step(step: Step | None) -> Step | None:
-    """Where a chain begins; None where nothing is known of it."""
+    """The first step of a chain; None if the chain is empty."""
     while step is not None and step.before is not None:
         step = step.before
     return step
 
 
 def steps(step: Step | None) -> list[Step]:
-    """The chain, from the source to the newest place."""
+    """The steps of a chain, the source first."""
     chain = []
     while step is not None:
         chain.append(step)

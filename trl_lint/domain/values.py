@@ -274,7 +274,7 @@ class Value:
         shape: Shape | None,
         averaging: AveragingFact | None,
     ) -> Self:
-        """The same with all facts given, except `absence`; the value itself if they do not change (no join needed)."""
+        """This value with these facts and its own `absence`; the value itself if no fact changes."""
         if (
             (self.rank is rank or self.rank == rank)
             and self.const is const

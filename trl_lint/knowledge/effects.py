@@ -27,7 +27,7 @@ METHODS: dict[str, Effect] = {
             ("write_videofile", "filename"), ("export_chrome_trace", "path"), ("extractall", "path"),
         )
     },
-    # Of a data set (arrow_dataset.py): its own file alone is left, and that of another rank is none of its own.
+    # Of a data set (arrow_dataset.py): removes all files but its own, so also those of other ranks.
     "cleanup_cache_files": Effect("removes the cache files that the others may be reading", in_turn=True),
     # Of a pipeline of diffusers (loaders/lora_base.py).
     "save_lora_weights": Effect("writes the same files", (0, "save_directory")),
@@ -72,7 +72,7 @@ OF_LOADED: dict[str, Effect] = {
     "push_to_hub": Effect("pushes the same files"),
     "save_pretrained": Effect("writes the same files", (0, "save_directory")),
 }
-# The same of what is taken for one by its name. All ranks write the same: at the end of a script that is a waste.
+# The same for objects that only their names suggest to be one. All ranks write the same: in a script, that is waste.
 OF_NAMED: dict[str, Effect] = {
     name: effect._replace(consequence=Consequence.WASTE, in_hooks=Consequence.RACE)
     for name, effect in OF_LOADED.items()

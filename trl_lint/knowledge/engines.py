@@ -228,12 +228,12 @@ SEVERAL_NODES = (
     CountOption("--num-machines", _LAUNCH, r"^(?!1$)"),
     CountOption("--num_nodes", _RUNNER, r"^(?!1$)"),
 )
-# Keys of DeepSpeed's settings, which an engine has as its `config`. A model's configuration takes no keys.
+# Keys of DeepSpeed's settings in the `config` of an engine. A model's configuration has no such keys.
 DEEPSPEED_SETTINGS = frozenset({
     "activation_checkpointing", "bf16", "fp16", "gradient_accumulation_steps", "gradient_clipping", "optimizer",
     "scheduler", "train_batch_size", "train_micro_batch_size_per_gpu", "zero_optimization",
 })  # fmt: skip
-# With one of these a command says how many processes there are, or which, whatever the configuration says.
+# Options that set the number of processes, or which ones, and override the configuration.
 _ALSO_COUNT = frozenset({"--gpu-ids", "--gpu_ids", "--multi-gpu", "--multi_gpu"})
 COUNTS = frozenset(each.name for each in ONE_PROCESS + SEVERAL_NODES) | _ALSO_COUNT
 # Accelerate's settings give the number of processes; one machine is the default.

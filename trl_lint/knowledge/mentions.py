@@ -59,7 +59,7 @@ LIBRARIES = tuple(b"accelerat Accelerator Trainer composer distributed DataParal
 # A file whose program is started elsewhere tests the rank.
 ASKS_FOR_RANK = named((*heuristics.MAIN_PROCESS.words, *heuristics.RANK_NUMBER.words, *RANK_DECORATORS))
 STARTED = either(LIBRARIES, ASKS_FOR_RANK)
-# Where ranks are told apart by what any file may call it.
+# Names by which files distinguish ranks.
 TELLS_RANKS_APART = either(ASKS_FOR_RANK, (b"rank", b"RANK", b"process_index", b"gpu"))
 
 COLLECTIVES = named(row.name for row in library.ROWS if isinstance(row, Collective) and row.result != "barrier")

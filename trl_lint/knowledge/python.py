@@ -132,7 +132,7 @@ MET_BY_ALL_RANKS = frozenset({
     "StopIteration", "SystemExit", "TypeError",
 })  # fmt: skip
 
-# Those that say that a package is not there, or that the code lies in no repository (GitPython), and nothing else.
+# Exceptions that only mean that a package is not installed, or that there is no repository (GitPython).
 NOT_INSTALLED = frozenset({
     "ImportError", "InvalidGitRepositoryError", "ModuleNotFoundError", "PackageNotFoundError",
 })  # fmt: skip
@@ -142,9 +142,9 @@ OUT_OF_MEMORY = frozenset({
     "AcceleratorError", "BaseException", "Exception", "OutOfMemoryError", "RuntimeError",
 })  # fmt: skip
 
-# Exceptions that catch the use of a name that is not bound, or of None instead of an object.
+# Exceptions raised by using an unbound name, or None instead of an object, and their base classes.
 CATCH_LACK = frozenset({"AttributeError", "BaseException", "Exception", "NameError", "TypeError", "UnboundLocalError"})
-# Base classes that add no attributes that code reads: the objects have those that their classes give them.
+# Base classes without attributes that code reads: objects only have those that their own classes set.
 BASES_WITHOUT_ATTRIBUTES = frozenset({
     "abc.ABC", "torch.nn.Module", "torch.nn.modules.module.Module", "typing.Generic", "typing.Protocol",
 })  # fmt: skip

@@ -180,7 +180,7 @@ REDUCING_BUILTINS: dict[str, str] = {"all": "all", "any": "any", "max": "max", "
 
 # Context managers and decorators under which nothing gets a gradient.
 WITHOUT_GRADIENTS = frozenset({"inference_mode", "no_grad"})
-# What turns them on or off, by its first argument.
+# Its first argument turns gradients on or off.
 SETS_GRADIENTS = "set_grad_enabled"
 
 # How gradients are reduced by hand: calls that return the parameters, reduce a gradient, copy one.

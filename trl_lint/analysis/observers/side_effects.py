@@ -83,7 +83,7 @@ class RunsPerRank:
 
 class SideEffects(Observer["Frame"]):
     emits = frozenset({SideEffect})
-    # Values that each process logs to its own run are not those of one rank only; and where all ranks are known to be.
+    # To know whether each process logs to its own run (Logged), and whether all ranks run a function (ValueLacked).
     needed_by = frozenset({Logged, ValueLacked})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
@@ -230,7 +230,7 @@ def _saves_picture(frame: Frame, receiver: Value, name: str, args: Arguments) ->
 
 
 def _is_tokenizer_by_name(receiver: Value, node: cst.CSTNode) -> bool:
-    """Whether a method is called on what nothing is known of but that it is called like a tokenizer."""
+    """Whether a method is called on an unknown object that is named like a tokenizer."""
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or receiver.kind is not Kind.UNKNOWN:
         return False
     return not receiver.rank.differs and SAVED_TOKENIZER.fits(last_name(node.func.value))

@@ -202,7 +202,7 @@ class Frame:
         return value
 
     def _is_built(self, cls: ClassInfo, name: str) -> bool:
-        """Whether an object is made as far as this attribute goes: in an `__init__`, by those of the bases."""
+        """Whether this attribute has been set; in an `__init__`, only if the `__init__` of a base has set it."""
         if self.function is None or self.function.name != "__init__":
             return True
         return self.bases_made and cls.origin is self.function.cls and name not in cls.assigned()

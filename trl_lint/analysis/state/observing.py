@@ -179,7 +179,7 @@ class Observer(Generic[FrameT]):
         """Called where two branches that ranks may have taken differently join again."""
 
     def on_lacked(self, frame: FrameT, node: cst.CSTNode, absence: Absence) -> None:
-        """What some ranks lack is read, or used: those that come here without it fail."""
+        """A value that some ranks lack is read or used: if these ranks reach the node, they fail."""
 
     def on_fork(
         self, frame: FrameT, test: cst.CSTNode, marks: tuple[int, int, int], through: tuple[bool, bool]

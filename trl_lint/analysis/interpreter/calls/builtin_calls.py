@@ -83,7 +83,7 @@ def _forget_constants(frame: Frame, args: Arguments) -> None:
     names.update((name, value.replace(const=MISSING)) for name, value in names.items() if type(value.const) in _SET)
 
 
-# What these are asked of an object says whether it is there.
+# Their result for an object shows whether it is None.
 _ASKS = frozenset({"bool", "callable", "hasattr", "isinstance"})
 _SET = frozenset({bool, float, int, str})
 _TEXTS = frozenset({"format", "repr", "str"})

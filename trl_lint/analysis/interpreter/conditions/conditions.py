@@ -75,7 +75,7 @@ def on_single_process(value: Value, negated: bool = False) -> OnOneProcess | Non
 
 
 def as_condition(value: Value) -> Value:
-    """A value as a condition; one that is None on some ranks is false there, whatever it is on the others."""
+    """A value used as a condition: if it is None on some ranks only, it differs between ranks."""
     # A test of a whole batch only asks whether there is one, so its rank is unknown.
     is_batch = value.rank.origins == Origin.DATA and role_of(value) is BatchRole.WHOLE
     return presence_of(value) or (Value(ranks.UNKNOWN) if is_batch else value)
@@ -120,7 +120,7 @@ _ORDER: dict[type, Callable[[int, int], bool]] = {
     cst.Equal: lambda a, b: a == b,
     cst.NotEqual: lambda a, b: a != b,
 }
-# The orderings, each with the one that holds the other way round.
+# The comparison operators for swapped operands.
 _MIRROR: dict[type, type] = {
     cst.GreaterThan: cst.LessThan,
     cst.GreaterThanEqual: cst.LessThanEqual,

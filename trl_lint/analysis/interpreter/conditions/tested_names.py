@@ -22,7 +22,7 @@ from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import UNKNOWN, Kind
 from trl_lint.knowledge.heuristics import COUNTER
 
-# Names that any test may contain, whatever it asks for; the code's own names of the same spelling count as well.
+# Names that say nothing about what a test checks. The code's own names with the same spelling are included.
 _BUILTINS = frozenset(vars(builtins))
 # How many assignments the names in a condition are followed back through: `ddp = world_size > 1`.
 _FOLLOWED = 2
@@ -153,7 +153,7 @@ def _may_be_anything(frame: Frame, part: cst.BaseExpression, tested: _Tested) ->
 
 
 def _tests_kind_or_emptiness(part: cst.BaseExpression, tested: cst.Name) -> bool:
-    """Whether a test asks whether this name's value is empty, or of which type it is."""
+    """Whether a test checks whether the value of this name is empty, or what its type is."""
     match part:
         case cst.Call(func=cst.Name(value="isinstance"), args=[cst.Arg(value=subject), _]):
             return subject is tested
@@ -161,7 +161,7 @@ def _tests_kind_or_emptiness(part: cst.BaseExpression, tested: cst.Name) -> bool
 
 
 def _holds_several(frame: Frame, name: str) -> bool:
-    """Whether a name stands for a container or a text, and not for a number of processes.
+    """Whether a name is bound to a container or a string, not to a number of processes.
 
     def tell(rows: list[str] | None): …         for row in rows: …              [len(row) for row in rows]
     """
@@ -199,7 +199,7 @@ def _keys(node: cst.Subscript) -> Iterator[cst.BaseExpression]:
 
 
 def _elements_of(node: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """What a list, a tuple or a set is written with; all else by itself."""
+    """The elements of a list, tuple or set display; for any other node, the node itself."""
     if isinstance(node, (cst.List, cst.Tuple, cst.Set)):
         return [each.value for each in node.elements] or [node]
     return [node]

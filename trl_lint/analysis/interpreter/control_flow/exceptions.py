@@ -132,7 +132,7 @@ def _keeps_ranks_together(handler: cst.ExceptHandler | cst.ExceptStarHandler) ->
 
 
 def _handles_missing_package(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
-    """Whether an `except` clause catches only that a package, or a repository, is missing: so it is on all ranks."""
+    """Whether an `except` clause only catches that a package or repository is missing, which is so on all ranks."""
     names = [last_name(each) for each in _caught(handler)]
     return bool(names) and all(name in NOT_INSTALLED for name in names)
 

@@ -35,13 +35,13 @@ def evaluates(frame: Frame, loop: cst.For) -> bool:
 
 
 def _switches_gradients_off(frame: Frame, loop: cst.For) -> bool:
-    """Whether gradients are off in a loop by a call that says so: `with torch.set_grad_enabled(False):`."""
+    """Whether a call turns gradients off in a loop: `with torch.set_grad_enabled(False):`."""
     calls = [each for each in of_class(loop.body, cst.Call) if last_name(each.func) == SETS_GRADIENTS and each.args]
     return bool(calls) and all(_known_flag(frame, each.args[0].value, loop) is False for each in calls)
 
 
 def _names_called(frame: Frame, node: cst.CSTNode, loop: cst.For) -> set[str]:
-    """What is called in a piece of a loop, but for what stands under a flag that is known to be off: `if train:`."""
+    """The names of the calls in a part of a loop, except in dead branches of known flags: `if train:`."""
     parts = children(node)
     if isinstance(node, cst.If):
         known = _known_flag(frame, node.test, loop)

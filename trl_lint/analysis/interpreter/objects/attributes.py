@@ -248,7 +248,7 @@ def _is_plain(node: cst.Call) -> bool:
 
 
 def _is_wrapped_later(frame: Frame, model: Value) -> bool:
-    """Whether the class calls this method before the one that wraps the model, or before that does it."""
+    """Whether the class calls this method before the code that wraps the model."""
     method, cls = frame.function, frame.cls
     if method is None:
         return False
@@ -380,12 +380,12 @@ def _of_class(frame: Frame, receiver: ClassValue, name: str) -> Value:
     return UNKNOWN if value.kind in _STATES and _is_set_by_code(receiver.cls, name) else value
 
 
-# What a class keeps of its state in a variable: a number, a flag, or nothing yet.
+# The kinds of class variables that hold state: a number, a flag, or None at first.
 _STATES = frozenset({Kind.NONE, Kind.NUMBER})
 
 
 def _is_set_by_code(cls: ClassInfo, name: str) -> bool:
-    """Whether a method, or other code of the file, gives a variable of a class another value: `Run.started = True`."""
+    """Whether code in the file assigns another value to a class variable: `Run.started = True`."""
     own = rb"(?:cls|" + cls.name.encode() + rb")\." + name.encode()
     return cls.module.mentions(rb"(?m)^\s*" + own + rb"\s*(?:[-+*/|&]|//)?=[^=]")
 

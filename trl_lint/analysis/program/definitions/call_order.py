@@ -32,8 +32,7 @@ def is_done_before(method: FunctionInfo, node: cst.CSTNode) -> bool:
 
 
 def is_called_before_only(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> bool:
-    """Whether a class runs a method only before a node of another one, as far as it calls it itself: by way of others,
-    too.
+    """Whether all calls to a method in its class, direct or through other methods, come before a node of another one.
 
     def __init__(self):
         self.load()                     `load`, and what it calls

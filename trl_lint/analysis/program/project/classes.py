@@ -346,7 +346,7 @@ class ClassInfo:
         ]
 
     def values_assigned_by_others(self, name: str, writer: Hashable) -> Value:
-        """What runs of other methods than this one (writer: its run) have left in `self.name`; BOTTOM: nothing."""
+        """The join of what other methods than `writer` have left in `self.name`; BOTTOM if nothing."""
         own = writer[0] if isinstance(writer, tuple) else writer
         merged: Value = BOTTOM
         for cls in self.project_lineage():

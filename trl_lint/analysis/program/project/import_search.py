@@ -68,7 +68,7 @@ class ImportSearch:
         return None
 
     def package_of(self, path: Path) -> Path | None:
-        """The `__init__.py` of the package that a file is in, which is run before the file is."""
+        """The `__init__.py` of the package of a file, which runs before the file."""
         package = path.parent / "__init__.py"
         return package if package != path and self.has_file(package) else None
 
