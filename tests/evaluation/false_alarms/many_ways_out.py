@@ -44,3 +44,26 @@ class Cache:
                 return None  # expect: TRL006
             print(rows)
         return self.accelerator.wait_for_everyone()
+
+    def finish_nested(self, rows, upload, push):
+        if not self.accelerator.is_main_process:
+            self.accelerator.wait_for_everyone()
+            return
+        if upload:
+            print(rows)
+            if push(rows):
+                self.accelerator.wait_for_everyone()
+                return
+        self.accelerator.wait_for_everyone()
+
+    def finish_nested_twice(self, rows, upload, push):
+        if not self.accelerator.is_main_process:
+            self.accelerator.wait_for_everyone()
+            return  # expect: TRL006
+        if upload:
+            print(rows)
+            if push(rows):
+                self.accelerator.wait_for_everyone()
+                self.accelerator.wait_for_everyone()
+                return
+        self.accelerator.wait_for_everyone()

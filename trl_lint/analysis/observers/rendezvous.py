@@ -14,7 +14,7 @@ to the rules. A branch that leaves early (`return`, `break`, `continue`) lacks e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -23,6 +23,7 @@ from trl_lint.analysis.events import Divergence, DividedBy, Event
 from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
 from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
+    branches_around,
     conditions_around,
     conditions_implied_by,
     contradiction,
@@ -304,16 +305,37 @@ def _always_synchronise(frame: Frame, sequences: Sequence[Sequence[SyncPoint]], 
 
 
 def _alternatives(frame: Frame, path: Sequence[SyncPoint]) -> list[list[SyncPoint]]:
-    """The sequences that a path may have, with either branch of each fork in it."""
-    found = [list(path)]
-    for fork in frame.notes.of(Forks).by_test.values():
+    """The sequences that a path may have, with either branch of each fork in it.
+
+    A fork within a branch is left alone where the path takes the other branch.
+    """
+    forks = list(reversed(frame.notes.of(Forks).by_test.values()))  # a fork is noted after those in its branches
+    around = {id(fork.test): branches_around(frame.root, fork.test) for fork in forks}
+    outer_tests = {test for tests in around.values() for test in tests}
+    found: list[tuple[Sequence[SyncPoint], Mapping[int, int]]] = [(path, {})]
+    for fork in forks:
         parts = not all(fork.through) or any(point in path for arm in fork.arms for point in arm)
         if parts and len(found) == _MAX_ALTERNATIVES:
             return [list(path)]
         if parts:
-            variants = (_with_branch_taken(fork, arm, each) for each in found for arm in (0, 1))
-            found = list({tuple(map(id, each)): each for each in variants}.values())
-    return found
+            variants = (each for one in found for each in _with_either_branch(fork, around[id(fork.test)], *one))
+            kept = ((each, {test: arm for test, arm in arms.items() if test in outer_tests}) for each, arms in variants)
+            found = list({(tuple(map(id, each)), *arms.items()): (each, arms) for each, arms in kept}.values())
+    return [list(each) for each, _ in found]
+
+
+def _with_either_branch(
+    fork: Fork, around: Mapping[int, int], path: Sequence[SyncPoint], arms: Mapping[int, int]
+) -> Iterator[tuple[Sequence[SyncPoint], Mapping[int, int]]]:
+    """The paths through both branches of a fork; the same path if it takes a branch in which the fork is not.
+
+    around: the branch of each fork around this one in which it is. arms: the branches that the path takes.
+    """
+    if any(arms.get(test, arm) != arm for test, arm in around.items()):
+        yield path, arms
+        return
+    for arm in (0, 1):
+        yield _with_branch_taken(fork, arm, path), {**arms, id(fork.test): arm}
 
 
 def _with_branch_taken(fork: Fork, arm: int, path: Sequence[SyncPoint]) -> list[SyncPoint]:

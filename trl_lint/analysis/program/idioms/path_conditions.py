@@ -43,6 +43,16 @@ def conditions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
     return found
 
 
+def branches_around(root: cst.CSTNode, node: cst.CSTNode) -> dict[int, int]:
+    """The `if` statements around a place, by the ids of their tests, and in which branch it is: the first or second."""
+    path = (*ancestors(root, node), node)
+    return {
+        id(outer.test): int(outer.body is not inner)
+        for outer, inner in pairwise(path)
+        if isinstance(outer, cst.If) and inner is not outer.test
+    }
+
+
 def conditions_after_exits(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
     """The conditions on names that hold at a place because earlier exits, in the blocks around it, were not taken."""
     path = (*ancestors(root, node), node)
