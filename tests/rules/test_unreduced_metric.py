@@ -1142,3 +1142,22 @@ def test_a_loop_that_trains_by_a_flag_evaluates_without_it(asked, flag, is_repor
 def test_a_loop_that_turns_gradients_off_evaluates(turned, flag, is_reported):
     text = EPOCH.format(asked="train", flag=flag, around="here()", turned=turned)
     assert bool(SNIPPETS.findings("import torch\n" + text)) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("element", "is_reported"),
+    [
+        ("layer.item()", True),
+        ("accelerator.reduce(layer, 'mean').item()", False),  # more of them on one rank would hang there
+        ("accelerator.reduce(loss, 'mean').item() if last else layer.item()", True),
+    ],
+)
+def test_as_many_elements_are_on_each_rank_as_it_has_reduced_one_by_one(element, is_reported):
+    lines = [
+        "outputs = model(**batch)",
+        "own = []",
+        "for layer in outputs['kl']:",
+        f"    own.append({element})",
+        "accelerator.log({'kl': sum(own) / len(own)})",
+    ]
+    assert bool(SNIPPETS.findings(loop("\n".join(lines)))) is is_reported

@@ -57,7 +57,7 @@ def test_the_picture_is_written_and_is_the_same_twice(tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_without_metrics_there_is_nothing_to_draw(tmp_path: Path) -> None:
+def test_without_awaitedrics_there_is_nothing_to_draw(tmp_path: Path) -> None:
     assert not plot.draw(Proof("train.py", [Column(Judged("0", Run([]), []), True)]), tmp_path / "a.svg")
     assert not list(tmp_path.iterdir())
 

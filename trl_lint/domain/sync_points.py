@@ -123,6 +123,20 @@ def control_after(control: Control, points: Iterable[SyncPoint]) -> Control:
     return control.without_conditions(frozenset(settled)) if settled else control
 
 
+def without_awaited(control: Control, points: Iterable[SyncPoint]) -> Control:
+    """A control without the conditions that differ between ranks and under which all ranks would have to synchronise.
+
+    for loss in losses:             the number of losses may differ between ranks
+        loss = reduce(loss)         if it did, the ranks with more of them would wait here
+        reduced.append(loss)        so as many are appended on each rank
+    """
+    awaited = {
+        id(each.provenance) for point in points if _includes_all_ranks(point) for each in point.control.conditions
+    }
+    awaited &= {id(each.provenance) for each in control.conditions if each.rank.differs}
+    return control.without_conditions(frozenset(awaited)) if awaited else control
+
+
 def all_synchronise(control: Control, points: Iterable[SyncPoint]) -> bool:
     """Whether all ranks synchronise at one of these points, whichever of them have come to the place before them."""
     here = {id(each.provenance) for each in control.conditions}

@@ -17,6 +17,7 @@ from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, with_key
 from trl_lint.domain.joins import join, join_elements
 from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, NumberValue, StringValue, TupleValue
+from trl_lint.domain.sync_points import without_awaited
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
 
 
@@ -65,10 +66,11 @@ def _longer(cell: Cell, length: ranks.Rank) -> ranks.Rank:
 
 def _division(frame: Frame) -> ranks.Rank:
     """Whether all ranks add an element here; in a loop over the samples of a batch, one per sample."""
-    divided = [each.rank for each in frame.memory.control.conditions if each.rank.differs]
+    control = without_awaited(frame.memory.control, frame.sync_points)
+    divided = [each.rank for each in control.conditions if each.rank.differs]
     if divided and all(each.how == "count" for each in divided):
         return divided[0]
-    return ranks.nonlinear(frame.memory.control.rank)
+    return ranks.nonlinear(control.rank)
 
 
 def _name_of(frame: Frame, receiver: ContainerValue) -> str:
