@@ -369,7 +369,8 @@ PREPARED_WITH_MODEL = Guess(
 PREPARED_MODEL = Guess(
     group=MODELS,
     pattern=r"(?i)model|net$|encoder|decoder",
-    says="A single argument of `prepare` with such a name is a model.",
+    says="A single argument of `prepare` with such a name is a model, and so is a result of it that has such a name "
+    "under a test for an engine.",
     because="PRIV-Creation/UniDiffusion 3d81cc88f2, pipelines/unidiffusion_pipeline.py: `for model in self.models: "
     "model = self.accelerator.prepare(model)`, of models from a configuration",
 )

@@ -15,6 +15,7 @@ from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
+from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks, shapes
@@ -39,6 +40,7 @@ from trl_lint.domain.kinds import (
     ContainerValue,
     NoneValue,
     NumberValue,
+    PreparedObject,
     TupleValue,
     library_name_of,
     role_of,
@@ -419,6 +421,8 @@ def narrow_further(frame: Frame, part: cst.BaseExpression, outcome: bool, earlie
 def _under_engine(frame: Frame) -> None:
     """Under DeepSpeed or FSDP the wrapper has attributes that DDP does not have."""
     for name, value in frame.memory.names.items():
+        if isinstance(value, PreparedObject) and heuristics.PREPARED_MODEL.fits(name):
+            value = narrowed_to_model(value)
         if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
             frame.memory.names[name] = value.replace(wrapping=Wrapping.UNKNOWN)
 
