@@ -70,9 +70,9 @@ class EnginesInUse(NamedTuple):
         one_process: Whether all programs that run the file are started by known commands, each of which starts one
             process.
         some_one_process: The same, if some of these programs are started by no command.
-        own: The engines that the code of the program itself chooses.
-        alone: The options that the program is given only where it is started as one process, if other commands start it
-            on several.
+        chosen_by_program: The engines that the code of the program itself chooses.
+        single_process_options: The options that the program is given only where it is started as one process, if other
+            commands start it on several.
         imported: Whether another file of the project may import it.
         drops_last: Whether all launches of the programs that it is part of ask for full batches only, in the command,
             in settings or in code.
@@ -86,8 +86,8 @@ class EnginesInUse(NamedTuple):
     launched: bool = False
     one_process: bool = False
     some_one_process: bool = False
-    own: tuple[TrainingEngine, ...] = ()
-    alone: frozenset[str] = frozenset()
+    chosen_by_program: tuple[TrainingEngine, ...] = ()
+    single_process_options: frozenset[str] = frozenset()
     imported: bool = True
     drops_last: bool = False
     no_group: bool = False
@@ -103,8 +103,8 @@ class EnginesInUse(NamedTuple):
         What a program chooses itself (`TrainingArguments(fsdp="full_shard")`) has priority. If other code mentions an
         engine, the choice is still left to the person who launches it.
         """
-        if self.own:
-            return all(engine in engines for engine in self.own)
+        if self.chosen_by_program:
+            return all(engine in engines for engine in self.chosen_by_program)
         in_settings = [each.engine for each in self.shown if not each.where.endswith(".py")]
         if self.launched or not in_settings:
             return self.are_only(engines)

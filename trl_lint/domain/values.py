@@ -120,33 +120,33 @@ class Write:
     payload is None if the value is not a single expression in the statement.
     """
 
-    __slots__ = ("module", "node", "payload", "provenance", "rank", "what")
+    __slots__ = ("module", "name", "node", "payload", "provenance", "rank")
 
     def __init__(
         self,
         module: SourceModule,
         node: CSTNode,
-        what: str,
+        name: str,
         rank: Rank,
         provenance: Step | None,
         payload: Payload | None = None,
     ) -> None:
         self.module = module
         self.node = node
-        self.what = what
+        self.name = name
         self.rank = rank
         self.provenance = provenance
         self.payload = payload
 
-    def named(self, what: str) -> Write:
+    def named(self, name: str) -> Write:
         """The same, by the name that it is shown under."""
-        return Write(self.module, self.node, what, self.rank, self.provenance, self.payload)
+        return Write(self.module, self.node, name, self.rank, self.provenance, self.payload)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Write) and self.node is other.node and self.what == other.what
+        return isinstance(other, Write) and self.node is other.node and self.name == other.name
 
     def __hash__(self) -> int:
-        return hash((id(self.node), self.what))
+        return hash((id(self.node), self.name))
 
 
 NO_WRITES: frozenset[Write] = frozenset()

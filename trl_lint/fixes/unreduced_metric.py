@@ -70,7 +70,7 @@ class UnreducedMetricFix(RuleFix[Logged]):
             return NoFix("what is logged is not one expression there")
         assert isinstance(write.module, Module)  # only files of the project are edited
         root = scope_of(payload.function, write.module)
-        place = LogSite(write.module, root, write.node, payload, write.what)
+        place = LogSite(write.module, root, write.node, payload, write.name)
         problem = _unsuitable(place)
         return NoFix(problem, _help(place)) if problem else _plan(place)
 

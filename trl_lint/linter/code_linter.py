@@ -265,7 +265,7 @@ class CodeLinter:
             engines.one_process
             or engines.no_group
             or mild
-            or is_behind_option(module, found.violation.node, engines.alone)
+            or is_behind_option(module, found.violation.node, engines.single_process_options)
         ):
             return found.only_if_asked_for()
         return found

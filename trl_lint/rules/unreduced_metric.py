@@ -100,9 +100,9 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
         if not _is_reported(event.value.rank) or _is_of_one_rank(event):
             return
         # Sets have no order, but the message must not differ between runs.
-        for write in sorted(event.writes, key=lambda each: (str(each.module.path), each.what)):
+        for write in sorted(event.writes, key=lambda each: (str(each.module.path), each.name)):
             if _is_reported(write.rank):
-                what = write.what or event.what
+                what = write.name or event.what
                 yield Violation(
                     event=replace(event, writes=frozenset({write})),
                     site=Site(write.module, write.node, _function(event, write)),
@@ -157,7 +157,7 @@ def _is_of_one_rank(event: Logged) -> bool:
 
     If the start of a name is unknown, other names in the function show whether it may be one.
     """
-    if any(map(METRIC_OF_ONE_RANK.fits, (event.what, *(write.what for write in event.writes)))):
+    if any(map(METRIC_OF_ONE_RANK.fits, (event.what, *(write.name for write in event.writes)))):
         return True
     if not event.what.startswith(_UNKNOWN):
         return False

@@ -323,7 +323,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     start = middle = len(frame.sync_points)
     control = frame.memory.control
     tested = wrapping_tests.TestedAttributes(frame, node.test)
-    for arm, outcome in ((node.body, True), (node.orelse, False)):
+    for branch, outcome in ((node.body, True), (node.orelse, False)):
         if known is not None and known is not outcome:
             continue
         middle = len(frame.sync_points)
@@ -333,7 +333,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
         narrow(frame, node.test, outcome)
         frame.memory.names.update(wrapping_tests.shown_by_other_branch(frame, node.orelse if outcome else node.body))
         tested.note()
-        results.append(evaluate(frame, arm))
+        results.append(evaluate(frame, branch))
         tested.forget()
     frame.memory.control = control
     if known is None:

@@ -102,8 +102,8 @@ def _is_called_in(statement: cst.CSTNode, name: str) -> bool | None:
         case cst.If():
             other = statement.orelse
             rest = other.body.body if isinstance(other, cst.Else) else (other,) if other is not None else ()
-            arms = (_is_called(statement.body.body, name), _is_called(rest, name))
-            return False if False in arms else None if None in arms else True
+            branches = (_is_called(statement.body.body, name), _is_called(rest, name))
+            return False if False in branches else None if None in branches else True
         case cst.With():
             return _is_called(statement.body.body, name)
         case cst.Try():

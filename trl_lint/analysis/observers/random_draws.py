@@ -112,7 +112,9 @@ def _alternatives(frame: Frame, args: Arguments, name: str) -> Iterator[Value]:
     expression = args.expression(name)
     if isinstance(expression, cst.IfExp):
         yield from (
-            frame.node_values[id(arm)] for arm in (expression.body, expression.orelse) if id(arm) in frame.node_values
+            frame.node_values[id(branch)]
+            for branch in (expression.body, expression.orelse)
+            if id(branch) in frame.node_values
         )
     elif name in args.keywords:
         yield args.keywords[name]

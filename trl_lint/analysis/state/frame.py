@@ -373,7 +373,7 @@ class Frame:
             module=self.module, node=node, control=self.memory.control, function=self.function, **fields
         )
 
-    def written(self, value: Value, what: str, expression: cst.CSTNode | None = None) -> Value:
+    def written(self, value: Value, name: str, expression: cst.CSTNode | None = None) -> Value:
         """A value after the current statement has put it into a container of metrics.
 
         expression is where the value is in the statement, if it is there. A value that came here unchanged as a
@@ -382,13 +382,13 @@ class Frame:
         if value.writes or value.kind not in NUMERIC | {Kind.UNKNOWN}:
             return value
         if not value.rank.differs:
-            return self._written_on_some_ranks(value, what)
+            return self._written_on_some_ranks(value, name)
         if value.pending:
             self.pending_used = True
             return value.replace(writes=value.pending, pending=NO_WRITES)
-        return value.replace(writes=frozenset((self.write_here(value, what, expression),)))
+        return value.replace(writes=frozenset((self.write_here(value, name, expression),)))
 
-    def _written_on_some_ranks(self, value: Value, what: str) -> Value:
+    def _written_on_some_ranks(self, value: Value, name: str) -> Value:
         """A value that is the same on all ranks; if only some of them store it, the stored one differs."""
         control = self.memory.control
         if (
@@ -397,11 +397,11 @@ class Frame:
             or not control.rank.differs
         ):
             return value
-        write = Write(self.module, self.statement, what, Rank(State.LOCAL, control.rank.origins), control.provenance)
+        write = Write(self.module, self.statement, name, Rank(State.LOCAL, control.rank.origins), control.provenance)
         return value.replace(writes=frozenset((write,)))
 
     def write_here(
-        self, value: Value, what: str, expression: cst.CSTNode | None, passed_to: tuple[FunctionInfo, str] | None = None
+        self, value: Value, name: str, expression: cst.CSTNode | None, passed_to: tuple[FunctionInfo, str] | None = None
     ) -> Write:
         """The current statement as the one that passes this value on (to a function, as the parameter of a name)."""
         payload = None
@@ -410,7 +410,7 @@ class Frame:
             reducers = self.custom_reducers() if self.engine.custom else ()
             reach = (self.accelerator(), reducers, passed_to)
             payload = Payload(expression, value, self.node_values, control, self.function, *reach)
-        return Write(self.module, self.statement, what, value.rank, value.provenance, payload)
+        return Write(self.module, self.statement, name, value.rank, value.provenance, payload)
 
 
 class Loop:

@@ -381,9 +381,9 @@ def engine_outcome(frame: Frame, test: cst.CSTNode) -> bool | None:
     known = frame.engine.engine_outcomes
     if id(test) not in known:
         known[id(test)] = _engine_outcome(test)
-    arm = known[id(test)]
-    frame.asks_for_engine |= arm is not None
-    return arm
+    outcome = known[id(test)]
+    frame.asks_for_engine |= outcome is not None
+    return outcome
 
 
 def _engine_outcome(test: cst.CSTNode) -> bool | None:

@@ -27,8 +27,8 @@ def exclude_plugin_test(frame: Frame, node: cst.If | cst.IfExp) -> None:
 
 
 def _only_creates_settings(node: cst.If | cst.IfExp) -> bool:
-    arms = (node.body, node.orelse) if isinstance(node, cst.IfExp) else tuple(_branches(node))
-    return any(map(_creates_settings, arms)) and all(map(_is_simple, arms))
+    branches = (node.body, node.orelse) if isinstance(node, cst.IfExp) else tuple(_branches(node))
+    return any(map(_creates_settings, branches)) and all(map(_is_simple, branches))
 
 
 def _branches(node: cst.If) -> Iterator[cst.CSTNode]:
@@ -39,8 +39,8 @@ def _branches(node: cst.If) -> Iterator[cst.CSTNode]:
         yield node.orelse.body
 
 
-def _creates_settings(arm: cst.CSTNode) -> bool:
-    lines: Sequence[cst.CSTNode] = arm.body if isinstance(arm, cst.IndentedBlock) else (arm,)
+def _creates_settings(branch: cst.CSTNode) -> bool:
+    lines: Sequence[cst.CSTNode] = branch.body if isinstance(branch, cst.IndentedBlock) else (branch,)
     return any(
         last_name(call.func) in ENGINE_PLUGINS
         for line in lines
@@ -49,7 +49,7 @@ def _creates_settings(arm: cst.CSTNode) -> bool:
     )
 
 
-def _is_simple(arm: cst.CSTNode) -> bool:
+def _is_simple(branch: cst.CSTNode) -> bool:
     """Whether a branch contains no compound statement."""
-    lines = arm.body if isinstance(arm, cst.IndentedBlock) else ()
+    lines = branch.body if isinstance(branch, cst.IndentedBlock) else ()
     return not any(isinstance(line, cst.BaseCompoundStatement) for line in lines)

@@ -82,13 +82,13 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     elif not (frame.loops or taken.only_raises or skipped.only_raises):
         for note in frame.observers.fork:
             note(frame, node.test, (start, taken.end, skipped.end), (taken.through, skipped.through))
-    arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))
-    lacking = absences.lacking_after(frame, node, before, arms, division)
+    branches = ((taken.through, taken.memory), (skipped.through, skipped.memory))
+    lacking = absences.lacking_after(frame, node, before, branches, division)
     of_some_ranks = _of_some_ranks(before, taken, skipped, division) if both_end else {}
     absent = _none_on_some_ranks(taken.memory, skipped.memory, division) if both_end else ()
     unknown_names = _reduced_on_one_branch(node, taken.memory, skipped.memory, test, division) if both_end else ()
     after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
-    is_reached = join_branches(frame, arms, inside, after, test.rank)
+    is_reached = join_branches(frame, branches, inside, after, test.rank)
     frame.memory.names.update({name: frame.memory.names[name].replace(rank=ranks.UNKNOWN) for name in unknown_names})
     frame.memory.names.update({**of_some_ranks, **wrapped_on_one[0]})
     _note_absent(frame, node, absent, division)
@@ -96,18 +96,18 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     _note_set(frame, set_on_some, division)
     lacking.note(frame.memory)
     if is_reached:
-        _note_leader(frame, before.control, arms, (start, taken.end), division)
+        _note_leader(frame, before.control, branches, (start, taken.end), division)
     return is_reached
 
 
 def _note_leader(
     frame: Frame,
     before: Control,
-    arms: tuple[tuple[bool, Memory], ...],
+    branches: tuple[tuple[bool, Memory], ...],
     marks: tuple[int, int],
     division: Control,
 ) -> None:
-    ends = [memory.control for reached, memory in arms if reached]
+    ends = [memory.control for reached, memory in branches if reached]
     waits = (frame.sync_points[marks[0] : marks[1]], frame.sync_points[marks[1] :])
     leader = first_rank.first_rank_after(before, ends, waits, division)
     frame.memory.control = frame.memory.control.with_first_rank(leader)
@@ -231,8 +231,8 @@ def _wrapped_on_one_branch(
 
 
 def _of_some_ranks(before: Memory, taken: BranchEnd, skipped: BranchEnd, division: Control) -> dict[str, Value]:
-    arms = ((taken.memory, taken.data_sets), (skipped.memory, skipped.data_sets))
-    return data_sets.of_some_ranks(before, arms, division)
+    branches = ((taken.memory, taken.data_sets), (skipped.memory, skipped.data_sets))
+    return data_sets.of_some_ranks(before, branches, division)
 
 
 def _report(
@@ -287,11 +287,11 @@ def _widen(before: Memory, memory: Memory, narrowed: dict[str, Value]) -> None:
 
 
 def join_branches(
-    frame: Frame, arms: tuple[tuple[bool, Memory], ...], inside: Control, after: Control, divided: Rank
+    frame: Frame, branches: tuple[tuple[bool, Memory], ...], inside: Control, after: Control, divided: Rank
 ) -> bool:
     """Set the state after a branch: the join of the branches whose end is reached. Returns whether there is one."""
     reached: Memory | None = None
-    for through, memory in arms:
+    for through, memory in branches:
         if through:
             if len(memory.control.conditions) > len(inside.conditions):
                 after = after.under(memory.control)  # some ranks have left under conditions inside the branch
@@ -323,12 +323,12 @@ def run_match(frame: Frame, node: cst.Match) -> bool:
     division = control_of_condition(frame, node.subject, subject)
     before, exits = frame.memory, len(frame.exits)
     inside = before.control.under(division)
-    arms: list[tuple[bool, Memory]] = []
+    branches: list[tuple[bool, Memory]] = []
     for case in node.cases:
         frame.memory = before.fork()
         frame.memory.control = inside
-        arms.append((run_body(frame, case.body), frame.memory))
+        branches.append((run_body(frame, case.body), frame.memory))
     frame.memory = before.fork()
-    arms.append((True, frame.memory))
+    branches.append((True, frame.memory))
     after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
-    return join_branches(frame, tuple(arms), inside, after, subject.rank)
+    return join_branches(frame, tuple(branches), inside, after, subject.rank)

@@ -44,7 +44,7 @@ def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     body = (start, len(frame.sync_points))
     frame.attribute_error_depth -= catches_attribute_error
     done = frame.memory
-    arms: list[tuple[bool, Memory]] = []
+    branches: list[tuple[bool, Memory]] = []
     caught = Control(Uniformity.DIVERGENT, frame.step(node, _CAUGHT), ranks.UNKNOWN)
     after = before.control
     for handler in node.handlers:
@@ -52,15 +52,15 @@ def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
         frame.memory.control = before.control.under(caught)
         through_handler, leaves = _run_handler(frame, node, handler, body)
         _keep_reduced(frame.memory, done)
-        arms.append((through_handler, frame.memory))
+        branches.append((through_handler, frame.memory))
         if leaves and not _handles_missing_package(handler):
             step = frame.step(handler, "a rank where an exception is raised leaves here")
             after = after.under(Control(Uniformity.UNKNOWN, step, ranks.UNKNOWN))
     frame.memory = done
     if through and node.orelse is not None:
         through = run_body(frame, node.orelse.body)
-    arms.append((through, frame.memory))
-    reached = _joined(arms)
+    branches.append((through, frame.memory))
+    reached = _joined(branches)
     frame.memory = reached or done
     frame.memory.control = after
     if node.finalbody is not None and not run_body(frame, node.finalbody.body):
@@ -107,9 +107,9 @@ def _keep_reduced(handled: Memory, done: Memory) -> None:
             handled.names[name] = value
 
 
-def _joined(arms: Iterable[tuple[bool, Memory]]) -> Memory | None:
+def _joined(branches: Iterable[tuple[bool, Memory]]) -> Memory | None:
     reached: Memory | None = None
-    for alive, memory in arms:
+    for alive, memory in branches:
         if alive:
             reached = memory if reached is None else reached.merge(memory)
     return reached

@@ -53,7 +53,7 @@ def marked(memory: Memory, narrowed: Container[str]) -> dict[str, Value]:
 
 
 def of_some_ranks(
-    before: Memory, arms: tuple[tuple[Memory, dict[str, Value]], tuple[Memory, dict[str, Value]]], division: Control
+    before: Memory, branches: tuple[tuple[Memory, dict[str, Value]], tuple[Memory, dict[str, Value]]], division: Control
 ) -> dict[str, Value]:
     """The data sets after a condition on the rank: those that only one of its branches has replaced.
 
@@ -61,7 +61,7 @@ def of_some_ranks(
     that both branches have kept is the one from before, so that a condition in a branch of another one (`elif`)
     replaces nothing.
     """
-    (if_true, known_true), (if_false, known_false) = arms
+    (if_true, known_true), (if_false, known_false) = branches
     found = {}
     for name in known_true.keys() & known_false.keys():
         is_kept_if_true = if_true.names.get(name) is known_true[name]

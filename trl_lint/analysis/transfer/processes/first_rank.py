@@ -114,17 +114,18 @@ def control_after_block(before: Control, end: Control, inner: Control) -> Contro
 
 
 def first_rank_after(
-    before: Control, arms: Iterable[Control], waits: tuple[Sequence[SyncPoint], Sequence[SyncPoint]], test: Control
+    before: Control, branches: Iterable[Control], waits: tuple[Sequence[SyncPoint], Sequence[SyncPoint]], test: Control
 ) -> FirstRank | None:
     """The first rank after an `if` whose test divides the ranks.
 
-    arms: the controls at the ends of its branches, if they reach the end. waits: the synchronisation points of the two
-    branches.
+    branches: the controls at the ends of its branches, if they reach the end. waits: their synchronisation points.
     """
     by_rank = test.uniformity is Uniformity.UNKNOWN or Origin.RANK in test.rank.origins
     if test.uniformity and by_rank and sum(_barriers(points) for points in waits) % 2:
         return _toggled(before)
-    found: Iterator[FirstRank | None] = (arm.first_rank for arm in arms if arm.first_rank is not before.first_rank)
+    found: Iterator[FirstRank | None] = (
+        branch.first_rank for branch in branches if branch.first_rank is not before.first_rank
+    )
     return next(found, before.first_rank)
 
 
