@@ -143,8 +143,8 @@ class ModelCalled(Event):
     """A forward of a model that has a wrapper. `path` is the part of `model` that is called, "" for all of it.
 
     trains: whether code that computes gradients for the optimizer reaches it. names: the wrapped models that are
-    accessible there, by the text of their expression; attributes: those that are attributes of `self`. given: the
-    parameters of the function that the caller may have computed with gradients.
+    accessible there, by the text of their expression; attributes: those that are attributes of `self`. with_gradients:
+    the parameters of the function that the caller may have computed with gradients.
     """
 
     mentions = (LIBRARIES, mentions.WRAPPED)
@@ -154,7 +154,7 @@ class ModelCalled(Event):
     trains: bool = False
     names: tuple[tuple[str, Value], ...] = ()
     attributes: frozenset[str] = frozenset()
-    given: frozenset[str] = frozenset()
+    with_gradients: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,7 +282,7 @@ class Divergence(Event):
             the condition.
         condition: What divides the ranks; `by`: what kind of thing that is.
         holds: For a CONDITION, its result on the ranks that leave, or that make the call.
-        way_out: The keyword of the statement by which they leave, or may leave (`may_stay`).
+        exit: The keyword of the statement by which they leave, or may leave (`may_stay`).
         caught: Whether they skip a backward pass through an `except`.
         origins: Why the condition differs.
         missing: All points that they may not reach, in order, unless other points make up for some of them.
@@ -297,7 +297,7 @@ class Divergence(Event):
     by: DividedBy = DividedBy.CONDITION
     holds: bool = True
     after: bool = False
-    way_out: str = ""
+    exit: str = ""
     may_stay: bool = False
     caught: bool = False
     origins: Origin = Origin.NONE
@@ -310,13 +310,13 @@ class Divergence(Event):
 class DatasetDivergence(Event):
     """Some ranks have another data set than the others; `condition`, at the node, decides which ones.
 
-    handed: the call that is passed the data set, as `name`, and iterates over it on every rank.
+    use: the call that is passed the data set, as `name`, and iterates over it on every rank.
     """
 
     mentions = (LIBRARIES, mentions.TRAINED_ON)
 
     condition: Step
-    handed: Step
+    use: Step
     name: str
 
 
@@ -325,10 +325,10 @@ class DatasetDrawn(Event):
     """Each rank processes a share of a data set that it has shuffled or split in its own way.
 
     Attributes:
-        draw: The place of the draw, by the call `name`, whose row is `how`, in the function `drawer`.
-        handed: Where the data set is sharded.
+        draw: The place of the draw, by the call `name`, whose row is `row`, in the function `drawer`.
+        use: Where the data set is sharded.
         is_here: Whether the event is at the draw. A draw in another file is reported where its result is sharded;
-            `handed` is the draw.
+            `use` is the draw.
         arguments: The expression of the trainer's arguments there, if there is one.
         seeds: Expressions that are the same seed on all ranks at the draw.
         names: The names bound there.
@@ -338,9 +338,9 @@ class DatasetDrawn(Event):
     mentions = (mentions.SHARERS, mentions.DRAWS)
 
     draw: Step
-    how: DrawRow
+    row: DrawRow
     name: str
-    handed: Step
+    use: Step
     drawer: FunctionInfo | None = None
     is_here: bool = True
     arguments: BaseExpression | None = None
@@ -396,14 +396,14 @@ class ValueLacked(Event):
 class Averaged(Event):
     """The means of the ranks, each over a rank-local count, are averaged.
 
-    means: where they are computed. handed: the statements that passed them to a helper that averages them; empty if
+    means: where they are computed. passed_by: the statements that passed them to a helper that averages them; empty if
     they are averaged in place. statement, payload: the statement of the average, and what a fix must know of it.
     """
 
     mentions = (LIBRARIES, mentions.COLLECTIVES, mentions.AVERAGES)
 
     means: frozenset[Mean]
-    handed: frozenset[Write]
+    passed_by: frozenset[Write]
     statement: CSTNode
     payload: Payload
 

@@ -63,7 +63,7 @@ class MeanOfMeansFix(RuleFix[Averaged]):
 
     def plan(self, event: Averaged) -> FixPlan | NoFix:
         """The plan to divide the sums over all ranks instead, or why that is left to the author."""
-        if event.handed:
+        if event.passed_by:
             return NoFix("a helper computes the average")
         if event.control.uniformity is Uniformity.DIVERGENT:
             return NoFix(DIVERGENT, conditions=conditions_with(event.control, Uniformity.DIVERGENT))

@@ -38,7 +38,7 @@ class UnseededSplitFix(RuleFix[DatasetDrawn]):
         seed = None if found is None else next(_seeds(event, root, found.statement), None)
         if seed is None:
             return NoFix("no seed is available here that is certain to be the same on all ranks")
-        return _with_keyword(event, root, seed) if event.how.keyword else _with_receiver(event, seed)
+        return _with_keyword(event, root, seed) if event.row.keyword else _with_receiver(event, seed)
 
 
 def _seeds(event: DatasetDrawn, root: Scope, statement: cst.CSTNode) -> Iterator[str]:
@@ -62,12 +62,12 @@ def _text_if_bound(root: Scope, statement: cst.CSTNode, text: str) -> Iterator[s
 def _with_keyword(event: DatasetDrawn, root: Scope, seed: str) -> FixPlan | NoFix:
     """Add the keyword argument to the call, or replace an existing one."""
     edits: list[Edit] = []
-    if event.how.needs:
+    if event.row.needs:
         needed = torch_in_reach(event.module, root, event.node)
         if isinstance(needed, NoFix):
             return needed
         edits += needed
-    keyword, _, value = event.how.keyword.format(seed=seed, torch="torch").partition("=")
+    keyword, _, value = event.row.keyword.format(seed=seed, torch="torch").partition("=")
     call = event.node
     if not isinstance(call, cst.Call):
         return NoFix("it is not drawn by a call")
@@ -85,5 +85,5 @@ def _with_receiver(event: DatasetDrawn, seed: str) -> FixPlan | NoFix:
     func = event.node.func if isinstance(event.node, cst.Call) else None
     if not isinstance(func, cst.Attribute):
         return NoFix("the function is imported by name, so its generator is not available here")
-    text = event.how.receiver.format(module=event.module.tree.code_for_node(func.value), seed=seed)
+    text = event.row.receiver.format(module=event.module.tree.code_for_node(func.value), seed=seed)
     return FixPlan((Replace(func.value, cst.parse_expression(text)),), caution=_CHANGES)

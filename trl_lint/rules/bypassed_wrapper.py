@@ -160,7 +160,7 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
         names = names & own or names or own
     if is_combined_with_calls(root, event.node, names, event.attributes, WITHOUT_GRADIENTS):
         return True
-    if is_added_to(root, event.node, event.given) or embeds_for_a_forward(event.module.tree, root, event.node):
+    if is_added_to(root, event.node, event.with_gradients) or embeds_for_a_forward(event.module.tree, root, event.node):
         return True
     return taken_off is not None and calls_a_name_in(taken_off.module.tree, taken_off.node, root, WITHOUT_GRADIENTS)
 

@@ -129,7 +129,7 @@ def _of_sync_point(event: Divergence) -> Violation:
         message=_message(event),
         provenance=chain(event),
         help=_help(event).format(said("agree", event)),
-        branch=event.condition.node if event.way_out else None,
+        branch=event.condition.node if event.exit else None,
         guard=event.condition,
         here=here(event),
         by_default=None if _is_sure(event) else False,
@@ -179,7 +179,7 @@ def _of_dataset(event: DatasetDivergence) -> Violation:
             f"only some ranks prepare `{event.name}` here: the others use the raw one, and if the numbers of batches "
             "differ, some ranks wait until the time-out"
         ),
-        provenance=Step(event.handed.module, event.handed.node, event.handed.text, event.condition),
+        provenance=Step(event.use.module, event.use.node, event.use.text, event.condition),
         help=f"prepare it on every rank, the main process first: {said('first', event)}",
         metric=event.name,
         consequence=Consequence.WRONG_TRAINING,

@@ -80,14 +80,14 @@ class MeanOfMeans(Rule[Averaged]):
         if any(mean.trained for mean in event.means):
             return
         mean = _first(event)
-        handed = [Site(write.module, write.node, event.function) for write in event.handed]
-        for site in handed or (Site(event.module, event.node, event.function),):
+        passing = [Site(write.module, write.node, event.function) for write in event.passed_by]
+        for site in passing or (Site(event.module, event.node, event.function),):
             yield Violation(
                 event=event,
                 site=site,
                 message=_MESSAGE.format(what=_WHAT[mean.form]),
                 provenance=mean.provenance,
-                help=_HELP["helper" if event.handed else "reduce"].format(
+                help=_HELP["helper" if event.passed_by else "reduce"].format(
                     said("add up", event, event.payload.accelerator)
                 ),
             )

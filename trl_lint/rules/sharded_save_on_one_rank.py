@@ -83,7 +83,7 @@ class ShardedSaveOnOneRank(Rule[Divergence]):
                 message=_message(event, shown),
                 provenance=chain(event),
                 help=_help(event),
-                branch=event.condition.node if event.way_out else None,
+                branch=event.condition.node if event.exit else None,
                 guard=event.condition,
                 here=here(event),
                 by_default=None if shown.chosen else False,

@@ -74,7 +74,7 @@ class UnseededSplit(Rule[DatasetDrawn]):
             event=event,
             site=Site(event.module, event.node, event.drawer),
             message=_message(event),
-            provenance=event.handed,
+            provenance=event.use,
             help=f"draw the same on all ranks: {_advice(event)}, or call `set_seed` before it",
         )
 
@@ -95,14 +95,14 @@ def _message(event: DatasetDrawn) -> str:
 
 
 def _advice(event: DatasetDrawn) -> str:
-    how = event.how
-    if how.keyword:
-        return f"`{how.keyword.format(seed=42, torch='torch')}`"
-    return f"`{how.receiver.format(module=_module_of(event), seed=42)}.{event.name}(…)`"
+    row = event.row
+    if row.keyword:
+        return f"`{row.keyword.format(seed=42, torch='torch')}`"
+    return f"`{row.receiver.format(module=_module_of(event), seed=42)}.{event.name}(…)`"
 
 
 def _module_of(event: DatasetDrawn) -> str:
     owner = getattr(getattr(event.node, "func", None), "value", None)
     if not event.is_here or owner is None or isinstance(owner, str):
-        return event.how.module
+        return event.row.module
     return event.module.tree.code_for_node(owner)

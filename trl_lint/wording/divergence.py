@@ -24,7 +24,7 @@ _HERE = {
 
 def here(event: Divergence) -> str:
     """The effect of the divergence at the place of the finding, in a few words."""
-    if event.way_out:
+    if event.exit:
         return "some ranks may leave here" if event.may_stay else "some ranks leave here"
     return _HERE.get(event.by, "only some ranks get here")
 
@@ -36,10 +36,10 @@ def missed(event: Divergence, call: str) -> str:
         return f"{call} is in a loop that runs a different number of times on each rank (`{source}`)"
     if not event.after:
         return f"only {_ranks(event)} reach {call}"
-    if event.way_out:
+    if event.exit:
         if event.may_stay:
-            return f"{_ranks(event)} may `{event.way_out}` here and not reach {call}"
-        return f"{_ranks(event)} `{event.way_out}` here and do not reach {call}"
+            return f"{_ranks(event)} may `{event.exit}` here and not reach {call}"
+        return f"{_ranks(event)} `{event.exit}` here and do not reach {call}"
     return f"{_ranks(event)} do not reach {call}"
 
 

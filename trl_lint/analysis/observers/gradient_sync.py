@@ -92,7 +92,9 @@ def _emit(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
             if receiver is frame.cls and wrapped_models.is_wrapped(value)
         )
         with_gradients = _parameters_with_gradients(frame)
-        frame.emit(ModelCalled, node, model=model, path=path, names=names, attributes=attributes, given=with_gradients)
+        frame.emit(
+            ModelCalled, node, model=model, path=path, names=names, attributes=attributes, with_gradients=with_gradients
+        )
 
 
 def _needs_no_wrapper(frame: Frame, node: cst.CSTNode) -> bool:

@@ -80,7 +80,7 @@ def _check_data_sets(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         ):
             continue
         step = frame.step(node, f"every rank uses its own `{name}` here")
-        frame.emit(DatasetDivergence, provenance.node, tag=name, condition=provenance, handed=step, name=name)
+        frame.emit(DatasetDivergence, provenance.node, tag=name, condition=provenance, use=step, name=name)
 
 
 def _emit(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, receiver: Value | None) -> None:

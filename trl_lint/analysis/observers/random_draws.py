@@ -142,9 +142,9 @@ def _emit_draw(
         tag=id(draw.node),
         draw=draw,
         is_apart=draw.is_apart,
-        how=draw.row,
+        row=draw.row,
         name=draw.name.rpartition(".")[2],
-        handed=frame.step(node, text) if is_here else draw,
+        use=frame.step(node, text) if is_here else draw,
         drawer=draw.function if is_here else None,
         is_here=is_here,
         arguments=arguments if draw.function is frame.function else None,
@@ -164,9 +164,9 @@ def _emit_rank_local_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -
     is_whole = size is None or size.const is WORLD_SIZE
     if len(args.positional) > 1 or not is_whole or (shuffle is not None and shuffle.const is not True):
         return
-    how = table.DrawRow(generator="", gives="", seeds=((-1, "seed"),), keyword="seed={seed}")
-    draw = Draw(frame, node, table.ORDER, how, args, "each rank shuffles with its own seed here")
-    frame.emit(DatasetDrawn, node, draw=draw, is_apart=True, how=how, name=table.ORDER, handed=seed.provenance)
+    row = table.DrawRow(generator="", gives="", seeds=((-1, "seed"),), keyword="seed={seed}")
+    draw = Draw(frame, node, table.ORDER, row, args, "each rank shuffles with its own seed here")
+    frame.emit(DatasetDrawn, node, draw=draw, is_apart=True, row=row, name=table.ORDER, use=seed.provenance)
 
 
 def _is_under_seed_test(frame: Frame, node: cst.CSTNode) -> bool:

@@ -160,17 +160,17 @@ class Rendezvous(Observer["Frame"]):
 def _emit(frame: Frame, mismatch: Mismatch, point: SyncPoint) -> None:
     branch, after = mismatch.branch_points.branch, not mismatch.is_in_branch
     side = branch.continuing ^ 1 if after else int(point not in mismatch.branch_points.arms[0])
-    way_out = branch.exit_of(side) if after else None
+    leaving = branch.exit_of(side) if after else None
     frame.emit(
         Divergence,
-        (way_out or branch.test) if after else point.node,
+        (leaving or branch.test) if after else point.node,
         tag=id(branch.test),
         condition=branch.provenance,
         by=branch.by,
         holds=side == 0,
         sync_point=point,
         after=after,
-        way_out="" if way_out is None else type(way_out).__name__.lower(),
+        exit="" if leaving is None else type(leaving).__name__.lower(),
         may_stay=branch.through[side],
         caught=branch.tried is not None and mismatch.point.kind == "backward",
         origins=branch.origins,
@@ -252,8 +252,8 @@ def _is_not_reached_after(frame: Frame, branch_points: BranchPoints, point: Sync
         return False
     if contradiction(set_before(root, branch), around) is not None:
         return True
-    for way_out in exits_in(branch):
-        contradicted = contradiction(conditions_around(root, way_out), around)
+    for leaving in exits_in(branch):
+        contradicted = contradiction(conditions_around(root, leaving), around)
         value = None if contradicted is None else frame.node_values.get(id(contradicted.subject))
         if contradicted is None or value is None or value.rank.differs or not is_lasting(root, contradicted.subject):
             return False

@@ -420,7 +420,7 @@ def _report(frame: Frame, fact: AveragingFact, node: cst.CSTNode) -> None:
         node,
         tag=(fact.means, fact.passed_by),
         means=fact.means,
-        handed=fact.passed_by or NO_WRITES,
+        passed_by=fact.passed_by or NO_WRITES,
         statement=frame.statement,
         payload=_payload(frame, node, Value(ranks.REDUCED)),
     )
