@@ -74,10 +74,10 @@ def _number(release: str) -> tuple[int, ...]:
 
 def written(rows: Sequence[FixedBug]) -> str:
     """The table as it is in the module."""
-    lines = ["# fmt: off", "ROWS: tuple[Mended, ...] = ("]
+    lines = ["# fmt: off", "ROWS: tuple[FixedBug, ...] = ("]
     for row in rows:
         head = ", ".join(f'"{value}"' for value in row[:5])
-        lines.append(f"    Mended({head}, (")
+        lines.append(f"    FixedBug({head}, (")
         lines += [f'        "{each}",' for each in row.digests]
         lines.append("    )),")
     return "\n".join([*lines, ")", "# fmt: on", ""])

@@ -14,7 +14,7 @@ from trl_lint.knowledge.upstream import FixedBug
 
 def test_the_table_is_python():
     row = FixedBug("TRL003", "SomeTrainer.log", "0.1.0", "0.2.0", "#7", ("a", "b"))
-    names = {"Mended": FixedBug}
+    names = {"FixedBug": FixedBug}
     exec(written([row]), names)
     assert names["ROWS"] == (row,)
 

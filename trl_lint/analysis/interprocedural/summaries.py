@@ -112,7 +112,7 @@ class Runs(Definitions):
         super().__init__(project, versions)
         self.depth = 0
         self.round = 0
-        self.engine_outcomes: dict[int, bool | None] = {}  # by condition; see `conditions.engine_arm`
+        self.engine_outcomes: dict[int, bool | None] = {}  # by condition; see `conditions.engine_outcome`
         self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
         self.wraps_on_one_path = False
         self.job_flags = JobFlags()
