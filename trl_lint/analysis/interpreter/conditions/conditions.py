@@ -15,7 +15,7 @@ from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
-from trl_lint.analysis.transfer.models.wrapped_models import narrowed_to_model
+from trl_lint.analysis.transfer.models.wrapped_models import under_engine
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.analysis.transfer.tensors.operands import size_of
 from trl_lint.domain import ranks, shapes
@@ -40,7 +40,6 @@ from trl_lint.domain.kinds import (
     ContainerValue,
     NoneValue,
     NumberValue,
-    PreparedObject,
     TupleValue,
     library_name_of,
     role_of,
@@ -48,7 +47,7 @@ from trl_lint.domain.kinds import (
     with_single_process_value,
 )
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import SAME, Kind, Value, Wrapping
+from trl_lint.domain.values import SAME, Kind, Value
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK, RANK_FIELD
 from trl_lint.knowledge.schema import RANK_INDEX
@@ -419,12 +418,8 @@ def narrow_further(frame: Frame, part: cst.BaseExpression, outcome: bool, earlie
 
 
 def _under_engine(frame: Frame) -> None:
-    """Under DeepSpeed or FSDP the wrapper has attributes that DDP does not have."""
     for name, value in frame.memory.names.items():
-        if isinstance(value, PreparedObject) and heuristics.PREPARED_MODEL.fits(name):
-            value = narrowed_to_model(value)
-        if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
-            frame.memory.names[name] = value.replace(wrapping=Wrapping.UNKNOWN)
+        frame.memory.names[name] = under_engine(name, value)
 
 
 def _narrow(frame: Frame, test: cst.CSTNode, outcome: bool) -> None:

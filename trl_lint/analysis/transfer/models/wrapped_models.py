@@ -27,7 +27,13 @@ from trl_lint.domain.provenance import Prepared, WrappedWhere
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
-from trl_lint.knowledge.heuristics import MAKES_INPUTS, OPTIMIZER_OBJECT, PREPARED_WITH_MODEL, SCHEDULER_OBJECT
+from trl_lint.knowledge.heuristics import (
+    MAKES_INPUTS,
+    OPTIMIZER_OBJECT,
+    PREPARED_MODEL,
+    PREPARED_WITH_MODEL,
+    SCHEDULER_OBJECT,
+)
 
 # The kinds of values that may be frozen as a whole and then trained in part.
 _FROZEN = frozenset({Kind.MODEL, Kind.UNKNOWN})
@@ -90,6 +96,15 @@ def narrowed_to_model(value: Value) -> Value:
     wrapping = (value.wrapping or Wrapping.WRAPPED) if value.grad else Wrapping.UNKNOWN
     provenance = value.provenance.as_model if isinstance(value.provenance, Prepared) else value.provenance
     return ModelValue(SAME, provenance=provenance, wrapping=wrapping, grad=value.grad)
+
+
+def under_engine(name: str, value: Value) -> Value:
+    """What a name holds under DeepSpeed or FSDP, whose wrapper has attributes that DDP does not have."""
+    is_prepared = isinstance(value, PreparedObject) and PREPARED_MODEL.fits(name)
+    model = narrowed_to_model(value) if is_prepared else value
+    if model.kind is Kind.MODEL and model.wrapping is Wrapping.WRAPPED:
+        return model.replace(wrapping=Wrapping.UNKNOWN)
+    return value
 
 
 def narrowed_at(frame: Frame, prepared: Value, node: cst.CSTNode) -> Value:
