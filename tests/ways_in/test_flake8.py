@@ -88,7 +88,7 @@ def write(folder: Path, **files: str) -> None:
 def test_the_fixtures(jobs, tmp_path):
     # flake8 handles comments itself, so nothing is reported about them.
     folder = shutil.copytree(FIXTURES, tmp_path / "fixtures", ignore=shutil.ignore_patterns("unused_noqa"))
-    (folder / "pyproject.toml").write_text('[tool.trl-lint]\nselect = ["ALL"]\n')
+    (folder / "pyproject.toml").write_text('[tool.trl-lint]\nselect = ["ALL"]\npreview = true\n')
     found = flake8("--isolated", jobs, ".", folder=folder, start=run)
     expected = [
         (str(path.relative_to(FIXTURES)), *mark)
@@ -101,7 +101,7 @@ def test_the_fixtures(jobs, tmp_path):
     assert {path for path, *_ in launches} == {"bare_python_launch/launches/start.py"}
     assert [(path, row, code) for path, row, _, code in found if code != "TRL004"] == sorted(expected)
     assert {code for *_, code in found} == {"TRL004", *(code for *_, code in expected)}
-    own = trl_lint("--isolated", "--select=ALL", ".", folder=folder)
+    own = trl_lint("--isolated", "--preview", "--select=ALL", ".", folder=folder)
     assert found == [row for row in own if row[0].endswith(".py")]
 
 
