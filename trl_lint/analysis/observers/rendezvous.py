@@ -14,7 +14,7 @@ to the rules. A branch that leaves early (`return`, `break`, `continue`) lacks e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -23,7 +23,6 @@ from trl_lint.analysis.events import Divergence, DividedBy, Event
 from trl_lint.analysis.program.idioms.broadcast_orders import are_awaited
 from trl_lint.analysis.program.idioms.path_conditions import (
     branch_of,
-    branches_around,
     conditions_around,
     conditions_implied_by,
     contradiction,
@@ -36,6 +35,7 @@ from trl_lint.analysis.program.idioms.path_conditions import (
 )
 from trl_lint.analysis.program.syntax import below, of_class
 from trl_lint.analysis.state.event_trace import EventTrace
+from trl_lint.analysis.state.fork_paths import Fork, Forks, alternatives
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Observer
 from trl_lint.analysis.state.point_sequences import certainly_synchronises, conditional_points_before, first_unmatched
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.program.project.project import Module
 
-# The maximum number of paths through the forks of a function that are compared; with more of them, none is.
-_MAX_ALTERNATIVES = 16
 # The methods that run when a `with` block is entered and left.
 _HALVES = frozenset({"__enter__", "__exit__"})
 
@@ -69,25 +67,6 @@ class Branches:
 
     def __init__(self) -> None:
         self.by_test: dict[tuple[int, tuple[int, ...]], BranchPoints] = {}
-
-
-class Fork(NamedTuple):
-    """A condition that has the same result on all ranks: the points of its two branches, and those before its end.
-
-    through: which branches reach its end. The points of one branch are alternatives to those of the other.
-    """
-
-    test: cst.CSTNode
-    arms: tuple[Sequence[SyncPoint], Sequence[SyncPoint]]
-    until: Sequence[SyncPoint]
-    through: tuple[bool, bool]
-
-
-class Forks:
-    """The forks of a run, by their tests."""
-
-    def __init__(self) -> None:
-        self.by_test: dict[int, Fork] = {}
 
 
 class HalfWaits:
@@ -229,7 +208,7 @@ def _also_missing(
     frame: Frame, found: SyncPoint, sequences: Sequence[Sequence[SyncPoint]], branch_points: BranchPoints
 ) -> tuple[SyncPoint, ...]:
     """The points that are missing in alternatives: in the other branch, and on the other paths through forks."""
-    one, other = (_alternatives(frame, way) for way in sequences)
+    one, other = (alternatives(frame, way) for way in sequences)
     inside = {id(point) for arm in branch_points.arms for point in arm}
     firsts = (
         first_unmatched(mine, theirs, branch_points.branch)
@@ -296,55 +275,12 @@ def _skipped_backward(frame: Frame, branch_points: BranchPoints) -> SyncPoint | 
 
 def _always_synchronise(frame: Frame, sequences: Sequence[Sequence[SyncPoint]], branch: Branch) -> bool:
     """Whether two paths have the same sequence, whichever branches all ranks take at the forks in them."""
-    one, other = (_alternatives(frame, way) for way in sequences)
+    one, other = (alternatives(frame, way) for way in sequences)
 
     def matches(path: Sequence[SyncPoint], among: Sequence[Sequence[SyncPoint]]) -> bool:
         return any(first_unmatched(path, each, branch) is None for each in among)
 
     return all(matches(way, other) for way in one) and all(matches(way, one) for way in other)
-
-
-def _alternatives(frame: Frame, path: Sequence[SyncPoint]) -> list[list[SyncPoint]]:
-    """The sequences that a path may have, with either branch of each fork in it.
-
-    A fork within a branch is left alone where the path takes the other branch.
-    """
-    forks = list(reversed(frame.notes.of(Forks).by_test.values()))  # a fork is noted after those in its branches
-    around = {id(fork.test): branches_around(frame.root, fork.test) for fork in forks}
-    outer_tests = {test for tests in around.values() for test in tests}
-    found: list[tuple[Sequence[SyncPoint], Mapping[int, int]]] = [(path, {})]
-    for fork in forks:
-        parts = not all(fork.through) or any(point in path for arm in fork.arms for point in arm)
-        if parts and len(found) == _MAX_ALTERNATIVES:
-            return [list(path)]
-        if parts:
-            variants = (each for one in found for each in _with_either_branch(fork, around[id(fork.test)], *one))
-            kept = ((each, {test: arm for test, arm in arms.items() if test in outer_tests}) for each, arms in variants)
-            found = list({(tuple(map(id, each)), *arms.items()): (each, arms) for each, arms in kept}.values())
-    return [list(each) for each, _ in found]
-
-
-def _with_either_branch(
-    fork: Fork, around: Mapping[int, int], path: Sequence[SyncPoint], arms: Mapping[int, int]
-) -> Iterator[tuple[Sequence[SyncPoint], Mapping[int, int]]]:
-    """The paths through both branches of a fork; the same path if it takes a branch in which the fork is not.
-
-    around: the branch of each fork around this one in which it is. arms: the branches that the path takes.
-    """
-    if any(arms.get(test, arm) != arm for test, arm in around.items()):
-        yield path, arms
-        return
-    for arm in (0, 1):
-        yield _with_branch_taken(fork, arm, path), {**arms, id(fork.test): arm}
-
-
-def _with_branch_taken(fork: Fork, arm: int, path: Sequence[SyncPoint]) -> list[SyncPoint]:
-    """The sequence of a path on which this branch of a fork is taken."""
-    dropped = {id(point) for point in fork.arms[1 - arm]}
-    if not fork.through[arm]:
-        before = {id(point) for point in fork.until}
-        dropped |= {id(point) for point in path if id(point) not in before}
-    return [point for point in path if id(point) not in dropped]
 
 
 def _may_fail_on_some(frame: Frame, branch: Branch) -> bool:
