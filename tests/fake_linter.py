@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from trl_lint.findings import Applicability, Edit, Finding, Fix, Note, Position
+from trl_lint.linter.files.heirs import Heirs
 from trl_lint.linter.results import CommentContext, FixResult, SourceError
 from trl_lint.rules import find_rule
 
@@ -23,6 +24,7 @@ class FakeLinter:
         self.settings, self.roots = settings, roots
         self.rules, self.codes = rules, {rule.code for rule in rules}
         self.comments = CommentContext()
+        self.heirs = Heirs()
 
     def may_matter(self, source: bytes) -> bool:
         return b"harmless" not in source

@@ -92,7 +92,7 @@ def line_of(row: dict) -> int:
 
 def test_the_first_command_finds_what_is_marked(monkeypatch):
     monkeypatch.chdir(ROOT)
-    done = CliRunner().invoke(main, ["--output-format=json", "--select=ALL", "fixtures/"])
+    done = CliRunner().invoke(main, ["--output-format=json", "--preview", "--select=ALL", "fixtures/"])
     assert done.exit_code == 1
     found = sorted((Path(row["filename"]), line_of(row), row["code"]) for row in json.loads(done.stdout))
     # Unused comments are only reported in a run on the whole project.

@@ -94,7 +94,7 @@ def fits(failure: Failure, verdict: Verdict, evidence: list[str]) -> bool:
     """Whether an oracle failed as it must."""
     named = set(verdict.data.get("metrics", ()))
     return (
-        verdict.way == failure.way
+        verdict.kind == failure.way
         and (not failure.metrics or named == set(failure.metrics))
         and all(any(text in line for line in evidence) for text in (failure.said, failure.place))
     )

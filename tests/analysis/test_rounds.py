@@ -27,13 +27,13 @@ def analysed(folder, text):
 def rounds(monkeypatch):
     """How often each loop was run, by its node."""
     found: Counter[int] = Counter()
-    run = loops._round
+    run = loops._run_once
 
     def counted(frame, node, *args):
         found[id(node)] += 1
         return run(frame, node, *args)
 
-    monkeypatch.setattr(loops, "_round", counted)
+    monkeypatch.setattr(loops, "_run_once", counted)
     return found
 
 

@@ -8,7 +8,7 @@ rank-local means, whatever explains them. `freeze` is the key under which such a
     >>> from trl_lint.domain.provenance import Step
     >>> loss = TensorValue(ranks.LOCAL_MEAN)
     >>> again = loss.replace(provenance=Step(None, None, "computed elsewhere"))
-    >>> alike(loss, again), freeze(loss, {}) == freeze(again, {}), alike(loss, loss.replace(scalar=True))
+    >>> same_facts(loss, again), freeze(loss, {}) == freeze(again, {}), same_facts(loss, loss.replace(scalar=True))
     (True, True, False)
 """
 
