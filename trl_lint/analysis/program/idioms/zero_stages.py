@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import last_name, of_class
+from trl_lint.analysis.program.syntax import assigned_once, last_name
 
 _PARTITIONS = 3
 
@@ -17,8 +17,8 @@ def leaves_whole(root: cst.CSTNode, test: cst.BaseExpression | None) -> bool:
     """Whether a condition, or the condition that a name is bound to in `root`, is true at such a stage only."""
     match test:
         case cst.Name(value=name):
-            bound = [each.value for each in of_class(root, cst.Assign) if _binds(each, name)]
-            return len(bound) == 1 and not isinstance(bound[0], cst.Name) and leaves_whole(root, bound[0])
+            bound = assigned_once(root, name)
+            return not isinstance(bound, cst.Name) and leaves_whole(root, bound)
         case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
             return leaves_whole(root, left) or leaves_whole(root, right)
         case cst.Comparison(
@@ -27,7 +27,3 @@ def leaves_whole(root: cst.CSTNode, test: cst.BaseExpression | None) -> bool:
             name = last_name(asked.func if isinstance(asked, cst.Call) else asked)
             return "stage" in name.lower() and int(stage, 0) < _PARTITIONS
     return False
-
-
-def _binds(assignment: cst.Assign, name: str) -> bool:
-    return any(isinstance(each.target, cst.Name) and each.target.value == name for each in assignment.targets)
