@@ -187,7 +187,7 @@ def _readme_table() -> str:
 def _trust(rule: BaseRule) -> str:
     """The applicability of a rule's fixes, in words."""
     if not rule.has_fix:
-        return "no automatic fix yet"
+        return "hint"
     fix = fix_of(rule.fix_module)
     *others, last = (
         "hint" if each is Applicability.DISPLAY else each.value for each in (fix or RuleFix).applicabilities

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -12,7 +11,7 @@ from trl_lint.domain.absence import Absence
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import Control, FirstRank
 from trl_lint.domain.model_roles import is_replicated, is_trained
-from trl_lint.domain.provenance import SourceModule, Step, steps
+from trl_lint.domain.provenance import Step, steps
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import Payload, Value, Write
@@ -203,6 +202,19 @@ class HandedToPipeline(Event):
     argument: Arg
     name: str = ""
     accelerator: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpreadModelTrained(Event):
+    """A model whose layers are spread over all GPUs of a process is passed to what wraps it for several processes.
+
+    receiver: what it is passed to, as messages say it.
+    """
+
+    mentions = (LIBRARIES, mentions.SHARERS)
+
+    model: Value
+    receiver: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -425,23 +437,3 @@ class Known(Event):
 
     values: tuple[tuple[CSTNode, Value], ...]
     reached: Control
-
-
-# The maximum length of a node's source in a line.
-_SHOWN = 60
-# What remains of line ends inside brackets.
-_JOINED = re.compile(r"(?<=[(\[{]) |,? (?=[)\]}])")
-
-
-def source_of(step: Step) -> str:
-    """The source of the node of a step, on one line."""
-    return shown_source(step.module, step.node)
-
-
-def shown_source(module: SourceModule, node: CSTNode) -> str:
-    """The source of a node, on one line."""
-    code = module.tree.code_for_node(node)
-    source = " ".join(code.split())
-    if "\n" in code:
-        source = _JOINED.sub("", source)
-    return source if len(source) <= _SHOWN else f"{source[: _SHOWN - 3]}..."

@@ -78,6 +78,8 @@ class EnginesInUse(NamedTuple):
             in settings or in code.
         no_group: Whether these programs use a process group that nothing in them starts, and no known launch starts
             them on several processes.
+        several_shown: The file with a launch of one of these programs, or of the file itself, that says that it starts
+            several processes, "" if there is none.
     """
 
     shown: tuple[ShownEngine, ...] = ()
@@ -91,6 +93,7 @@ class EnginesInUse(NamedTuple):
     imported: bool = True
     drops_last: bool = False
     no_group: bool = False
+    several_shown: str = ""
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first engine that is shown and is one of these; those that launches choose come first."""

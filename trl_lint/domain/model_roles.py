@@ -20,6 +20,11 @@ def may_be_data_parallel(value: Value) -> bool:
     return is_trained(value) or is_data_parallel(value)
 
 
+def is_spread(value: Value) -> bool:
+    """Whether the layers of a model are spread over all GPUs of a process."""
+    return isinstance(value, ModelValue) and value.role is ModelRole.SPREAD
+
+
 def is_replicated(value: Value) -> bool:
     return isinstance(value, ModelValue) and value.role is ModelRole.REPLICATED
 

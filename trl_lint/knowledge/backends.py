@@ -55,6 +55,8 @@ BARE_KINDS = frozenset({"TPU", "XLA"})
 # Device maps that spread one model over all GPUs (transformers, modeling_utils.py). Accelerate's `prepare_model`
 # refuses such a model on several processes.
 SPREADING = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
+# With this variable set, it does not (accelerate, accelerator.py, `prepare_model`).
+ALLOWS_SPREAD = rb"ACCELERATE_BYPASS_DEVICE_MAP"
 # For Trainer, a device without an index is another one than its own (`cuda:0`): it takes the model for a spread one,
 # and does not wrap it (transformers: trainer.py, `is_model_parallel`).
 ANY_GPU = "cuda"

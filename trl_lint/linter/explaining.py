@@ -122,7 +122,7 @@ def _places(module: Module) -> Mapping[cst.CSTNode, CodeRange]:
 def _named(
     module: Module, places: Mapping[cst.CSTNode, CodeRange], node: cst.CSTNode, facts: Iterable[Fact]
 ) -> NameFacts:
-    from trl_lint.analysis.events import shown_source
+    from trl_lint.wording.shown_code import shown_source
 
     place = places[node]
     start, end = (Position(each.line, each.column + 1) for each in (place.start, place.end))

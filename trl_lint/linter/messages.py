@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trl_lint.analysis.events import source_of
 from trl_lint.linter import upstream
 from trl_lint.rules.base import Rule, Violation
+from trl_lint.wording.shown_code import source_of
 
 if TYPE_CHECKING:
     from trl_lint.domain.provenance import Step

@@ -65,7 +65,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import ModelCalled, WrapperDropped, shown_source
+from trl_lint.analysis.events import ModelCalled, WrapperDropped
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import DEEPSPEED
 from trl_lint.domain.provenance import Step
@@ -74,6 +74,7 @@ from trl_lint.domain.values import Wrapping
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 from trl_lint.rules.base import Rule, Violation
+from trl_lint.wording.shown_code import shown_source
 
 _WHERE_TO_KEEP = "the code does not show where to keep the wrapped model, and what should still use the bare one"
 _KEEP_EACH = "store the result in place of the bare model: `models[index] = accelerator.prepare(model)`"

@@ -44,12 +44,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import CollectiveCalled, shown_source
+from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
+from trl_lint.wording.shown_code import shown_source
 
 _LAUNCHES = {
     "always": "it fails on any launch",

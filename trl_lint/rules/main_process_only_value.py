@@ -61,10 +61,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import ValueLacked, shown_source, source_of
+from trl_lint.analysis.events import ValueLacked
 from trl_lint.domain.provenance import Step
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
+from trl_lint.wording.shown_code import shown_source, source_of
 
 
 class MainProcessOnlyValue(Rule[ValueLacked]):

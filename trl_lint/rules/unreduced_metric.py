@@ -60,13 +60,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from trl_lint.analysis.events import Logged, MetricShown, shown_source
+from trl_lint.analysis.events import Logged, MetricShown
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.ranks import METRIC, Origin, Rank, State
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.heuristics import METRIC_OF_ONE_RANK
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
+from trl_lint.wording.shown_code import shown_source
 
 if TYPE_CHECKING:
     from libcst import CSTNode

@@ -7,8 +7,9 @@ and its place is in the chain.
 
 from __future__ import annotations
 
-from trl_lint.analysis.events import Divergence, DividedBy, source_of
+from trl_lint.analysis.events import Divergence, DividedBy
 from trl_lint.domain.provenance import Step
+from trl_lint.wording.shown_code import source_of
 
 # Descriptions of the ranks that leave, or that make the call.
 _ON_SOME = {

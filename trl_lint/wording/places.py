@@ -9,11 +9,12 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from trl_lint.analysis.events import AttributeRead, shown_source
+from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE, TORCH_DISTRIBUTED
+from trl_lint.wording.shown_code import shown_source
 
 
 class Surroundings(Enum):

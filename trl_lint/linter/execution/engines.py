@@ -36,12 +36,14 @@ from trl_lint.linter.execution.project_scan import (
     is_around,
     is_chosen,
     is_named,
+    is_of_one,
     launches_of,
     may_be_named,
     names_one,
     parts_of,
     settings_in_use,
     settings_meant,
+    several_shown,
 )
 from trl_lint.linter.execution.scan_cache import ScanCache
 from trl_lint.linter.files.budget import Budget, TooLarge
@@ -224,7 +226,8 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     drops_last = _drop_last(project, {*programs, *users})
     no_group = is_one and _have_no_group(project, programs)
     processes = one_node, launched, one_process, some_one_process
-    return EnginesInUse(shown, only, *processes, own_engines, alone, imported, drops_last, no_group)
+    several = several_shown(project, programs or {str(asks)})
+    return EnginesInUse(shown, only, *processes, own_engines, alone, imported, drops_last, no_group, several)
 
 
 def _nearest(
@@ -288,24 +291,13 @@ def _is_one_process(project: ProjectScan, file: str, users: Collection[str]) -> 
 
 
 def _is_started_on_several(project: ProjectScan, programs: Collection[str]) -> bool:
-    return not all(_is_of_one(project, launch) for launch in launches_of(project, programs))
-
-
-def _is_of_one(project: ProjectScan, launch: LaunchEngines) -> bool:
-    """Whether a launch starts one process: it says so, or leaves that to settings that do.
-
-    Settings of the project replace the default in the home folder.
-    """
-    if launch.one_process or launch.counted or (launch.engines and not launch.configuration):
-        return launch.one_process
-    meant = [each.shown.one_process for each in settings_meant(project.files, launch)]
-    return bool(meant) and all(meant)
+    return not all(is_of_one(project, launch) for launch in launches_of(project, programs))
 
 
 def _is_started_as_one(project: ProjectScan, program: str) -> bool:
     """Whether commands in other files start a program, and each of them as one process."""
     started = launches_of(project, {program})
-    return all(_is_of_one(project, launch) for launch in started) if started else _is_bare(project, program)
+    return all(is_of_one(project, launch) for launch in started) if started else _is_bare(project, program)
 
 
 def _says_that_it_is_one(project: ProjectScan, program: str) -> bool:
@@ -333,7 +325,7 @@ def _is_beside_bare(project: ProjectScan, program: str) -> bool:
     shown = [each.shown for each in project.files if not each.shown.program or each.folder == folder]
     if program not in project.importers.programs or any(each.engines or each.spawns for each in shown):
         return False
-    if not all(_is_of_one(project, launch) for launch in all_launches(project)):
+    if not all(is_of_one(project, launch) for launch in all_launches(project)):
         return False
     beside = [each for each in project.importers.programs if PurePosixPath(each).parent == folder]
     return bool(launches_of(project, beside)) or any(_bare_starts(project, each, own=False) for each in beside)
@@ -348,10 +340,10 @@ def _bare_starts(project: ProjectScan, program: str, *, own: bool) -> list[BareS
 def _options_of_one_process(project: ProjectScan, program: str) -> frozenset[str]:
     """The options that a program gets when started as one process, and never in a launch of several processes."""
     started = launches_of(project, {program})
-    several = [launch.options for launch in started if not _is_of_one(project, launch)]
+    several = [launch.options for launch in started if not is_of_one(project, launch)]
     if not several or None in several:
         return frozenset()
-    alone = [launch.options or frozenset() for launch in started if _is_of_one(project, launch)]
+    alone = [launch.options or frozenset() for launch in started if is_of_one(project, launch)]
     alone += [start.options for start in _bare_starts(project, program, own=True)]
     return frozenset[str]().union(*alone).difference(*(each or () for each in several))
 

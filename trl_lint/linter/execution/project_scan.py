@@ -139,6 +139,34 @@ def settings_meant(files: Sequence[FileScan], launch: LaunchEngines) -> list[Fil
     return [each for each in settings if fnmatchcase(each.name, pattern) or fnmatchcase(each.name, f"*/{pattern}")]
 
 
+def is_of_one(project: ProjectScan, launch: LaunchEngines) -> bool:
+    """Whether a launch starts one process: it says so, or leaves that to settings that do.
+
+    Settings of the project replace the default in the home folder.
+    """
+    if launch.one_process or launch.counted or (launch.engines and not launch.configuration):
+        return launch.one_process
+    meant = [each.shown.one_process for each in settings_meant(project.files, launch)]
+    return bool(meant) and all(meant)
+
+
+def several_shown(project: ProjectScan, programs: Collection[str]) -> str:
+    """The first file with a launch of one of these programs that says that it starts several processes, or ""."""
+    for file in project.files:
+        for launch in file.shown.launches:
+            if _is_of_several(project, launch) and names_one(project, file, launch.program, programs):
+                return file.name
+    return ""
+
+
+def _is_of_several(project: ProjectScan, launch: LaunchEngines) -> bool:
+    """Whether a launch gives a number of processes, or names settings that do, and that is not one."""
+    if launch.one_process or launch.counted:
+        return not launch.one_process
+    meant = [each.shown.one_process for each in settings_meant(project.files, launch)] if launch.configuration else []
+    return bool(meant) and not any(meant)
+
+
 def is_chosen(file: FileScan, in_use: Collection[tuple[str, ...]] | None) -> bool:
     """Whether a file is not a settings file that launches ignore in favour of others. in_use: see `settings_in_use`."""
     return in_use is None or not _is_settings(file) or is_named(file.name, in_use)
