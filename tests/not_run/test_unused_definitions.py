@@ -69,6 +69,26 @@ def test_a_class_that_another_file_makes(tmp_path, other, expected):
 
 
 @pytest.mark.parametrize(
+    ("use", "start", "expected"),
+    [
+        ("from callbacks import Saver\n", START, False),
+        ("from callbacks import (\n    Saver,\n)\n# Saver()\n", START, False),
+        ("from callbacks import Saver\nmade = Saver()\n", START, True),
+        ("from callbacks import Saver as Keeper\nmade = Keeper()\n", START, True),
+        ("from callbacks import Saver\n", "", True),  # importers of this module may create one
+        ("", START, True),  # a library for others
+    ],
+)
+def test_a_class_in_a_file_of_its_own(tmp_path, use, start, expected):
+    text = CALLBACK.format(use="pass").encode()
+    (tmp_path / "callbacks.py").write_bytes(text)
+    (tmp_path / "train.py").write_text(f"{use}from transformers import Trainer\ndef main(): ...\n{start}")
+    linter = Linter(Settings(), (tmp_path,), (find_rule("TRL008"),))
+    linter.prepare((path, path.read_bytes()) for path in sorted(tmp_path.glob("*.py")))
+    assert [each.by_default for each in linter.check(tmp_path / "callbacks.py", text)] == [expected]
+
+
+@pytest.mark.parametrize(
     ("decorator", "use", "expected"),
     [
         ("", OTHER_START, False),

@@ -17,6 +17,7 @@ from trl_lint.analysis.interprocedural.function_order import callers_first, crea
 from trl_lint.analysis.interprocedural.overridden_hooks import is_from_overridden_hook
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.observers import all_observers
+from trl_lint.analysis.program.definitions import creations
 from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance
 from trl_lint.analysis.program.definitions.parameter_uses import by_name, by_use
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, Parameter
@@ -186,10 +187,14 @@ class Engine(Runs):
             if value is UNKNOWN:
                 used = by_use(function) if used is None else used
                 value = used.get(name) or by_name(function.module, name) or value
-            value = settings.parameter_by_name(name, value)
+            refined = settings.parameter_by_name(name, value)
+            value = value if refined is not value and self._may_differ(cls, function, name) else refined
             value = settings.option(name, value) if function.is_command else value
             names[name] = self._traced(frame, parameter, value, name)
         return names
+
+    def _may_differ(self, cls: ClassInfo | None, function: FunctionInfo, name: str) -> bool:
+        return cls is not None and function.name == "__init__" and creations.may_differ(self.project, cls, name)
 
     def _by_annotation(self, frame: Frame, parameter: Parameter) -> Value:
         if parameter.annotation is None:
@@ -298,7 +303,9 @@ class Engine(Runs):
         known = self._by_annotation(Frame(self, method.module), parameter)
         if known is UNKNOWN and self.is_subclass(cls, "transformers.TrainerCallback"):
             known = CONSTRUCTOR_OF_CALLBACK.get(parameter.name, UNKNOWN)
-        return known if known is not UNKNOWN else SAME
+        if known is UNKNOWN and not self._may_differ(cls, method, parameter.name):
+            return SAME
+        return known
 
     def _enter_hook(self, cls: ClassInfo, method: FunctionInfo, rows: tuple[Hook, ...]) -> Summary:
         parameters = _parameters_of(rows)
@@ -306,7 +313,8 @@ class Engine(Runs):
         summary = self._enter_with(method, cls, {**parameters, **_added_switches(method, parameters)})
         summary.trace.steps |= gets_batch and rows[-1].name.rpartition(".")[2] not in EVALUATION_HOOKS
         # `_save`, which writes, is called on the main process only; a hook that saves is called on each rank.
-        summary.trace.launched |= rows[-1].called and method.name != "_save"
+        by_each = not creations.is_of_some_ranks(self.project, cls)
+        summary.trace.launched |= rows[-1].called and method.name != "_save" and by_each
         summary.trace.trains |= rows[-1].trains
         if method.name in LOSSES:
             for trains_with in self.domains.loss:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions import creations
 from trl_lint.analysis.program.syntax import last_name, of_class
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank, State
@@ -208,6 +209,10 @@ _TIME = re.compile(r"(?i)\w*(?:time|date|now)\w*")
 _TEXT_CALLS = r"""(?:\.(?:lower|[lr]?strip|r?split|splitlines|upper)\((?:"[^"]*"|'[^']*')?\))*"""
 
 
+# `self.path = path`, `self.path = Path(path)`.
+_STORED = re.compile(r"self\.\w+\s*=\s*(?:[\w.]+\()?(\w+)\)?\s*(?:#.*)?")
+
+
 def _copies(text: str, name: str) -> bool:
     """Whether a text copies a setting: `self.debug = cfg.debug`, `args.names = args.names.split(",")`."""
     field = re.escape(name)
@@ -222,8 +227,19 @@ def _extends(text: str, name: str) -> bool:
 
 
 def _is_shared_path(frame: Frame, name: str) -> bool:
-    """Whether `self.output_dir` is a shared path: the file sets it to nothing that may be rank-local."""
-    return _is_path_name(name) and not any(map(RANK_LOCAL_PATH.fits, _assigned(frame, name)))
+    """Whether `self.output_dir` is a shared path: the program sets it to nothing that may be rank-local."""
+    if not _is_path_name(name):
+        return False
+    texts = _assigned(frame, name)
+    return not any(map(RANK_LOCAL_PATH.fits, texts)) and not any(_may_be_passed(frame, each) for each in texts)
+
+
+def _may_be_passed(frame: Frame, text: str) -> bool:
+    """Whether an assignment stores what the constructor is passed, and that may be rank-local: `self.path = path`."""
+    stored = _STORED.fullmatch(text)
+    if stored is None or frame.cls is None:
+        return False
+    return creations.may_differ(frame.engine.project, frame.cls, stored[1])
 
 
 def _is_path_name(name: str) -> bool:

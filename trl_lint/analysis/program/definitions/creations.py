@@ -1,0 +1,95 @@
+"""Where a program creates objects of a class: what it passes there, and on which ranks.
+
+class Report(TrainerCallback):
+    def __init__(self, path): self.path = path
+
+trainer.add_callback(Report(f"report_{rank}.json"))       may_differ(…, "path"): each rank may pass another one
+if rank == 0: trainer.add_callback(Report("report.json"))  is_of_some_ranks(…): the others have no such object
+
+The code of all linted files counts, as far as it is written there. A script that sees one GPU is one process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.project.project import Module, Project
+from trl_lint.analysis.program.syntax import ancestors, identifiers, last_name, of_class
+from trl_lint.knowledge.backends import SINGLE_PROCESS
+from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK, RANK_LOCAL_PATH, is_rank_name
+from trl_lint.knowledge.torch_distributed import RANK_VARIABLES
+
+
+class Creation(NamedTuple):
+    """A call of a class: the code of its arguments, and whether a condition around it may ask for the rank."""
+
+    positional: tuple[str, ...]
+    keywords: tuple[tuple[str, str], ...]
+    of_some_ranks: bool
+
+
+def is_of_some_ranks(project: Project, cls: ClassInfo) -> bool:
+    """Whether each known creation of an object of a class is under a condition that may ask for the rank."""
+    known = _creations(project, cls.name)
+    return bool(known) and all(each.of_some_ranks for each in known)
+
+
+def may_differ(project: Project, cls: ClassInfo, name: str) -> bool:
+    """Whether a known creation passes the constructor something that has a word for the rank, the time or the like."""
+    constructor = cls.find("__init__")
+    names = [] if constructor is None else [each.name for each in constructor.parameters[1:]]
+    passed = (each for creation in _creations(project, cls.name) for each in _passed(creation, names))
+    return any(given == name and RANK_LOCAL_PATH.fits(code) for given, code in passed)
+
+
+def _passed(creation: Creation, names: list[str]) -> Iterator[tuple[str, str]]:
+    yield from zip(names, creation.positional, strict=False)
+    yield from creation.keywords
+
+
+def _creations(project: Project, name: str) -> tuple[Creation, ...]:
+    return project.notes.cached((_creations, name), lambda: tuple(_find_creations(project, name)))
+
+
+def _find_creations(project: Project, name: str) -> Iterator[Creation]:
+    called = re.compile(rb"\b%b\s*\(" % re.escape(name).encode())
+    for path, code in project.linted_code(name):
+        module = project.module(path) if called.search(code) else None
+        if module is not None and not module.mentions(SINGLE_PROCESS):
+            yield from map(partial(_creation, module), _calls_of(module, name))
+
+
+def _calls_of(module: Module, name: str) -> Iterator[cst.Call]:
+    return (each for each in of_class(module.tree, cst.Call) if last_name(each.func) == name)
+
+
+def _creation(module: Module, call: cst.Call) -> Creation:
+    positional = tuple(_code_of(module, each.value) for each in call.args if each.keyword is None)
+    named = ((each.keyword, each.value) for each in call.args)
+    keywords = tuple((keyword.value, _code_of(module, value)) for keyword, value in named if keyword is not None)
+    return Creation(positional, keywords, any(map(_may_ask_for_rank, _tests_around(module, call))))
+
+
+def _code_of(module: Module, value: cst.BaseExpression) -> str:
+    """The code of an argument; a constant text is the same for all ranks, whatever its words."""
+    return "" if isinstance(value, cst.SimpleString) else module.tree.code_for_node(value)
+
+
+def _tests_around(module: Module, call: cst.Call) -> Iterator[cst.BaseExpression]:
+    """The conditions that decide whether a call is made, in its function."""
+    path = (*ancestors(module.tree, call), call)
+    for outer, inner in pairwise(path):
+        if isinstance(outer, (cst.If, cst.IfExp)) and inner is not outer.test:
+            yield outer.test
+
+
+def _may_ask_for_rank(test: cst.BaseExpression) -> bool:
+    words = [*identifiers(test), *(str(each.evaluated_value) for each in of_class(test, cst.SimpleString))]
+    return any(is_rank_name(each) or MAY_ASK_FOR_RANK.fits(each) or each in RANK_VARIABLES for each in words)
