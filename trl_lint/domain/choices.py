@@ -4,6 +4,10 @@ cls = CLIPTextModel if args.small else T5EncoderModel      OneOfClasses({both}),
 cls.from_pretrained(path)                                  a model, as both return one
 cls = LazyRows if args.lazy else Rows                      OneOfProjectClasses((both,)), classes of the project
 cls(rows)                                                  what holds for an instance of either
+from rows import LazyRows, Rows
+cls = LazyRows if args.lazy else Rows                      OneOfProjectNames((both,)), looked up once it is used
+rows = LazyRows() if args.lazy else Rows()                 OneOfProjectObjects((both,)), instances of the project's classes
+rows.save(path)                                            the methods of both are followed
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import LibraryName, ModuleValue
+from trl_lint.domain.kinds import InstanceValue, LibraryName, ModuleValue, ProjectName
 from trl_lint.domain.values import Facts, Kind, Value
 
 if TYPE_CHECKING:
@@ -41,19 +45,61 @@ class OneOfProjectClasses(Value):
         self.options = options
 
 
+class OneOfProjectNames(ModuleValue):
+    """One of several names, one of them at least from another file of the project. options: names and classes."""
+
+    __slots__ = ("options",)
+    parts: ClassVar[dict[str, object]] = {"options": ()}
+
+    def __init__(self, options: tuple[Value, ...], **facts: Unpack[Facts]) -> None:
+        super().__init__(ranks.SAME, **facts)
+        self.options = options
+
+
+class OneOfProjectObjects(Value):
+    """One of several instances of classes of the project. options: these instances."""
+
+    __slots__ = ("options",)
+    kind = Kind.INSTANCE
+    parts: ClassVar[dict[str, object]] = {"options": ()}
+
+    def __init__(self, options: tuple[Value, ...], **facts: Unpack[Facts]) -> None:
+        super().__init__(ranks.SAME, **facts)
+        self.options = options
+
+
+CHOICES = (OneOfProjectClasses, OneOfProjectNames, OneOfProjectObjects)
 # How many classes are kept apart.
 _MAX_OPTIONS = 4
 
 
 def one_of_project_classes(a: Value, b: Value) -> OneOfProjectClasses | None:
     """The choice between these classes of the project; None if there are too many."""
-    known = _options(a)
-    options = (*known, *(each for each in _options(b) if not any(map(each.same_parts, known))))
+    options = _options_of_both(a, b)
     return a.as_a(OneOfProjectClasses).with_parts(options) if len(options) <= _MAX_OPTIONS else None
 
 
+def one_of_project_names(a: Value, b: Value) -> OneOfProjectNames | None:
+    """The choice between these imported names and classes; None for everything else, and if they are too many."""
+    options = _options_of_both(a, b)
+    is_known = all(isinstance(each, ProjectName) and each.name for each in options if each.kind is not Kind.CLASS)
+    return a.as_a(OneOfProjectNames).with_parts(options) if is_known and len(options) <= _MAX_OPTIONS else None
+
+
+def one_of_project_objects(a: Value, b: Value) -> OneOfProjectObjects | None:
+    """The choice between these instances; None if one is no instance of a class of the project, or they are too many."""
+    options = _options_of_both(a, b)
+    is_known = all(isinstance(each, InstanceValue) and each.is_of_project for each in options)
+    return a.as_a(OneOfProjectObjects).with_parts(options) if is_known and len(options) <= _MAX_OPTIONS else None
+
+
+def _options_of_both(a: Value, b: Value) -> tuple[Value, ...]:
+    known = _options(a)
+    return (*known, *(each for each in _options(b) if not any(map(each.same_parts, known))))
+
+
 def _options(value: Value) -> tuple[Value, ...]:
-    return value.options if isinstance(value, OneOfProjectClasses) else (value,)
+    return value.options if isinstance(value, CHOICES) else (value,)
 
 
 def classes_of(value: Value) -> frozenset[str]:

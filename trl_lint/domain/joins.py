@@ -17,7 +17,13 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from trl_lint.domain import absence, averaging, devices, ranks, shapes
-from trl_lint.domain.choices import OneOfClasses, classes_of, one_of_project_classes
+from trl_lint.domain.choices import (
+    OneOfClasses,
+    classes_of,
+    one_of_project_classes,
+    one_of_project_names,
+    one_of_project_objects,
+)
 from trl_lint.domain.constants import MISSING, NONE_ON_SOME
 from trl_lint.domain.kinds import (
     BLANKS,
@@ -256,7 +262,12 @@ def _joined_kinds(a: Value, b: Value) -> Value:
             return other
         if isinstance(value, PreparedObject) and _is_prepared_model(other, value):
             return other
-    return a.as_a(BatchValue if a.kind in _DATA and b.kind in _DATA else Value)
+    chosen = one_of_project_names(a, b) if {a.kind, b.kind} == _NAMES else None
+    return chosen or a.as_a(BatchValue if a.kind in _DATA and b.kind in _DATA else Value)
+
+
+# What stands for a class: the class, or its name in another file.
+_NAMES = {Kind.CLASS, Kind.MODULE}
 
 
 def _is_prepared_model(model: Value, prepared: Value) -> bool:
@@ -284,11 +295,17 @@ def _merged_parts(a: Value, b: Value) -> Value:
         general = a.of_any_site()
         if general.same_parts(b.of_any_site()):
             return general
+    objects = one_of_project_objects(a, b) if a.kind is Kind.INSTANCE else None
+    if objects is not None:
+        return objects
     if isinstance(a, LibraryInstance) and isinstance(b, LibraryInstance) and a.name == b.name:
         return a if type(a) is LibraryInstance else b
     chosen = one_of_project_classes(a, b) if a.kind is Kind.CLASS else None
     if chosen is not None:
         return chosen
+    named = one_of_project_names(a, b) if a.kind is Kind.MODULE else None
+    if named is not None:
+        return named
     one, other = classes_of(a), classes_of(b)
     if one and other:
         return a.as_a(OneOfClasses).with_parts(one | other)

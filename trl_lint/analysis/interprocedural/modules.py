@@ -16,11 +16,13 @@ from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
+from trl_lint.domain.choices import OneOfProjectClasses, OneOfProjectNames, OneOfProjectObjects
 from trl_lint.domain.constants import MISSING, WORLD_TRUE, World
 from trl_lint.domain.control import UNIFORM
+from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import NONE, LibraryInstance, LibraryName, NumberValue, ProjectName, StringValue
 from trl_lint.domain.ranks import State
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import torch as torch_table
 from trl_lint.knowledge.schema import RANK_INDEX, WORLD, Attribute
@@ -117,7 +119,7 @@ class Names(Tables):
     def settle(self, value: Value, *, base: bool = False) -> Value:
         """Look up an imported name of the project, now that it is used (`base`: as a base class)."""
         if not isinstance(value, ProjectName) or value.name is None:
-            return value
+            return self._settle_each(value) if isinstance(value, OneOfProjectNames) else value
         key = (value.path, value.name, base)
         found = self._settled.get(key)
         if found is None:
@@ -127,6 +129,11 @@ class Names(Tables):
                 found = self._custom_class(value)
             self._settled[key] = found
         return found
+
+    def _settle_each(self, value: OneOfProjectNames) -> Value:
+        """The choice between what several names mean, if that is known of all of them."""
+        found = join_all([self.settle(option) for option in value.options])
+        return found if isinstance(found, (OneOfProjectClasses, OneOfProjectObjects)) else SAME
 
     def _custom_class(self, reference: ProjectName) -> Value:
         """A class that the configuration has, although its source does not show it."""

@@ -61,6 +61,14 @@ def entry_at(cell: Cell, key: Hashable) -> Value | None:
     return found if found is None or not isinstance(key, str) else settings.unless_rank_name(key, found)
 
 
+def part_of_dict(frame: Frame, receiver: ContainerValue, name: str) -> Value | None:
+    """`outputs.loss` of a model's output with assigned entries; a plain dict has no such attributes."""
+    cells = frame.memory.cells(receiver)
+    found = [read_key(cell, name) for cell in cells if cell.shape == "dict" and not hasattr(dict, name)]
+    known = [value for value in found if value is not None]
+    return join_all(known) if known and len(known) == len(cells) else None
+
+
 def tuple_of(frame: Frame, items: Sequence[Value], node: Place) -> Value:
     """A tuple of these items; a list of their join if they are too many."""
     if is_small(items):

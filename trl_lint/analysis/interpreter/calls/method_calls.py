@@ -28,10 +28,10 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
-from trl_lint.domain.choices import OneOfClasses
+from trl_lint.domain.choices import OneOfClasses, OneOfProjectClasses, OneOfProjectObjects
 from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD
-from trl_lint.domain.joins import join_all
+from trl_lint.domain.joins import join, join_all
 from trl_lint.domain.kinds import (
     BatchRole,
     BatchValue,
@@ -51,6 +51,7 @@ from trl_lint.domain.kinds import (
     library_name_of,
 )
 from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import engines, heuristics, library, models, torch_distributed, torch_ops
 from trl_lint.knowledge.schema import Collective, Sink
@@ -73,6 +74,8 @@ def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, no
         return BOTTOM
     if isinstance(receiver, OneOfClasses):
         return _loaded_by_one_of(receiver, name) or _call_on_unknown_object(frame, SAME, name, args, node)
+    if isinstance(receiver, (OneOfProjectClasses, OneOfProjectObjects)):
+        return _called_on_each(frame, receiver, name, args, node)
     called = (
         library_calls.call_through_class(frame, receiver, name, args, node) if type(receiver) is LibraryName else None
     )
@@ -130,6 +133,22 @@ def _loaded_by_one_of(classes: OneOfClasses, name: str) -> Value | None:
     values = [library.maker(f"{library.canonical(cls)}.{name}") for cls in sorted(classes.names)]
     found = [value for value in values if value is not None]
     return join_all(found) if len(found) == len(values) else None
+
+
+def _called_on_each(
+    frame: Frame, receiver: OneOfProjectClasses | OneOfProjectObjects, name: str, args: Arguments, node: cst.CSTNode
+) -> Value:
+    """A method of one of several objects or classes of the project: each may be the one that is called."""
+    before = len(frame.sync_points)
+    longest: list[SyncPoint] = []
+    result: Value = BOTTOM
+    for option in receiver.options:
+        result = join(result, call_member(frame, option, name, args, node))
+        points = frame.sync_points[before:]
+        longest = max(longest, points, key=len)
+        del frame.sync_points[before:]
+    frame.sync_points += longest
+    return result
 
 
 def _call_on_unknown_object(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:

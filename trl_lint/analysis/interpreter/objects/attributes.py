@@ -18,17 +18,18 @@ from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionVa
 from trl_lint.analysis.program.idioms.result_uses import has_no_module, only_guards_uses
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.project.import_lines import is_defined_in_reach
-from trl_lint.analysis.state import settings
+from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.records import Field
 from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.domain import ranks
+from trl_lint.domain.choices import OneOfProjectObjects
 from trl_lint.domain.constants import MISSING, WORLD_SIZE
 from trl_lint.domain.derived import derived, of_drawn_table
 from trl_lint.domain.devices import GLOBAL_RANK, Device
-from trl_lint.domain.heap import Cell, read_key
-from trl_lint.domain.joins import join_all
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.joins import join, join_all
 from trl_lint.domain.kinds import (
     BasePrefix,
     BatchRole,
@@ -73,6 +74,8 @@ def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bo
             return frame.engine.member(receiver, name)
         case InstanceValue():
             return _of_instance(frame, receiver, name, node, called)
+        case OneOfProjectObjects():
+            return join_all([read(frame, each, name, node, called) for each in receiver.options])
         case ModelValue():
             return of_model(frame, receiver, name, node, called)
         case PathValue():
@@ -90,17 +93,9 @@ def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bo
         case ClassValue():
             return _of_class(frame, receiver, name)
         case ContainerValue():
-            part = None if called else _part_of_dict(frame, receiver, name)
+            part = None if called else containers.part_of_dict(frame, receiver, name)
             return BoundMethod(receiver, name) if part is None else part
     return _of_unknown_object(frame, receiver, name, node)
-
-
-def _part_of_dict(frame: Frame, receiver: ContainerValue, name: str) -> Value | None:
-    """`outputs.loss` of a model's output with assigned entries; a plain dict has no such attributes."""
-    cells = frame.memory.cells(receiver)
-    found = [read_key(cell, name) for cell in cells if cell.shape == "dict" and not hasattr(dict, name)]
-    known = [value for value in found if value is not None]
-    return join_all(known) if known and len(known) == len(cells) else None
 
 
 _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST})
@@ -445,5 +440,8 @@ def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value
         frame.write_attribute(
             receiver.cls, target.attr.value, value.replace(pending=frozenset()) if value.pending else value
         )
+    elif isinstance(receiver, OneOfProjectObjects):
+        for each in receiver.options:
+            assign_attribute(frame, each, target, join(read(frame, each, target.attr.value, target), value))
     elif receiver.kind is Kind.UNKNOWN or library_name_of(receiver) in DICTS_OF_ATTRIBUTES:
         given_fields.assign(frame, target, value)

@@ -39,6 +39,7 @@ class ProjectInstance(InstanceValue):
     """An instance of a class of the project."""
 
     __slots__ = ("cls",)
+    is_of_project = True
     parts: ClassVar[dict[str, object]] = {"cls": None}
 
     def __init__(self, cls: ClassInfo, **facts: Unpack[Facts]) -> None:
