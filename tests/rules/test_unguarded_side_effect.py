@@ -680,6 +680,44 @@ def test_a_setting_that_is_cut_into_parts_is_one(put, is_reported):
     assert bool(SNIPPETS.findings(text)) is is_reported
 
 
+CHANGED = """
+import os
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+args = parse()
+{}
+if args.chosen is None:
+    os.remove("x")
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "is_reported"),
+    [
+        ("if args.debug:\n    args.chosen = None", True),
+        ("args.chosen = args.name if args.debug else 3", True),
+        ("if args.chosen == 'all':\n    args.chosen = args.name + '_' + args.kind", True),
+        ("if args.debug:\n    args.chosen = None\nif args.chosen == 'x':\n    args.chosen = 'y'", True),
+        ("if accelerator.process_index != 0:\n    args.chosen = None", False),
+        ("if ask():\n    args.chosen = None", False),
+        ("args.chosen = ask()", False),
+        ("args.chosen = args.names[accelerator.process_index]", False),
+        ("def change(args):\n    args.chosen = None", False),
+        ("if args.debug:\n    args.chosen = None\ndef change(args):\n    args.chosen = ask()", False),
+    ],
+)
+def test_a_setting_that_is_changed_in_the_same_way_on_all_ranks_is_one(change, is_reported):
+    assert bool(SNIPPETS.findings(CHANGED.format(change))) is is_reported
+
+
+def test_a_setting_that_is_changed_later_in_a_loop_may_not_be_one():
+    body = "for name in args.names:\n    if args.chosen is None:\n        os.remove('x')\n    {}\n"
+    text = CHANGED.format(body.format("name")).partition("if args.chosen is None:\n    os")[0]
+    assert SNIPPETS.findings(text)
+    assert not SNIPPETS.findings(text.replace("    name\n", "    args.chosen = ask(name)\n"))
+
+
 def test_what_the_programs_own_parser_gives_is_the_same_everywhere():
     text = "from transformers import HfArgumentParser\n" + SETTINGS_ASKED.format("parsed.x", "return")
     text = text.replace("    if", "    parser = HfArgumentParser(Own)\n    parsed = parser.parse_args()\n    if")

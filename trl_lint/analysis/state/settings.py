@@ -23,6 +23,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions import creations
 from trl_lint.analysis.program.syntax import last_name, of_class
+from trl_lint.analysis.state import changed_settings
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
@@ -54,7 +55,8 @@ def known_by_name(frame: Frame, node: cst.Attribute, owner: Value, value: Value)
     name = node.attr.value
     if value.kind not in _KINDS:
         return value
-    if not (_is_setting(frame, node.value, owner, name) or _is_shared_path(frame, name)):
+    is_setting = _is_setting(frame, node.value, owner, name) or _is_changed_setting(frame, node, owner)
+    if not (is_setting or _is_shared_path(frame, name)):
         return value
     return SETTING if value is UNKNOWN else value.replace(rank=ranks.SETTING)
 
@@ -176,6 +178,19 @@ def spread(frame: Frame, name: str, value: Value) -> Value:
     """The value of a parameter in `**vars(args)`; unknown if any file sets an attribute of this name by the rank."""
     is_rank_local = value.rank == ranks.SETTING and any(field == name for _, field in _set_by_rank(frame))
     return UNKNOWN if is_rank_local else unless_rank_name(name, value)
+
+
+def _is_changed_setting(frame: Frame, node: cst.Attribute, owner: Value) -> bool:
+    """Whether it is a setting that the file sets only in the function that reads it, in the same way on all ranks."""
+    name = node.attr.value
+    if not isinstance(node.value, cst.Name) or _is_rank_name(name):
+        return False
+    if not (owner.rank == ranks.SETTING or _are_settings(node.value)):
+        return False
+    texts = _assigned(frame, name)
+    own = [each for each in texts if each.startswith(f"{node.value.value}.")]
+    others = all(each.startswith("self.") or _copies(each, name) for each in texts if each not in own)
+    return bool(own) and others and changed_settings.is_still_a_setting(frame, node, len(own))
 
 
 def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name: str) -> bool:

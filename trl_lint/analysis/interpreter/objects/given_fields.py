@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.state import changed_settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Uniformity
@@ -32,6 +33,7 @@ def assign(frame: Frame, target: cst.Attribute, value: Value) -> None:
     """`args.rank = value`."""
     if not isinstance(target.value, cst.Name):
         return
+    changed_settings.note(frame, target, value)
     receiver, field = target.value.value, f"{target.value.value}.{target.attr.value}"
     owners = frame.notes.of(Fields).owners
     if value.rank == ranks.RANK_LOCAL and value.kind is Kind.NUMBER:

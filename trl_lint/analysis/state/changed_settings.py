@@ -1,0 +1,80 @@
+"""Settings that a function changes in the same way on all ranks, so that they remain settings.
+
+    if args.debug:
+        args.run_name = None                 a literal, under a condition on a setting
+    if args.run_name is not None: …          SETTING
+    if rank != 0:
+        args.run_name = None                 not on all ranks
+    if args.run_name is not None: …          unknown
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors, of_class
+from trl_lint.domain import ranks
+from trl_lint.domain.control import Uniformity
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
+
+_FUNCTIONS = (cst.FunctionDef, cst.Lambda)
+
+
+class Changes:
+    """The assignments to fields of unknown objects in one run of a function, by the node of their target.
+
+    seen: all of them so far. differing: those that may not be the same on all ranks.
+    """
+
+    def __init__(self) -> None:
+        self.seen: set[int] = set()
+        self.differing: set[int] = set()
+
+
+def note(frame: Frame, target: cst.Attribute, value: Value) -> None:
+    """Note the assignment `args.run_name = value`."""
+    changes = frame.notes.of(Changes)
+    changes.seen.add(id(target))
+    is_setting = value.rank.is_uniform or value.rank == ranks.SETTING
+    by_settings = all(
+        each.uniformity is Uniformity.UNKNOWN and each.rank == ranks.SETTING for each in frame.memory.control.conditions
+    )
+    if not (is_setting and by_settings):
+        changes.differing.add(id(target))
+
+
+def is_still_a_setting(frame: Frame, node: cst.Attribute, assigned: int) -> bool:
+    """Whether all assignments to a field before it is read leave it a setting.
+
+    assigned: how many assignments to this field of an object of this name the file has. All of them have to be in the
+    function that reads the field: of others it is not known when they are made.
+    """
+    targets = list(_targets(frame.root, node))
+    changes = frame.notes.of(Changes)
+    if len(targets) != assigned or any(id(each) in changes.differing for each in targets):
+        return False
+    # Those that have not been walked yet come later, unless a loop comes back to here.
+    return not frame.loops or all(id(each) in changes.seen for each in targets)
+
+
+def _targets(root: cst.CSTNode, node: cst.Attribute) -> list[cst.Attribute]:
+    """The targets of the assignments to a field in a function itself, not in those that are nested in it."""
+    if not isinstance(node.value, cst.Name):
+        return []
+    owner, field = node.value.value, node.attr.value
+    found = [each.target for each in of_class(root, cst.AssignTarget)]
+    found += [each.target for each in of_class(root, cst.AnnAssign) if each.value is not None]
+    return [
+        each
+        for each in found
+        if isinstance(each, cst.Attribute)
+        and each.attr.value == field
+        and isinstance(each.value, cst.Name)
+        and each.value.value == owner
+        and not any(isinstance(outer, _FUNCTIONS) and outer is not root for outer in ancestors(root, each))
+    ]
