@@ -95,6 +95,13 @@ def count_by_name(expression: cst.BaseExpression, value: Value) -> Value:
     return value.replace(rank=ranks.SETTING) if is_count else value
 
 
+def counts_by_name(args: Arguments) -> list[Value]:
+    """The arguments of a call that puts them into a text: `str(global_step)`, `"{}.pt".format(global_step)`."""
+    named = ((args.expression(key), value) for key, value in args.named())
+    starred = (value for value in (args.star, args.double) if value is not None)
+    return [*(value if node is None else count_by_name(node, value) for node, value in named), *starred]
+
+
 def parameter_by_name(name: str, value: Value) -> Value:
     """A parameter of an entry point of which nothing is known, refined by its name."""
     if value.rank != ranks.UNKNOWN or value.kind not in _KINDS:

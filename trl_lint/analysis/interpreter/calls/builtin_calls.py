@@ -60,7 +60,7 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
         return derived(_spread_rank(frame, args), Kind.UNKNOWN, *args.all())
     if name in table.PURE_BUILTINS and name not in ("dict", "list", "set"):
         return tensor_functions.builtin(
-            name, [text_of(value) for value in args.all()] if name in _TEXTS else args.all()
+            name, [text_of(value) for value in settings.counts_by_name(args)] if name in _TEXTS else args.all()
         )
     if name in _SILENT:
         return NONE if name == "print" else SAME

@@ -114,7 +114,10 @@ def _member_called(frame: Frame, receiver: Value, name: str, args: Arguments, no
 def _call_on_string(frame: Frame, receiver: StringValue, name: str, args: Arguments) -> Value:
     if name == "format_map":  # the values of its argument count, not the keys
         return operators.filled(frame, receiver, args.positional[0] if args.positional else UNKNOWN)
-    parts = [receiver, *map(pure_calls.text_of, pure_calls.spread(frame, args).all())]  # `"-".join([name, str(rank)])`
+    given = pure_calls.spread(frame, args)
+    given.nodes = args.nodes
+    put = settings.counts_by_name(given) if name == "format" else given.all()
+    parts = [receiver, *map(pure_calls.text_of, put)]  # `"-".join([name, str(rank)])`
     text = derived(ranks.nonlinear(ranks.combine_all(each.rank for each in parts)), Kind.STRING, *parts)
     if name == "format" and _is_text(receiver):
         return text.replace(const=_FIELD.sub(WILDCARD, receiver.const))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from trl_lint.analysis.interpreter.operations import paths, pure_calls
-from trl_lint.analysis.state import containers
+from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensors import tensors
 from trl_lint.analysis.transfer.tensors.operands import size_of
@@ -93,7 +93,7 @@ def _of_other_kinds(
     if kind in _DIVIDE:
         return paths.joined(left, right)
     if kind in _REMAINDER and left.kind is Kind.STRING:
-        return filled(frame, left, right)
+        return filled(frame, left, _counted(node, right))
     if kind in _OR and left.kind is Kind.CONTAINER:
         merged = containers.merged_into(frame, containers.merged_into(frame, Cell("dict"), left), right)
         return frame.allocate(node, merged)
@@ -102,6 +102,16 @@ def _of_other_kinds(
         element, length = containers.iterate(frame, repeated)
         return frame.allocate(node, Cell("list", rest=element, length=length))
     return None
+
+
+def _counted(node: cst.CSTNode, values_put: Value) -> Value:
+    """What `"%s-%d" % (name, global_step)` puts into a text; counters are the same on all ranks."""
+    expression = node.right if isinstance(node, cst.BinaryOperation) else None
+    if isinstance(expression, cst.Tuple) and isinstance(values_put, TupleValue):
+        pairs = list(zip(expression.elements, values_put.items, strict=False))
+        if len(pairs) == len(expression.elements) == len(values_put.items):
+            return values_put.with_parts(tuple(settings.count_by_name(each.value, value) for each, value in pairs))
+    return values_put if expression is None else settings.count_by_name(expression, values_put)
 
 
 def filled(frame: Frame, form: Value, values_put: Value) -> Value:
