@@ -718,6 +718,44 @@ def test_a_setting_that_is_changed_later_in_a_loop_may_not_be_one():
     assert not SNIPPETS.findings(text.replace("    name\n", "    args.chosen = ask(name)\n"))
 
 
+OWN_CONFIG = """
+import torch
+import yaml
+from accelerate import Accelerator
+
+class Config{}:
+    def __init__(self, path):
+        self.values = {{}}
+        for each in read(path):
+            self.values.update(each)
+        {}
+
+    def __getitem__(self, key):
+        if key in self.values:
+            return self.values[key]
+        return None
+
+accelerator = Accelerator()
+{} = Config("x.yaml")
+torch.save({{}}, {}["out"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "put", "name", "is_reported"),
+    [
+        ("", "self.values['name'] = 'x'", "config", True),
+        ("", "self.values['out'] = read_name(self.values)", "config", False),  # the file sets it
+        ("", "self.values['out'] = f'{local_rank}.pt'", "config", False),
+        ("", "pass", "found", False),
+        ("(Mapping)", "pass", "config", False),
+    ],
+)
+def test_an_item_of_a_class_of_settings_is_one(base, put, name, is_reported):
+    text = OWN_CONFIG.format(base, put, name, name).replace("import yaml", "from collections.abc import Mapping")
+    assert bool(SNIPPETS.findings(text)) is is_reported
+
+
 def test_what_the_programs_own_parser_gives_is_the_same_everywhere():
     text = "from transformers import HfArgumentParser\n" + SETTINGS_ASKED.format("parsed.x", "return")
     text = text.replace("    if", "    parser = HfArgumentParser(Own)\n    parsed = parser.parse_args()\n    if")

@@ -6,7 +6,9 @@ from collections.abc import Callable, Hashable, Sequence
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.idioms.mappings import read_by_key
+from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.state import records, settings
 from trl_lint.analysis.state.frame import Frame, Place
 from trl_lint.domain import ranks, shapes
@@ -143,6 +145,8 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
     items = records.items_of(frame, value)
     if items is not None:
         return join_all(items), ranks.SAME
+    if isinstance(value, ProjectInstance) and is_never_iterable(value.cls):
+        return BOTTOM, ranks.SAME
     if value.rank.differs:
         element = derived(value.rank, _KIND_OF_ELEMENTS.get(value.kind, Kind.UNKNOWN), value)
         if value.kind is Kind.TENSOR:
@@ -158,6 +162,13 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
     if value.rank == ranks.SETTING and value.kind is Kind.UNKNOWN:
         return Value(value.rank), value.rank
     return UNKNOWN, ranks.UNKNOWN
+
+
+def is_never_iterable(cls: ClassInfo) -> bool:
+    """Whether iterating over an instance of a class raises: it has neither bases nor methods for it."""
+    if cls.node.bases or cls.node.keywords or cls.node.decorators:
+        return False
+    return not any(cls.find(name) for name in ("__iter__", "__getitem__"))
 
 
 def _row_count_fact(tensor: Value) -> Rank:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions import creations
+from trl_lint.analysis.program.definitions.objects import ProjectInstance
 from trl_lint.analysis.program.syntax import last_name, of_class
 from trl_lint.analysis.state import changed_settings
 from trl_lint.domain import ranks
@@ -41,7 +42,7 @@ from trl_lint.knowledge.schema import WORLD
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
-    from trl_lint.analysis.program.project.project import Project
+    from trl_lint.analysis.program.project.project import Module, Project
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 
@@ -142,7 +143,13 @@ def _is_flag(value: cst.BaseExpression | None) -> bool:
 
 def is_uniform_item(frame: Frame, expression: cst.BaseExpression | None, owner: Value, key: Value) -> bool:
     """Whether an item of an unknown object is the same on all ranks: of settings, or a counter of a checkpoint."""
-    if expression is None or not isinstance(key.const, str) or not is_unknown(owner):
+    if expression is None or not isinstance(key.const, str):
+        return False
+    if isinstance(owner, ProjectInstance):  # whose own `__getitem__` gives something unknown
+        is_set_by_rank = any(map(SETTING_OF_RANK.fits, _set_under(owner.cls.module, key.const)))
+        if is_set_by_rank or owner.cls.library_bases():
+            return False
+    elif not is_unknown(owner):
         return False
     is_setting = _are_settings(expression) and may_hold_setting(key) and key.const not in _keys_set(frame)
     return is_setting or COUNTER.fits(key.const)
@@ -299,6 +306,19 @@ def _keys_set(frame: Frame) -> frozenset[str]:
     """The keys under which a file puts anything, into any object: `config["seed"] = seed`."""
     module = frame.module
     return module.notes.cached(_keys_set, lambda: frozenset(_KEY_SET.findall(module.text)))
+
+
+def _set_under(module: Module, key: str) -> Sequence[str]:
+    """What a file puts under a key of any object: each as far as the end of its line."""
+    found = module.notes.cached(_set_under, lambda: _by_key(module.text))
+    return found.get(key, ())
+
+
+def _by_key(text: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for match in _KEY_ASSIGNMENT.finditer(text):
+        found[match[1]].append(match[2])
+    return found
 
 
 def _keys_set_to_more(frame: Frame) -> frozenset[str]:
