@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from trl_lint.analysis.program.project.assigned_attributes import always_assigned, assigned_in, is_assigned_after_base
+from trl_lint.analysis.program.project.given_ranks import rank_from_some
 from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.analysis.program.syntax import is_blank, of_class
 from trl_lint.domain import ranks
@@ -293,6 +294,8 @@ class ClassInfo:
         merged: Value = BOTTOM
         for each in by_writer.values():
             merged = join(merged, each)
+        if merged.kind is Kind.UNKNOWN and "__init__" in self.methods:
+            merged = rank_from_some(by_writer, self.methods["__init__"].node) or merged
         if merged.rank.differs and any(each.rank == ranks.REDUCED for each in by_writer.values()):
             merged = merged.replace(rank=ranks.UNKNOWN)  # the same on all ranks, but after which calls is unknown
         known = self.attributes.get(name)
