@@ -181,6 +181,12 @@ class WrappedByProjectClass(Step):
         return WrappedByProjectClass(self.module, self.node, self.text, before, self.names)
 
 
+class WrappedAgain(Step):
+    """A model that is wrapped already is wrapped once more: what is inside is the first wrapper."""
+
+    __slots__ = ()
+
+
 class SharedName(Step):
     """Ranks may find the same name here: a file in a folder that they share, or the time in whole seconds."""
 

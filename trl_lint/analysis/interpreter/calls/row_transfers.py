@@ -313,7 +313,7 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
             )
         by_ddp = is_replicated(created)
         wrapped_models.note_wrapped(frame, args, node, by_ddp)
-        created = created.replace(provenance=frame.step(node, "it is wrapped here"))
+        created = created.replace(provenance=wrapped_models.wrapped_at(frame, inner, node, by_ddp))
         if isinstance(inner, ModelValue):
             created = inner.with_facts_of(created.replace(grad=inner.grad, device=inner.device))
         return wrapped_models.replicated(created) if by_ddp else created

@@ -5,6 +5,7 @@ The value of each of these:
     model = accelerator.prepare(net)      model: WRAPPED, and `net`, another name of the module inside: UNWRAPPED
     inner = model.module                  UNWRAPPED: its gradients are synchronised by the wrapper
     inner.encoder                         UNWRAPPED, like the whole
+    DDP(model).module                     WRAPPED: the first of the two wrappers
     copy.deepcopy(inner)                  BARE: another model, without a wrapper
     model.eval()                          WRAPPED, device EVALUATED: nothing is trained
 """
@@ -23,7 +24,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN
 from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, PreparedObject, TensorValue, library_name_of
 from trl_lint.domain.model_roles import in_model_role, is_replicated
-from trl_lint.domain.provenance import Prepared, WrappedWhere
+from trl_lint.domain.provenance import Prepared, Step, WrappedAgain, WrappedWhere
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
@@ -47,7 +48,12 @@ REDIRECTED = 3
 
 
 def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
-    """The module inside a wrapper: UNWRAPPED, as its gradients are synchronised by the wrapper."""
+    """The module inside a wrapper: UNWRAPPED, as its gradients are synchronised by the wrapper.
+
+    If the model was wrapped twice, it is the first wrapper.
+    """
+    if isinstance(model.provenance, WrappedAgain):
+        return model.replace(provenance=frame.step(node, "`{}` is the first of two wrappers", model.provenance.before))
     provenance = frame.step(node, "`{}` is the module inside the wrapper", model.provenance)
     bare = model if isinstance(model, ModelValue) else ModelValue()
     facts = Value(SAME, wrapping=Wrapping.UNWRAPPED, grad=model.grad, device=model.device, provenance=provenance)
@@ -57,6 +63,13 @@ def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
 def is_wrapped(value: Value) -> bool:
     """Whether a value is a wrapped model, or a result of `prepare`."""
     return isinstance(value, PreparedObject) or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED)
+
+
+def wrapped_at(frame: Frame, model: Value, node: cst.CSTNode, by_ddp: bool) -> Step:
+    """The step that wraps a model here. FSDP may wrap its own parts: it passes attributes on."""
+    if by_ddp and model.kind is Kind.MODEL and model.wrapping is Wrapping.WRAPPED and is_replicated(model):
+        return WrappedAgain(frame.module, node, "it is wrapped once more here", model.provenance)
+    return frame.step(node, "it is wrapped here")
 
 
 def may_stay_unwrapped(frame: Frame, value: Value, node: cst.CSTNode) -> bool:
