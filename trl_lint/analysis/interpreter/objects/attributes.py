@@ -8,6 +8,7 @@ from trl_lint.analysis.events import AttributeAsked, AttributeRead
 from trl_lint.analysis.interpreter.objects import (
     given_fields,
     handed_models,
+    models_in_losses,
     own_wrappers,
     present_on_some,
     wrapped_before,
@@ -296,9 +297,8 @@ def _of_object(frame: Frame, receiver: ProjectInstance, name: str, node: cst.CST
     if custom is not None:
         return custom.value
     value = frame.read_attribute(cls, name)
-    if value is not None and value.kind is Kind.UNKNOWN:
-        value = handed_models.passed_model(frame, cls, name) or value
     if value is not None:
+        value = models_in_losses.wrapped_value(frame, cls, name, handed_models.passed_model(frame, cls, name, value))
         value = wrapped_before.wrapped_value(frame, cls, name, value)
         value = present_on_some.of_attribute(frame, cls, name, value, node)
     if value is not None and value.rank.state is State.SAME and heuristics.MAIN_PROCESS.fits(name):

@@ -27,7 +27,7 @@ from trl_lint.analysis.transfer.models import wrapped_models
 from trl_lint.domain.kinds import ModelValue
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import SAME
-from trl_lint.domain.values import Value, Wrapping
+from trl_lint.domain.values import Kind, Value, Wrapping
 
 
 class PassedModels:
@@ -46,11 +46,13 @@ def note(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
             frame.engine.note_stored(PassedModels, name, index, known[index])
 
 
-def passed_model(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
-    """The wrapped model in `self.name`, in a method that runs it, if a noted call has passed it; else None."""
+def passed_model(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:
+    """The wrapped model in `self.name`, in a method that runs it, if a noted call has passed it; else `value`."""
     passed = frame.engine.project.notes.of(PassedModels)
-    if not passed.by_method or frame.function is None or not frame.memory.control.grad:
-        return None
+    if value.kind is not Kind.UNKNOWN or not passed.by_method:
+        return value
+    if frame.function is None or not frame.memory.control.grad:
+        return value
     for method, positions in passed.by_method.items():
         setter = cls.find(method)
         at = None if setter is None else _stored_parameters(setter).get(name)
@@ -58,7 +60,7 @@ def passed_model(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
             continue
         if _runs(frame.function, name) and _is_unique(frame.engine.project, method):
             return ModelValue(SAME, wrapping=Wrapping.WRAPPED, provenance=positions[at])
-    return None
+    return value
 
 
 def _stored_parameters(method: FunctionInfo) -> dict[str, int]:
