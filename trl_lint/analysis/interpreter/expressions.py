@@ -10,7 +10,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter import displays
 from trl_lint.analysis.interpreter.calls import calls
-from trl_lint.analysis.interpreter.conditions import engine_plugins, wrapping_tests
+from trl_lint.analysis.interpreter.conditions import engine_plugins, unwrapped_beside, wrapping_tests
 from trl_lint.analysis.interpreter.conditions.conditions import (
     as_condition,
     choose,
@@ -331,7 +331,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
         if known is None:
             frame.memory.control = control.under(control_of_condition(frame, node.test, test))
         narrow(frame, node.test, outcome)
-        frame.memory.names.update(wrapping_tests.shown_by_other_branch(frame, node.orelse if outcome else node.body))
+        frame.memory.names.update(unwrapped_beside.shown_by_other_branch(frame, node, outcome))
         tested.note()
         results.append(evaluate(frame, branch))
         tested.forget()

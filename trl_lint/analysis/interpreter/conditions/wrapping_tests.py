@@ -305,34 +305,6 @@ def _with_outcome(value: Value, condition: WrappedWhere, outcome: RequiredOutcom
     return value.replace(provenance=provenance)
 
 
-def shown_by_other_branch(frame: Frame, other: cst.CSTNode | None) -> dict[str, Value]:
-    """Names of wrapped models whose `.module` the other branch of a test reads, with their values on this branch.
-
-    if args.parallel_mode.value == "distributed":
-        model.module.encode(x)
-    else:
-        model.encode(x)                 the test asks for the wrapper in its own way: here nothing is known of one
-    """
-    found: dict[str, Value] = {}
-    if other is None or not frame.module.mentions(_READS_MODULE):
-        return found
-    for name in sorted(names_unwrapped(other)):
-        value = frame.engine.lookup(frame, name)
-        if isinstance(value, PreparedObject):
-            found[name] = UNKNOWN
-        elif value is not None and value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
-            found[name] = value.replace(wrapping=Wrapping.UNKNOWN)
-    return found
-
-
-def names_unwrapped(code: cst.CSTNode) -> set[str]:
-    """The names of models whose `.module` some code reads."""
-    return {each.value for each in values_with_module(code) if isinstance(each, cst.Name)}
-
-
-_READS_MODULE = rb"\.%b\b" % models.INNER_MODEL.encode()
-
-
 class TestedAttributes:
     """What tests inside an expression say of attributes wrapped on one branch; it holds only inside the expression."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.conditions import engine_plugins, lists_of_models, wrapping_tests
+from trl_lint.analysis.interpreter.conditions import engine_plugins, lists_of_models, unwrapped_beside, wrapping_tests
 from trl_lint.analysis.interpreter.conditions.conditions import (
     control_of_condition,
     engine_outcome,
@@ -124,7 +124,7 @@ def _run_branch(
         narrowed = _narrowed(before, frame.memory)
     else:
         narrowed = wrapping_tests.changed(before, frame.memory) if frame.engine.wraps_on_one_path else {}
-    shown_wrapped = wrapping_tests.shown_by_other_branch(frame, node.orelse if is_true else node.body)
+    shown_wrapped = unwrapped_beside.shown_by_other_branch(frame, node, is_true)
     frame.memory.names.update(shown_wrapped)
     sets = data_sets.marked(frame.memory, narrowed) if _is_by_rank(division) else {}
     start = (len(frame.exits), len(frame.sync_points))
@@ -271,7 +271,7 @@ def _only_narrowed(arm: BranchEnd, other: BranchEnd, code: cst.CSTNode | None) -
     """
     rebound = {name for name, value in other.narrowed.items() if other.memory.names.get(name) is not value}
     if rebound and code is not None:
-        rebound &= wrapping_tests.names_unwrapped(code)
+        rebound &= unwrapped_beside.names_unwrapped(code)
     return {name: value for name, value in arm.narrowed.items() if value.kind is not Kind.MODEL or name not in rebound}
 
 

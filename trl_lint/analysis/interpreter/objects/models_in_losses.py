@@ -70,11 +70,13 @@ def _keeps_its_model(cls: ClassInfo) -> bool:
     if init is None:
         return False
     names = {each.name for each in init.parameters[1:]}
-    return any(
-        isinstance(each.value, cst.Name) and each.value.value in names and self_attribute(target.target) == MODEL_OF_LOSS
+    assigned = (
+        each.value
         for each in of_class(init.node, cst.Assign)
         for target in each.targets
+        if self_attribute(target.target) == MODEL_OF_LOSS
     )
+    return any(isinstance(value, cst.Name) and value.value in names for value in assigned)
 
 
 def wrapped_value(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:

@@ -1,0 +1,43 @@
+"""Models that the other branch of a test takes out of their wrapper: the test asks for the wrapper in its own way.
+
+if args.parallel_mode.value == "distributed":
+    model.module.encode(x)
+else:
+    model.encode(x)                             here nothing is known of a wrapper
+if args.weights:
+    model.module.load(args.weights)             the test asks for something else: both branches know the wrapper
+else:
+    model.module.reset(); model.head            WRAPPED
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.idioms.result_uses import values_with_module
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.kinds import PreparedObject
+from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
+from trl_lint.knowledge import models
+
+_READS_MODULE = rb"\.%b\b" % models.INNER_MODEL.encode()
+
+
+def shown_by_other_branch(frame: Frame, node: cst.If | cst.IfExp, outcome: bool) -> dict[str, Value]:
+    """Names of wrapped models whose `.module` only the other branch of a test reads, with their values on this one."""
+    found: dict[str, Value] = {}
+    own, other = (node.body, node.orelse) if outcome else (node.orelse, node.body)
+    if other is None or not frame.module.mentions(_READS_MODULE):
+        return found
+    for name in sorted(names_unwrapped(other) - names_unwrapped(own)):
+        value = frame.engine.lookup(frame, name)
+        if isinstance(value, PreparedObject):
+            found[name] = UNKNOWN
+        elif value is not None and value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
+            found[name] = value.replace(wrapping=Wrapping.UNKNOWN)
+    return found
+
+
+def names_unwrapped(code: cst.CSTNode | None) -> set[str]:
+    """The names of models whose `.module` some code reads."""
+    return set() if code is None else {each.value for each in values_with_module(code) if isinstance(each, cst.Name)}
