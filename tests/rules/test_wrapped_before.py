@@ -25,6 +25,7 @@ class Trainer:
         {steps}
 """
 PREPARE = "self.model, rows = self.accelerator.prepare(self.model, rows)\n        "
+UNWRAP = "\n        self.model = self.accelerator.unwrap_model(self.model)"
 READ = "print(self.model.config.hidden_size)"
 
 
@@ -54,13 +55,12 @@ READ = "print(self.model.config.hidden_size)"
             False,
         ),
         ("self.evaluate(rows)\n        self.steps(rows)", READ, PREPARE, False),
-        # `fit` assigns another one.
-        (
-            PREPARE + "self.evaluate(rows)\n        self.model = self.accelerator.unwrap_model(self.model)",
-            READ,
-            "pass",
-            False,
-        ),
+        # `fit` unwraps it at the end: what it calls before that reads the wrapper.
+        (PREPARE + "self.evaluate(rows)" + UNWRAP, READ, "pass", True),
+        (PREPARE + "for _ in range(3):\n            self.steps(rows)" + UNWRAP, READ, "self.evaluate(rows)", True),
+        (PREPARE + "print(rows)" + UNWRAP + "\n        self.evaluate(rows)", READ, "pass", False),
+        ("self.evaluate(rows)\n        " + PREPARE + "print(rows)" + UNWRAP, READ, "pass", False),
+        (PREPARE + "print(rows)" + UNWRAP, READ, "self.fit(rows, 1)\n        self.evaluate(rows)", False),
         # The reader unwraps it, or tests it.
         (
             PREPARE + "self.evaluate(rows)",

@@ -437,6 +437,7 @@ def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value
     ):
         frame.set_attributes.append(target)
     if isinstance(receiver, ProjectInstance):
+        wrapped_before.note(frame, receiver.cls, target, value)
         frame.write_attribute(
             receiver.cls, target.attr.value, value.replace(pending=frozenset()) if value.pending else value
         )

@@ -8,6 +8,10 @@ class Trainer:
         self.evaluate(rows)
     def evaluate(self, rows):
         self.model.generate(rows)                           MAYBE: wrapped if `fit` has called it
+    def predict(self, rows):
+        self.model = self.accelerator.prepare(self.model)
+        self.scores(rows)                                   wrapped in what `scores` runs
+        self.model = self.accelerator.unwrap_model(self.model)
 
 What methods leave in an attribute is joined, in no order: if one has wrapped a model and another has not, the join is
 unknown. But a call of the reader after the assignment shows one path on which the model is wrapped.
@@ -29,6 +33,24 @@ from trl_lint.domain.kinds import PreparedObject
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 
 
+class Wrappings:
+    """By attribute: the assignments of a wrapped model, each with its method and the value, by the id of the target."""
+
+    def __init__(self) -> None:
+        self.by_attribute: dict[str, dict[int, tuple[FunctionInfo, cst.Attribute, Value]]] = {}
+
+
+def note(frame: Frame, cls: ClassInfo, target: cst.Attribute, value: Value) -> None:
+    """Note that a method assigns a wrapped model to an attribute of its object."""
+    name, method = self_attribute(target), frame.function
+    if name and method is not None and method.name != "__init__" and _is_wrapped(value):
+        noted = cls.notes.of(Wrappings).by_attribute.setdefault(name, {})
+        if id(target) not in noted:
+            cls.count(name)  # what has read the attribute so far did not know of it
+        noted[id(target)] = (method, target, value)
+        frame.engine.note_stored(Wrappings, cls, target, value)
+
+
 def wrapped_value(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Value:
     """The value of `self.name` on the path on which another method has wrapped it; `value` if none has."""
     reader = frame.function
@@ -41,12 +63,32 @@ def wrapped_value(frame: Frame, cls: ClassInfo, name: str, value: Value) -> Valu
         if method is reader or not assigned_values or not all(map(_is_wrapped, assigned_values)):
             continue
         if any(each.node is reader.node for each in _methods_after(cls.origin, method, assigned)):
-            return (
-                assigned_values[0]
-                if assigned_values[0].kind is not Kind.MODEL
-                else frame.from_other_scope(assigned_values[0].replace(wrapping=Wrapping.MAYBE))
-            )
+            return _as_read_elsewhere(frame, assigned_values[0])
+    for method, target, until, wrapped in _replaced_later(cls, name):
+        if method is not reader and any(
+            each.node is reader.node for each in _methods_after(cls.origin, method, target, until)
+        ):
+            return _as_read_elsewhere(frame, wrapped)
     return value
+
+
+def _as_read_elsewhere(frame: Frame, wrapped: Value) -> Value:
+    if wrapped.kind is not Kind.MODEL:
+        return wrapped
+    return frame.from_other_scope(wrapped.replace(wrapping=Wrapping.MAYBE))
+
+
+def _replaced_later(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Attribute, cst.Assign, Value]]:
+    """The assignments of a wrapped model that the same method replaces later, each with the next one.
+
+    With its method, and with the value.
+    """
+    for base in cls.project_lineage():
+        for method, target, value in base.notes.of(Wrappings).by_attribute.get(name, {}).values():
+            assigned = _assignments(method).get(name, ())
+            places = [index for index, each in enumerate(assigned) if target in _targets(each)]
+            if places and places[0] + 1 < len(assigned):
+                yield method, target, assigned[places[0] + 1], value
 
 
 def _is_uninformative(value: Value) -> bool:
@@ -74,19 +116,28 @@ def _assignments(method: FunctionInfo) -> dict[str, tuple[cst.Assign, ...]]:
 def _by_attribute(code: cst.CSTNode) -> dict[str, tuple[cst.Assign, ...]]:
     found: dict[str, tuple[cst.Assign, ...]] = {}
     for assign in of_class(code, cst.Assign):
-        for name in {self_attribute(each) for target in assign.targets for each in _parts(target.target)} - {""}:
+        for name in {self_attribute(each) for each in _targets(assign)} - {""}:
             found[name] = (*found.get(name, ()), assign)
     return found
+
+
+def _targets(assign: cst.Assign) -> list[cst.BaseExpression]:
+    return [each for target in assign.targets for each in _parts(target.target)]
 
 
 def _parts(target: cst.BaseExpression) -> list[cst.BaseExpression]:
     return [each.value for each in target.elements] if isinstance(target, (cst.List, cst.Tuple)) else [target]
 
 
-def _methods_after(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> tuple[FunctionInfo, ...]:
+def _methods_after(
+    cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode, until: cst.CSTNode | None = None
+) -> tuple[FunctionInfo, ...]:
     notes = method.module.notes
-    return notes.cached((_methods_after, cls, method, node), partial(_find_methods_after, cls, method, node))
+    work = partial(_find_methods_after, cls, method, node, until)
+    return notes.cached((_methods_after, cls, method, node), work)
 
 
-def _find_methods_after(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> tuple[FunctionInfo, ...]:
-    return tuple(call_order.methods_run_after(cls, method, node))
+def _find_methods_after(
+    cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode, until: cst.CSTNode | None
+) -> tuple[FunctionInfo, ...]:
+    return tuple(call_order.methods_run_after(cls, method, node, until))

@@ -61,10 +61,18 @@ def _calls_to(cls: ClassInfo, name: str) -> Iterator[tuple[FunctionInfo, cst.Cal
                 yield each, call
 
 
-def methods_run_after(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -> Iterator[FunctionInfo]:
-    """The methods that a class may call after a node of one of its methods, on some path."""
+def methods_run_after(
+    cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode, until: cst.CSTNode | None = None
+) -> Iterator[FunctionInfo]:
+    """The methods that a class may call after a node of one of its methods, on some path.
+
+    until: only those that it calls before this later node of the same method.
+    """
     todo: list[tuple[FunctionInfo, cst.CSTNode | None]] = [(method, node)]
-    todo += [(each, call) for each in _methods(cls) for call in of_class(each.node, cst.Call) if _calls(call, method)]
+    if until is None:
+        todo += [
+            (each, call) for each in _methods(cls) for call in of_class(each.node, cst.Call) if _calls(call, method)
+        ]
     found: dict[str, FunctionInfo] = {}
     for within, place in todo:
         for call in of_class(within.node, cst.Call):
@@ -73,11 +81,17 @@ def methods_run_after(cls: ClassInfo, method: FunctionInfo, node: cst.CSTNode) -
                 called is None
                 or called.name in found
                 or not (place is None or _may_run_after(within.node, place, call))
+                or (until is not None and within is method and place is node and _comes_first(method.node, until, call))
             ):
                 continue
             found[called.name] = called
             todo.append((called, None))
     yield from found.values()
+
+
+def _comes_first(root: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Whether one node comes before another in the text."""
+    return next(each for each in below(root) if each is one or each is other) is one
 
 
 def _calls(call: cst.Call, method: FunctionInfo) -> bool:
